@@ -1,0 +1,1 @@
+"""The vocabulary every other part of agentrl speaks: environments, states, snapshots, faults."""

@@ -1,0 +1,66 @@
+"""Files that can be made again: under `AGENTRL_CACHE`, written atomically, checked by hash, safe to delete."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+log = logging.getLogger(__name__)
+
+
+def cache_dir() -> Path:
+    """`$AGENTRL_CACHE`, or `agentrl` in the user's cache folder."""
+    if chosen := os.environ.get("AGENTRL_CACHE"):
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "agentrl"
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """All of `data` or nothing, even if two processes write at once or one dies half-way."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def cached_arrays(name: str, build: Callable[[], Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The arrays stored under `name`; built (and stored, where the disk allows) when missing or damaged."""
+    path = cache_dir() / f"{name}.npz"
+    if (found := _read(path)) is not None:
+        return found
+    arrays = {key: np.ascontiguousarray(value) for key, value in build().items()}
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    body = buffer.getvalue()
+    try:
+        write_atomically(path, hashlib.sha256(body).digest() + body)
+    except OSError as error:  # read-only home, full disk: slower next time, not broken now
+        log.warning("cannot cache %s: %s", path, error)
+    return arrays
+
+
+def _read(path: Path) -> dict[str, np.ndarray] | None:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    digest, body = data[:32], data[32:]
+    if hashlib.sha256(body).digest() != digest:
+        log.warning("%s is damaged; building it again", path)
+        return None
+    with np.load(io.BytesIO(body), allow_pickle=False) as file:
+        return dict(file)

@@ -1,0 +1,76 @@
+"""One vocabulary of failures.
+
+Three families, told apart by who must act:
+
+* the *user* gets a `ConfigError`, `MissingExtra`, `SnapshotError`, ...: the message says what to change;
+* the *policy* never gets an exception: its bad actions are feedback and `info["fault"]`;
+* the *machinery* raises a `Fault`: a collector catches it at one boundary, records it on the trajectory, retries
+  or sets the trajectory aside, and never turns it into a reward.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class AgentRLError(Exception):
+    """Base of everything agentrl raises on purpose."""
+
+
+class ConfigError(AgentRLError, ValueError):
+    """An argument that cannot work; the message names the argument and a value that can."""
+
+
+class MissingExtra(AgentRLError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed; run: pip install 'agentrl[{extra}]'")
+        self.package, self.extra = package, extra
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.package, self.extra)
+
+
+class UnsupportedRepresentation(AgentRLError):
+    """The environment's state has no such representation (natural, symbolic, structured)."""
+
+
+class SnapshotError(AgentRLError, ValueError):
+    """A blob that cannot be restored here; the environment was left unchanged."""
+
+
+class SnapshotUnsupported(AgentRLError):
+    """Some layer of the stack has state that nobody knows how to save."""
+
+
+class Fault(AgentRLError):
+    """Something that is not the policy's doing went wrong; never a reward."""
+
+    def to_json(self) -> dict[str, str]:
+        """The record a trajectory keeps of this fault."""
+        return {"kind": type(self).__name__, "detail": str(self)}
+
+
+class EnvFault(Fault):
+    """An environment broke, hung or lost its backend."""
+
+
+class JudgeFault(Fault):
+    """A judge gave no usable verdict."""
+
+
+class EngineFault(Fault):
+    """The model that generates actions failed."""
+
+
+class WorkerFault(Fault):
+    """A supervised process could not start, died, ran out of memory or missed its deadline."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`' Did you mean "x"?'`, or nothing when no known word is close."""
+    folded = {name.casefold(): name for name in known}
+    close = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.5)
+    return f' Did you mean "{folded[close[0]]}"?' if close else ""

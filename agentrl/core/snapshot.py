@@ -1,0 +1,222 @@
+"""Save and continue a whole stack: the environment and every wrapper around it.
+
+A blob is a checksum followed by msgpack: what it was taken from (the identity), then the data. Nothing is
+pickled, so a blob from an untrusted place can at worst be refused.
+
+A wrapper with state of its own implements the same two methods as an environment, `snapshot() -> bytes` and
+`restore(bytes)`, for its own part only; for Gymnasium's wrappers the two are kept in a table here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import msgspec
+import numpy as np
+from gymnasium import wrappers as gw
+
+from agentrl.core.errors import SnapshotError, SnapshotUnsupported
+
+MAGIC = b"AGRL1"
+DIGEST_SIZE = 16
+
+
+def seal_blob(identity: dict[str, Any], data: dict[str, Any]) -> bytes:
+    """Pack data with the identity of what it came from and a checksum over both."""
+    body = msgspec.msgpack.encode({"identity": identity, "data": data})
+    return MAGIC + hashlib.blake2b(body, digest_size=DIGEST_SIZE).digest() + body
+
+
+def open_blob(blob: Any, identity: dict[str, Any]) -> dict[str, Any]:
+    """The data of a blob that is whole and comes from an equal identity; `SnapshotError` otherwise."""
+    if not isinstance(blob, (bytes, bytearray, memoryview)):
+        raise SnapshotError(f"a snapshot is bytes, not {type(blob).__name__}")
+    blob = bytes(blob)
+    head = len(MAGIC) + DIGEST_SIZE
+    if not blob.startswith(MAGIC) or len(blob) < head:
+        raise SnapshotError("not a snapshot (or one of another format version)")
+    body = blob[head:]
+    if hashlib.blake2b(body, digest_size=DIGEST_SIZE).digest() != blob[len(MAGIC) : head]:
+        raise SnapshotError("the snapshot is damaged: its checksum does not match")
+    try:
+        content = msgspec.msgpack.decode(body)
+        theirs, data = content["identity"], content["data"]
+    except (msgspec.DecodeError, KeyError, TypeError) as error:
+        raise SnapshotError(f"the snapshot cannot be read: {error}") from error
+    if theirs != msgspec.msgpack.decode(msgspec.msgpack.encode(identity)):
+        raise SnapshotError(f"the snapshot was taken elsewhere: {_difference(theirs, identity)}")
+    return data
+
+
+def _difference(theirs: Any, ours: Any, path: str = "") -> str:
+    """The first place where two identities differ, in words."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for key in {**theirs, **ours}:
+            if theirs.get(key) != ours.get(key):
+                return _difference(theirs.get(key), ours.get(key), f"{path}.{key}" if path else str(key))
+    return f"{path} is {theirs!r} there and {ours!r} here"
+
+
+# ---------------------------------------------------------------------- the whole stack
+
+
+def snapshot(env: gym.Env) -> bytes:
+    """Everything the future of `env` depends on, wrappers included."""
+    layers, base = _layers(env)
+    if not hasattr(base, "snapshot"):
+        raise SnapshotUnsupported(f"{type(base).__name__} has no snapshot(); only agentrl environments can be saved")
+    data = [_save_layer(layer) for layer in layers]
+    return seal_blob(_stack_identity(env, layers), {"layers": data, "env": base.snapshot()})
+
+
+def restore(env: gym.Env, blob: bytes) -> None:
+    """Continue `env` from a blob taken from an equal stack, in this process or another."""
+    layers, base = _layers(env)
+    data = open_blob(blob, _stack_identity(env, layers))
+    before = [_save_layer(layer) for layer in layers]
+    base.restore(data["env"])  # leaves the base unchanged if it fails
+    try:
+        for layer, saved in zip(layers, data["layers"], strict=True):
+            _load_layer(layer, saved)
+    except Exception as error:
+        for layer, saved in zip(layers, before, strict=True):
+            _load_layer(layer, saved)
+        raise SnapshotError(f"the snapshot does not fit this stack of wrappers: {error}") from error
+
+
+def _layers(env: gym.Env) -> tuple[list[gym.Wrapper], Any]:
+    layers = []
+    while isinstance(env, gym.Wrapper):
+        layers.append(env)
+        env = env.env
+    return layers, env
+
+
+def _stack_identity(env: gym.Env, layers: list[gym.Wrapper]) -> dict[str, Any]:
+    spec = env.unwrapped.spec
+    return {"id": spec.id if spec else type(env.unwrapped).__name__, "wrappers": [_describe(layer) for layer in layers]}
+
+
+def _describe(layer: gym.Wrapper) -> dict[str, Any]:
+    """Class and JSON-able constructor arguments; functions and live objects count by their type alone."""
+    arguments = getattr(layer, "_saved_kwargs", {})
+    return {
+        "wrapper": type(layer).__name__,
+        "arguments": json.loads(json.dumps(arguments, default=lambda value: type(value).__name__)),
+    }
+
+
+Save = Callable[[Any], bytes]
+Load = Callable[[Any, bytes], None]
+_KNOWN: dict[type, tuple[Save, Load]] = {}
+
+
+def register_wrapper(wrapper: type, save: Save, load: Load) -> None:
+    """Teach snapshots about a wrapper class that cannot carry the two methods itself."""
+    _KNOWN[wrapper] = (save, load)
+
+
+def save_attributes(wrapper: Any, *names: str) -> bytes:
+    """The named attributes as bytes: numbers, strings, lists, dicts, arrays and deques of those."""
+    return msgspec.msgpack.encode({name: _pack(getattr(wrapper, name)) for name in names})
+
+
+def load_attributes(wrapper: Any, blob: bytes, *names: str) -> None:
+    """Inverse of `save_attributes`; sets nothing unless everything can be read."""
+    data = msgspec.msgpack.decode(blob)
+    for name, value in {name: _unpack(data[name]) for name in names}.items():
+        setattr(wrapper, name, value)
+
+
+def _remember(wrapper: type, *names: str) -> None:
+    """A Gymnasium wrapper whose state is these attributes."""
+    register_wrapper(
+        wrapper,
+        lambda layer: save_attributes(layer, *names),
+        lambda layer, blob: load_attributes(layer, blob, *names),
+    )
+
+
+def _pack(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return {"__array__": value.tobytes(), "dtype": value.dtype.str, "shape": list(value.shape)}
+    if isinstance(value, deque):
+        return {"__deque__": [_pack(item) for item in value], "maxlen": value.maxlen}
+    if isinstance(value, dict):
+        return {key: _pack(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_pack(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _unpack(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unpack(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "__array__" in value:
+        return np.frombuffer(value["__array__"], dtype=value["dtype"]).reshape(value["shape"]).copy()
+    if "__deque__" in value:
+        return deque((_unpack(item) for item in value["__deque__"]), maxlen=value["maxlen"])
+    return {key: _unpack(item) for key, item in value.items()}
+
+
+def _save_layer(layer: gym.Wrapper) -> bytes:
+    # Looked up on the class: an instance might forward the name to what it wraps.
+    if hasattr(type(layer), "snapshot"):
+        return type(layer).snapshot(layer)  # type: ignore[attr-defined]
+    if type(layer) in _KNOWN:
+        return _KNOWN[type(layer)][0](layer)
+    if _is_stateless(type(layer)):
+        return b""
+    raise SnapshotUnsupported(
+        f"nobody knows the state of wrapper {type(layer).__name__}: give it snapshot() and restore(), "
+        "or call agentrl.core.snapshot.register_wrapper"
+    )
+
+
+def _load_layer(layer: gym.Wrapper, blob: bytes) -> None:
+    if hasattr(type(layer), "restore"):
+        type(layer).restore(layer, blob)  # type: ignore[attr-defined]
+    elif type(layer) in _KNOWN:
+        _KNOWN[type(layer)][1](layer, blob)
+
+
+def _is_stateless(wrapper: type) -> bool:
+    """A one-way transform that overrides neither reset nor step nor its constructor has nowhere to keep state."""
+    if wrapper in _STATELESS:
+        return True
+    for base in (gym.ObservationWrapper, gym.ActionWrapper, gym.RewardWrapper):
+        if issubclass(wrapper, base):
+            return all(getattr(wrapper, name) is getattr(base, name) for name in ("__init__", "reset", "step"))
+    return False
+
+
+_STATELESS = {
+    gw.TransformObservation, gw.FilterObservation, gw.FlattenObservation, gw.GrayscaleObservation,
+    gw.ResizeObservation, gw.ReshapeObservation, gw.RescaleObservation, gw.DtypeObservation,
+    gw.AddRenderObservation, gw.TransformAction, gw.ClipAction, gw.RescaleAction, gw.TransformReward,
+    gw.ClipReward, gw.PassiveEnvChecker,  # the checker only remembers what it has warned about
+}  # fmt: skip
+
+_remember(gw.OrderEnforcing, "_has_reset")
+_remember(gw.TimeLimit, "_elapsed_steps")
+_remember(gw.Autoreset, "autoreset")
+_remember(gw.TimeAwareObservation, "timesteps")
+_remember(gw.FrameStackObservation, "obs_queue")
+
+_STATISTICS = ("episode_count", "episode_returns", "episode_lengths", "time_queue", "return_queue", "length_queue")
+
+
+def _load_statistics(layer: Any, blob: bytes) -> None:
+    load_attributes(layer, blob, *_STATISTICS)
+    layer.episode_start_time = time.perf_counter()  # clocks do not travel
+
+
+register_wrapper(gw.RecordEpisodeStatistics, lambda layer: save_attributes(layer, *_STATISTICS), _load_statistics)

@@ -1,0 +1,67 @@
+"""The space of all strings.
+
+`gymnasium.spaces.Text` insists on a character set and a maximal length; a language model obeys neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import CustomSpaceError
+from gymnasium.vector.utils import create_shared_memory
+
+# Large enough that no tool pads or rejects; nothing here allocates by it.
+ANY_LENGTH = 2**30
+
+
+class AnyText(spaces.Text):
+    """Every string is a member. Samples are `1..max_words` of `words`, so that random play makes sense."""
+
+    def __init__(
+        self,
+        words: Sequence[str] = ("text",),
+        *,
+        max_words: int = 1,
+        separator: str = ", ",
+        seed: int | np.random.Generator | None = None,
+    ) -> None:
+        super().__init__(ANY_LENGTH, min_length=0, charset="abcdefghijklmnopqrstuvwxyz", seed=seed)
+        self.words, self.max_words, self.separator = tuple(words), max_words, separator
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:
+        """A turn of random words; masks make no sense here and are refused."""
+        if mask is not None or probability is not None:
+            raise ValueError("AnyText.sample takes no mask or probability")
+        count = int(self.np_random.integers(1, self.max_words + 1))
+        return self.separator.join(self.words[i] for i in self.np_random.integers(len(self.words), size=count))
+
+    def contains(self, x: Any) -> bool:
+        """True for every `str`."""
+        return isinstance(x, str)
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """A string of any length has no fixed-size array."""
+        return False
+
+    def __repr__(self) -> str:
+        return f"AnyText({', '.join(self.words[:4])}{', ...' if len(self.words) > 4 else ''})"
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, AnyText) and (self.words, self.max_words, self.separator) == (
+            other.words,
+            other.max_words,
+            other.separator,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.words, self.max_words, self.separator))
+
+
+@create_shared_memory.register(AnyText)
+def _no_shared_memory(space: AnyText, n: int = 1, ctx: Any = None) -> Any:
+    # Gymnasium would share a buffer of ANY_LENGTH and read constant garbage back from it.
+    raise CustomSpaceError("text of any length cannot live in shared memory; pass shared_memory=False")

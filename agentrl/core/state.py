@@ -1,0 +1,42 @@
+"""The truth about a moment: typed, frozen, and sayable in up to three ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from agentrl.core.errors import UnsupportedRepresentation
+
+REPRESENTATIONS = ("natural", "symbolic", "structured")
+
+
+@dataclass(frozen=True)
+class State:
+    """Ground truth of one moment. Subclasses add fields and override the representations they support."""
+
+    def natural(self) -> list[str]:
+        """English sentences, one fact each."""
+        raise self._unsupported("natural")
+
+    def symbolic(self) -> str:
+        """A drawing in characters."""
+        raise self._unsupported("symbolic")
+
+    def structured(self) -> dict[str, Any]:
+        """A dictionary of named positions and quantities."""
+        raise self._unsupported("structured")
+
+    def represent(self, representation: str) -> list[str] | str | dict[str, Any]:
+        """The representation of that name."""
+        if representation not in REPRESENTATIONS:
+            raise UnsupportedRepresentation(f"{representation!r} is not one of {', '.join(REPRESENTATIONS)}")
+        return getattr(self, representation)()
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field, as plain JSON types."""
+        return msgspec.to_builtins(self)
+
+    def _unsupported(self, representation: str) -> UnsupportedRepresentation:
+        return UnsupportedRepresentation(f"{type(self).__name__} has no {representation} representation")

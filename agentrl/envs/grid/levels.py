@@ -1,0 +1,157 @@
+"""Pools of levels: which levels exist, which split owns them, and the order in which a seed walks through them.
+
+Everything here is reproducible for ever: the only randomness is `mix`, our own integer hash, so no library update can move
+a level to another seed or, worse, from the test split into the training split.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agentrl.core.cache import cached_arrays
+from agentrl.core.env import SPLITS
+from agentrl.core.errors import ConfigError
+
+POOL_FORMAT = 1  # part of the cache's file names: raise it when the content of pools changes
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MASK64 = 2**64 - 1
+
+
+def mix(x: np.ndarray) -> np.ndarray:
+    """The finaliser of SplitMix64 over an array of uint64: a bijection that looks random."""
+    x = np.asarray(x, np.uint64)
+    with np.errstate(over="ignore"):
+        x = x + GOLDEN
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def mix_int(x: int) -> int:
+    """`mix` of one Python integer."""
+    x = (x + int(GOLDEN)) & MASK64
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK64
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK64
+    return x ^ (x >> 31)
+
+
+def uniform(key: int, start: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers in [0, 1) that depend on the key and their position in its stream only."""
+    counters = np.arange(start, start + math.prod(shape), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        bits = mix(counters * GOLDEN + np.uint64(key & MASK64))
+    return ((bits >> np.uint64(11)) * 2.0**-53).reshape(shape)
+
+
+def content_hash(grids: np.ndarray) -> np.ndarray:
+    """One uint64 for each grid of uint8 [n, height, width]."""
+    flat = grids.reshape(len(grids), -1).astype(np.uint64)
+    weights = mix(np.arange(flat.shape[1], dtype=np.uint64)) | np.uint64(1)
+    with np.errstate(over="ignore"):
+        return mix((flat * weights).sum(axis=1, dtype=np.uint64))
+
+
+def shuffled(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The same rows of every array in an order decided by the content of the first."""
+    order = np.argsort(content_hash(arrays[0]), kind="stable")
+    return tuple(array[order] for array in arrays)
+
+
+def split_of(layouts: np.ndarray) -> np.ndarray:
+    """0 (train, half of all), 1 (dev, a quarter) or 2 (test, a quarter) for each layout.
+
+    Equal for a layout and its rotations and reflections, so that a test level is never a training level turned round.
+    """
+    symmetric = [layouts, layouts[:, :, ::-1]]
+    hashes = [content_hash(np.rot90(grid, turns, (1, 2))) for grid in symmetric for turns in range(4)]
+    return np.array([0, 0, 1, 2])[mix(np.minimum.reduce(hashes)) % np.uint64(4)]
+
+
+@dataclass(frozen=True, eq=False)
+class LevelPool:
+    """Distinct levels of one split: grids of symbol codes [n, height, width] and shortest solution lengths [n]."""
+
+    grids: np.ndarray
+    lengths: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.grids)
+
+    def walk(self, key: int) -> tuple[int, int]:
+        """First index and stride of a key's walk: `(first + k * stride) % n` visits every level before repeating."""
+        n = len(self)
+        first, stride = mix_int(key) % n, mix_int(key ^ 0x5DEECE66D) % n
+        while math.gcd(stride, n) != 1:
+            stride = (stride + 1) % n
+        return first, stride
+
+
+class LevelNames(Sequence[str]):
+    """The task ids of a pool, spelled only when looked at: rows of symbols joined by "/"."""
+
+    def __init__(self, pool: LevelPool, symbols: str) -> None:
+        self._pool, self._symbols = pool, symbols
+
+    def __len__(self) -> int:
+        return len(self._pool)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return "/".join("".join(self._symbols[code] for code in row) for row in self._pool.grids[index])
+
+
+# A generator yields batches (grids, lengths, layouts); it ends when there are no more levels to be had.
+Batches = Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+def take_levels(batches: Batches, split: str, count: int | None) -> dict[str, np.ndarray]:
+    """The first `count` distinct levels of a split (None: all) in the order of the stream."""
+    wanted, seen = SPLITS.index(split), np.zeros(0, np.uint64)
+    grids, lengths, total, idle = [], [], 0, 0
+    for batch_grids, batch_lengths, layouts in batches:
+        mine = split_of(layouts) == wanted
+        hashes = content_hash(batch_grids)
+        _, first = np.unique(hashes, return_index=True)
+        fresh = np.zeros(len(hashes), bool)
+        fresh[first] = True
+        fresh &= mine & ~np.isin(hashes, seen)
+        seen = np.union1d(seen, hashes[fresh])
+        grids.append(batch_grids[fresh])
+        lengths.append(batch_lengths[fresh])
+        total += int(fresh.sum())
+        idle = 0 if fresh.any() else idle + 1
+        if (count is not None and total >= count) or idle >= 50:
+            break
+    if not total:
+        return {"grids": np.zeros((0, 1, 1), np.uint8), "lengths": np.zeros(0, np.uint8)}
+    return {"grids": np.concatenate(grids)[:count], "lengths": np.concatenate(lengths)[:count]}
+
+
+_POOLS: dict[str, LevelPool] = {}  # what this process has loaded already
+
+
+def level_pool(
+    game: str, parameters: dict[str, Any], split: str, count: int | None, generate: Callable[[], Batches]
+) -> LevelPool:
+    """The pool of a game's parameters and split: from memory, from the cache, or made now."""
+    key = json.dumps([POOL_FORMAT, game, parameters, split, count], sort_keys=True)
+    if key not in _POOLS:
+        name = "levels/" + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
+        pool = LevelPool(**cached_arrays(name, lambda: take_levels(generate(), split, count)))
+        if not len(pool):
+            raise ConfigError(
+                f"no {game} level has these properties: {json.dumps(parameters)}. "
+                "Widen min_solution..max_solution, enlarge the size, or take fewer holes or boxes."
+            )
+        while len(_POOLS) >= 16:
+            _POOLS.pop(next(iter(_POOLS)))
+        _POOLS[key] = pool
+    return _POOLS[key]

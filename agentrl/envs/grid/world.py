@@ -1,0 +1,246 @@
+"""`GridWorld`: the single environment that FrozenLake and Sokoban share, in its three kinds.
+
+A level is a grid of symbol codes. The grid *is* the state: every symbol says all there is to know about its cell. A game
+adds its symbols, its rule for one move, its level generator, its sentences and its tile art.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+
+from agentrl.core.env import AgentEnv, whole_number
+from agentrl.core.errors import ConfigError
+from agentrl.core.parsing import Turn, parse_turn, quote
+from agentrl.core.spaces import AnyText
+from agentrl.core.state import State
+from agentrl.envs.grid.levels import GOLDEN, MASK64, LevelNames, LevelPool, mix_int
+from agentrl.envs.grid.relations import Cell
+
+KINDS = ("grid", "text", "visual")
+ACTIONS = ("Left", "Down", "Right", "Up")  # Gymnasium's FrozenLake order
+STEPS: tuple[Cell, ...] = ((0, -1), (1, 0), (0, 1), (-1, 0))
+GRAMMAR = {name.casefold(): code for code, name in enumerate(ACTIONS)}
+
+
+@dataclass(frozen=True)
+class GridState(State):
+    """Rows of symbols; everything else follows from them."""
+
+    rows: tuple[str, ...]
+
+    def symbolic(self) -> str:
+        """The rows, one a line."""
+        return "\n".join(self.rows)
+
+    def find(self, symbols: str) -> tuple[Cell, ...]:
+        """The cells that hold any of these symbols, in reading order."""
+        return tuple((r, c) for r, row in enumerate(self.rows) for c, symbol in enumerate(row) if symbol in symbols)
+
+    @property
+    def size(self) -> Cell:
+        """Height and width."""
+        return len(self.rows), len(self.rows[0])
+
+    def to_json(self) -> dict[str, Any]:
+        """The rows and the structured form together."""
+        return {"rows": list(self.rows), **self.structured()}
+
+
+class GridWorld(AgentEnv[Any, Any]):
+    """Base of the grid games; see `FrozenLakeEnv` and `SokobanEnv`."""
+
+    symbols: ClassVar[str]  # index = code in grids and observations
+    player_symbols: ClassVar[str]  # exactly one of these stands on every level
+    state_type: ClassVar[type[GridState]]
+    rules: ClassVar[str]  # the game in our own words; `{limits}` is filled in
+    legend: ClassVar[str]
+
+    def __init__(
+        self,
+        *,
+        kind: str = "text",
+        size: int,
+        min_solution: int = 5,
+        max_solution: int | None = None,
+        levels: int | None = None,
+        image_size: int = 192,
+        max_turns: int = 3,
+        max_actions_per_turn: int = 3,
+        **others: Any,
+    ) -> None:
+        if kind not in KINDS:
+            raise ConfigError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+        super().__init__(max_turns=max_turns, max_actions_per_turn=max_actions_per_turn, **others)
+        self.kind, self.size = kind, size
+        if kind == "grid":  # one primitive action a step, the same number of them an episode
+            self.max_turns, self.max_actions_per_turn = self.max_turns * self.max_actions_per_turn, 1
+        self.image_size = whole_number("image_size", image_size, at_least=4 * size, at_most=4096)
+        self.levels = None if levels is None else whole_number("levels", levels, at_least=1)
+        self._set_solution_range(min_solution, max_solution)
+        self._pool = self._make_pool()
+        if self.levels is not None and len(self._pool) < self.levels:
+            raise ConfigError(f"only {len(self._pool)} such levels exist in split {self.split}; lower levels={levels}")
+        self._set_spaces()
+        self._codes = np.zeros((size, size), np.uint8)
+        self._player = 0  # index into the flattened grid
+        self._key = self._level = self._stride = 0
+        self._named: str | None = None  # set when the task was given by name
+
+    def _set_solution_range(self, shortest: int, longest: int | None) -> None:
+        budget = self.max_turns * self.max_actions_per_turn
+        self.max_solution = budget if longest is None else whole_number("max_solution", longest, at_least=1)
+        self.min_solution = whole_number("min_solution", shortest, at_least=1)
+        if self.max_solution > budget:
+            raise ConfigError(
+                f"max_solution={self.max_solution} moves do not fit into {budget} (max_turns x max_actions_per_turn)"
+            )
+        if self.min_solution > self.max_solution:
+            raise ConfigError(f"min_solution={self.min_solution} is above max_solution={self.max_solution}")
+
+    def _set_spaces(self) -> None:
+        picture = spaces.Box(0, 255, (self.image_size, self.image_size, 3), np.uint8)
+        if self.kind == "grid":
+            self.observation_space = spaces.Box(0, len(self.symbols) - 1, (self.size, self.size), np.uint8)
+            self.action_space = spaces.Discrete(len(ACTIONS))
+            return
+        parts: dict[str, spaces.Space] = {"text": AnyText()}
+        if self.kind == "visual":
+            parts["image"] = picture
+        self.observation_space = spaces.Dict(parts)
+        self.action_space = AnyText(ACTIONS, max_words=self.max_actions_per_turn)
+
+    # ------------------------------------------------------------------ tasks
+
+    def tasks(self) -> Sequence[str]:
+        """The levels of this split, spelled as rows of symbols joined by "/"."""
+        return LevelNames(self._pool, self.symbols)
+
+    def _find_task(self, task: Any) -> tuple[str, np.ndarray]:
+        """Any well-formed level of the right size, in the pool or not (solvable or not: that is the caller's to know)."""
+        example = f"for example {self.tasks()[0]!r}"
+        if not isinstance(task, str):
+            raise ConfigError(f"a task is a level as text ({example}), not {type(task).__name__}")
+        rows = task.split("/")
+        if len(rows) != self.size or any(len(row) != self.size for row in rows):
+            raise ConfigError(f"a level here is {self.size} rows of {self.size} symbols joined by '/': {example}")
+        if strange := set(task) - set(self.symbols) - {"/"}:
+            raise ConfigError(f"{quote(strange.pop())} is no symbol; a level is made of {self.symbols}")
+        self._check_level(self.state_type(tuple(rows)))
+        return task, np.array([[self.symbols.index(symbol) for symbol in row] for row in rows], np.uint8)
+
+    def _check_level(self, state: GridState) -> None:
+        if len(state.find(self.player_symbols)) != 1:
+            raise ConfigError(f"a level has exactly one player ({' or '.join(self.player_symbols)})")
+
+    def _begin(self, task: tuple[str, np.ndarray] | None, seeded: bool) -> None:
+        if seeded or self._turn is None:
+            self._key = int(self.np_random.integers(2**63))
+            self._level, self._stride = self._pool.walk(self._key)
+        elif task is None:
+            self._level = (self._level + self._stride) % len(self._pool)
+        self._named, self._codes = task if task else (None, self._pool.grids[self._level].copy())
+        self._player = self._find_player()
+
+    def _find_player(self) -> int:
+        codes = [self.symbols.index(symbol) for symbol in self.player_symbols]
+        return int(np.flatnonzero(np.isin(self._codes, codes))[0])
+
+    def _task(self) -> str:
+        return self._named if self._named is not None else self.tasks()[self._level]
+
+    def _dice(self) -> int:
+        """The next number of this environment's own stream (the vectorised core draws the same ones)."""
+        self._key = (self._key + int(GOLDEN)) & MASK64
+        return mix_int(self._key)
+
+    # ------------------------------------------------------------------ turns
+
+    def _read(self, action: Any) -> Turn:
+        if self.kind != "grid":
+            return parse_turn(action, GRAMMAR, self.max_actions_per_turn)
+        if isinstance(action, np.ndarray) and action.size == 1:
+            action = action.reshape(()).item()
+        if isinstance(action, (int, np.integer)) and not isinstance(action, bool) and 0 <= action < len(ACTIONS):
+            return Turn([int(action)])
+        return Turn([], f"an action is a whole number from 0 to {len(ACTIONS) - 1}")
+
+    def _name(self, primitive: int) -> str:
+        return ACTIONS[primitive]
+
+    def state(self) -> GridState:
+        """The true grid."""
+        return self.state_type(tuple("".join(self.symbols[code] for code in row) for row in self._codes))
+
+    def oracle(self) -> str | int | None:
+        """The first turn of a shortest solution."""
+        moves = self._solve()
+        if not moves:
+            return None
+        if self.kind == "grid":
+            return moves[0]
+        return ", ".join(ACTIONS[move] for move in moves[: self.max_actions_per_turn])
+
+    @abstractmethod
+    def _solve(self) -> list[int] | None:
+        """A shortest list of moves to success from here; None if there is none."""
+
+    @abstractmethod
+    def _make_pool(self) -> LevelPool:
+        """The levels of this split with these parameters."""
+
+    # ------------------------------------------------------------------ what the agent sees
+
+    @property
+    def system_prompt(self) -> str:
+        """Rules, grammar and limits for the agent; empty in the Grid kind."""
+        if self.kind == "grid":
+            return ""
+        legend = f"\n{self.legend}" if self.kind == "text" else ""
+        return (
+            f"{self.rules}{legend}\n"
+            f"Moves: {', '.join(ACTIONS)}. Write up to {self.max_actions_per_turn} of them a turn, separated by commas; "
+            f"they run in order. You have {self.max_turns} turns.\n"
+            "Reply with the moves alone, or put them between <answer> and </answer>."
+        )
+
+    def _observe(self) -> Any:
+        if self.kind == "grid":
+            return self._codes.copy()
+        view = "<image>" if self.kind == "visual" else self.state().symbolic()
+        heading = f"Turn {self._turn + 1} of {self.max_turns}." if not self._over else "The episode is over."
+        text = "\n".join(part for part in (self._feedback, heading, view) if part)
+        return {"text": text, "image": self._draw()} if self.kind == "visual" else {"text": text}
+
+    @property
+    def _over(self) -> bool:
+        return self._terminated or self._truncated
+
+    def _draw(self) -> np.ndarray:
+        from agentrl.envs.grid.pictures import draw
+
+        return draw(self.art, self._codes[None], self.image_size)[0]
+
+    # ------------------------------------------------------------------ fork
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "codes": self._codes.tobytes(),
+            "key": self._key,
+            "level": self._level,
+            "stride": self._stride,
+            "named": self._named,
+        }
+
+    def _load(self, data: dict[str, Any]) -> None:
+        codes = np.frombuffer(data["codes"], np.uint8).reshape(self.size, self.size).copy()
+        if codes.max() >= len(self.symbols) or not 0 <= data["level"] < len(self._pool):
+            raise ValueError("codes or level out of range")
+        self._codes, self._named = codes, data["named"]
+        self._key, self._level, self._stride = data["key"], data["level"], data["stride"]
+        self._player = self._find_player()
