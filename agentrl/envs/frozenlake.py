@@ -167,9 +167,8 @@ class FrozenLakeEnv(GridWorld):
         size, limits = self.size, (self.min_solution, self.max_solution)
         parameters: dict[str, Any] = {"size": size, "solution": limits}
         if size <= 4 and self.hole_probability is None:
-            return level_pool(
-                "frozenlake", parameters, self.split, self.levels, lambda: every_lake(size, limits, self.split)
-            )
+            pool = level_pool("frozenlake", parameters, self.split, None, lambda: every_lake(size, limits, self.split))
+            return pool.first(self.levels)
         chance = DEFAULT_HOLE_PROBABILITY if self.hole_probability is None else self.hole_probability
         parameters["hole_probability"] = chance
         count = self.levels or (131_072 if size <= 8 else 16_384)

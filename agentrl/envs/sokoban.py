@@ -156,7 +156,8 @@ class SokobanEnv(GridWorld):
         size, boxes, limits = self.size, self.boxes, (self.min_solution, self.max_solution)
         parameters = {"size": size, "boxes": boxes, "solution": limits}
         if size <= 6 and boxes == 1:
-            return level_pool("sokoban", parameters, self.split, self.levels, lambda: every_room(size, limits, self.split))
+            pool = level_pool("sokoban", parameters, self.split, None, lambda: every_room(size, limits, self.split))
+            return pool.first(self.levels)
         count = self.levels or (16_384 if boxes == 1 and size <= 8 else 8_192)
         return level_pool("sokoban", parameters, self.split, count, lambda: random_rooms(size, boxes, limits, self.split))
 

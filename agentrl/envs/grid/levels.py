@@ -89,6 +89,10 @@ class LevelPool:
     def __len__(self) -> int:
         return len(self.grids)
 
+    def first(self, count: int | None) -> LevelPool:
+        """The pool of the first levels alone (None: this one)."""
+        return self if count is None else LevelPool(self.grids[:count], self.lengths[:count])
+
     def walk(self, key: int) -> tuple[int, int]:
         """First index and stride of a key's walk: `(first + k * stride) % n` visits every level before repeating."""
         n = len(self)
