@@ -64,7 +64,7 @@ def read_action(text: str, env: gym.Env) -> Any:
     if word.lstrip("+-").isdecimal() and space.contains(int(word)):
         return int(word)
     raise ConfigError(
-        f"{ascii(text.strip()[:40])} is not an action.{did_you_mean(word, names)} Type "
+        f"{text.strip()[:40]!a} is not an action.{did_you_mean(word, names)} Type "
         + ", ".join(f"{name} ({number})" for name, number in names.items())
         + "."
     )
