@@ -54,7 +54,7 @@ def run(arguments: Arguments) -> int:
     kwargs = checked_kwargs(json_object("--env-kwargs", arguments.env_kwargs))
     seed = whole_number("--seed", arguments.seed, at_least=0)
     with waiting(f"making {arguments.id}"):
-        env = make(arguments.id, **{"split": arguments.split, **({"render_mode": "rgb_array"}), **kwargs})
+        env = make(arguments.id, **{"split": arguments.split, "render_mode": "rgb_array", **kwargs})
     # With --json stdout belongs to the result.
     screen = Screen(sys.stderr if arguments.json else sys.stdout, arguments.pictures, arguments.save)
     try:
