@@ -35,7 +35,7 @@ def json_object(option: str, text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise ConfigError(f'{option} takes a JSON object such as \'{{"size": 8}}\': {error}') from error
+        raise ConfigError(f"{option} takes a JSON object such as '{{\"size\": 8}}': {error}") from error
     if not isinstance(value, dict):
-        raise ConfigError(f'{option} takes a JSON object such as \'{{"size": 8}}\', not {text!a}')
+        raise ConfigError(f"{option} takes a JSON object such as '{{\"size\": 8}}', not {text!a}")
     return value

@@ -20,7 +20,10 @@ BENCHES: dict[str, tuple[str, str]] = {
 
 @dataclass(kw_only=True)
 class Arguments(Common):
-    """Measure speed beside other libraries; fails when a required ratio is not reached. Without a name: what there is."""
+    """Measure speed beside other libraries; fails when a required ratio is not reached.
+
+    Without a name: what there is to measure.
+    """
 
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")] = ""
     """Which benchmark."""

@@ -70,7 +70,7 @@ def check_one(env_id: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     except ConfigError:
         raise  # the person's arguments are wrong, not the environment
     except Exception as error:  # one broken environment must not hide the verdict on the others
-        return failure(env_id, "error", "kit", f"{type(error).__name__}: {error}", started)
+        return failure(env_id, "failed", "kit", f"{type(error).__name__}: {error}", started)
 
 
 def failure(env_id: str, status: str, check: str, detail: str, started: float) -> dict[str, Any]:

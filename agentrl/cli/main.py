@@ -31,7 +31,9 @@ EXAMPLES = """examples:
 def overview() -> str:
     """What `agentrl -h` prints."""
     lines = [f"  {verb:<8}{summary}" for verb, summary in VERBS.items()]
-    head = "usage: agentrl VERB [options]\n\nMulti-turn text and visual environments for LLM and VLM agents.\n\nverbs:\n"
+    head = (
+        "usage: agentrl VERB [options]\n\nMulti-turn text and visual environments for LLM and VLM agents.\n\nverbs:\n"
+    )
     tail = "Every verb takes --json (one object on stdout) and -h (its own options)."
     return head + "\n".join(lines) + f"\n\n{EXAMPLES}\n\n{tail}"
 

@@ -172,9 +172,12 @@ class Screen:
         from PIL import Image
 
         assert self.folder is not None
-        self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{self._saved:04d}.png"
-        Image.fromarray(picture).save(path)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(picture).save(path)
+        except OSError as error:
+            raise ConfigError(f"cannot save the picture: {error}; choose another folder with --save") from error
         self._saved += 1
         self.say(f"picture: {path}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,17 +36,14 @@ class Arguments(Common):
     """Which tasks."""
     folder: Path = Path("runs/recordings")
     """Where the files go."""
-    formats: Annotated[tuple[str, ...], tyro.conf.arg(metavar="gif|mp4|html ...")] = FORMATS
-    """Which kinds of files."""
+    formats: Annotated[tuple[str, ...], tyro.conf.arg(metavar="gif|mp4|html ...")] = ()
+    """Which kinds of files; without any: all that can be written here (MP4 needs the extra `record`)."""
     env_kwargs: JsonText = "{}"
     """Arguments of the environment, for example '{"size": 8}'."""
 
 
 def run(arguments: Arguments) -> int:
     """Play, record and say where the files are."""
-    for name in arguments.formats:
-        if name not in FORMATS:
-            raise ConfigError(f"{name!a} is no format.{did_you_mean(name, FORMATS)} There are: {', '.join(FORMATS)}.")
     episodes = whole_number("--episodes", arguments.episodes, at_least=1)
     seed = whole_number("--seed", arguments.seed, at_least=0)
     policy = load_policy(arguments.policy, seed=seed)
@@ -70,7 +68,15 @@ def recording_env(arguments: Arguments) -> Any:
     kwargs = checked_kwargs(json_object("--env-kwargs", arguments.env_kwargs))
     with waiting(f"making {arguments.id}"):
         env = make(arguments.id, **{"render_mode": "rgb_array", "split": arguments.split, **kwargs})
-    return RecordEpisode(env, arguments.folder, formats=arguments.formats)
+    return RecordEpisode(env, arguments.folder, formats=chosen_formats(arguments.formats))
+
+
+def chosen_formats(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The formats asked for, or every one that needs nothing more installed."""
+    for name in names:
+        if name not in FORMATS:
+            raise ConfigError(f"{name!a} is no format.{did_you_mean(name, FORMATS)} There are: {', '.join(FORMATS)}.")
+    return names or tuple(name for name in FORMATS if name != "mp4" or find_spec("imageio_ffmpeg") is not None)
 
 
 def report(arguments: Arguments, played: list[EpisodeRecord], files: list[str]) -> None:

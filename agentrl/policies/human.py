@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -61,10 +62,10 @@ def read_action(text: str, env: gym.Env) -> Any:
     word = text.strip().casefold()
     if word in names:
         return names[word]
-    if word.lstrip("+-").isdecimal() and space.contains(int(word)):
+    if re.fullmatch(r"[+-]?[0-9]{1,9}", word) and space.contains(int(word)):
         return int(word)
     raise ConfigError(
-        f"{text.strip()[:40]!a} is not an action.{did_you_mean(word, names)} Type "
+        f"{text.strip()[:40]!a} is not an action.{did_you_mean(word[:40], names)} Type "
         + ", ".join(f"{name} ({number})" for name, number in names.items())
         + "."
     )

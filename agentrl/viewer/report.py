@@ -40,15 +40,15 @@ def page(title: str, intro: str, sections: Sequence[str], footer: str = "") -> s
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
+<title>{safe(title)}</title>
 <style>{style()}</style>
 </head>
 <body>
 <main>
-<h1>{escape(title)}</h1>
-<p class="soft">{escape(intro)}</p>
+<h1>{safe(title)}</h1>
+<p class="soft">{safe(intro)}</p>
 {chr(10).join(sections)}
-<footer>{escape(footer)}</footer>
+<footer>{safe(footer)}</footer>
 </main>
 </body>
 </html>
@@ -57,7 +57,7 @@ def page(title: str, intro: str, sections: Sequence[str], footer: str = "") -> s
 
 def section(title: str, *content: str) -> str:
     """A headed part of the page; `content` is HTML."""
-    return f"<section>\n<h2>{escape(title)}</h2>\n" + "\n".join(content) + "\n</section>"
+    return f"<section>\n<h2>{safe(title)}</h2>\n" + "\n".join(content) + "\n</section>"
 
 
 # ---------------------------------------------------------------------- the table
@@ -81,7 +81,7 @@ def _result_cells(result: Evaluation) -> str:
         str(result.faults),
         f"{result.seconds:.1f}",
     )
-    names = f"<td>{escape(result.id)}</td><td>{escape(result.policy)}</td>"
+    names = f"<td>{safe(result.id)}</td><td>{safe(result.policy)}</td>"
     return names + "".join(f'<td class="figure">{figure}</td>' for figure in figures)
 
 
@@ -115,7 +115,8 @@ def bar_figure(evaluations: Sequence[Evaluation]) -> str:
     grid = "".join(_grid_line(share, y) for share in (0.0, 0.25, 0.5, 0.75, 1.0))
     body = "\n".join(parts)
     label = "Success rate of each policy in each environment, with 95 % Wilson intervals"
-    return f'<div class="card"><svg viewBox="0 0 {WIDTH} {y + 8}" role="img" aria-label="{label}">{grid}\n{body}</svg></div>'
+    frame = f'viewBox="0 0 {WIDTH} {y + 8}" role="img" aria-label="{label}"'
+    return f'<div class="card"><svg {frame}>{grid}\n{body}</svg></div>'
 
 
 def _grid_line(share: float, bottom: int) -> str:
@@ -126,12 +127,13 @@ def _grid_line(share: float, bottom: int) -> str:
 
 def _bar(result: Evaluation, y: int, *, named: bool) -> str:
     middle, text_y = y + BAR / 2, y + BAR - 4
-    name = f'<text x="0" y="{text_y}">{escape(short_name(result.id))}</text>' if named else ""
-    who = f'<text class="soft" x="{LABELS - 12}" y="{text_y}" text-anchor="end">{escape(result.policy)}</text>'
+    name = f'<text x="0" y="{text_y}">{safe(short_name(result.id))}</text>' if named else ""
+    who = f'<text class="soft" x="{LABELS - 12}" y="{text_y}" text-anchor="end">{safe(result.policy)}</text>'
     if result.success is None:
         return f'{name}{who}<text class="soft" x="{LABELS + 8}" y="{text_y}">no episode was scored</text>'
     length, end = result.success * SCALE, LABELS + result.success * SCALE
-    bar = f'<rect class="{css_class(result.policy)}" x="{LABELS}" y="{y}" width="{max(length, 2):.1f}" height="{BAR}" rx="2"/>'
+    place = f'x="{LABELS}" y="{y}" width="{max(length, 2):.1f}" height="{BAR}" rx="2"'
+    bar = f'<rect class="{css_class(result.policy)}" {place}/>'
     whisker = ""
     if result.success_ci is not None:
         low, high = (LABELS + bound * SCALE for bound in result.success_ci)
@@ -160,36 +162,44 @@ def filmstrip(title: str, policy: str, episode: EpisodeRecord) -> str:
     """An episode from left to right: picture, text, action and reward of every turn, then the end."""
     frames = [_turn_frame(number, turn, policy) for number, turn in enumerate(episode.turns, 1)]
     end = _frame("End", episode.final_picture, episode.final_text, "")
-    ending, mood = ("solved", "good") if episode.success else ("out of turns", "bad") if episode.truncated else ("lost", "bad")
+    ending, mood = (
+        ("solved", "good") if episode.success else ("out of turns", "bad") if episode.truncated else ("lost", "bad")
+    )
     total = "reward pending" if episode.reward is None else f"reward {number_signed(episode.reward)}"
-    tags = f'<span class="tag {mood}">{ending}</span><span class="tag">{total}</span><span class="tag">seed {episode.seed}</span>'
-    head = f'<div class="strip-head"><h3>{escape(title)}</h3>{tags}</div>'
+    tags = f'<span class="tag {mood}">{ending}</span>'
+    tags += "".join(f'<span class="tag">{tag}</span>' for tag in (total, f"seed {episode.seed}"))
+    head = f'<div class="strip-head"><h3>{safe(title)}</h3>{tags}</div>'
     return f'<div class="card">{head}<ol class="strip">{"".join([*frames, end])}</ol></div>'
 
 
 def _turn_frame(number: int, turn: TurnRecord, policy: str) -> str:
     terms = turn.info.get("reward_terms", {})
-    spelled = ", ".join(f"{escape(str(name))} {number_signed(value)}" for name, value in terms.items())
+    spelled = ", ".join(f"{safe(str(name))} {number_signed(value)}" for name, value in terms.items())
     mood = "gain" if turn.reward > 0 else "loss" if turn.reward < 0 else "soft"
     reward = f'<span class="{mood}">reward {number_signed(turn.reward)}</span>'
     actions = ", ".join(map(str, turn.info.get("actions", []))) or "nothing ran"
     shown = turn.action if isinstance(turn.action, str) else actions
     body = (
-        f'<div class="action {css_class(policy)}"><b>{escape(clip(shown))}</b></div>'
+        f'<div class="action {css_class(policy)}"><b>{safe(shown)}</b></div>'
         f'<div>{reward}<br><span class="soft">{spelled}</span></div>'
     )
     return _frame(f"Turn {number}", turn.picture, turn.text, body)
 
 
 def _frame(label: str, picture: np.ndarray | None, text: str, body: str) -> str:
-    image = "" if picture is None else f'<img src="{picture_uri(picture)}" alt="{escape(label)}">'
-    said = f"<pre>{escape(clip(text))}</pre>" if text else ""
-    return f'<li class="frame"><span class="soft">{escape(label)}</span>{image}{body}{said}</li>'
+    image = "" if picture is None else f'<img src="{picture_uri(picture)}" alt="{safe(label)}">'
+    said = f"<pre>{safe(text)}</pre>" if text else ""
+    return f'<li class="frame"><span class="soft">{safe(label)}</span>{image}{body}{said}</li>'
 
 
 def details(summary: str, text: str) -> str:
     """Text that opens on a click."""
-    return f"<details><summary>{escape(summary)}</summary><pre>{escape(clip(text))}</pre></details>"
+    return f"<details><summary>{safe(summary)}</summary><pre>{safe(text)}</pre></details>"
+
+
+def safe(text: str) -> str:
+    """Text of any origin, as HTML that shows it and does nothing else."""
+    return escape(clip(text))
 
 
 def clip(text: str) -> str:
