@@ -41,7 +41,8 @@ def test_help_imports_nothing_beyond_the_package_itself():
     code = (
         "import sys; import agentrl; before = set(sys.modules); "
         "from agentrl.cli.main import main; main(['-h']); "
-        "print([m for m in set(sys.modules) - before if m.split('.')[0] in ('tyro', 'rich', 'PIL', 'msgspec', 'torch')])"
+        "heavy = ('tyro', 'rich', 'PIL', 'msgspec', 'torch'); "
+        "print([m for m in set(sys.modules) - before if m.split('.')[0] in heavy])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
@@ -49,9 +50,8 @@ def test_help_imports_nothing_beyond_the_package_itself():
 
 
 def test_a_real_evaluation_prints_one_object_and_logs_elsewhere():
-    done = start(
-        "eval", "agentrl/FrozenLake-Text-v0", "--policy", "oracle", "--episodes", "20", "--seed", "3", "--json"
-    )
+    words = ("--policy", "oracle", "--episodes", "20", "--seed", "3", "--json")
+    done = start("eval", "agentrl/FrozenLake-Text-v0", *words)
     assert done.returncode == 0
     assert json.loads(done.stdout)["success"] == 1.0
     assert "20/20" in done.stderr

@@ -177,7 +177,9 @@ def fast_bench(monkeypatch):
              "unit": "steps/s", "value": 123456789.0, "repeats": 3},
         ],
         "peers": {"envpool": {"installed": False, "version": None, "reason": "no wheel"}},
-        "ratios": [{"case": "step", "ours": "agentrl", "peer": "envpool", "ratio": 25.04, "required": 20, "pass": True}],
+        "ratios": [
+            {"case": "step", "ours": "agentrl", "peer": "envpool", "ratio": 25.04, "required": 20, "pass": True},
+        ],
         "pass": True,
     }  # fmt: skip
     module = ModuleType("agentrl.benchmarks.grid")
