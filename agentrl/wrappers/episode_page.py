@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
+
+# Characters that hide or turn round what stands beside them: bidirectional marks and control codes.
+_INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 STYLE = """
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
@@ -23,7 +27,7 @@ img { width: 100%; height: auto; border-radius: 6px; image-rendering: pixelated;
 pre { margin: 0 0 .6rem; padding: .5rem .7rem; border-radius: 6px; background: #8881; white-space: pre-wrap;
   overflow-wrap: anywhere; unicode-bidi: isolate; max-height: 24rem; overflow: auto; font-size: .85rem; }
 pre.action { background: #3b82f622; border-left: 3px solid #3b82f6; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; margin: 0; font-size: .9rem; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; margin: 0 0 .8rem; font-size: .9rem; }
 dt { opacity: .65; } dd { margin: 0; overflow-wrap: anywhere; }
 .good { color: #15803d; } .bad { color: #b91c1c; }
 @media (prefers-color-scheme: dark) { .good { color: #4ade80; } .bad { color: #f87171; } }
@@ -41,8 +45,8 @@ def episode_page(title: str, facts: Mapping[str, Any], pages: Sequence[Mapping[s
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style></head>\n"
-        f"<body><h1>{escape(title)}</h1>\n{_facts(facts)}\n{moments}\n</body></html>\n"
+        f"<title>{_safe(title)}</title>\n<style>{STYLE}</style></head>\n"
+        f"<body><h1>{_safe(title)}</h1>\n{_facts(facts)}\n{moments}\n</body></html>\n"
     )
 
 
@@ -60,7 +64,12 @@ def _moment(number: int, page: Mapping[str, Any]) -> str:
 
 def _text(kind: str, text: str) -> str:
     # The line break behind <pre> is not part of the text; without it a text's own first one would be swallowed.
-    return f'<pre class="{kind}">\n{escape(text)}</pre>' if text else ""
+    return f'<pre class="{kind}">\n{_safe(text)}</pre>' if text else ""
+
+
+def _safe(text: str) -> str:
+    """Text that can only be read: escaped for HTML, with nothing invisible in it."""
+    return escape(_INVISIBLE.sub(lambda mark: f"\\u{ord(mark.group()):04x}", text))
 
 
 def _terms(terms: Mapping[str, float]) -> dict[str, str]:
@@ -73,7 +82,7 @@ def _number(value: float) -> str:
 
 def _facts(facts: Mapping[str, Any]) -> str:
     rows = [
-        f"<dt>{escape(str(name))}</dt><dd{_colour(value)}>{escape(_say(value))}</dd>"
+        f"<dt>{_safe(str(name))}</dt><dd{_colour(value)}>{_safe(_say(value))}</dd>"
         for name, value in facts.items()
         if value is not None and value != ""
     ]

@@ -41,8 +41,8 @@ class ToolCalls(AgentWrapper):
     run in order.
 
     The contract's rules for turns hold for calls: an unknown tool or a wrong argument is an invalid action (calls
-    before it keep their effect, those behind it do not run); text that is no JSON, too long or too deeply nested is a turn
-    nobody can read; calls beyond the limit are dropped and the feedback says so. Nothing raises.
+    before it keep their effect, those behind it do not run); text that is no JSON, too long or too deeply nested is a
+    turn nobody can read; calls beyond the limit are dropped and the feedback says so. Nothing raises.
     """
 
     def __init__(self, env: gym.Env, max_parallel: int | None = None) -> None:
