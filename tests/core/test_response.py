@@ -108,6 +108,7 @@ def test_a_misspelt_strategy_gets_a_suggestion() -> None:
         template("worldmodelling")
 
 
+@settings(deadline=None)
 @given(st.sampled_from(STRATEGIES), st.data())
 def test_what_is_built_reads_back(strategy: str, data: st.DataObject) -> None:
     texts = {field: data.draw(plain) for field in fields_of(strategy)}
@@ -117,6 +118,7 @@ def test_what_is_built_reads_back(strategy: str, data: st.DataObject) -> None:
         assert getattr(reply, "reasoning" if field == "think" else field) == text.strip()
 
 
+@settings(deadline=None)
 @given(st.sampled_from(STRATEGIES), st.lists(st.sampled_from([*ALL_TAGS, "x", " "]), max_size=8).map("".join))
 def test_tags_inside_a_field_cannot_break_what_is_built(strategy: str, hostile: str) -> None:
     texts = {field: f"{hostile}." for field in fields_of(strategy)}
@@ -124,7 +126,7 @@ def test_tags_inside_a_field_cannot_break_what_is_built(strategy: str, hostile: 
     assert not any(tag in defuse(hostile) for tag in ALL_TAGS)
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.sampled_from(STRATEGIES), st.lists(st.sampled_from([*ALL_TAGS, "Up", " ", "<", "\ud800"]), max_size=14))
 def test_only_the_exact_form_passes(strategy: str, pieces: list[str]) -> None:
     reply = parse_response("".join(pieces), strategy)
@@ -135,6 +137,7 @@ def test_only_the_exact_form_passes(strategy: str, pieces: list[str]) -> None:
     assert reply.strict == (reply.problem is None)
 
 
+@settings(deadline=None)
 @given(st.text(), st.sampled_from(STRATEGIES))
 def test_reading_is_total(text: str, strategy: str) -> None:
     assert parse_response(text, strategy).strict in (True, False)
@@ -146,7 +149,7 @@ def test_reading_is_total(text: str, strategy: str) -> None:
 @pytest.mark.parametrize("strategy", ["no_think", "free_think", "grounding_worldmodeling"])
 def test_a_megabyte_of_hostile_text_is_read_quickly(unit: str, strategy: str) -> None:
     text = unit * (2**20 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     parse_response(text, strategy)
     parse_response(f"<think>{text}</think><answer>{text}</answer>", strategy)
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentrl.core.tools import fit_arguments, function_schema
@@ -62,6 +62,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["id", "text", "mode", "x"]), json_values))
 def test_checking_is_total(arguments: dict[str, Any]) -> None:
     fitted, problem = fit_arguments(TYPE, arguments)

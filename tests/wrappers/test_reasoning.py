@@ -221,7 +221,7 @@ hostile = st.lists(
 SHARED = make("Text", "FrozenLake", "grounding_worldmodeling")
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(hostile)
 def test_any_text_is_a_legal_turn(text: str) -> None:
     SHARED.reset(seed=0)
