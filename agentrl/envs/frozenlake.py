@@ -95,6 +95,12 @@ class FrozenLakeEnv(GridWorld):
         "Walking against the edge of the lake leaves you where you are."
     )
     legend = "Symbols: _ ice, O hole, G goal, P you, X you in a hole, * you on the goal."
+    guides: ClassVar[dict[str, str]] = {
+        "natural": "Say where the target (the goal) and each hole is seen from the player; call the holes hole0, "
+        "hole1, ... from top to bottom, left to right.",
+        "structured": 'A JSON object with the keys "player_position", "target_position" (the goal), "hole_positions" '
+        'and "grid_size"; a position is [row, column], counted from 0 at the top left.',
+    }
 
     def __init__(
         self,

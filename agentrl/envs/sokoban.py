@@ -94,6 +94,12 @@ class SokobanEnv(GridWorld):
         "you cannot pull. Walls and boxes that cannot move stop you."
     )
     legend = "Symbols: # wall, _ floor, O target, X box, P you, * box on a target, S you on a target."
+    guides: ClassVar[dict[str, str]] = {
+        "natural": "Say where each box and each target is seen from the player, and each target seen from each box; "
+        "call them box0, target0, box1, ... from top to bottom, left to right.",
+        "structured": 'A JSON object with the keys "player_position", "box_positions", "target_positions" and '
+        '"grid_size"; a position is [row, column], counted from 0 at the top left, walls included.',
+    }
 
     def __init__(
         self,
