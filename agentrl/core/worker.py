@@ -171,7 +171,7 @@ class Worker:
             raise WorkerFault(f"{what}: {fault}", "start") from None
         return process
 
-    def _opening(self) -> bytes:
+    def _opening(self) -> bytearray:
         args, kwargs = self._arguments
         opening = {
             "target": self.target,
@@ -190,7 +190,7 @@ class Worker:
         inherited = {name: value for name, value in os.environ.items() if name not in foreign}
         return {**inherited, **self._environment}
 
-    def _exchange(self, process: WorkerProcess, payload: bytes, seconds: float, what: str) -> Any:
+    def _exchange(self, process: WorkerProcess, payload: bytearray, seconds: float, what: str) -> Any:
         """One request and its answer; on any trouble with the process itself, it is ended first."""
         try:
             status, *content = decode(process.exchange(payload, seconds))
@@ -230,7 +230,7 @@ class Worker:
             self._finalizer.detach()
         return status
 
-    def _encode(self, value: Any, what: str) -> bytes:
+    def _encode(self, value: Any, what: str) -> bytearray:
         try:
             payload = encode(value)
         except Exception as error:

@@ -45,7 +45,7 @@ def _encode_other(value: Any) -> Any:
     numpy = sys.modules.get("numpy")  # who never imported numpy has no arrays to send
     if numpy is not None and isinstance(value, numpy.ndarray) and value.dtype.kind in ARRAY_KINDS:
         content = [value.dtype.str, list(value.shape), value.tobytes()]
-        return msgspec.msgpack.Ext(ARRAY_CODE, msgspec.msgpack.encode(content))
+        return msgspec.msgpack.Ext(ARRAY_CODE, encode(content))
     if numpy is not None and isinstance(value, numpy.generic) and value.dtype.kind in "biufSU":
         return value.item()
     raise TypeError(f"{type(value).__module__}.{type(value).__qualname__} cannot be sent")
@@ -65,7 +65,16 @@ def _decode_extension(code: int, data: memoryview) -> Any:
     return numpy.ndarray(shape, dtype, raw)  # over a bytearray of its own, so it can be written to
 
 
-encode = msgspec.msgpack.Encoder(enc_hook=_encode_other).encode
+_encoder = msgspec.msgpack.Encoder(enc_hook=_encode_other)
+
+
+def encode(value: Any) -> bytearray:
+    """A value as msgpack. Into a buffer of ours: `Encoder.encode` crashes where memory runs out, this raises."""
+    buffer = bytearray()
+    _encoder.encode_into(value, buffer)
+    return buffer
+
+
 decode = msgspec.msgpack.Decoder(ext_hook=_decode_extension).decode
 
 
@@ -99,7 +108,7 @@ def _read_exactly(descriptor: int, size: int) -> bytearray | None:
     return data
 
 
-def write_frame(descriptor: int, payload: bytes) -> None:
+def write_frame(descriptor: int, payload: bytearray) -> None:
     """Send one answer."""
     for part in frame_parts(payload):
         rest = memoryview(part)
@@ -107,7 +116,7 @@ def write_frame(descriptor: int, payload: bytes) -> None:
             rest = rest[os.write(descriptor, rest) :]
 
 
-def frame_parts(payload: bytes) -> tuple[bytes, ...]:
+def frame_parts(payload: bytearray) -> tuple[bytes | bytearray, ...]:
     """A small frame in one piece (one wake-up of the reader), a large one in two (no second copy of it)."""
     header = HEADER.pack(len(payload))
     return (header + payload,) if len(payload) < CHUNK else (header, payload)
@@ -135,7 +144,7 @@ def _limit_memory(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (size, hard))
 
 
-def answer(target: Any, request: bytearray, max_frame: int) -> bytes:
+def answer(target: Any, request: bytearray, max_frame: int) -> bytearray:
     """Run one request; always gives an answer, whatever the target does short of killing the process."""
     try:
         method, args, kwargs = decode(request)
@@ -156,11 +165,11 @@ def answer(target: Any, request: bytearray, max_frame: int) -> bytes:
     return payload
 
 
-def _out_of_memory() -> bytes:
+def _out_of_memory() -> bytearray:
     return encode(["memory", "out of memory", ""])
 
 
-def describe(reason: str, error: BaseException) -> bytes:
+def describe(reason: str, error: BaseException) -> bytearray:
     """An exception as an answer; its text may be hostile as well."""
     try:
         summary = f"{type(error).__name__}: {error}"

@@ -73,14 +73,14 @@ class WorkerProcess:
 
     # ------------------------------------------------------------------ frames
 
-    def exchange(self, payload: bytes, seconds: float) -> bytearray:
+    def exchange(self, payload: bytearray, seconds: float) -> bytearray:
         """Send one frame and wait for one; `Late`, `Gone` or `Garbled` if that cannot be."""
         until = time.monotonic() + seconds
         for part in frame_parts(payload):
             self._send(part, until)
         return self._receive(until)
 
-    def _send(self, part: bytes, until: float) -> None:
+    def _send(self, part: bytes | bytearray, until: float) -> None:
         rest = memoryview(part)
         while rest:
             try:
