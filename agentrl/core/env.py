@@ -74,7 +74,9 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         if split not in SPLITS:
             raise ConfigError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ConfigError(f"render_mode must be one of {self.metadata['render_modes']} or None, not {render_mode!r}")
+            raise ConfigError(
+                f"render_mode must be one of {self.metadata['render_modes']} or None, not {render_mode!r}"
+            )
         self.split, self.render_mode = split, render_mode
         self.max_turns = whole_number("max_turns", max_turns, at_least=1)
         self.max_actions_per_turn = whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1)

@@ -206,7 +206,7 @@ _STATELESS = {
     gw.TransformObservation, gw.FilterObservation, gw.FlattenObservation, gw.GrayscaleObservation,
     gw.ResizeObservation, gw.ReshapeObservation, gw.RescaleObservation, gw.DtypeObservation,
     gw.AddRenderObservation, gw.TransformAction, gw.ClipAction, gw.RescaleAction, gw.TransformReward,
-    gw.ClipReward, gw.PassiveEnvChecker,  # the checker only remembers what it has warned about
+    gw.ClipReward,
 }  # fmt: skip
 
 _remember(gw.OrderEnforcing, "_has_reset")
@@ -214,6 +214,16 @@ _remember(gw.TimeLimit, "_elapsed_steps")
 _remember(gw.Autoreset, "autoreset")
 _remember(gw.TimeAwareObservation, "timesteps")
 _remember(gw.FrameStackObservation, "obs_queue")
+
+
+def _load_checker(layer: Any, blob: bytes) -> None:
+    # A checker that has seen no reset would compare the first step after the restore with nothing, and raise.
+    if getattr(layer, "_previous_data", ()) is None:
+        layer.checked_step = layer.checked_data_reuse = True
+
+
+# The checker only remembers what it has looked at already: nothing that the future depends on.
+register_wrapper(gw.PassiveEnvChecker, lambda layer: b"", _load_checker)
 
 _STATISTICS = ("episode_count", "episode_returns", "episode_lengths", "time_queue", "return_queue", "length_queue")
 

@@ -25,7 +25,9 @@ try:
     import msgspec
 except ImportError:
     if __name__ == "__main__":
-        sys.exit(f"a worker needs msgspec, and {sys.executable} does not have it; run: {sys.executable} -m pip install msgspec")
+        sys.exit(
+            f"a worker needs msgspec, and {sys.executable} does not have it; run: {sys.executable} -m pip install msgspec"
+        )
     raise
 
 HEADER = struct.Struct(">I")

@@ -29,16 +29,16 @@ def started(task: str = "0", **arguments: object) -> CounterEnv:
 
 
 def lake(**arguments: object) -> gym.Env:
-    env = gym.make("agentrl/FrozenLake-Text-v0", levels=4, **arguments)
+    env = gym.make("agentrl/FrozenLake-Text-v0", **arguments)
     env.reset(seed=0, options={"task": "P___/_O__/____/___G"})
     return env
 
 
 def everything(env: CounterEnv) -> object:
     """All that could have changed."""
-    return copy.deepcopy({name: value for name, value in vars(env).items() if name not in ("_np_random", "action_space")}), (
-        env._np_random.bit_generator.state if env._np_random is not None else None
-    )
+    return copy.deepcopy(
+        {name: value for name, value in vars(env).items() if name not in ("_np_random", "action_space")}
+    ), (env._np_random.bit_generator.state if env._np_random is not None else None)
 
 
 # ---------------------------------------------------------------------- turns
@@ -54,7 +54,11 @@ def test_a_turn_runs_its_actions_in_order_and_reports_them():
     assert info["fault"] is None and info["limit"] is None and info["pending"] == [] and info["format"] is None
 
 
-@given(st.lists(st.sampled_from(["inc", "wait", "gamble", "break", "lose", "jump", "", "<answer>", "</answer>"]), max_size=6))
+@given(
+    st.lists(
+        st.sampled_from(["inc", "wait", "gamble", "break", "lose", "jump", "", "<answer>", "</answer>"]), max_size=6
+    )
+)
 @settings(max_examples=150, deadline=None)
 def test_every_turn_has_all_keys_in_json_and_a_reward_that_is_the_sum_of_its_terms(words):
     env = started()
@@ -241,7 +245,10 @@ def test_tasks_and_seeds_are_reproducible():
     env = CounterEnv()
     for task in env.tasks():
         assert env.reset(options={"task": task})[1]["task"] == task
-    walks = [[env.reset(seed=5)[1]["task"], *(env.reset()[1]["task"] for _ in range(10))] for env in (CounterEnv(), CounterEnv())]
+    walks = [
+        [env.reset(seed=5)[1]["task"], *(env.reset()[1]["task"] for _ in range(10))]
+        for env in (CounterEnv(), CounterEnv())
+    ]
     assert walks[0] == walks[1] and len(set(walks[0])) > 1
 
 
@@ -249,7 +256,7 @@ def test_tasks_and_seeds_are_reproducible():
 
 
 def test_the_same_promises_hold_on_the_ice():
-    env = lake(max_turns=3, max_actions_per_turn=3)
+    env = lake()
     _, reward, _, _, info = env.step("<think>Up is a wall.</think><answer>Up, right, jump</answer>")
     assert info["actions"] == ["Up", "Right"] and not info["valid"] and info["effective"]
     assert info["state"]["player_position"] == [0, 1]

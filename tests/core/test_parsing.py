@@ -12,7 +12,9 @@ from agentrl.core.parsing import Turn, extract_answer, parse_turn, quote
 
 GRAMMAR = {"up": "U", "down": "D", "turn left": "L"}
 # Free text hardly ever holds a tag or an action, so half of what is tried is put together from the interesting pieces.
-PIECES = st.sampled_from(["<answer>", "</answer>", "<think>", "Up", "up", "DOWN", "turn left", ",", " ", "\n", "<answer", "jump"])
+PIECES = st.sampled_from(
+    ["<answer>", "</answer>", "<think>", "Up", "up", "DOWN", "turn left", ",", " ", "\n", "<answer", "jump"]
+)
 ANY_TEXT = st.one_of(st.text(), st.text(st.characters(codec=None)), st.lists(PIECES).map("".join))
 
 
@@ -82,7 +84,9 @@ def test_surplus_is_counted_dropped_and_never_looked_at():
     assert parse_turn("Up,Up,Down,nonsense,,", GRAMMAR, 3) == Turn(["U", "U", "D"], None, 3)
 
 
-@pytest.mark.parametrize("text", ["Up," * 1_000_000, "<answer>" + "Up," * 1_000_000 + "</answer>", "<answer>" * 300_000, "x" * 5_000_000])
+@pytest.mark.parametrize(
+    "text", ["Up," * 1_000_000, "<answer>" + "Up," * 1_000_000 + "</answer>", "<answer>" * 300_000, "x" * 5_000_000]
+)
 def test_a_million_actions_take_no_time(text):
     begin = time.perf_counter()
     turn = parse_turn(text, GRAMMAR, 3)

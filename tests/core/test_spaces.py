@@ -84,7 +84,8 @@ def test_masks_are_refused(argument):
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"words": ()}, {"words": "word"}, {"words": [1]}, {"max_words": 0}, {"max_words": 1.5}, {"max_words": True}]
+    "arguments",
+    [{"words": ()}, {"words": "word"}, {"words": [1]}, {"max_words": 0}, {"max_words": 1.5}, {"max_words": True}],
 )
 def test_spaces_that_could_not_be_sampled_are_refused(arguments):
     with pytest.raises(ConfigError, match=next(iter(arguments))):

@@ -374,7 +374,9 @@ def test_a_memory_limit_too_small_to_start_with_is_a_start_fault():
         assert fault_of(worker, "add").reason == "start"
 
 
-@pytest.mark.parametrize("target", ["nothing", "a:b:c", "a/b:c", "os:system('ls')", "__main__:Thing", "", None, 3, ":x", "x:"])
+@pytest.mark.parametrize(
+    "target", ["nothing", "a:b:c", "a/b:c", "os:system('ls')", "__main__:Thing", "", None, 3, ":x", "x:"]
+)
 def test_a_target_that_is_no_name_is_refused_at_once(target):
     with pytest.raises(ConfigError, match="module:Class"):
         Worker(target)
@@ -480,7 +482,11 @@ time.sleep(0.3)
 
 @pytest.mark.parametrize(
     ("ending", "method", "args"),
-    [("os.kill(os.getpid(), 9)", "hang_in_c", []), ("os.kill(os.getpid(), 9)", "add", []), ("sys.exit(0)", "sleep", [600])],
+    [
+        ("os.kill(os.getpid(), 9)", "hang_in_c", []),
+        ("os.kill(os.getpid(), 9)", "add", []),
+        ("sys.exit(0)", "sleep", [600]),
+    ],
 )
 def test_the_process_dies_with_its_parent(ending, method, args):
     script = PARENT.format(here=str(HERE), ending=ending, method=method, args=args)
