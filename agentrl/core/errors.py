@@ -72,8 +72,8 @@ WorkerReason = Literal["start", "died", "deadline", "memory", "raised", "protoco
 class WorkerFault(Fault):
     """A supervised process could not start, died, missed its deadline, ran out of memory, raised or spoke nonsense.
 
-    `reason` tells these apart: after "start" another try is pointless; after "raised" and "protocol" about an answer the
-    process may still be there with its state; after the others a fresh one answers the next call.
+    `reason` tells these apart. After "start" another try is pointless. After "raised" the process and its state are
+    still there, after "protocol" perhaps; after the others a fresh process answers the next call.
     """
 
     def __init__(self, message: str, reason: WorkerReason) -> None:

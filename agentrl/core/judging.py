@@ -47,6 +47,6 @@ class Judge(Protocol):
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Says how alike two pictures (uint8 [height, width, 3]) are, many pairs at once; an outage is a `JudgeFault` raised."""
+    """Says how alike two pictures (uint8 [height, width, 3]) are, many pairs at once. An outage raises `JudgeFault`."""
 
     def score_pairs(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[float]: ...

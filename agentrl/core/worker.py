@@ -3,10 +3,10 @@
     with Worker("my_renderer:Renderer", kwargs={"size": 256}, deadline=5.0, memory_limit=2 << 30) as renderer:
         picture = renderer.call("draw", "<svg/>")
 
-Every call has a deadline. When the process misses it, dies, or runs out of memory, the caller gets a `WorkerFault` whose
-`reason` says which; the whole process group is killed, and the next call starts a fresh process with a fresh target (so
-the state is gone: a target with state must be set up again). Nothing is pickled: arguments and results are what msgpack
-knows, and numpy arrays. Tuples arrive as lists.
+Every call has a deadline. When the process misses it, dies, or runs out of memory, the caller gets a `WorkerFault`
+whose `reason` says which; the whole process group is killed, and the next call starts a fresh process with a fresh
+target (so the state is gone: a target with state must be set up again). Nothing is pickled: arguments and results are
+what msgpack knows, and numpy arrays. Tuples arrive as lists.
 
 This isolates faults, not enemies: the target runs with the rights of this process.
 """
@@ -34,9 +34,10 @@ TIDY_EXIT = 1.0  # seconds for the target's exit handlers when the worker is clo
 class Worker:
     """One supervised process around `target`, "module:Class" or "module:function"; what it returns receives the calls.
 
-    The process starts with the first call (or `start()`). `python` names another interpreter, which then finds modules in
-    its own environment and in `path` only; without it the process sees this program's modules. `environment` adds
-    variables. `deadline` and `start_deadline` are seconds (`math.inf`: for ever), `memory_limit` bytes of address space.
+    The process starts with the first call (or `start()`). `python` names another interpreter, which then finds modules
+    in its own environment and in `path` only; without it the process sees this program's modules. `environment` adds
+    variables. `deadline` and `start_deadline` are seconds (`math.inf`: for ever), `memory_limit` is bytes of address
+    space, which a process that has loaded much maps far more of than it uses.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class Worker:
             self._running_process()
 
     def close(self) -> None:
-        """End the process; a call in flight in another thread fails. May be called twice; a closed worker stays closed."""
+        """End the process for good; a call in flight in another thread fails. May be called twice."""
         self._closed = True
         process = self._process
         if not self._lock.acquire(blocking=False):

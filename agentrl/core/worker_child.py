@@ -1,7 +1,7 @@
 """The child's side of `agentrl.core.worker`, and the frames both sides speak.
 
-The parent runs this file by its path, perhaps with the interpreter of another virtual environment. So it needs nothing but
-msgspec and the standard library of Python 3.9 or later, and never imports agentrl itself; the target may.
+The parent runs this file by its path, perhaps with the interpreter of another virtual environment. So it needs nothing
+but msgspec and the standard library of Python 3.9 or later, and never imports agentrl itself; the target may.
 
 A frame is a 4-byte big-endian length and that many bytes of msgpack. Arrays travel as an extension type. A request is
 `[method, args, kwargs]`; an answer is `["ok", value]` or `[reason, summary, traceback]`.
@@ -25,9 +25,7 @@ try:
     import msgspec
 except ImportError:
     if __name__ == "__main__":
-        sys.exit(
-            f"a worker needs msgspec, and {sys.executable} does not have it; run: {sys.executable} -m pip install msgspec"
-        )
+        sys.exit(f"a worker needs msgspec, which {sys.executable} lacks; run: {sys.executable} -m pip install msgspec")
     raise
 
 HEADER = struct.Struct(">I")

@@ -18,8 +18,21 @@ import agentrl
 from agentrl.core.env import episode_limit, finite_number, keyword_arguments, whole_number
 from agentrl.core.errors import ConfigError
 
-INFO_KEYS = {"state", "success", "valid", "effective", "actions", "feedback", "reward_terms", "pending", "format", "fault",
-             "limit", "turn", "task"}  # fmt: skip
+INFO_KEYS = {
+    "state",
+    "success",
+    "valid",
+    "effective",
+    "actions",
+    "feedback",
+    "reward_terms",
+    "pending",
+    "format",
+    "fault",
+    "limit",
+    "turn",
+    "task",
+}
 
 
 def started(task: str = "0", **arguments: object) -> CounterEnv:
@@ -187,9 +200,18 @@ def test_an_unknown_keyword_suggests_the_nearest_and_lists_all():
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"split": "validation"}, {"render_mode": "film"}, {"max_turns": 0}, {"max_turns": 2.0}, {"max_turns": True},
-     {"max_turns": "3"}, {"max_actions_per_turn": -1}, {"invalid_penalty": float("nan")}, {"invalid_penalty": "much"}],
-)  # fmt: skip
+    [
+        {"split": "validation"},
+        {"render_mode": "film"},
+        {"max_turns": 0},
+        {"max_turns": 2.0},
+        {"max_turns": True},
+        {"max_turns": "3"},
+        {"max_actions_per_turn": -1},
+        {"invalid_penalty": float("nan")},
+        {"invalid_penalty": "much"},
+    ],
+)
 def test_a_bad_argument_is_named(arguments):
     with pytest.raises(ConfigError, match=next(iter(arguments))):
         CounterEnv(**arguments)
@@ -209,9 +231,17 @@ def test_the_keyword_arguments_of_a_class_are_those_of_all_its_bases():
 
 
 BAD_RESETS = [
-    {"options": {"task": "9"}}, {"options": {"task": 3.5}}, {"options": {"task": ["0"]}}, {"options": {"level": "0"}},
-    {"options": "task"}, {"options": ["task"]}, {"options": 3}, {"seed": 1.5, "options": {"task": "1"}}, {"seed": -1}, {"seed": "x"},
-]  # fmt: skip
+    {"options": {"task": "9"}},
+    {"options": {"task": 3.5}},
+    {"options": {"task": ["0"]}},
+    {"options": {"level": "0"}},
+    {"options": "task"},
+    {"options": ["task"]},
+    {"options": 3},
+    {"seed": 1.5, "options": {"task": "1"}},
+    {"seed": -1},
+    {"seed": "x"},
+]
 
 
 @pytest.mark.parametrize("arguments", BAD_RESETS)

@@ -59,9 +59,22 @@ def test_bare_and_tagged_actions_are_read_in_any_case(text, actions):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "   ", "<answer></answer>", "<answer>Up", "Up</answer>", "</answer>Up<answer>", "<answer>Up</answer><answer>Up</answer>",
-     "<answer><answer>Up</answer></answer>", "<answer>Up</answer></answer>", "<think>x</think>Up", "<ANSWER>Up</ANSWER>", "Up Down", ","],
-)  # fmt: skip
+    [
+        "",
+        "   ",
+        "<answer></answer>",
+        "<answer>Up",
+        "Up</answer>",
+        "</answer>Up<answer>",
+        "<answer>Up</answer><answer>Up</answer>",
+        "<answer><answer>Up</answer></answer>",
+        "<answer>Up</answer></answer>",
+        "<think>x</think>Up",
+        "<ANSWER>Up</ANSWER>",
+        "Up Down",
+        ",",
+    ],
+)
 def test_everything_else_is_an_error_without_actions(text):
     turn = parse_turn(text, GRAMMAR, 3)
     assert turn.actions == [] and turn.error

@@ -225,10 +225,21 @@ def test_what_is_no_blob_is_refused(blob):
 
 
 HOSTILE = [
-    ("turn", "many"), ("turn", -1), ("turn", 1.5), ("terminated", "yes"), ("feedback", 3), ("random", "{}"), ("random", "not json"),
-    ("random", '{"bit_generator": "seed"}'), ("random", '{"bit_generator": "PCG64", "state": 3}'), ("random", 5), ("seed", "x"),
-    ("world", {}), ("world", 3), ("world", {"count": 1}),
-]  # fmt: skip
+    ("turn", "many"),
+    ("turn", -1),
+    ("turn", 1.5),
+    ("terminated", "yes"),
+    ("feedback", 3),
+    ("random", "{}"),
+    ("random", "not json"),
+    ("random", '{"bit_generator": "seed"}'),
+    ("random", '{"bit_generator": "PCG64", "state": 3}'),
+    ("random", 5),
+    ("seed", "x"),
+    ("world", {}),
+    ("world", 3),
+    ("world", {"count": 1}),
+]
 
 
 @pytest.mark.parametrize(("key", "value"), HOSTILE)

@@ -189,9 +189,16 @@ def test_registering_twice_is_fine_and_differently_is_not():
 
 @pytest.mark.parametrize(
     "arguments",
-    [("jugde", "k", "a:B"), ("judge", "", "a:B"), ("judge", "a:B", "a:B"), ("judge", None, "a:B"), ("judge", "k", "a.B"),
-     ("judge", "k", None), ("judge", "k", "os:system('x')")],
-)  # fmt: skip
+    [
+        ("jugde", "k", "a:B"),
+        ("judge", "", "a:B"),
+        ("judge", "a:B", "a:B"),
+        ("judge", None, "a:B"),
+        ("judge", "k", "a.B"),
+        ("judge", "k", None),
+        ("judge", "k", "os:system('x')"),
+    ],
+)
 def test_a_bad_registration_is_refused(arguments):
     with pytest.raises(ConfigError):
         register_spec(*arguments)

@@ -149,8 +149,9 @@ def test_environment_variables_are_added():
 
 
 def test_the_interpreter_of_another_virtual_environment_runs_the_target_with_its_own_modules(tmp_path, monkeypatch):
-    import msgspec
     import venv
+
+    import msgspec
 
     venv.create(tmp_path / "other", with_pip=False, symlinks=True)
     python = tmp_path / "other" / "bin" / "python"
@@ -193,9 +194,13 @@ def test_the_deadline_of_the_worker_holds_when_a_call_names_none():
 
 @pytest.mark.parametrize(
     ("method", "args", "status"),
-    [("leave", (3,), "exit status 3"), ("leave", (0,), "exit status 0"), ("kill_itself", (), "signal 9"),
-     ("crash", (), "signal 11")],
-)  # fmt: skip
+    [
+        ("leave", (3,), "exit status 3"),
+        ("leave", (0,), "exit status 0"),
+        ("kill_itself", (), "signal 9"),
+        ("crash", (), "signal 11"),
+    ],
+)
 def test_a_crash_is_a_died_fault_that_says_how(worker, method, args, status):
     fault = fault_of(worker, method, *args)
     assert fault.reason == "died" and status in str(fault)
@@ -384,9 +389,18 @@ def test_a_target_that_is_no_name_is_refused_at_once(target):
 
 @pytest.mark.parametrize(
     "options",
-    [{"deadline": 0}, {"deadline": -1}, {"deadline": math.nan}, {"deadline": "5"}, {"start_deadline": True},
-     {"memory_limit": 0}, {"memory_limit": 1.5}, {"max_frame": 2**32}, {"max_frame": None}],
-)  # fmt: skip
+    [
+        {"deadline": 0},
+        {"deadline": -1},
+        {"deadline": math.nan},
+        {"deadline": "5"},
+        {"start_deadline": True},
+        {"memory_limit": 0},
+        {"memory_limit": 1.5},
+        {"max_frame": 2**32},
+        {"max_frame": None},
+    ],
+)
 def test_bad_limits_are_refused_by_name(options):
     with pytest.raises(ConfigError, match=next(iter(options))):
         make_worker(**options)
