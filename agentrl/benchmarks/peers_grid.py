@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from measure import rates, result  # noqa: E402
+from measure import rates, result
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 warnings.simplefilter("ignore")

@@ -6,7 +6,7 @@ import hashlib
 import io
 import logging
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -28,15 +28,15 @@ def cache_dir() -> Path:
 def write_atomically(path: Path, data: bytes) -> None:
     """All of `data` or nothing, even if two processes write at once or one dies half-way."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:  # with the permissions the user's umask gives, so that a cache can be shared
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -134,9 +134,9 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         for primitive in turn.actions:
             outcome = self._act(primitive)
             if not outcome.valid:
-                error = outcome.feedback or f"{self._name(primitive)} is not possible here"
+                error = outcome.feedback or f"{self.action_name(primitive)} is not possible here"
                 break
-            done.append(self._name(primitive))
+            done.append(self.action_name(primitive))
             for name, value in outcome.terms.items():
                 terms[name] = terms.get(name, 0.0) + value
             effective = effective or outcome.effective
@@ -305,7 +305,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     def _act(self, primitive: Any) -> Outcome:
         """Run one primitive action."""
 
-    def _name(self, primitive: Any) -> str:
+    def action_name(self, primitive: Any) -> str:
         """What a primitive action is called in `info["actions"]`."""
         return str(primitive)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
@@ -164,8 +165,8 @@ class SokobanEnv(GridWorld):
         if size <= 6 and boxes == 1:
             pool = level_pool("sokoban", parameters, self.split, None, lambda: every_room(size, limits, self.split))
             return pool.first(self.levels)
-        count = self.levels or (16_384 if boxes == 1 and size <= 8 else 8_192)
-        return level_pool("sokoban", parameters, self.split, count, lambda: random_rooms(size, boxes, limits, self.split))
+        wanted = self.levels or (16_384 if boxes == 1 and size <= 8 else 8_192)
+        return level_pool("sokoban", parameters, self.split, wanted, lambda: random_rooms(size, boxes, limits, self.split))
 
 
 class SokobanVectorEnv(GridVectorEnv):
@@ -358,21 +359,24 @@ def every_room(size: int, limits: tuple[int, int], split: str) -> Batches:
 
 def random_rooms(size: int, boxes: int, limits: tuple[int, int], split: str) -> Batches:
     """An endless stream: rooms with random walls and targets, a few starts of evenly spread length from each."""
-    cells, number = inside(size), 0
-    while True:
-        levels, lengths = [], []
-        for number in range(number + 1, number + 65):
-            draws = uniform(size * 16 + boxes, number << 16, (2 * len(cells) + 1,))
-            floor = random_floor(cells, draws, size)
-            order = [cell for _, cell in sorted(zip(draws[-len(cells) :], cells, strict=True)) if cell & floor]
-            layout = layout_codes(floor, sum(order[:boxes]), size)
-            if len(order) <= 2 * boxes or not owned(as_grids([layout], size), split)[0]:
-                continue
-            layers = starts(floor, sum(order[:boxes]), size, limits[1])[limits[0] :]
-            for depth, stones, player in pick_starts(layers, STARTS_PER_LAYOUT, number):
-                levels.append(level_codes(layout, stones, player))
-                lengths.append(limits[0] + depth)
-        yield as_grids(levels, size), np.array(lengths, np.int16)
+    for first in count(1, 64):
+        levels = [level for n in range(first, first + 64) for level in random_levels(n, size, boxes, limits, split)]
+        yield as_grids([codes for codes, _ in levels], size), np.array([length for _, length in levels], np.int16)
+
+
+def random_levels(number: int, size: int, boxes: int, limits: tuple[int, int], split: str) -> list[tuple[bytes, int]]:
+    """Levels (codes, length) in random room `number`; none if the split does not own it or it has no start in range."""
+    cells = inside(size)
+    draws = uniform(size * 16 + boxes, number << 16, (2 * len(cells) + 1,))
+    floor = random_floor(cells, draws, size)
+    order = [cell for _, cell in sorted(zip(draws[-len(cells) :], cells, strict=True)) if cell & floor]
+    targets = sum(order[:boxes])
+    layout = layout_codes(floor, targets, size)
+    if len(order) <= 2 * boxes or not owned(as_grids([layout], size), split)[0]:
+        return []
+    layers = starts(floor, targets, size, limits[1])[limits[0] :]
+    picked = pick_starts(layers, STARTS_PER_LAYOUT, number)
+    return [(level_codes(layout, stones, player), limits[0] + depth) for depth, stones, player in picked]
 
 
 def random_floor(cells: list[int], draws: np.ndarray, size: int) -> int:
@@ -387,11 +391,11 @@ def random_floor(cells: list[int], draws: np.ndarray, size: int) -> int:
     return max(regions, key=int.bit_count)
 
 
-def pick_starts(layers: list[Layer], count: int, key: int) -> list[tuple[int, int, int]]:
-    """Up to `count` (layer, boxes, player) drawn round-robin over the layers, each layer in a random order."""
+def pick_starts(layers: list[Layer], most: int, key: int) -> list[tuple[int, int, int]]:
+    """Up to `most` (layer, boxes, player) drawn round-robin over the layers, each layer in a random order."""
     queues = []
     for depth, layer in enumerate(layers):
         states = [(depth, boxes, player) for boxes, players in layer.items() for player in bits(players)]
         queues.append(sorted(states, key=lambda s: mix_int(key ^ mix_int(s[1] % PRIME) ^ s[2] % PRIME)))
     rounds = max(map(len, queues), default=0)
-    return [queue[i] for i in range(rounds) for queue in queues if i < len(queue)][:count]
+    return [queue[i] for i in range(rounds) for queue in queues if i < len(queue)][:most]

@@ -120,7 +120,6 @@ class RecordEpisode(AgentWrapper):
             for kind in self.formats:
                 path = self.folder / f"{stem}.{kind}"
                 write_atomically(path, self._encode(kind, stem, pages))
-                path.chmod(0o644)  # recordings are made to be shown
                 self.files.append(path)
         except OSError as error:
             log.warning("cannot write the recording of episode %d to %s: %s", self._number, self.folder, error)

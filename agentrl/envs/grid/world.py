@@ -172,7 +172,7 @@ class GridWorld(AgentEnv[Any, Any]):
             return Turn([int(action)])
         return Turn([], f"an action is a whole number from 0 to {len(ACTIONS) - 1}")
 
-    def _name(self, primitive: int) -> str:
+    def action_name(self, primitive: int) -> str:
         return ACTIONS[primitive]
 
     def state(self) -> GridState:
