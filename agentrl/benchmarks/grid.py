@@ -96,7 +96,7 @@ def resetter(game: str, num_envs: int) -> Any:
 
 
 def peers_python() -> Path | None:
-    """The interpreter of the peers' virtual environment: `$AGENTRL_PEERS`, or `.venv-peers` here or beside the package."""
+    """The peers' interpreter: of `$AGENTRL_PEERS`, or of `.venv-peers` here or beside the package."""
     roots = [Path.cwd(), Path(__file__).resolve().parents[2]]
     chosen = os.environ.get("AGENTRL_PEERS")
     places = [Path(chosen)] if chosen else [root / ".venv-peers" for root in roots]
@@ -122,7 +122,9 @@ def _no_peers(reason: str) -> dict[str, Any]:
     return {"results": [], "peers": {name: dict(missing) for name in PEERS}}
 
 
-def compare(results: list[dict[str, Any]], case: str, ours: str, peer: str, what: str, required: float) -> dict[str, Any]:
+def compare(
+    results: list[dict[str, Any]], case: str, ours: str, peer: str, what: str, required: float
+) -> dict[str, Any]:
     """Our rate over the peer's best; no peer, no ratio, no pass."""
     mine = next(row["value"] for row in results if row["case"] == ours)
     best = max((row["value"] for row in results if row["impl"].startswith(peer) and row["case"] == what), default=None)

@@ -12,7 +12,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")}
+ONE_THREAD = {
+    name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+}
 
 
 def rates(work: Callable[[], int], seconds: float, repeats: int) -> list[float]:

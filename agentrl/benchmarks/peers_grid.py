@@ -1,6 +1,6 @@
 """Measures the peers of the grid worlds; a script for the interpreter of the peers' own virtual environment.
 
-    python peers_grid.py SECONDS REPEATS      one JSON object on stdout
+python peers_grid.py SECONDS REPEATS      one JSON object on stdout
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ def envpool_rows(seconds: float, repeats: int) -> Rows:
             return n * len(actions)
 
         found = rates(steps, seconds, repeats)
-        rows.append(result("steps", "envpool FrozenLake-v1", version("envpool"), found, "steps/s", num_envs=n, obs="index"))
+        rows.append(
+            result("steps", "envpool FrozenLake-v1", version("envpool"), found, "steps/s", num_envs=n, obs="index")
+        )
     return rows
 
 

@@ -7,6 +7,7 @@ import io
 import logging
 import os
 import secrets
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
-        with open(temporary, "xb") as file:  # with the permissions the user's umask gives, so that a cache can be shared
+        with open(temporary, "xb") as file:  # permissions by the umask: a cache can be shared
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

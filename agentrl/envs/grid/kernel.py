@@ -157,7 +157,7 @@ def _pointer(array: np.ndarray) -> ctypes.c_void_p:
 
 def _slide(batch: Batch, rows: np.ndarray, moves: np.ndarray) -> None:
     """FrozenLake's rule for one action of each row."""
-    frozen, hole, goal, walker, fell, arrived = range(6)
+    frozen, _, goal, walker, fell, arrived = range(6)
     last = batch.size - 1
     at = batch.player[rows]
     row, column = np.divmod(at, batch.size)

@@ -1,7 +1,7 @@
 """Pools of levels: which levels exist, which split owns them, and the order in which a seed walks through them.
 
-Everything here is reproducible for ever: the only randomness is `mix`, our own integer hash, so no library update can move
-a level to another seed or, worse, from the test split into the training split.
+Everything here is reproducible for ever: the only randomness is `mix`, an integer hash, so no library update can
+move a level to another seed or, worse, from the test split into the training split.
 """
 
 from __future__ import annotations

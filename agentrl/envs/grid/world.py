@@ -1,7 +1,7 @@
 """`GridWorld`: the single environment that FrozenLake and Sokoban share, in its three kinds.
 
-A level is a grid of symbol codes. The grid *is* the state: every symbol says all there is to know about its cell. A game
-adds its symbols, its rule for one move, its level generator, its sentences and its tile art.
+A level is a grid of symbol codes. The grid *is* the state: every symbol says all there is to know about its cell.
+A game adds its symbols, its rule for one move, its level generator, its sentences and its tile art.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class GridWorld(AgentEnv[Any, Any]):
         return LevelNames(self._pool, self.symbols)
 
     def _find_task(self, task: Any) -> tuple[str, np.ndarray]:
-        """Any well-formed level of the right size, in the pool or not (solvable or not: that is the caller's to know)."""
+        """Any well-formed level of the right size, in the pool or not, solvable or not."""
         example = f"for example {self.tasks()[0]!r}"
         if not isinstance(task, str):
             raise ConfigError(f"a task is a level as text ({example}), not {type(task).__name__}")
@@ -206,8 +206,8 @@ class GridWorld(AgentEnv[Any, Any]):
         legend = f"\n{self.legend}" if self.kind == "text" else ""
         return (
             f"{self.rules}{legend}\n"
-            f"Moves: {', '.join(ACTIONS)}. Write up to {self.max_actions_per_turn} of them a turn, separated by commas; "
-            f"they run in order. You have {self.max_turns} turns.\n"
+            f"Moves: {', '.join(ACTIONS)}. Write up to {self.max_actions_per_turn} of them a turn, separated by "
+            f"commas; they run in order. You have {self.max_turns} turns.\n"
             "Reply with the moves alone, or put them between <answer> and </answer>."
         )
 
