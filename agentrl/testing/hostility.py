@@ -16,6 +16,8 @@ from agentrl.testing.turns import as_json, check_info_keys
 HOSTILE_ACTIONS = 1000
 HUGE_EVERY = 100  # a megabyte of text once in so many actions
 MEGABYTE = 1_000_000
+# Controls; ASCII; lone surrogates; marks nobody sees; everything; emoji.
+CODE_POINTS = [(0, 0x20), (0, 0x80), (0xD800, 0xE000), (0x200B, 0x2070), (0, 0x110000), (0x1F300, 0x1F700)]
 
 
 class Thorny:
@@ -84,7 +86,7 @@ def _encodes(text: str) -> bool:
 def describe(action: Any) -> str:
     """A short, safe form of an action that may be huge, unprintable or thorny."""
     if isinstance(action, (str, bytes)):
-        return f"{type(action).__name__} of length {len(action)} starting {ascii(action[:40])}"
+        return f"{type(action).__name__} of length {len(action)} starting {action[:40]!a}"
     try:
         return f"{type(action).__name__} {ascii(action)[:80]}"
     except Exception:
@@ -112,7 +114,9 @@ def _pick(options: list[Any], random: np.random.Generator) -> Any:
 
 def _noise(sample: str, random: np.random.Generator) -> str:
     """Random code points: controls, NULs, lone surrogates, right-to-left marks, astral planes."""
-    low, high = _pick([(0, 0x20), (0, 0x80), (0xD800, 0xE000), (0x200B, 0x2070), (0, 0x110000), (0x1F300, 0x1F700)], random)
+    low, high = _pick(
+        [(0, 0x20), (0, 0x80), (0xD800, 0xE000), (0x200B, 0x2070), (0, 0x110000), (0x1F300, 0x1F700)], random
+    )
     text = "".join(map(chr, random.integers(low, high, size=random.integers(1, 60))))
     return _pick([text, f"<answer>{text}</answer>", sample + text, f"{text}{sample}", f"{sample}, {text}"], random)
 
@@ -124,10 +128,11 @@ def _near_miss(sample: str, random: np.random.Generator) -> str:
     lookalike = chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else "\u200b"
     return _pick(
         [
-            head + tail, head + char + char + tail, head + lookalike + tail, head + "\u0301" + tail, head + "\0" + char + tail,
-            sample.upper(), sample.swapcase(), sample + ",", "," + sample, sample.replace(",", ";"), f"{sample} {sample}",
-            f"{sample},,{sample}", f"{sample}\n{sample}", f"\ufeff{sample}", f"'{sample}'", f"[{sample}]", f"{sample}.",
-            f"{sample}()", f'{{"action": "{sample}"}}', f"{sample}%s%n{{0}}", ",".join([sample] * 50), "", " ", "\n", ",",
+            head + tail, head + char + char + tail, head + lookalike + tail, head + "\u0301" + tail,
+            head + "\0" + char + tail, sample.upper(), sample.swapcase(), sample + ",", "," + sample,
+            sample.replace(",", ";"), f"{sample} {sample}", f"{sample},,{sample}", f"{sample}\n{sample}",
+            f"\ufeff{sample}", f"'{sample}'", f"[{sample}]", f"{sample}.", f"{sample}()",
+            f'{{"action": "{sample}"}}', f"{sample}%s%n{{0}}", ",".join([sample] * 50), "", " ", "\n", ",",
         ],
         random,
     )  # fmt: skip
@@ -159,10 +164,11 @@ def _no_action(sample: Any, random: np.random.Generator) -> Any:
     """Things of the wrong type altogether."""
     return _pick(
         [
-            None, True, -1, 10**30, 0.5, float("nan"), float("-inf"), 1j, b"", b"\xff\xfe", str(sample).encode(), bytearray(3),
-            [], [sample], [[]], (), (sample, sample), {}, {"action": sample}, {1, 2}, frozenset(), object(), Thorny(), Thorny,
-            int, len, iter([]), range(3), ..., NotImplemented, slice(1), memoryview(b"ab"), ValueError("x"),
-            np.zeros(0), np.zeros((2, 3)), np.array(None), np.array("text"), np.array([Thorny(), None], object), np.datetime64("NaT"),
+            None, True, -1, 10**30, 0.5, float("nan"), float("-inf"), 1j, b"", b"\xff\xfe", str(sample).encode(),
+            bytearray(3), [], [sample], [[]], (), (sample, sample), {}, {"action": sample}, {1, 2}, frozenset(),
+            object(), Thorny(), Thorny, int, len, iter([]), range(3), ..., NotImplemented, slice(1), memoryview(b"ab"),
+            ValueError("x"), np.zeros(0), np.zeros((2, 3)), np.array(None), np.array("text"),
+            np.array([Thorny(), None], object), np.datetime64("NaT"),
         ],
         random,
     )  # fmt: skip
@@ -172,9 +178,10 @@ def _odd_number(sample: Any, random: np.random.Generator) -> Any:
     """For whole-number actions: out of range, almost whole, or in strange clothes."""
     return _pick(
         [
-            -1, -(2**63), 2**31, 2**63, 2**64, 10**100, 0.0, 1.5, float("inf"), float("nan"), True, str(sample), f" {sample} ", "",
-            [sample], np.array(sample), np.array([sample]), np.array([sample, sample]), np.float32(1), np.uint8(255), np.int64(-1),
-            np.array(10**30, object), np.array([[sample]]), np.array([np.nan]), np.bool_(True), np.str_("0"), sample,
+            -1, -(2**63), 2**31, 2**63, 2**64, 10**100, 0.0, 1.5, float("inf"), float("nan"), True, "", str(sample),
+            f" {sample} ", [sample], np.array(sample), np.array([sample]), np.array([sample, sample]), np.float32(1),
+            np.uint8(255), np.int64(-1), np.array(10**30, object), np.array([[sample]]), np.array([np.nan]),
+            np.bool_(True), np.str_("0"), sample,
         ],
         random,
     )  # fmt: skip
@@ -187,9 +194,10 @@ def _odd_array(sample: np.ndarray, random: np.random.Generator) -> Any:
         broken.flat[random.integers(broken.size)] = _pick([np.nan, np.inf, -np.inf, 1e30, -1e30], random)
     return _pick(
         [
-            broken, broken.astype(np.float32), np.append(sample, sample), np.ravel(sample)[:-1], sample[None], np.float64(0.5),
-            sample.tolist(), sample.astype(object), sample.astype(str), sample.astype(complex), sample.astype(bool),
-            sample.astype(np.int64), sample.astype(np.float16), np.full_like(sample, 1e30), np.zeros(0), sample.tobytes(), sample,
+            broken, broken.astype(np.float32), np.append(sample, sample), np.ravel(sample)[:-1], sample[None],
+            np.float64(0.5), sample.tolist(), sample.astype(object), sample.astype(str), sample.astype(complex),
+            sample.astype(bool), sample.astype(np.int64), sample.astype(np.float16), np.full_like(sample, 1e30),
+            np.zeros(0), sample.tobytes(), sample,
         ],
         random,
     )  # fmt: skip

@@ -51,7 +51,9 @@ def check_env(
     """
     began = time.perf_counter()
     chosen = _choose(checks)
-    subject = Subject(id, kwargs, whole_number("episodes", episodes, at_least=1), whole_number("seed", seed, at_least=0))
+    subject = Subject(
+        id, kwargs, whole_number("episodes", episodes, at_least=1), whole_number("seed", seed, at_least=0)
+    )
     status, results = _attempt(subject, chosen)
     return Report(id, status, round(time.perf_counter() - began, 3), tuple(results))
 

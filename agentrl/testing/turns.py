@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import is_dataclass
+from dataclasses import FrozenInstanceError, fields, is_dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -25,7 +25,9 @@ def check_rewards(subject: Subject) -> str:
     with subject.opened() as env:
         for result in episodes(env, subject.seed, subject.episodes):
             terms, where = result.info["reward_terms"], f"after {result.action!r:.80}"
-            require(isinstance(result.reward, float), f"{where} the reward is a {type(result.reward).__name__}, no float")
+            require(
+                isinstance(result.reward, float), f"{where} the reward is a {type(result.reward).__name__}, no float"
+            )
             for name, value in terms.items():
                 fits = isinstance(value, float) and math.isfinite(value)
                 require(fits, f"{where} the reward term {name!r} is {value!r}, not a finite float")
@@ -135,7 +137,9 @@ def check_representations(subject: Subject) -> str:
     with subject.opened() as env:
         declared = base(env).representations
         strange = set(declared) - set(REPRESENTATIONS)
-        require(not strange, f"representations holds {sorted(map(str, strange))}; known are {', '.join(REPRESENTATIONS)}")
+        require(
+            not strange, f"representations holds {sorted(map(str, strange))}; known are {', '.join(REPRESENTATIONS)}"
+        )
         start(env, seed=subject.seed)
         kept = []
         for _ in episodes(env, subject.seed, subject.episodes):
@@ -149,8 +153,11 @@ def check_representations(subject: Subject) -> str:
 
 def _check_state(state: Any, declared: frozenset[str]) -> None:
     kind = type(state)
-    frozen = is_dataclass(state) and kind.__dataclass_params__.frozen
-    require(isinstance(state, State) and frozen, f"state() gives a {kind.__name__}, not a frozen dataclass of type State")
+    require(
+        isinstance(state, State) and is_dataclass(state), f"state() gives a {kind.__name__}, no dataclass of type State"
+    )
+    for name in {*vars(state), *(field.name for field in fields(state))}:
+        require(_is_frozen(state, name), f"state() is not frozen: {kind.__name__}.{name} can be set")
     require(isinstance(state.to_json(), dict), "State.to_json() is not a dict")
     as_json(state.to_json(), "State.to_json()")
     types = {"natural": list, "symbolic": str, "structured": dict}
@@ -163,6 +170,14 @@ def _check_state(state: Any, declared: frozenset[str]) -> None:
         sentences = name != "natural" or all(isinstance(fact, str) for fact in said)
         require(sentences, "natural() is not a list of sentences")
         as_json(said, f"{name}()")
+
+
+def _is_frozen(state: State, name: str) -> bool:
+    try:
+        setattr(state, name, getattr(state, name))
+    except FrozenInstanceError:
+        return True
+    return False
 
 
 def _check_unsupported(state: State, name: str) -> None:
