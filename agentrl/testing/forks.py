@@ -48,6 +48,8 @@ def check_snapshot(subject: Subject) -> str:
             return f"not supported here: {error}"
         for player, result in _random_moments(env, subject):
             _check_fork(subject, env, other, player, result)
+        with subject.opened() as unseeded:  # its seed was drawn from the system, and is a large number
+            _check_fork(subject, unseeded, other, Player(unseeded, subject.seed), start(unseeded))
         _check_damage(env, subject)
         _check_stranger(env, subject)
     return f"{subject.episodes} moments forked; bad blobs refused"
@@ -77,7 +79,18 @@ def _check_damage(env: gym.Env, subject: Subject) -> None:
     for what, bad in _forged(own, base(env)._identity()):
         if _refused(lambda target, data: base(target).restore(data), env, bad, what):
             require_same(blob, snapshot(env), f"after refusing {what} the environment is not what it was")
-        restore(env, blob)
+        else:
+            _check_accepted(env, subject.seed, what)
+            restore(env, blob)
+
+
+def _check_accepted(env: gym.Env, seed: int, what: str) -> None:
+    """Strange content may turn out to be harmless; if it is not, it should have been refused."""
+    try:
+        Player(env, seed).play(TURNS_AFTER)
+        start(env)
+    except Exception as error:
+        raise CheckFailed(f"{what} was restored, and then {type(error).__name__} came: {error}") from error
 
 
 def _refused(load: Any, env: gym.Env, blob: Any, what: str) -> bool:

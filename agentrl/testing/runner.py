@@ -46,8 +46,8 @@ def check_env(
     """Check the registered environment `id`, made with `kwargs`, against the contract.
 
     `checks` names the ones to run (default: all of `CHECKS`); `episodes` scales how much each of them plays and
-    `seed` chooses what. A check that fails never stops the others. An id that nobody registered raises what
-    `gym.make` raises.
+    `seed` chooses what. A check that fails never stops the others. An id that nobody registered, or arguments that
+    the environment refuses, raise what `gym.make` raises.
     """
     began = time.perf_counter()
     chosen = _choose(checks)
@@ -73,8 +73,10 @@ def _attempt(subject: Subject, chosen: list[str]) -> tuple[Status, list[Check]]:
     except MissingExtra as error:
         return "unavailable", [Check("make", False, _tidy(str(error)))]
     except gym.error.UnregisteredEnv:
-        raise  # a mistake of the caller, not of the environment
+        raise
     except Exception as error:
+        if isinstance(error, ConfigError) and subject.kwargs:
+            raise  # like an unknown id: the mistake is the caller's, not the environment's
         return "failed", [Check("make", False, _explain(error))]
     results = [_run(name, subject) for name in chosen]
     return ("ok" if all(check.passed for check in results) else "failed"), results

@@ -274,6 +274,19 @@ class RaisesKeyError(TinyEnv):
             raise KeyError(str(error)) from error
 
 
+@breaks("snapshot")
+class LoadsAnything(TinyEnv):
+    def _load(self, data: dict[str, Any]) -> None:
+        for key in ("position", "target", "wind", "name"):
+            setattr(self, key, data[key])
+
+
+@breaks("snapshot")
+class SavesOnlySmallSeeds(TinyEnv):
+    def _save(self) -> dict[str, Any]:
+        return {**super()._save(), "drawn": self.np_random_seed}
+
+
 @breaks("rewards")
 class AddsToTheReward(TinyEnv):
     def step(self, action: Any) -> Any:
