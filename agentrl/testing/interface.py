@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env as gymnasium_check_env
 
 from agentrl.testing.compare import digest, require_same, require_same_results
-from agentrl.testing.report import require
+from agentrl.testing.report import CheckFailed, require
 from agentrl.testing.subject import Result, Subject, base, episodes, retrace, start, trajectory
 
 REQUIRED_MODES = ("rgb_array", "ansi", "human")
@@ -77,21 +77,26 @@ def _scribble(value: Any) -> None:
 
 def check_close(subject: Subject) -> str:
     """`close()` works twice: before the first reset, in the middle of an episode, and after rendering."""
-    modes = [None, *(mode for mode in _declared_modes(subject) if mode != "human")]
-    for mode in modes:
-        for begun in (False, True):
-            env = subject.make(render_mode=mode)
-            if begun:
-                start(env, seed=subject.seed)
-                if mode is not None:
-                    env.render()
-            env.close()
-            try:
-                env.close()
-            except Exception as error:
-                when = f"render_mode={mode!r}, {'after' if begun else 'before'} reset"
-                require(False, f"the second close() raised {type(error).__name__}: {error} ({when})")
-    return f"closed twice in {len(modes)} render modes"
+    with subject.opened() as env:
+        modes = _showable(env)
+    with _no_screen():
+        for mode in [None, *modes]:
+            for begun in (False, True):
+                _close_twice(subject.make(render_mode=mode), begun, subject.seed)
+    return f"closed twice without rendering and in {_modes_shown(modes)}"
+
+
+def _close_twice(env: gym.Env, begun: bool, seed: int) -> None:
+    if begun:
+        start(env, seed=seed)
+        if env.render_mode is not None:
+            env.render()
+    env.close()
+    try:
+        env.close()
+    except Exception as error:
+        when = f"render_mode={env.render_mode!r}, {'after' if begun else 'before'} reset"
+        raise CheckFailed(f"the second close() raised {type(error).__name__}: {error} ({when})") from error
 
 
 def check_rendering(subject: Subject) -> str:
@@ -134,11 +139,6 @@ def _check_picture(picture: Any, mode: str) -> None:
         picture.encode("utf-8")
     elif mode == "human":
         require(picture is None, f"human rendering returns None, not {type(picture).__name__}")
-
-
-def _declared_modes(subject: Subject) -> list[str]:
-    with subject.opened() as env:
-        return list(env.metadata["render_modes"])
 
 
 def _showable(env: gym.Env) -> list[str]:

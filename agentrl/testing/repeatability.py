@@ -97,7 +97,7 @@ def _blob(subject: Subject) -> str | None:
 def _start_child(hash_seed: str) -> subprocess.Popen[str]:
     here = [path or os.getcwd() for path in sys.path]
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "agentrl.testing.replay"],
+        [sys.executable, "-P", "-c", "from agentrl.testing.replay import main; main()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

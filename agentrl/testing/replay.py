@@ -1,7 +1,4 @@
-"""Play an environment by its spec and say what happened in digests; run as a module, the other half of a check.
-
-Reads a job as JSON from standard input and writes digests as JSON to standard output.
-"""
+"""Play an environment by its spec and say what happened in digests: the half of a check that other processes run."""
 
 from __future__ import annotations
 
@@ -35,13 +32,9 @@ def replay(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Standard input to standard output."""
+    """Read a job as JSON from standard input and write the digests as JSON to standard output."""
     # Whatever an environment prints must not get between the digests.
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     json.dump(replay(json.load(sys.stdin)), answer)
     answer.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # where the kit's other processe
 import kit_environments as kit
 
 HEALTHY = "kit/TinyEnv-v0"
+SLOW = {"process_determinism", "hostile"}  # run only on environments that should fail them, and on healthy ones
 BROKEN_NAMES = [row[0].__name__ for row in kit.BROKEN]
 
 
@@ -52,8 +53,7 @@ def test_an_environment_that_can_do_less_passes_and_the_details_say_what_is_miss
 @pytest.mark.filterwarnings("ignore:.*this environment is deprecated")
 @pytest.mark.parametrize(("cls", "check", "caught_by", "kwargs"), kit.BROKEN, ids=BROKEN_NAMES)
 def test_a_broken_environment_fails_its_check(cls: type, check: str, caught_by: set[str], kwargs: dict) -> None:
-    # Other processes are slow to start; only environments that differ between them need any.
-    names = [name for name in CHECKS if name != "process_determinism" or name in caught_by]
+    names = [name for name in CHECKS if name not in SLOW or name in caught_by]
     report = check_env(f"kit/{cls.__name__}-v0", checks=names, episodes=5, **kwargs)
     failed = {found.name for found in report.failures}
     assert check in failed, str(report)
