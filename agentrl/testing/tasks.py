@@ -95,9 +95,7 @@ def check_oracle(subject: Subject) -> str:
     counts = []
     for split in SPLITS:
         with subject.opened(split=split) as wrapped:
-            env = base(
-                wrapped
-            )  # gold turns are gold for the environment itself, whatever formats or limits surround it
+            env = base(wrapped)  # gold turns are meant for it, whatever formats or limits surround it
             if not has_oracle(env):
                 return "not supported here"
             tasks = _some(env.tasks(), subject.episodes, subject.seed)
