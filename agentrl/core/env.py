@@ -219,6 +219,8 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         before = self._save_all()
         try:
             self._load_all(data)
+            if self._turn is None or data["world"] is None:
+                raise ValueError("it holds no episode")
         except Exception as error:
             self._load_all(before)
             raise SnapshotError(f"the snapshot does not fit {type(self).__name__}: {error}") from error

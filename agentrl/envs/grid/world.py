@@ -263,6 +263,9 @@ class GridWorld(AgentEnv[Any, Any]):
         codes = np.frombuffer(data["codes"], np.uint8).reshape(self.size, self.size).copy()
         if codes.max() >= len(self.symbols) or not 0 <= data["level"] < len(self._pool):
             raise ValueError("codes or level out of range")
+        numbers = [data[name] for name in ("key", "level", "stride")]
+        if not all(type(number) is int for number in numbers) or not isinstance(data["named"], str | None):
+            raise ValueError("key, level, stride or named has the wrong type")
         self._codes, self._named = codes, data["named"]
-        self._key, self._level, self._stride = data["key"], data["level"], data["stride"]
+        self._key, self._level, self._stride = numbers
         self._player = self._find_player()
