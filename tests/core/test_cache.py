@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -140,4 +143,26 @@ def test_writers_at_the_same_time_never_show_half_a_file(tmp_path):
 def test_arrays_of_objects_are_refused_before_anything_is_pickled(folder):
     with pytest.raises(TypeError, match="objects"):
         cached_arrays("some", lambda: {"objects": np.array([{"a": 1}], dtype=object)})
-    assert not folder.exists()
+    assert not list(folder.iterdir())
+
+
+BUILD_ONCE = """
+import sys, time, numpy as np
+from agentrl.core.cache import cached_arrays
+
+def build():
+    open(sys.argv[1], "a").write("built\\n")
+    time.sleep(1)
+    return {"a": np.arange(3)}
+
+assert cached_arrays("slow", build)["a"].tolist() == [0, 1, 2]
+"""
+
+
+def test_processes_that_need_the_same_file_build_it_once(tmp_path):
+
+    note = tmp_path / "note"
+    env = {**os.environ, "AGENTRL_CACHE": str(tmp_path / "cache")}
+    runs = [subprocess.Popen([sys.executable, "-c", BUILD_ONCE, str(note)], env=env) for _ in range(3)]
+    assert [run.wait(60) for run in runs] == [0, 0, 0]
+    assert note.read_text() == "built\n"

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 from gymnasium import spaces
 
@@ -260,12 +261,27 @@ class GridWorld(AgentEnv[Any, Any]):
         }
 
     def _load(self, data: dict[str, Any]) -> None:
-        codes = np.frombuffer(data["codes"], np.uint8).reshape(self.size, self.size).copy()
-        if codes.max() >= len(self.symbols) or not 0 <= data["level"] < len(self._pool):
+        saved = msgspec.convert(data, _Saved)
+        codes = np.frombuffer(saved.codes, np.uint8).reshape(self.size, self.size).copy()
+        if codes.max() >= len(self.symbols) or not 0 <= saved.level < len(self._pool):
             raise ValueError("codes or level out of range")
-        numbers = [data[name] for name in ("key", "level", "stride")]
-        if not all(type(number) is int for number in numbers) or not isinstance(data["named"], str | None):
-            raise ValueError("key, level, stride or named has the wrong type")
-        self._codes, self._named = codes, data["named"]
-        self._key, self._level, self._stride = numbers
+        self._codes, self._named = codes, saved.named
+        self._key, self._level, self._stride = saved.key, saved.level, saved.stride
         self._player = self._find_player()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        del state["_pool"]  # megabytes that every process has or can load
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._pool = self._make_pool()
+
+
+class _Saved(msgspec.Struct):
+    codes: bytes
+    key: int
+    level: int
+    stride: int
+    named: str | None
