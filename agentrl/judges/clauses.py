@@ -13,6 +13,8 @@ from agentrl.judges.phrases import Axes, Chunk, Mention, Place, Spot
 _OPENERS = frozenset(("", "stop", "and", "comma", "but", "while", "or", "if", "then", "which", "so_that", "there", "now"))
 _JOINTS = frozenset(("and", "comma", "but", "while", "or"))
 _FINITE_AFTER = _JOINTS | {"np", "there", "which", "place", "spot", "colon", "", "stop", "then", "now", "view", "currently"}
+_BASE_FORMS = frozenset("stand lie sit remain stay end_up end start exist appear seem become land wind_up".split())
+_INVERTERS = frozenset(("there", "is", "found", "will", "has", "see"))
 _VERBAL = frozenset(("is", "be", "was", "will", "would", "has", "move", "goal", "not", "colon", "see", "found", "spot"))
 
 
@@ -29,16 +31,19 @@ class ClauseReader:
         total = len(chunks)
         for index, (kind, value) in enumerate(chunks):
             self.ahead = chunks[index + 1].kind if index + 1 < total else "stop"
+            self.beyond = chunks[index + 2].kind if index + 2 < total else "stop"
             handler = _HANDLERS.get(kind)
             if handler is not None:
                 handler(self, value)
-            self.before, self.before_value = kind, value
+            self.before = kind
         self._close()
 
     # ------------------------------------------------------------------ clause by clause
 
     def _start_sentence(self) -> None:
-        self.before, self.before_value, self.ahead = "", None, "stop"
+        self.mark = self.facts.bookmark()
+        self.before, self.ahead, self.beyond = "", "stop", "stop"
+        self.doubtful = False
         self.view: list[int] = [PLAYER]
         self.supposed = False
         self.sentence: list[int] = []
@@ -53,7 +58,8 @@ class ClauseReader:
         self.fronted: list[Place | Spot] = []
         self.wants = ""
         self.ground: list[int] | None = None  # what a place without landmark is measured from
-        self.pending = False
+        self.pending = self.beside = False
+        self.actor: list[int] | None = None  # who pushes, while the subject is what is pushed
 
     def _close(self) -> None:
         if self.pending and self.subject is not None:
@@ -62,8 +68,10 @@ class ClauseReader:
             self.previous_subject = self.subject
         self.pending = False
 
-    def _stop(self, _: object) -> None:
+    def _stop(self, mark: object) -> None:
         self._close()
+        if mark == "?":
+            self.facts.forget(self.mark)
         self._start_sentence()
 
     def _joint(self, _: object) -> None:
@@ -76,7 +84,7 @@ class ClauseReader:
 
     def _but(self, value: object) -> None:
         self._joint(value)
-        self.supposed = self.currently = False
+        self.supposed = self.currently = self.doubtful = False
 
     # ------------------------------------------------------------------ noun phrases
 
@@ -102,14 +110,16 @@ class ClauseReader:
             self._new_subject(people, mentions)
 
     def _antecedents(self) -> list[int]:
-        return self.subject or self.previous_subject
+        """Whom "it" as a subject means: what the talk was about, but hardly ever the player."""
+        return [i for i in (self.subject or self.previous_subject) if i != PLAYER]
 
     def _begin(self, people: list[int], mentions: tuple[Mention, ...]) -> None:
         """A noun phrase where a clause may begin."""
         keep_negation = self.negated and (self.before in ("not", "there") or mentions[0].how == "no")
+        currently = self.currently and self.subject is None
         self._close()
         self._start_clause(gapped=self.ahead in ("place", "spot") or self.before in ("so_that", "if"))
-        self.negated = keep_negation
+        self.negated, self.currently = keep_negation, currently
         self._new_subject(people, mentions)
 
     def _new_subject(self, people: list[int], mentions: tuple[Mention, ...]) -> None:
@@ -121,6 +131,8 @@ class ClauseReader:
         """What someone has, sees or pushes becomes what the next place is about."""
         owner = self.subject
         wanted, self.wants = self.wants, ""
+        if wanted == "move" and self.actor is None:
+            self.actor = owner
         if wanted == "has" and owner is not None and not self.fronted:
             self.ground = owner
         elif wanted in ("has", "with", "see", "surrounded"):
@@ -146,7 +158,15 @@ class ClauseReader:
 
     # ------------------------------------------------------------------ verbs and moods
 
-    def _is(self, _: object) -> None:
+    def _resume(self) -> None:
+        """ "... pushes the box and is": back to who pushes."""
+        if self.before in _JOINTS and self.actor:
+            self.subject, self.actor = self.actor, None
+
+    def _is(self, value: object) -> None:
+        self._resume()
+        if self.before in _JOINTS and value in _BASE_FORMS and (self.wished or self.future):
+            return  # "should go around and stand"
         if self.before in _FINITE_AFTER:
             self.wished = self.moving = self.past = False
             self.future = False
@@ -163,6 +183,7 @@ class ClauseReader:
         self.past = True
 
     def _will(self, _: object) -> None:
+        self._resume()
         if self.before in _FINITE_AFTER:
             self.wished = self.moving = False
         self.future = True
@@ -178,6 +199,7 @@ class ClauseReader:
     def _has(self, _: object) -> None:
         if self.ahead in ("be", "move", "was"):
             return  # "has been", "has moved"
+        self._resume()
         if self.before in _FINITE_AFTER:
             self.wished = self.moving = False
         self.wants = "has"
@@ -226,6 +248,9 @@ class ClauseReader:
         self.fronted = []
         self.wants = "move" if self.ahead == "np" else ""
 
+    def _maybe(self, _: object) -> None:
+        self.doubtful = True
+
     def _currently(self, _: object) -> None:
         self.currently, self.supposed = True, False
 
@@ -238,11 +263,23 @@ class ClauseReader:
     # ------------------------------------------------------------------ places
 
     def _claimed(self) -> bool:
-        if self.negated or self.wished or self.supposed or self.past:
+        if self.negated or self.wished or self.supposed or self.past or self.doubtful:
             return False
         return not self.currently if self.prediction else not self.future
 
+    def _inverts(self) -> bool:
+        """Does this place open a clause of its own, as in "... and to the left is the box"?"""
+        if self.subject is None or self.before not in _JOINTS:
+            return False
+        if self.ahead in _INVERTERS:
+            return self.ahead == "there" or self.beyond in ("np", "be", "there")
+        return self.ahead == "np" and (self.beyond == "see" or self.beyond not in _VERBAL | {"place"})
+
     def _place(self, place: Place) -> None:
+        if self._inverts():
+            self._close()
+            self._start_clause()
+            self.subject = None
         if self.subject is None:
             self.fronted.append(place)
         else:
@@ -262,8 +299,11 @@ class ClauseReader:
         if self.moving and self.prediction and self.subject:
             self._put(self.subject, Place((((0, 0), None),), mentions, reaching=True))
 
-    def _between(self, _: object) -> None:
-        self.wants = ""
+    def _between(self, mentions: tuple[Mention, ...]) -> None:
+        ends = self.people.refer_all(mentions)
+        self.sentence += ends
+        if len(ends) == 2 and self.subject and self._claimed():
+            self.facts.middles += [(figure, ends[0], ends[1]) for figure in self.subject]
 
     def _spot(self, spot: Spot) -> None:
         if self.before == "place" and self.sentence:
@@ -292,6 +332,7 @@ class ClauseReader:
             return
         if self.moving and not place.reaching and not (self.prediction and explicit):
             return
+        self.beside |= place.direct and not place.atoms
         if grounds is None:
             self._together(figures, place)
         elif place.either:
@@ -330,7 +371,7 @@ class ClauseReader:
             for signs, cells in self._members(figure, place):
                 member = signs[0]
                 for ground in grounds:
-                    self._add(member, ground, signs[1], cells, place.direct)
+                    self._add(member, ground, signs[1], cells, place.direct or self.beside)
 
     def _members(self, figure: int, place: Place) -> list[tuple[tuple[int, list[tuple[int, int, int | None]]], None]]:
         """The figure with all its directions; a plural whose directions clash is spread over several members."""
@@ -384,6 +425,7 @@ _HANDLERS = {
     "if": ClauseReader._if,
     "so_that": ClauseReader._so_that,
     "then": ClauseReader._then,
+    "maybe": ClauseReader._maybe,
     "now": ClauseReader._now,
     "move": ClauseReader._move,
     "currently": ClauseReader._currently,

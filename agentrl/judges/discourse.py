@@ -71,9 +71,15 @@ class Discourse:
             size = number if isinstance(number, int) else 2
             if len(group) == size > 1:
                 return group
+            if mention.cls is None and len(group) > size:
+                used = self._turn.get(cls, 0)
+                self._turn[cls] = used + size
+                return group[used : used + size] or group[-1:]
             return self._set_group(cls, [self._new(cls) for _ in range(max(1, size))], distinct=size > 1)
         if how in ("one", "another", "other"):
             return self._next_of_group(cls, mention)
+        if how == "the" and isinstance(number, str):
+            return self._set_group(cls, [self._named(cls, "label", number)], distinct=True)
         if how == "all" or (how == "the" and mention.plural):
             return group if len(group) > 1 else [self._everyone(cls)]
         if how in ("a", "some"):

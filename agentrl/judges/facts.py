@@ -43,6 +43,16 @@ class Facts:
         """Keep an absolute place."""
         self.spots.setdefault(individual, []).append(spot)
 
+    def bookmark(self) -> tuple[int, int, set[int]]:
+        """Where the text stands, for `forget`."""
+        return len(self.axes[0]), len(self.axes[1]), set(self.void)
+
+    def forget(self, mark: tuple[int, int, set[int]]) -> None:
+        """Take back what was said since the bookmark: it turned out to be a question."""
+        del self.axes[0][mark[0] :]
+        del self.axes[1][mark[1] :]
+        self.void = mark[2]
+
     # ------------------------------------------------------------------ solving
 
     def relations(self, people: Discourse, counts: dict[str, int]) -> tuple[list[Relation], list[str]]:

@@ -74,25 +74,26 @@ _WORDS = {
     "they": "they them",
     "which": "which who that",
     "of": "of",
-    "to": "to toward towards",
+    "to": "to",
+    "toward": "toward towards closer_to nearer_to closer_towards away",
     "link": "from than as relative_to with_respect_to with_regard_to in_relation_to compared_to compared_with "
     "in_comparison_to in_comparison_with away_from seen_from viewed_from as_seen_from looking_from from_where as_well_as_from "
     "relative_to_where with_reference_to from_the_perspective_of from_the_point_of_view_of from_the_viewpoint_of "
     "measured_from starting_from vis_a_vis",
     "at": "at on in onto inside into upon within on_top_of by on_to",
-    "adjacent": "next_to adjacent_to beside adjacent touching near close_to neighbouring neighboring nearby alongside "
+    "adjacent": "next_to adjacent_to beside adjacent touching touches touch borders neighbours neighbors near close_to neighbouring neighboring nearby alongside "
     "next_door_to bordering against",
-    "direct": "directly immediately straight just exactly due squarely precisely vertically_straight",
+    "direct": "immediate directly immediately straight just exactly due squarely precisely vertically_straight",
     "unit": "cell cells tile tiles square squares space spaces step steps block blocks unit units position positions place places "
-    "location locations field fields slot spaces_away object thing item",
+    "location locations coordinate coordinates field fields slot spaces_away object thing item",
     "row": "row rows line lines",
     "column": "column columns col cols file files",
     "side": "side sides hand part half direction diagonal portion",
     "same_row": "same_row same_level same_height same_horizontal_line same_horizontal_row same_horizontal_level same_latitude "
-    "level_with same_y row_mate one_row a_single_row same_horizontal_axis same_elevation same_vertical_position "
-    "same_rank single_row",
-    "same_column": "same_column same_col same_vertical_line same_vertical_column same_longitude same_x one_column a_single_column "
-    "same_vertical_axis same_file same_horizontal_position single_column same_vertical",
+    "level_with same_y in_one_row in_a_single_row in_a_row same_horizontal_axis same_line same_elevation same_vertical_position "
+    "same_rank",
+    "same_column": "same_column same_col same_vertical_line same_vertical_column same_longitude same_x in_one_column in_a_single_column "
+    "same_vertical_axis same_file same_horizontal_position",
     "same_place": "same_place same_position same_spot same_cell same_tile same_square same_location same_space same_field "
     "same_point same_coordinates one_place",
     "share": "share shares sharing",
@@ -102,7 +103,7 @@ _WORDS = {
     "coincide": "overlaps overlap overlapping coincides coincide coincides_with coincide_with covers cover covering occupies occupy "
     "occupying",
     "arrive": "reach reaches reached reaching arrive arrives arrived hit hits attain attains",
-    "is": "is are am lies lie sits sit stands stand rests rest remains remain stays stay appears seems exists "
+    "is": "is are am lies lie sits sit stands stand rests remains remain stays stay appears seems exists "
     "exist starts start ends_up end_up ended_up ends end finds_himself finds_itself finds_themselves find_myself faces occurs becomes "
     "become looks_to_be appears_to_be seems_to_be seem_to_be appear_to_be appear seem lands land resides comes goes_to_be "
     "stays_put winds_up wind_up",
@@ -122,17 +123,15 @@ _WORDS = {
     "wouldn't shouldn't couldn't instead_of rather_than nothing none nowhere not_any unlike hardly didn't cant isnt arent",
     "only": "not_only not_just not_merely",
     "goal": "need needs needing must want wants have_to has_to try trying tries aim aims plan plans intend intends let let's "
-    "lets wish wishes hope hopes in_order_to required attempt supposed_to goal_is_to objective_is_to target_is_to "
-    "task_is_to aim_is_to avoid avoids avoiding plan_is_to strategy can could might may maybe perhaps possibly "
-    "would_like to_reach to_get to_push to_move to_go to_avoid to_make to_place to_bring to_put would_have could_be might_be "
-    "may_be can_be_pushed best_move next_move ought requires require to_win to_solve to_complete to_step to_walk "
-    "to_position to_stand to_align aiming wanting ideally",
+    "lets wish wishes hope hopes in_order_to required attempt supposed_to avoid avoids "
+    "avoiding can could might may would_like would_have could_be might_be may_be ought requires require aiming wanting",
+    "maybe": "maybe perhaps possibly ideally hopefully potentially",
     "found": "can_be_found can_be_seen could_be_seen can_be_spotted may_be_found may_be_seen could_be_found",
     "so_that": "so_that such_that",
     "if": "if when once after before unless until till suppose supposing assuming whether as_soon_as in_case upon_moving were_to "
     "by_moving by_pushing by_going as_long_as provided",
     "then": "then",
-    "move": "moving moved go goes going went walk walks walking walked push pushes pushing pushed pull pulls pulling head heads "
+    "move": "get gets getting moving moved go goes going went walk walks walking walked push pushes pushing pushed pull pulls pulling head heads "
     "heading travel travels travelling stepping stepped slide slides sliding slid shift shifts shifting shifted turn turns "
     "proceed proceeds run runs moves move advance advances climb climbs climbing descend descends drop drops",
     "currently": "currently at_the_moment at_present presently previously initially originally formerly before_that so_far",
@@ -147,9 +146,9 @@ _WORDS = {
     "corner": "corner corners",
     "x": "x x-coordinate",
     "y": "y y-coordinate",
-    "filler": "very slightly somewhat little bit far further farther diagonally diagonal diagonal_to further_to very_far away more "
-    "then_also still too respectively about roughly approximately around off out slightly_to exact immediate own "
-    "entire same far_to even quite lying_in general same_general here_is of_course index number coordinates coordinate "
+    "filler": "very slightly somewhat little bit far further farther diagonally diagonal diagonal_to further_to very_far ahead more "
+    "then_also still too respectively about roughly approximately around off out slightly_to exact own "
+    "entire same far_to even quite lying_in general same_general here_is of_course index number "
     "straight-line upper-most facing located_in right_hand positioned_in",
 }
 

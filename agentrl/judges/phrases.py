@@ -50,14 +50,16 @@ _SKIPPED_BEFORE_ATOM = frozenset(
     "the a filler direct number one unit to at poss poss_player poss_it row column side unk".split()
 )
 _INSIDE_PLACE = _SKIPPED_BEFORE_ATOM | _ATOMS | {"of", "link", "noun", "adjacent", "index", "it", "both", "region"}
+_CONTRASTS = frozenset("nearest closest farthest furthest nearer closer last final next lone".split())
 _VERBS = frozenset("is be was will would has see there found goal not move arrive blocks coincide".split())
-_CONNECTORS = frozenset(("and", "comma", "or", "but"))
+_ACTIONS = frozenset(("move", "arrive", "has", "see", "unk", "coincide", "goal", "blocks"))
+_CONNECTORS = frozenset(("and", "comma", "or"))
 _NP_STARTS = frozenset(
     "the a no another other both all some one number ordinal noun it they poss poss_player poss_it".split()
 )
 _CLAUSE_WORDS = frozenset(
     "is be was will would has with see there surrounded blocks not only goal found so_that if then move currently now "
-    "and or but while stop comma colon which between".split()
+    "and or but while stop comma colon which maybe".split()
 )
 
 
@@ -87,19 +89,29 @@ class Chunker:
         if kind in _NP_STARTS and (np := self.noun_phrase(i)) is not None:
             if np[0] == "skip":
                 return None, np[1]
-            mentions, i = self._more_nouns(np[0], np[1], subject=True)
+            mentions, i = self._more_nouns(np[0], np[1], subject=True, after_verb=self.kinds[i - 1] in _VERBS)
             return Chunk("np", mentions), i
         if (place := self._place(i)) is not None:
             return Chunk("place", place[0]), place[1]
+        if kind == "between":
+            return self._between(i)
         if kind in ("link", "to"):
             return self._landmark_alone(i)
         return None, i + 1
+
+    def _between(self, i: int) -> tuple[Chunk | None, int]:
+        np = self.noun_phrase(i + 1) if self.kinds[i + 1] in _NP_STARTS else None
+        if np is None or np[0] == "skip":
+            return None, i + 1
+        mentions, after = self._more_nouns(np[0], np[1], subject=False)
+        return Chunk("between", mentions), after
 
     def _landmark_alone(self, i: int) -> tuple[Chunk | None, int]:
         """ "Relative to the player" sets the point of view; "to the target" is where something goes."""
         np = self.noun_phrase(i + 1) if self.kinds[i + 1] in _NP_STARTS else None
         if np is None or np[0] == "skip":
-            return None, i + 1
+            infinitive = self.kinds[i] == "to" and self.kinds[i + 1] in _ACTIONS
+            return (Chunk("goal") if infinitive and self.kinds[i - 1] not in ("will", "would") else None), i + 1
         word, after = self.lexemes[i].value, np[1]
         if word.endswith("where"):
             return Chunk("view", np[0]), after + (self.kinds[after] in ("is", "be"))
@@ -112,11 +124,12 @@ class Chunker:
     def noun_phrase(self, i: int) -> tuple[Any, int] | None:
         """A tuple of one mention and where it ends; "skip" for a phrase about something unknown."""
         kinds, lexemes = self.kinds, self.lexemes
-        how, number, det, unknown = None, None, False, False
+        how, number, det, unknown, label = None, None, False, False, None
+        floating = kinds[i] in ("both", "all") and kinds[i - 1] in ("is", "be", "will")  # "they are both above"
         while True:
             kind = kinds[i]
             if kind == "noun":
-                return self._noun(i, how, number)
+                return self._noun(i, how, label if label and number is None and how in (None, "the") else number)
             if kind in ("the", "a", "no", "another", "other", "both", "all", "some"):
                 if how in (None, "the", "a", "all") or kind in ("no", "other"):
                     how = kind
@@ -136,13 +149,23 @@ class Chunker:
                 det = True
             elif kind == "unk" and (det or how):
                 unknown = True
+                label = lexemes[i].value if lexemes[i].value in _CONTRASTS else label
+            elif kind == "dir" and det and (noun := self._attributive(i)):  # the left box
+                label, i = str(lexemes[i].value), noun - 1
             elif kind == "filler" and det:
                 pass
             elif kind in ("it", "they"):
                 return (Mention(None, kind if how is None else how, None, kind == "they"),), i + 1
+            elif floating and how in ("both", "all"):
+                return "skip", i
             else:
                 return self._headless(i, how, number, unknown)
             i += 1
+
+    def _attributive(self, i: int) -> int | None:
+        while self.kinds[i] == "dir":
+            i += 1
+        return i if self.kinds[i] == "noun" and not self.lexemes[i].value[2] else None
 
     def _owner(self, i: int) -> Mention:
         kind = self.kinds[i]
@@ -172,6 +195,8 @@ class Chunker:
         distance = kind in ("unit", "row", "column", "side") or (
             kind == "dir" and self.lexemes[i].value[0] == "side" and how in ("one", "count")
         )
+        if how == "count" and kind in _VERBS and number:
+            return (Mention(None, how, number, number > 1),), i
         if how in ("another", "other", "both", "all", "one", "ordinal") and not distance:
             if unknown and kind in _ATOMS:
                 return None
@@ -180,17 +205,22 @@ class Chunker:
             return (Mention("other"),), i
         return None
 
-    def _more_nouns(self, mentions: tuple[Mention, ...], i: int, subject: bool) -> tuple[tuple[Mention, ...], int]:
-        """ "The box, the target and the hole". After a place, a noun that begins a clause of its own stays out."""
+    def _more_nouns(
+        self, mentions: tuple[Mention, ...], i: int, subject: bool, after_verb: bool = False
+    ) -> tuple[tuple[Mention, ...], int]:
+        """ "The box, the target and the hole". After a place, nouns that begin a clause of their own stay out."""
         kinds = self.kinds
+        kept = mentions, i  # up to the last comma: what follows it may be the subject of the next clause
         while kinds[i] in ("and", "comma"):
             j = i + 1 + (kinds[i + 1] in ("and", "comma"))
             np = self.noun_phrase(j) if kinds[j] in _NP_STARTS else None
             if np is None or np[0] == "skip":
                 break
-            alone = kinds[i] == "comma" and kinds[j - 1] != "and" and kinds[np[1]] not in ("and", "comma")
-            if self._begins_clause(np[1]) and (not subject or alone):
-                break
+            if kinds[i] == "comma" and kinds[j - 1] != "and":
+                kept = mentions, i
+            joined = subject and kinds[j - 1] == "and" and not (after_verb and kinds[np[1]] in _VERBS)
+            if self._begins_clause(np[1]) and not joined:
+                return (mentions, i) if subject or len(kept[0]) == len(mentions) or kinds[i] == "comma" else kept
             mentions, i = mentions + np[0], np[1]
         return mentions, i
 
@@ -227,7 +257,7 @@ class Chunker:
             on = self._same_place(i)
             if on is not None:
                 return on
-        if kind in ("adjacent", "share", "align", "horizontal", "vertical"):
+        if kind in ("adjacent", "toward", "share", "align", "horizontal", "vertical"):
             return self._alignment(i)
         if kind in _INSIDE_PLACE and kind not in ("noun", "of", "link", "it", "both", "unk") and (
             self._atom_ahead(i) is not None
@@ -257,7 +287,7 @@ class Chunker:
         """ "Next to", "aligned vertically with", "shares a row with"."""
         kinds = self.kinds
         kind, j, axes, seen = kinds[i], i, (None, None), kinds[i]
-        while kinds[j] in ("adjacent", "align", "horizontal", "vertical", "share", "row", "column", "the", "a", "filler") or (
+        while kinds[j] in ("adjacent", "toward", "align", "horizontal", "vertical", "share", "row", "column", "the", "a", "filler") or (
             kinds[j] in _SAME and seen in ("share", "align")
         ) or (seen == "share" and kinds[j] == "unit") or (seen == "align" and kinds[j] == "at" and kinds[j + 2] in ("row", "column")):
             if kinds[j] in ("the", "a") and self._noun_next(j):
@@ -292,6 +322,7 @@ class Chunker:
         grounds: tuple[Mention, ...] | None = None
         direct = either = article = absolute = False
         style, cells = "", None
+        opening = i == 0 or kinds[i - 1] in ("stop", "and", "comma", "but", "while")
         while True:
             kind = kinds[i]
             if kind in _ATOMS or (kind in ("row", "column") and grounds is not None and kinds[i + 1] != "dir"):
@@ -324,7 +355,7 @@ class Chunker:
                 article = True
             elif kind in ("corner", "region"):
                 absolute = True
-            elif kind in _CONNECTORS and atoms and (ahead := self._continues(i)):
+            elif kind in _CONNECTORS and atoms and (ahead := self._continues(i, opening)):
                 either |= kind == "or" or kinds[i + 1] == "or"
                 i = ahead
                 continue
@@ -339,20 +370,18 @@ class Chunker:
             absolute = False
         return Place(tuple(atoms), grounds or None, direct, either, absolute), i
 
-    def _continues(self, i: int) -> int | None:
+    def _continues(self, i: int, opening: bool) -> int | None:
         """Does another direction follow a conjunction, and not the beginning of an inverted clause?"""
         kinds = self.kinds
         j = i + 1
-        while kinds[j] in ("and", "comma", "or", "but", "then", "filler", "be", "now"):
+        while kinds[j] in ("and", "comma", "or", "then", "filler", "be", "now"):
             j += 1
         if self._atom_ahead(j) is None:
             return None
         end = j
         while kinds[end] in _INSIDE_PLACE:
             end += 1
-        inverted = kinds[end] in ("is", "there", "will", "see", "found", "has") and not (
-            kinds[end - 1] == "noun" and kinds[i] == "comma" and False
-        )
+        inverted = kinds[end] in ("is", "there", "will", "see", "found", "has") and not opening
         return None if inverted else j
 
     def _landmark(self, i: int, style: str) -> tuple[tuple[Mention, ...], int] | None:
@@ -392,7 +421,7 @@ class Chunker:
         found = i
         while True:
             j = i
-            while kinds[j] in ("at", "the", "filler", "unk") and j < i + 4:
+            while kinds[j] in ("at", "the", "filler", "unk", "unit") and j < i + 4:
                 j += 1
             kind = kinds[j]
             if kind == "pair":
@@ -414,7 +443,7 @@ class Chunker:
             k = j + 1
             while kinds[k] in ("filler", "colon", "is") and k < j + 4:
                 k += 1
-            if kinds[k] == "number" and kinds[k + 1] not in ("unit", "row", "column", "dir"):
+            if kinds[k] == "number" and kinds[k + 1] not in ("unit", "dir"):
                 value = ("number", lexemes[k].value)
                 return (Spot(row=value) if kind in ("row", "y") else Spot(column=value)), k + 1
         if kind == "ordinal" and after in ("row", "column") and kinds[j + 2] != "dir":

@@ -19,7 +19,6 @@ _TOKEN = re.compile(
 )
 _PAIR = re.compile(r"-?\d+")
 _SUFFIXES = {"s": "is", "re": "is", "m": "is", "ll": "will", "d": "would"}
-_STOPS = frozenset(".;!?")
 _SYMBOLS = {  # capital letters of the drawings, used as names
     "sokoban": {"P": "player", "X": "box", "O": "target"},
     "frozenlake": {"P": "player", "G": "target", "O": "hole"},
@@ -28,18 +27,15 @@ _SYMBOLS = {  # capital letters of the drawings, used as names
 _AFTER_INTENSIFIER = frozenset(
     "above below under beneath underneath over next beside on at in now there here where up down atop adjacent".split()
 )
-_BEFORE_NOUN_RIGHT = frozenset(
-    "the my your his her its their our to far upper lower top bottom up down left and or , on further farther".split()
-)
-STOP, COMMA = Lexeme("stop"), Lexeme("comma")
-_MARKS = {",": COMMA, "(": COMMA, ")": COMMA, ":": Lexeme("colon"), "=": Lexeme("colon"), "->": Lexeme("colon")}
-_MARKS |= {mark: STOP for mark in _STOPS} | {"&": LEXICON["and"]}
-_UNKNOWN = Lexeme("unk")
+_BEFORE_NOUN_RIGHT = frozenset("the poss poss_player poss_it to at dir and or comma filler".split())
+STOP, COMMA, COLON = Lexeme("stop"), Lexeme("comma"), Lexeme("colon")
+_MARKS = {",": COMMA, "(": COMMA, ")": COMMA, ":": COLON, "=": COLON, "->": COLON, "&": LEXICON["and"]}
+_MARKS |= {".": STOP, ";": STOP, "!": STOP, "?": Lexeme("stop", "?")}
 
 
 def lex(text: str, game: str = "sokoban") -> list[Lexeme]:
     """The lexemes of a text, always ending with a stop."""
-    found = _TOKEN.findall(text[:MAX_CHARACTERS].replace("’", "'"))[:MAX_TOKENS]
+    found = _TOKEN.findall(text[:MAX_CHARACTERS].replace("’", "'").replace("right-", "rightward "))[:MAX_TOKENS]
     words = [word.lower() for word in found]
     symbols = _SYMBOLS.get(game, {})
     lexemes: list[Lexeme] = []
@@ -50,7 +46,12 @@ def lex(text: str, game: str = "sokoban") -> list[Lexeme]:
             lexemes.append(phrase[1])
             i += phrase[0]
             continue
-        if word == "right" and _is_intensifier(words, i):
+        if word == "(" and i + 2 < total and words[i + 2] == ")":  # (goal), (P): another name of what came before
+            i += 3
+            continue
+        if word == "→" and LEXICON.get(words[min(i + 1, total - 1)], STOP).kind in ("dir", "at", "to"):
+            lexemes.append(COLON)
+        elif word == "right" and _is_intensifier(words, i, lexemes):
             lexemes.append(LEXICON["directly"])
         elif len(word) == 1 and found[i] in symbols:
             lexemes.append(Lexeme("noun", (symbols[found[i]], False, False)))
@@ -70,11 +71,10 @@ def _phrase_at(words: list[str], i: int) -> tuple[int, Lexeme] | None:
     return None
 
 
-def _is_intensifier(words: list[str], i: int) -> bool:
+def _is_intensifier(words: list[str], i: int, before: list[Lexeme]) -> bool:
     if i + 1 >= len(words) or words[i + 1] not in _AFTER_INTENSIFIER:
         return False
-    before = words[i - 1] if i else ""
-    return before not in _BEFORE_NOUN_RIGHT and not before.endswith("'s")
+    return not before or before[-1].kind not in _BEFORE_NOUN_RIGHT
 
 
 def _append_other(lexemes: list[Lexeme], word: str, raw: str) -> None:
@@ -109,4 +109,4 @@ def _append_word(lexemes: list[Lexeme], word: str, raw: str) -> None:
     elif len(raw) == 1 and raw in "ABCDEF":
         lexemes.append(Lexeme("index", raw))
     else:
-        lexemes.append(_UNKNOWN)
+        lexemes.append(Lexeme("unk", word))
