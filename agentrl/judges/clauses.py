@@ -6,11 +6,13 @@ also what is only going to be; in a prediction also what is said to be so before
 
 from __future__ import annotations
 
+import itertools
+
 from agentrl.judges.discourse import PLAYER, Discourse
 from agentrl.judges.facts import Fact, Facts
 from agentrl.judges.phrases import Axes, Chunk, Mention, Place, Spot
 
-_OPENERS = frozenset(("", "stop", "and", "comma", "but", "while", "or", "if", "then", "which", "so_that", "there", "now"))
+_OPENERS = frozenset(("", "stop", "and", "comma", "but", "while", "or", "if", "then", "which", "so_that", "there", "now", "colon"))
 _JOINTS = frozenset(("and", "comma", "but", "while", "or"))
 _FINITE_AFTER = _JOINTS | {"np", "there", "which", "place", "spot", "colon", "", "stop", "then", "now", "view", "currently"}
 _BASE_FORMS = frozenset("stand lie sit remain stay end_up end start exist appear seem become land wind_up".split())
@@ -43,7 +45,8 @@ class ClauseReader:
     def _start_sentence(self) -> None:
         self.mark = self.facts.bookmark()
         self.before, self.ahead, self.beyond = "", "stop", "stop"
-        self.doubtful = False
+        self.doubtful = self.acted = False
+        self.order: tuple[int, int] | None = None
         self.view: list[int] = [PLAYER]
         self.supposed = False
         self.sentence: list[int] = []
@@ -58,7 +61,7 @@ class ClauseReader:
         self.fronted: list[Place | Spot] = []
         self.wants = ""
         self.ground: list[int] | None = None  # what a place without landmark is measured from
-        self.pending = self.beside = False
+        self.pending = self.beside = self.participle = False
         self.actor: list[int] | None = None  # who pushes, while the subject is what is pushed
 
     def _close(self) -> None:
@@ -89,18 +92,32 @@ class ClauseReader:
     # ------------------------------------------------------------------ noun phrases
 
     def _np(self, mentions: tuple[Mention, ...]) -> None:
-        if self.before == "not" and self.subject is not None and self.wants == "":
-            return  # "the target, not the box, is ..."
         avoid = [] if self.wants == "" else (self.subject or [])
         people = self.people.refer_all(mentions, avoid, self._antecedents())
+        if self.before == "not" and self.subject is not None and self.wants == "":
+            return  # "the target, not the box, is ..."
+        if not people and mentions[0].cls == "other" and self.before not in _OPENERS:
+            return  # "blocks the way"
+        if self.supposed and (self.ahead in ("will", "would") or (self.acted and self.ahead in _VERBAL)):
+            if self.before not in _JOINTS:
+                self.supposed = False  # "after these moves I will ...": the main clause, without a comma
+        self._take_np(people, mentions)
         self.sentence += people
+
+    def _take_np(self, people: list[int], mentions: tuple[Mention, ...]) -> None:
+        if self.order and len(people) > 1:
+            axis, sign = self.order
+            for first, second in itertools.pairwise(people):
+                self.facts.add(axis, Fact(second, first, sign))
         if mentions[0].how == "no":
             self.negated = True
         if self.wants:
             self._object(people, mentions)
         elif self.fronted and self.subject is None:
             self._new_subject(people, mentions)
-            if self.ahead in _VERBAL and self.before not in ("is", "be", "there", "found", "has"):
+            if self.participle:
+                self._place_fronted()
+            elif self.ahead in _VERBAL and self.before not in ("is", "be", "there", "found", "has"):
                 self.pending = True
             else:
                 self._place_fronted()
@@ -148,8 +165,9 @@ class ClauseReader:
         if last:
             self.previous_subject = self.subject or []
             other = [i for i in (self.subject or []) if i not in last]
+            beside = self.beside
             self._start_clause()
-            self.subject, self.subject_mentions = last, ()
+            self.subject, self.subject_mentions, self.beside = last, (), beside
             self.ground = other or None
 
     def _latest(self) -> list[int]:
@@ -164,6 +182,7 @@ class ClauseReader:
             self.subject, self.actor = self.actor, None
 
     def _is(self, value: object) -> None:
+        self.acted = True
         self._resume()
         if self.before in _JOINTS and value in _BASE_FORMS and (self.wished or self.future):
             return  # "should go around and stand"
@@ -178,6 +197,11 @@ class ClauseReader:
         """A participle right after a landmark is about the landmark: "the player, located at (2, 3)"."""
         if self.ahead == "spot" and self.before in ("comma", "place") and self.sentence:
             self.subject = self.sentence[-1:]
+        elif self.subject is None and self.before in _OPENERS and not self.fronted:
+            self.participle = True  # "being in the same row as the box, the player ..."
+        elif self.before == "comma":
+            self._resume()
+            self.wished = self.moving = False
 
     def _was(self, _: object) -> None:
         self.past = True
@@ -211,6 +235,7 @@ class ClauseReader:
     def _see(self, _: object) -> None:
         if self.ahead == "np":
             self.wants = "see"
+            self.future = self.wished = False
 
     def _surrounded(self, _: object) -> None:
         self.wants = "surrounded"
@@ -232,7 +257,7 @@ class ClauseReader:
         self.wished = False
 
     def _if(self, _: object) -> None:
-        self.supposed = True
+        self.supposed, self.acted = True, False
 
     def _so_that(self, _: object) -> None:
         self.wished = not self.prediction
@@ -244,7 +269,7 @@ class ClauseReader:
         self.supposed = False
 
     def _move(self, _: object) -> None:
-        self.moving = True
+        self.moving = self.acted = True
         self.fronted = []
         self.wants = "move" if self.ahead == "np" else ""
 
@@ -273,7 +298,7 @@ class ClauseReader:
             return False
         if self.ahead in _INVERTERS:
             return self.ahead == "there" or self.beyond in ("np", "be", "there")
-        return self.ahead == "np" and (self.beyond == "see" or self.beyond not in _VERBAL | {"place"})
+        return self.ahead == "np" and (self.beyond in ("see", "has") or self.beyond not in _VERBAL | {"place"})
 
     def _place(self, place: Place) -> None:
         if self._inverts():
@@ -298,6 +323,9 @@ class ClauseReader:
     def _goes_to(self, mentions: tuple[Mention, ...]) -> None:
         if self.moving and self.prediction and self.subject:
             self._put(self.subject, Place((((0, 0), None),), mentions, reaching=True))
+
+    def _order(self, value: tuple[int, int]) -> None:
+        self.order = value
 
     def _between(self, mentions: tuple[Mention, ...]) -> None:
         ends = self.people.refer_all(mentions)
@@ -344,7 +372,7 @@ class ClauseReader:
         """The landmarks; None when the figures are only compared with each other."""
         if place.grounds is not None:
             avoid = figures
-            found = self.people.refer_all(place.grounds, avoid, self._antecedents_of(figures))
+            found = self.people.refer_all(place.grounds, avoid, [*(self.ground or []), *self._antecedents_of(figures)])
             self.sentence += found
             self.ground = found
             return found
@@ -433,5 +461,6 @@ _HANDLERS = {
     "view": ClauseReader._view,
     "goes_to": ClauseReader._goes_to,
     "which": ClauseReader._which,
+    "order": ClauseReader._order,
     "between": ClauseReader._between,
 }

@@ -21,11 +21,13 @@ class Discourse:
         self._turn: dict[str, int] = {}  # class -> how many of the group "one", "the other" have used up
         self._recent: list[int] = []  # in order of mention
         self._last_group: list[int] = []
+        self._denied: str | None = None  # the class of "no hole ...", for a "one" that follows
 
     def refer(self, mention: Mention, avoid: list[int] | None = None, prefer: list[int] | None = None) -> list[int]:
         """The individuals that a mention means; none for "no box" or things outside the game."""
         found = self._find(mention, avoid or [], prefer or [])
         if found:
+            self._denied = None if found != [PLAYER] else self._denied
             self._recent += found
             del self._recent[:-24]
             if len(found) > 1:
@@ -45,7 +47,10 @@ class Discourse:
         if cls == "player":
             return [PLAYER]
         if cls == "other" or how == "no":
+            self._denied = cls if cls != "other" else self._denied
             return []
+        if cls is None and how == "all":
+            return [i for i in dict.fromkeys(self._recent[-8:]) if i not in avoid]
         if how == "it":
             return self._pronoun(avoid, prefer)
         if how == "they" or (cls is None and how in ("both", "all")):
@@ -82,7 +87,7 @@ class Discourse:
             return self._set_group(cls, [self._named(cls, "label", number)], distinct=True)
         if how == "all" or (how == "the" and mention.plural):
             return group if len(group) > 1 else [self._everyone(cls)]
-        if how in ("a", "some"):
+        if how in ("a", "some") or (how == "bare" and cls == "hole"):
             return self._set_group(cls, [self._new(cls)], distinct=False)
         return [group[-1]] if group else self._set_group(cls, [self._new(cls)], distinct=False)
 
@@ -141,5 +146,7 @@ class Discourse:
         return list(dict.fromkeys(i for i in reversed(self._recent) if i != PLAYER))
 
     def _recent_class(self) -> str | None:
+        if self._denied is not None:
+            return self._denied
         things = self._recent_things()
         return self.classes[things[0]] if things else None

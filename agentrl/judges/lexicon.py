@@ -22,7 +22,7 @@ _NOUNS = {
     "player": "player agent character worker elf person man woman robot hero avatar human guy figure boy girl "
     "warehouseman keeper pusher adventurer",
     "box": "box crate package parcel cube",
-    "target": "target goal destination gift present spot marker mark prize exit objective treasure endpoint finish flag",
+    "target": "storage target goal destination gift present spot marker mark prize exit objective treasure endpoint flag",
     "hole": "hole pit gap water trap hazard pitfall crack puddle danger",
     "other": "wall floor ice door edge border boundary obstacle ground path way",
 }
@@ -75,13 +75,13 @@ _WORDS = {
     "which": "which who that",
     "of": "of",
     "to": "to",
-    "toward": "toward towards closer_to nearer_to closer_towards away",
+    "toward": "near close_to nearby beyond past toward towards closer_to nearer_to closer_towards away",
     "link": "from than as relative_to with_respect_to with_regard_to in_relation_to compared_to compared_with "
     "in_comparison_to in_comparison_with away_from seen_from viewed_from as_seen_from looking_from from_where as_well_as_from "
     "relative_to_where with_reference_to from_the_perspective_of from_the_point_of_view_of from_the_viewpoint_of "
     "measured_from starting_from vis_a_vis",
     "at": "at on in onto inside into upon within on_top_of by on_to",
-    "adjacent": "next_to adjacent_to beside adjacent touching touches touch borders neighbours neighbors near close_to neighbouring neighboring nearby alongside "
+    "adjacent": "next_to adjacent_to beside adjacent touching touches touch borders neighbours neighbors neighbouring neighboring alongside "
     "next_door_to bordering against",
     "direct": "immediate directly immediately straight just exactly due squarely precisely vertically_straight",
     "unit": "cell cells tile tiles square squares space spaces step steps block blocks unit units position positions place places "
@@ -104,7 +104,7 @@ _WORDS = {
     "occupying",
     "arrive": "reach reaches reached reaching arrive arrives arrived hit hits attain attains",
     "is": "is are am lies lie sits sit stands stand rests remains remain stays stay appears seems exists "
-    "exist starts start ends_up end_up ended_up ends end finds_himself finds_itself finds_themselves find_myself faces occurs becomes "
+    "exist starts start ends_up end_up ended_up ends end finish finishes finds_himself finds_itself finds_themselves find_myself faces occurs becomes "
     "become looks_to_be appears_to_be seems_to_be seem_to_be appear_to_be appear seem lands land resides comes goes_to_be "
     "stays_put winds_up wind_up",
     "be": "be being been standing lying sitting located positioned situated placed found seen visible resting remaining placed_at "
@@ -147,7 +147,7 @@ _WORDS = {
     "x": "x x-coordinate",
     "y": "y y-coordinate",
     "filler": "very slightly somewhat little bit far further farther diagonally diagonal diagonal_to further_to very_far ahead more "
-    "then_also still too respectively about roughly approximately around off out slightly_to exact own "
+    "then_also still too respectively about roughly approximately around off out slightly_to exact own current "
     "entire same far_to even quite lying_in general same_general here_is of_course index number "
     "straight-line upper-most facing located_in right_hand positioned_in",
 }

@@ -84,6 +84,8 @@ class Chunker:
         kind = self.kinds[i]
         if kind in _CLAUSE_WORDS:
             return Chunk(kind, self.lexemes[i].value), i + 1
+        if kind == "dir" and (order := self._order(i)) is not None:
+            return Chunk("order", order), i + 3
         if (spot := self._spot(i)) is not None:
             return Chunk("spot", spot[0]), spot[1]
         if kind in _NP_STARTS and (np := self.noun_phrase(i)) is not None:
@@ -98,6 +100,16 @@ class Chunker:
         if kind in ("link", "to"):
             return self._landmark_alone(i)
         return None, i + 1
+
+    def _order(self, i: int) -> tuple[int, int] | None:
+        """ "From left to right": the axis and the sign of its direction."""
+        if self.kinds[i + 1] != "to" or self.kinds[i + 2] != "dir":
+            return None
+        start, end = self.lexemes[i].value[1:], self.lexemes[i + 2].value[1:]
+        for axis in (0, 1):
+            if start[axis] is not None and end[axis] == -start[axis]:
+                return axis, end[axis]
+        return None
 
     def _between(self, i: int) -> tuple[Chunk | None, int]:
         np = self.noun_phrase(i + 1) if self.kinds[i + 1] in _NP_STARTS else None
@@ -135,7 +147,7 @@ class Chunker:
                     how = kind
                 det = True
             elif kind == "number":
-                how, number = ("both" if how == "both" else "count"), min(lexemes[i].value, MAX_COUNT)
+                how, number = (how if how in ("both", "all") else "count"), min(lexemes[i].value, MAX_COUNT)
             elif kind == "ordinal":
                 how, number = "ordinal", lexemes[i].value
             elif kind == "one":
@@ -144,15 +156,16 @@ class Chunker:
             elif kind == "of" and how in ("count", "one", "both", "all", "some", "no", "ordinal", "another", "other"):
                 pass
             elif kind in ("poss", "poss_player", "poss_it"):
-                if kinds[i + 1] in ("unit", "region") and kinds[i + 2] != "dir":  # my position, the box's location
-                    return (self._owner(i),), i + 2
+                after = i + 1 + (kinds[i + 1] == "filler")
+                if kinds[after] in ("unit", "region") and kinds[after + 1] != "dir":  # my current position
+                    return (self._owner(i),), after + 1
                 det = True
             elif kind == "unk" and (det or how):
                 unknown = True
                 label = lexemes[i].value if lexemes[i].value in _CONTRASTS else label
             elif kind == "dir" and det and (noun := self._attributive(i)):  # the left box
                 label, i = str(lexemes[i].value), noun - 1
-            elif kind == "filler" and det:
+            elif kind == "filler" and (det or how):
                 pass
             elif kind in ("it", "they"):
                 return (Mention(None, kind if how is None else how, None, kind == "they"),), i + 1
@@ -183,17 +196,23 @@ class Chunker:
         if kinds[i] == "unit" and not person:  # goal square, box positions
             plural |= self.lexemes[i].value.endswith("s")
             i += 1
-        if kinds[i] == "index" or (kinds[i] == "number" and kinds[i + 1] in ("is", "colon", "will", "has", "comma")):
+        if kinds[i] == "index" or (kinds[i] == "number" and kinds[i + 1] in ("is", "colon", "will", "has")):
             return (Mention(cls, "index", self.lexemes[i].value),), i + 1
-        if kinds[i] == "number" and kinds[i + 1] not in ("unit", "row", "column", "dir", "to"):
+        bare_pair = kinds[i] == "number" and kinds[i + 1] == "comma" and kinds[i + 2] == "number"
+        if kinds[i] == "number" and kinds[i + 1] not in ("unit", "row", "column", "dir", "to") and not bare_pair:
             return (Mention(cls, "index", self.lexemes[i].value),), i + 1
-        return (Mention(cls, how or ("some" if plural else "the"), number, plural),), i
+        if how == "all" and number is not None:
+            how = "count"
+        if how == "both" and not plural:  # both the box and ...
+            how = "the"
+        return (Mention(cls, how or ("some" if plural else "bare"), number, plural),), i
 
     def _headless(self, i: int, how: str | None, number: int | None, unknown: bool) -> tuple[Any, int] | None:
         """ "One", "the other", "the second" without a noun; or a thing that the grammar does not know."""
         kind = self.kinds[i]
         distance = kind in ("unit", "row", "column", "side") or (
             kind == "dir" and self.lexemes[i].value[0] == "side" and how in ("one", "count")
+            and self.kinds[i - 2] not in ("comma", "and")  # "two boxes, one up and one down"
         )
         if how == "count" and kind in _VERBS and number:
             return (Mention(None, how, number, number > 1),), i
@@ -227,7 +246,7 @@ class Chunker:
     def _begins_clause(self, i: int) -> bool:
         """Is the noun phrase that ends here followed by what is said about it?"""
         kind = self.kinds[i]
-        if kind in _VERBS or kind in ("colon", "pair", "dir", "adjacent", "direct", "which", "arrive", "align", "share"):
+        if kind in _VERBS or kind in ("unk", "now", "currently", "colon", "pair", "dir", "adjacent", "direct", "which", "arrive", "align", "share"):
             return True
         return kind in ("to", "at", "link", *_SAME, "number", "one", "poss", "poss_player") and (
             self._atom_ahead(i) is not None or kind == "at"
@@ -308,6 +327,8 @@ class Chunker:
             np = self.noun_phrase(k)
             if np is not None and np[0] != "skip":
                 grounds, j = self._more_nouns(np[0], np[1], subject=False)
+        if kinds[j] in ("horizontal", "vertical") and axes == (None, None):
+            axes, j = ((0, None) if kinds[j] == "horizontal" else (None, 0)), j + 1
         atoms = () if axes == (None, None) else ((axes, None),)
         return Place(atoms, grounds, direct=kind == "adjacent"), j
 
@@ -331,7 +352,7 @@ class Chunker:
                     absolute |= style == "edge" and article
                     atoms.append(((down, along), cells))
                 else:
-                    style = kind
+                    style = "prep" if lexemes[i].value == "level_with" else kind
                     atoms.append((_SAME.get(kind) or ((0, None) if kind == "row" else (None, 0)), None))
                 cells, article = None, False
                 i += 1
@@ -347,6 +368,8 @@ class Chunker:
                 grounds = (self._owner(i),)
             elif kind == "direct":
                 direct = True
+            elif kind == "adjacent" and atoms:  # left-adjacent to
+                direct, style = True, "prep"
             elif kind in ("number", "one") and self._atom_ahead(i) is not None:
                 cells = 1 if kind == "one" else lexemes[i].value
             elif kind in ("the", "a"):
@@ -396,8 +419,6 @@ class Chunker:
             j = i + (kind == "at")
         else:
             return None
-        if kinds[j] == "both":
-            j += 1
         k = j
         while kinds[k] in ("the", "a", "unk"):
             k += 1
@@ -427,6 +448,9 @@ class Chunker:
             if kind == "pair":
                 pair = self.lexemes[j].value
                 return Spot(("number", pair[0]), ("number", pair[1])), j + 1
+            if kind == "number" and kinds[j - 1] in ("noun", "unit", "at", "colon") and self._bare_pair(j):
+                row, column = self.lexemes[j].value, self.lexemes[j + 2].value
+                return Spot(("number", row), ("number", column)), j + 3
             part = self._half_spot(j)
             if part is None:
                 break
@@ -435,6 +459,11 @@ class Chunker:
             while kinds[i] in ("comma", "and", "of"):
                 i += 1
         return (Spot(row, column), found) if row or column else None
+
+    def _bare_pair(self, j: int) -> bool:
+        """ "2, 3" without brackets, and not the beginning of "2, 3 cells ..."."""
+        kinds = self.kinds
+        return kinds[j + 1] == "comma" and kinds[j + 2] == "number" and kinds[j + 3] in ("stop", "comma", "and", "is")
 
     def _half_spot(self, j: int) -> tuple[Spot, int] | None:
         kinds, lexemes = self.kinds, self.lexemes

@@ -35,7 +35,8 @@ _MARKS |= {".": STOP, ";": STOP, "!": STOP, "?": Lexeme("stop", "?")}
 
 def lex(text: str, game: str = "sokoban") -> list[Lexeme]:
     """The lexemes of a text, always ending with a stop."""
-    found = _TOKEN.findall(text[:MAX_CHARACTERS].replace("’", "'").replace("right-", "rightward "))[:MAX_TOKENS]
+    text = text.replace("’", "'")
+    found = _TOKEN.findall(text[:MAX_CHARACTERS].replace("right-", "rightward "))[:MAX_TOKENS]
     words = [word.lower() for word in found]
     symbols = _SYMBOLS.get(game, {})
     lexemes: list[Lexeme] = []
@@ -51,6 +52,8 @@ def lex(text: str, game: str = "sokoban") -> list[Lexeme]:
             continue
         if word == "→" and LEXICON.get(words[min(i + 1, total - 1)], STOP).kind in ("dir", "at", "to"):
             lexemes.append(COLON)
+        elif word == "over" and lexemes and lexemes[-1].kind == "unit":  # one tile over
+            lexemes.append(LEXICON["more"])
         elif word == "right" and _is_intensifier(words, i, lexemes):
             lexemes.append(LEXICON["directly"])
         elif len(word) == 1 and found[i] in symbols:
@@ -61,7 +64,25 @@ def lex(text: str, game: str = "sokoban") -> list[Lexeme]:
             _append_other(lexemes, word, found[i])
         i += 1
     lexemes += (STOP, STOP)
-    return lexemes
+    return _contracted(lexemes) if "'s" in text else lexemes
+
+
+def _contracted(lexemes: list[Lexeme]) -> list[Lexeme]:
+    """ "The hole's below me": an owner that opens a clause and is not followed by "left is ..." is a noun and a verb."""
+    found: list[Lexeme] = []
+    opening = True
+    for i, lexeme in enumerate(lexemes):
+        if lexeme.kind == "poss" and opening and lexemes[i + 1].kind in _PREDICATES:
+            if not (lexemes[i + 1].kind == "dir" and lexemes[i + 2].kind in ("is", "side", "has", "colon", "unk")):
+                found += (Lexeme("noun", (lexeme.value, False, False)), LEXICON["is"])
+                continue
+        found.append(lexeme)
+        opening = lexeme.kind in _CLAUSE_OPENERS or (opening and lexeme.kind in ("the", "a"))
+    return found
+
+
+_PREDICATES = frozenset(("dir", "to", "at", "direct", "adjacent", "not"))
+_CLAUSE_OPENERS = frozenset(("stop", "and", "comma", "but", "while"))
 
 
 def _phrase_at(words: list[str], i: int) -> tuple[int, Lexeme] | None:
