@@ -215,7 +215,7 @@ class ClauseReader:
             self.negated = False
 
     def _would(self, value: object) -> None:
-        if self.prediction:
+        if self.prediction and not (value == "should" and self.ahead == "move"):
             self._will(value)
         else:
             self.wished = True
@@ -260,7 +260,8 @@ class ClauseReader:
         self.supposed, self.acted = True, False
 
     def _so_that(self, _: object) -> None:
-        self.wished = not self.prediction
+        """A purpose; in a prediction it is what will come about, unless the means is only wished for."""
+        self.supposed, self.acted = self.wished or not self.prediction, False
 
     def _then(self, _: object) -> None:
         self.supposed = False

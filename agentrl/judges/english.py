@@ -6,16 +6,22 @@ what follows (`facts`). Every step is a total function of the text and takes tim
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from agentrl.judges.clauses import ClauseReader
 from agentrl.judges.discourse import Discourse
 from agentrl.judges.facts import Facts
-from agentrl.judges.phrases import Chunker
+from agentrl.judges.phrases import Chunk, Chunker
 from agentrl.judges.relations import CLASSES, Relation
-from agentrl.judges.tokens import lex
+from agentrl.judges.tokens import MAX_CHARACTERS, lex
 
 _UNIQUE = {"sokoban": frozenset[str](), "frozenlake": frozenset(("target",))}
+
+
+_SENTENCE_END = re.compile(r"(?<=[.;!?])\s+")
+CACHED_LENGTH = 240  # longer sentences hardly ever come twice
 
 
 class Reading(NamedTuple):
@@ -28,7 +34,22 @@ class Reading(NamedTuple):
 def read_english(text: str, game: str, prediction: bool = False, counts: dict[str, int] | None = None) -> Reading:
     """The claims of a description, or of a prediction; `counts` says how many "all the holes" are."""
     people, facts = Discourse(_UNIQUE[game]), Facts()
-    ClauseReader(prediction, people, facts).read(Chunker(lex(text, game)).chunks())
+    ClauseReader(prediction, people, facts).read(chunks_of(text[:MAX_CHARACTERS], game))
     claims, voided = facts.relations(people, counts or {})
     wanted = CLASSES[game]
     return Reading([claim for claim in claims if claim.object in wanted], [cls for cls in voided if cls in wanted])
+
+
+def chunks_of(text: str, game: str) -> list[Chunk]:
+    """The chunks of a text, sentence by sentence: agents write the same sentences over and over."""
+    found: list[Chunk] = []
+    for sentence in _SENTENCE_END.split(text):
+        found += remembered_chunks(sentence, game) if len(sentence) <= CACHED_LENGTH else _chunks(sentence, game)
+    return found
+
+
+def _chunks(sentence: str, game: str) -> list[Chunk]:
+    return Chunker(lex(sentence, game)).chunks()
+
+
+remembered_chunks = lru_cache(maxsize=8192)(_chunks)

@@ -190,10 +190,11 @@ def _build() -> dict[str, Lexeme]:
 
 LEXICON: dict[str, Lexeme] = {word: lexeme for word, lexeme in _build().items() if "_" not in word}
 # First word -> the rest of each phrase, longest first, with what it means.
-PHRASES: dict[str, list[tuple[tuple[str, ...], Lexeme]]] = {}
+PHRASES: dict[str, list[tuple[list[str], Lexeme]]] = {}
 for _phrase, _lexeme in _build().items():
     if "_" in _phrase:
         _first, *_rest = _phrase.split("_")
-        PHRASES.setdefault(_first, []).append((tuple(_rest), _lexeme))
+        PHRASES.setdefault(_first, []).append((_rest, _lexeme))
 for _phrases in PHRASES.values():
     _phrases.sort(key=lambda entry: -len(entry[0]))
+LONGEST_PHRASE = max(len(_entry[0]) for _phrases in PHRASES.values() for _entry in _phrases)

@@ -8,6 +8,7 @@ from agentrl.judges.lexicon import Lexeme
 
 Axes = tuple[int | None, int | None]  # rows down, columns right: a sign or a number of cells; None is unsaid
 MAX_COUNT = 16
+MAX_NOUN_PHRASE = 12  # words before the noun; keeps every look-ahead short
 
 
 class Mention(NamedTuple):
@@ -52,6 +53,7 @@ _SKIPPED_BEFORE_ATOM = frozenset(
 _INSIDE_PLACE = _SKIPPED_BEFORE_ATOM | _ATOMS | {"of", "link", "noun", "adjacent", "index", "it", "both", "region"}
 _CONTRASTS = frozenset("nearest closest farthest furthest nearer closer last final next lone".split())
 _VERBS = frozenset("is be was will would has see there found goal not move arrive blocks coincide".split())
+_SPOT_KINDS = frozenset(("pair", "row", "column", "x", "y", "corner", "number"))
 _ACTIONS = frozenset(("move", "arrive", "has", "see", "unk", "coincide", "goal", "blocks"))
 _CONNECTORS = frozenset(("and", "comma", "or"))
 _NP_STARTS = frozenset(
@@ -68,13 +70,19 @@ class Chunker:
 
     def __init__(self, lexemes: list[Lexeme]) -> None:
         self.lexemes = lexemes
-        self.kinds = [lexeme.kind for lexeme in lexemes]
+        self.kinds = [lexeme[0] for lexeme in lexemes]
+        self._has_spots = not _SPOT_KINDS.isdisjoint(self.kinds)  # most texts have none: do not look for them
 
     def chunks(self) -> list[Chunk]:
         """The chunks of the whole text."""
         found: list[Chunk] = []
         i, end = 0, len(self.kinds) - 1  # the last stop is a sentinel
+        kinds, lexemes = self.kinds, self.lexemes
         while i < end:
+            if kinds[i] in _CLAUSE_WORDS:
+                found.append(Chunk(kinds[i], lexemes[i][1]))
+                i += 1
+                continue
             chunk, i = self._chunk(i)
             if chunk is not None:
                 found.append(chunk)
@@ -82,11 +90,9 @@ class Chunker:
 
     def _chunk(self, i: int) -> tuple[Chunk | None, int]:
         kind = self.kinds[i]
-        if kind in _CLAUSE_WORDS:
-            return Chunk(kind, self.lexemes[i].value), i + 1
         if kind == "dir" and (order := self._order(i)) is not None:
             return Chunk("order", order), i + 3
-        if (spot := self._spot(i)) is not None:
+        if self._has_spots and (spot := self._spot(i)) is not None:
             return Chunk("spot", spot[0]), spot[1]
         if kind in _NP_STARTS and (np := self.noun_phrase(i)) is not None:
             if np[0] == "skip":
@@ -138,7 +144,7 @@ class Chunker:
         kinds, lexemes = self.kinds, self.lexemes
         how, number, det, unknown, label = None, None, False, False, None
         floating = kinds[i] in ("both", "all") and kinds[i - 1] in ("is", "be", "will")  # "they are both above"
-        while True:
+        for _ in range(MAX_NOUN_PHRASE):
             kind = kinds[i]
             if kind == "noun":
                 return self._noun(i, how, label if label and number is None and how in (None, "the") else number)
@@ -174,6 +180,7 @@ class Chunker:
             else:
                 return self._headless(i, how, number, unknown)
             i += 1
+        return None
 
     def _attributive(self, i: int) -> int | None:
         while self.kinds[i] == "dir":
@@ -382,7 +389,7 @@ class Chunker:
                 either |= kind == "or" or kinds[i + 1] == "or"
                 i = ahead
                 continue
-            elif kind in ("side", "filler") or (kind in ("unit", "row", "column") and (atoms or cells)):
+            elif kind in ("side", "filler") or (kind == "of" and kinds[i + 1] in _CONNECTORS) or (kind in ("unit", "row", "column") and (atoms or cells)):
                 pass
             elif kind in ("number", "one") and atoms and kinds[i + 1] == "unit":
                 i += 1  # down two cells

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 from agentrl.core.errors import JudgeFault
 from agentrl.core.state import State
@@ -89,13 +89,10 @@ def _structured(state: Any) -> Mapping[str, Any]:
 
 def _cells(value: Any, key: str) -> list[Cell]:
     """One position or a list of them, as cells."""
-    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+    if not isinstance(value, (list, tuple)):
         raise JudgeFault(f"{key} must hold positions, not {type(value).__name__}")
-    positions = [value] if len(value) == 2 and all(_whole(part) for part in value) else value
-    if not all(isinstance(cell, Sequence) and len(cell) == 2 and all(map(_whole, cell)) for cell in positions):
-        raise JudgeFault(f"{key} must hold [row, column] pairs")
-    return [cast(Cell, tuple(cell)) for cell in positions]
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    positions = [value] if len(value) == 2 and type(value[0]) is int else value
+    for cell in positions:
+        if not isinstance(cell, (list, tuple)) or len(cell) != 2 or type(cell[0]) is not int or type(cell[1]) is not int:
+            raise JudgeFault(f"{key} must hold [row, column] pairs")
+    return [(cell[0], cell[1]) for cell in positions]

@@ -55,11 +55,10 @@ def f1_score(credit: float, claims: int, truths: int) -> float:
 
 def match_exact(claims: Sequence[Relation], truths: Sequence[Relation]) -> Pairs:
     """Each claim takes one equal truth that is still free."""
-    free = Counter(truths)
-    pairs: Pairs = []
+    free, pairs = list(truths), Pairs()
     for claim in claims:
-        if free[claim] > 0:
-            free[claim] -= 1
+        if claim in free:
+            free.remove(claim)
             pairs.append((claim, claim, 1.0))
     return pairs
 
@@ -72,6 +71,11 @@ def match_half(claims: Sequence[Relation], truths: Sequence[Relation]) -> Pairs:
     win at most two halves.
     """
     pairs = match_exact(claims, truths)
+    if len(pairs) == min(len(claims), len(truths)):
+        return pairs
+    if len(claims) == len(truths) == 1:
+        worth = credit(claims[0], truths[0])
+        return [(claims[0], truths[0], worth)] if worth else []
     said = Counter(claims) - Counter(claim for claim, _, _ in pairs)
     free = Counter(truths) - Counter(truth for _, truth, _ in pairs)
     return pairs + [(claim, truth, 0.5) for (claim, truth), count in _flow(said, free).items() for _ in range(count)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agentrl.judges.lexicon import LEXICON, PHRASES, Lexeme
+from agentrl.judges.lexicon import LEXICON, LONGEST_PHRASE, PHRASES, Lexeme
 
 MAX_CHARACTERS = 6000  # a description is a few sentences; what comes after is not read
 MAX_TOKENS = 1200
@@ -86,8 +86,9 @@ _CLAUSE_OPENERS = frozenset(("stop", "and", "comma", "but", "while"))
 
 
 def _phrase_at(words: list[str], i: int) -> tuple[int, Lexeme] | None:
+    following = words[i + 1 : i + 1 + LONGEST_PHRASE]
     for rest, lexeme in PHRASES[words[i]]:
-        if tuple(words[i + 1 : i + 1 + len(rest)]) == rest:
+        if following[: len(rest)] == rest:
             return len(rest) + 1, lexeme
     return None
 
