@@ -215,7 +215,8 @@ class ClauseReader:
             self.negated = False
 
     def _would(self, value: object) -> None:
-        if self.prediction and not (value == "should" and self.ahead == "move"):
+        duty = value == "should" and self.ahead == "move" and self.subject == [PLAYER]
+        if self.prediction and not duty:
             self._will(value)
         else:
             self.wished = True
@@ -284,7 +285,11 @@ class ClauseReader:
         self._is(value)
 
     def _view(self, mentions: tuple[Mention, ...]) -> None:
-        self.view = self.people.refer_all(mentions) or self.view
+        found = self.people.refer_all(mentions)
+        if self.subject is None:
+            self.view = found or self.view
+        elif found and found != self.subject:  # "the position of the box relative to the player"
+            self.ground = found
 
     # ------------------------------------------------------------------ places
 
@@ -364,6 +369,9 @@ class ClauseReader:
         self.beside |= place.direct and not place.atoms
         if grounds is None:
             self._together(figures, place)
+        elif "respectively" in (self.before, self.ahead) and len(figures) == len(place.atoms):
+            for figure, atom in zip(figures, place.atoms, strict=True):
+                self._relate([figure], grounds, place._replace(atoms=(atom,)))
         elif place.either:
             self.facts.void.update(i for i in (grounds if figures == [PLAYER] else figures) if i != PLAYER)
         else:

@@ -22,9 +22,9 @@ _NOUNS = {
     "player": "player agent character worker elf person man woman robot hero avatar human guy figure boy girl "
     "warehouseman keeper pusher adventurer",
     "box": "box crate package parcel cube",
-    "target": "storage target goal destination gift present spot marker mark prize exit objective treasure endpoint flag",
+    "target": "storage target goal destination gift present spot marker mark prize exit objective treasure endpoint flag dot circle star gift_box present_box goal_box",
     "hole": "hole pit gap water trap hazard pitfall crack puddle danger",
-    "other": "wall floor ice door edge border boundary obstacle ground path way",
+    "other": "wall floor ice door edge border boundary obstacle ground",
 }
 _PLURALS = {
     "player": "players agents",
@@ -48,10 +48,10 @@ _DIRECTIONS = {
     ("side", DOWN): "down downward downwards lower south southern southward ↓ ⬇",
     ("side", LEFT): "left leftward leftwards lefthand leftside west western westward westwards ← ⬅",
     ("side", RIGHT): "right rightward rightwards righthand rightside east eastern eastward eastwards → ➡",
-    ("side", (-1, -1)): "northwest northwestern northwesterly topleft upperleft upleft ↖",
-    ("side", (-1, 1)): "northeast northeastern northeasterly topright upperright upright ↗",
-    ("side", (1, -1)): "southwest southwestern southwesterly bottomleft lowerleft downleft ↙",
-    ("side", (1, 1)): "southeast southeastern southeasterly bottomright lowerright downright ↘",
+    ("side", (-1, -1)): "nw northwest northwestern northwesterly topleft upperleft upleft ↖",
+    ("side", (-1, 1)): "ne northeast northeastern northeasterly topright upperright upright ↗",
+    ("side", (1, -1)): "sw southwest southwestern southwesterly bottomleft lowerleft downleft ↙",
+    ("side", (1, 1)): "se southeast southeastern southeasterly bottomright lowerright downright ↘",
 }
 
 _NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split()
@@ -84,11 +84,13 @@ _WORDS = {
     "adjacent": "next_to adjacent_to beside adjacent touching touches touch borders neighbours neighbors neighbouring neighboring alongside "
     "next_door_to bordering against",
     "direct": "immediate directly immediately straight just exactly due squarely precisely vertically_straight",
+    "distance": "distance direction path way route offset displacement",
+    "respectively": "respectively",
     "unit": "cell cells tile tiles square squares space spaces step steps block blocks unit units position positions place places "
     "location locations coordinate coordinates field fields slot spaces_away object thing item",
     "row": "row rows line lines",
     "column": "column columns col cols file files",
-    "side": "side sides hand part half direction diagonal portion",
+    "side": "side sides hand part half diagonal portion",
     "same_row": "same_row same_level same_height same_horizontal_line same_horizontal_row same_horizontal_level same_latitude "
     "level_with same_y in_one_row in_a_single_row in_a_row same_horizontal_axis same_line same_elevation same_vertical_position "
     "same_rank",
@@ -106,7 +108,7 @@ _WORDS = {
     "is": "is are am lies lie sits sit stands stand rests remains remain stays stay appears seems exists "
     "exist starts start ends_up end_up ended_up ends end finish finishes finds_himself finds_itself finds_themselves find_myself faces occurs becomes "
     "become looks_to_be appears_to_be seems_to_be seem_to_be appear_to_be appear seem lands land resides comes goes_to_be "
-    "stays_put winds_up wind_up",
+    "stays_put winds_up wind_up comes_to_rest come_to_rest",
     "be": "be being been standing lying sitting located positioned situated placed found seen visible resting remaining placed_at "
     "staying appearing spotted waiting discovered noted ending_up to_be",
     "was": "was were had_been used_to",
@@ -124,7 +126,7 @@ _WORDS = {
     "only": "not_only not_just not_merely",
     "goal": "need needs needing must want wants have_to has_to try trying tries aim aims plan plans intend intends let let's "
     "lets wish wishes hope hopes in_order_to required attempt supposed_to avoid avoids "
-    "avoiding can could might may would_like would_have could_be might_be may_be ought requires require aiming wanting",
+    "avoiding can could might may would_like could_be might_be may_be ought requires require aiming wanting",
     "maybe": "maybe perhaps possibly ideally hopefully potentially",
     "found": "can_be_found can_be_seen could_be_seen can_be_spotted may_be_found may_be_seen could_be_found",
     "so_that": "so_that such_that",
@@ -147,7 +149,7 @@ _WORDS = {
     "x": "x x-coordinate",
     "y": "y y-coordinate",
     "filler": "very slightly somewhat little bit far further farther diagonally diagonal diagonal_to further_to very_far ahead more "
-    "then_also still too respectively about roughly approximately around off out slightly_to exact own current "
+    "then_also still too about roughly approximately around off out slightly_to exact own current "
     "entire same far_to even quite lying_in general same_general here_is of_course index number "
     "straight-line upper-most facing located_in right_hand positioned_in",
 }

@@ -61,7 +61,7 @@ _NP_STARTS = frozenset(
 )
 _CLAUSE_WORDS = frozenset(
     "is be was will would has with see there surrounded blocks not only goal found so_that if then move currently now "
-    "and or but while stop comma colon which maybe".split()
+    "and or but while stop comma colon which maybe respectively".split()
 )
 
 
@@ -71,6 +71,7 @@ class Chunker:
     def __init__(self, lexemes: list[Lexeme]) -> None:
         self.lexemes = lexemes
         self.kinds = [lexeme[0] for lexeme in lexemes]
+        self._several = False  # was the last thing named more than one?
         self._has_spots = not _SPOT_KINDS.isdisjoint(self.kinds)  # most texts have none: do not look for them
 
     def chunks(self) -> list[Chunk]:
@@ -131,6 +132,10 @@ class Chunker:
             infinitive = self.kinds[i] == "to" and self.kinds[i + 1] in _ACTIONS
             return (Chunk("goal") if infinitive and self.kinds[i - 1] not in ("will", "would") else None), i + 1
         word, after = self.lexemes[i].value, np[1]
+        if self.kinds[i - 1] == "distance":  # the direction to the goal is ...
+            return Chunk("np", np[0]), after
+        if (self.kinds[i - 1] in ("unit", "number") and word == "from") or word == "away_from":
+            return Chunk("near"), after
         if word.endswith("where"):
             return Chunk("view", np[0]), after + (self.kinds[after] in ("is", "be"))
         if self.kinds[i] == "link" and self.kinds[after] in _VERBS:
@@ -208,6 +213,8 @@ class Chunker:
         bare_pair = kinds[i] == "number" and kinds[i + 1] == "comma" and kinds[i + 2] == "number"
         if kinds[i] == "number" and kinds[i + 1] not in ("unit", "row", "column", "dir", "to") and not bare_pair:
             return (Mention(cls, "index", self.lexemes[i].value),), i + 1
+        if cls not in ("player", "other"):
+            self._several = plural
         if how == "all" and number is not None:
             how = "count"
         if how == "both" and not plural:  # both the box and ...
@@ -217,11 +224,11 @@ class Chunker:
     def _headless(self, i: int, how: str | None, number: int | None, unknown: bool) -> tuple[Any, int] | None:
         """ "One", "the other", "the second" without a noun; or a thing that the grammar does not know."""
         kind = self.kinds[i]
+        spread = self._several and self.kinds[i - 2] in ("comma", "and", "colon")  # "two boxes, one up and one down"
         distance = kind in ("unit", "row", "column", "side") or (
-            kind == "dir" and self.lexemes[i].value[0] == "side" and how in ("one", "count")
-            and self.kinds[i - 2] not in ("comma", "and")  # "two boxes, one up and one down"
+            kind == "dir" and self.lexemes[i].value[0] == "side" and how in ("one", "count") and not spread
         )
-        if how == "count" and kind in _VERBS and number:
+        if how == "count" and number and (kind in _VERBS or (spread and kind in ("to", "at", "dir"))):
             return (Mention(None, how, number, number > 1),), i
         if how in ("another", "other", "both", "all", "one", "ordinal") and not distance:
             if unknown and kind in _ATOMS:
@@ -267,7 +274,7 @@ class Chunker:
         for j in range(i, min(i + 9, len(kinds))):
             if kinds[j] in _ATOMS:
                 return j
-            if kinds[j] == "one" and kinds[j + 1] not in ("unit", "row", "column", "dir", "filler"):
+            if kinds[j] == "one" and not self._is_distance(j):
                 return None
             if kinds[j] in ("row", "column") and kinds[j - 1] in ("poss", "poss_player", "poss_it"):
                 return j
@@ -276,6 +283,13 @@ class Chunker:
             if kinds[j] not in _SKIPPED_BEFORE_ATOM or (kinds[j] == "unk" and kinds[j - 1] not in ("the", "filler")):
                 return None
         return None
+
+    def _is_distance(self, i: int) -> bool:
+        """Is this "one" a number of cells ("one up") and not a thing ("one above me")?"""
+        after = self.kinds[i + 1]
+        if after == "dir":
+            return self.lexemes[i + 1].value[0] != "prep"
+        return after in ("unit", "row", "column", "filler")
 
     def _place(self, i: int) -> tuple[Place, int] | None:
         kind = self.kinds[i]
@@ -404,7 +418,7 @@ class Chunker:
         """Does another direction follow a conjunction, and not the beginning of an inverted clause?"""
         kinds = self.kinds
         j = i + 1
-        while kinds[j] in ("and", "comma", "or", "then", "filler", "be", "now"):
+        while kinds[j] in ("and", "comma", "or", "then", "filler", "now"):
             j += 1
         if self._atom_ahead(j) is None:
             return None
@@ -461,7 +475,10 @@ class Chunker:
             part = self._half_spot(j)
             if part is None:
                 break
-            spot, i = part
+            spot, after = part
+            if (spot.row and row) or (spot.column and column):
+                break
+            i = after
             row, column, found = spot.row or row, spot.column or column, i
             while kinds[i] in ("comma", "and", "of"):
                 i += 1

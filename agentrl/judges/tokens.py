@@ -23,6 +23,7 @@ _SYMBOLS = {  # capital letters of the drawings, used as names
     "sokoban": {"P": "player", "X": "box", "O": "target"},
     "frozenlake": {"P": "player", "G": "target", "O": "hole"},
 }
+_COMPASS = {"N": "north", "E": "east", "S": "south", "W": "west"}
 # "right" before one of these means "directly", unless an article or preposition makes it a noun.
 _AFTER_INTENSIFIER = frozenset(
     "above below under beneath underneath over next beside on at in now there here where up down atop adjacent".split()
@@ -47,7 +48,7 @@ def lex(text: str, game: str = "sokoban") -> list[Lexeme]:
             lexemes.append(phrase[1])
             i += phrase[0]
             continue
-        if word == "(" and i + 2 < total and words[i + 2] == ")":  # (goal), (P): another name of what came before
+        if word == "(" and i + 2 < total and words[i + 2] == ")" and _is_alias(lexemes, words[i + 1]):
             i += 3
             continue
         if word == "→" and LEXICON.get(words[min(i + 1, total - 1)], STOP).kind in ("dir", "at", "to"):
@@ -56,6 +57,8 @@ def lex(text: str, game: str = "sokoban") -> list[Lexeme]:
             lexemes.append(LEXICON["more"])
         elif word == "right" and _is_intensifier(words, i, lexemes):
             lexemes.append(LEXICON["directly"])
+        elif len(word) == 1 and found[i] in _COMPASS and words[min(i + 1, total - 1)] == "of":
+            lexemes.append(LEXICON[_COMPASS[found[i]]])
         elif len(word) == 1 and found[i] in symbols:
             lexemes.append(Lexeme("noun", (symbols[found[i]], False, False)))
         elif (known := LEXICON.get(word)) is not None:
@@ -91,6 +94,12 @@ def _phrase_at(words: list[str], i: int) -> tuple[int, Lexeme] | None:
         if following[: len(rest)] == rest:
             return len(rest) + 1, lexeme
     return None
+
+
+def _is_alias(before: list[Lexeme], word: str) -> bool:
+    """ "The target (goal)", "the player (P)": another name of what came before."""
+    after_noun = bool(before) and before[-1].kind in ("noun", "index")
+    return after_noun and (len(word) == 1 or LEXICON.get(word, STOP).kind == "noun" or word[-1].isdigit())
 
 
 def _is_intensifier(words: list[str], i: int, before: list[Lexeme]) -> bool:
