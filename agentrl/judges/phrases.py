@@ -123,7 +123,7 @@ class Chunker:
         if np is None or np[0] == "skip":
             return None, i + 1
         mentions, after = self._more_nouns(np[0], np[1], subject=False)
-        return Chunk("between", mentions), after
+        return Chunk("between" if len(mentions) > 1 else "np", mentions), after
 
     def _landmark_alone(self, i: int) -> tuple[Chunk | None, int]:
         """ "Relative to the player" sets the point of view; "to the target" is where something goes."""
@@ -138,7 +138,7 @@ class Chunker:
             return Chunk("near"), after
         if word.endswith("where"):
             return Chunk("view", np[0]), after + (self.kinds[after] in ("is", "be"))
-        if self.kinds[i] == "link" and self.kinds[after] in _VERBS:
+        if word == "as" and self.kinds[after] in _VERBS:
             return None, i + 1  # "as the box is ...": the start of a clause
         return Chunk("view" if self.kinds[i] == "link" else "goes_to", np[0]), after
 
@@ -158,7 +158,7 @@ class Chunker:
                     how = kind
                 det = True
             elif kind == "number":
-                how, number = (how if how in ("both", "all") else "count"), min(lexemes[i].value, MAX_COUNT)
+                how, number = (how if how in ("both", "all", "one") else "count"), min(lexemes[i].value, MAX_COUNT)
             elif kind == "ordinal":
                 how, number = "ordinal", lexemes[i].value
             elif kind == "one":
@@ -167,8 +167,8 @@ class Chunker:
             elif kind == "of" and how in ("count", "one", "both", "all", "some", "no", "ordinal", "another", "other"):
                 pass
             elif kind in ("poss", "poss_player", "poss_it"):
-                after = i + 1 + (kinds[i + 1] == "filler")
-                if kinds[after] in ("unit", "region") and kinds[after + 1] != "dir":  # my current position
+                after = i + 1 + (kinds[i + 1] in ("filler", "unk"))  # my current position
+                if kinds[after] in ("unit", "region") and kinds[after + 1] != "dir":
                     return (self._owner(i),), after + 1
                 det = True
             elif kind == "unk" and (det or how):
@@ -179,7 +179,7 @@ class Chunker:
             elif kind == "filler" and (det or how):
                 pass
             elif kind in ("it", "they"):
-                return (Mention(None, kind if how is None else how, None, kind == "they"),), i + 1
+                return (Mention(None, how or kind, None, kind == "they" and how not in ("one", "another")),), i + 1
             elif floating and how in ("both", "all"):
                 return "skip", i
             else:
@@ -219,6 +219,7 @@ class Chunker:
             how = "count"
         if how == "both" and not plural:  # both the box and ...
             how = "the"
+        plural = plural and how not in ("one", "another")
         return (Mention(cls, how or ("some" if plural else "bare"), number, plural),), i
 
     def _headless(self, i: int, how: str | None, number: int | None, unknown: bool) -> tuple[Any, int] | None:
@@ -252,7 +253,7 @@ class Chunker:
             if kinds[i] == "comma" and kinds[j - 1] != "and":
                 kept = mentions, i
             joined = subject and kinds[j - 1] == "and" and not (after_verb and kinds[np[1]] in _VERBS)
-            if self._begins_clause(np[1]) and not joined:
+            if (self._begins_clause(np[1]) and not joined) or np[0][0] in mentions:
                 return (mentions, i) if subject or len(kept[0]) == len(mentions) or kinds[i] == "comma" else kept
             mentions, i = mentions + np[0], np[1]
         return mentions, i
@@ -260,7 +261,20 @@ class Chunker:
     def _begins_clause(self, i: int) -> bool:
         """Is the noun phrase that ends here followed by what is said about it?"""
         kind = self.kinds[i]
-        if kind in _VERBS or kind in ("unk", "now", "currently", "colon", "pair", "dir", "adjacent", "direct", "which", "arrive", "align", "share"):
+        if kind in _VERBS or kind in (
+            "unk",
+            "now",
+            "currently",
+            "colon",
+            "pair",
+            "dir",
+            "adjacent",
+            "direct",
+            "which",
+            "arrive",
+            "align",
+            "share",
+        ):
             return True
         return kind in ("to", "at", "link", *_SAME, "number", "one", "poss", "poss_player") and (
             self._atom_ahead(i) is not None or kind == "at"
@@ -299,8 +313,10 @@ class Chunker:
                 return on
         if kind in ("adjacent", "toward", "share", "align", "horizontal", "vertical"):
             return self._alignment(i)
-        if kind in _INSIDE_PLACE and kind not in ("noun", "of", "link", "it", "both", "unk") and (
-            self._atom_ahead(i) is not None
+        if (
+            kind in _INSIDE_PLACE
+            and kind not in ("noun", "of", "link", "it", "both", "unk")
+            and (self._atom_ahead(i) is not None)
         ):
             return self._directions(i)
         return None
@@ -327,9 +343,13 @@ class Chunker:
         """ "Next to", "aligned vertically with", "shares a row with"."""
         kinds = self.kinds
         kind, j, axes, seen = kinds[i], i, (None, None), kinds[i]
-        while kinds[j] in ("adjacent", "toward", "align", "horizontal", "vertical", "share", "row", "column", "the", "a", "filler") or (
-            kinds[j] in _SAME and seen in ("share", "align")
-        ) or (seen == "share" and kinds[j] == "unit") or (seen == "align" and kinds[j] == "at" and kinds[j + 2] in ("row", "column")):
+        while (
+            kinds[j]
+            in ("adjacent", "toward", "align", "horizontal", "vertical", "share", "row", "column", "the", "a", "filler")
+            or (kinds[j] in _SAME and seen in ("share", "align"))
+            or (seen == "share" and kinds[j] == "unit")
+            or (seen == "align" and kinds[j] == "at" and kinds[j + 2] in ("row", "column"))
+        ):
             if kinds[j] in ("the", "a") and self._noun_next(j):
                 break
             if kinds[j] in ("horizontal", "row", "same_row"):
@@ -403,7 +423,11 @@ class Chunker:
                 either |= kind == "or" or kinds[i + 1] == "or"
                 i = ahead
                 continue
-            elif kind in ("side", "filler") or (kind == "of" and kinds[i + 1] in _CONNECTORS) or (kind in ("unit", "row", "column") and (atoms or cells)):
+            elif (
+                kind in ("side", "filler")
+                or (kind == "of" and kinds[i + 1] in _CONNECTORS)
+                or (kind in ("unit", "row", "column") and (atoms or cells))
+            ):
                 pass
             elif kind in ("number", "one") and atoms and kinds[i + 1] == "unit":
                 i += 1  # down two cells
@@ -445,6 +469,8 @@ class Chunker:
             k += 1
         if kinds[k] == "region" or (kinds[k] == "noun" and self.lexemes[k].value[0] == "other"):
             return (), k + 1
+        if kinds[j] == "which" and kinds[j + 1] in ("is", "stop", "comma"):  # below that
+            return (Mention(None, "it"),), j + 1
         if kinds[j] not in _NP_STARTS:
             return None
         if style == "prep" and kind not in ("of", "link", "to") and self._atom_ahead(j) is not None:

@@ -23,6 +23,7 @@ _SYMBOLS = {  # capital letters of the drawings, used as names
     "sokoban": {"P": "player", "X": "box", "O": "target"},
     "frozenlake": {"P": "player", "G": "target", "O": "hole"},
 }
+_OWNERS = (["its"], ["the"], ["my"], ["his"], ["your"])  # "has to its left" is no duty
 _COMPASS = {"N": "north", "E": "east", "S": "south", "W": "west"}
 # "right" before one of these means "directly", unless an article or preposition makes it a noun.
 _AFTER_INTENSIFIER = frozenset(
@@ -91,7 +92,7 @@ _CLAUSE_OPENERS = frozenset(("stop", "and", "comma", "but", "while"))
 def _phrase_at(words: list[str], i: int) -> tuple[int, Lexeme] | None:
     following = words[i + 1 : i + 1 + LONGEST_PHRASE]
     for rest, lexeme in PHRASES[words[i]]:
-        if following[: len(rest)] == rest:
+        if following[: len(rest)] == rest and not (lexeme.kind == "goal" and following[1:2] in _OWNERS):
             return len(rest) + 1, lexeme
     return None
 
