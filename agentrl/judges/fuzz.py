@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from agentrl.judges.lexicon import LEXICON, PHRASES
+from agentrl.judges.grammar.lexicon import LEXICON, PHRASES
 
 _UNICODE = "áßΩж中文العربية🙂🧊\u200b\u202e\u0000\ud7ff\uffff\u0301ﬁİ½²Ⅷ"
 _MARKS = "{}[]()<>\"'`.,;:!?=->#*_|/\\\n\t 0123456789"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 
-from agentrl.judges.discourse import PLAYER, Discourse
-from agentrl.judges.facts import Fact, Facts
-from agentrl.judges.phrases import Axes, Chunk, Mention, Place, Spot
+from agentrl.judges.grammar.chunks import Chunk, Mention, Place, Spot
+from agentrl.judges.grammar.discourse import PLAYER, Discourse
+from agentrl.judges.grammar.facts import Fact, Facts
 
 _OPENERS = frozenset(
     ("", "stop", "and", "comma", "but", "while", "or", "if", "then", "which", "so_that", "there", "now", "colon")
@@ -30,7 +30,7 @@ _FINITE_AFTER = _JOINTS | {
     "view",
     "currently",
 }
-_BASE_FORMS = frozenset("stand lie sit remain stay end_up end start exist appear seem become land wind_up".split())
+_BASE_FORMS = frozenset(["stand", "lie", "sit", "remain", "stay", "end_up", "end", "start", "exist", "appear", "seem", "become", "land", "wind_up"])
 _INVERTERS = frozenset(("there", "is", "found", "will", "has", "see"))
 _VERBAL = frozenset(("is", "be", "was", "will", "would", "has", "move", "goal", "not", "colon", "see", "found", "spot"))
 

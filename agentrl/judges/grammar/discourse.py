@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentrl.judges.phrases import Mention
+from agentrl.judges.grammar.chunks import Mention
 
 PLAYER = 0
 MAX_INDIVIDUALS = 96
