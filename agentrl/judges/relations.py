@@ -44,38 +44,34 @@ def between(name: str, cell: Cell, player: Cell) -> Relation:
 def game_of(state: State | Mapping[str, Any]) -> Game:
     """Which game a state belongs to, recognised by the keys of its structured form."""
     structured = state if isinstance(state, Mapping) else _structured(state)
-    for game, keys in _KEYS.items():
-        if all(key in structured for key in keys):
-            return game
+    if "box_positions" in structured and "target_positions" in structured:
+        return "sokoban"
+    if "hole_positions" in structured and "target_position" in structured:
+        return "frozenlake"
     raise JudgeFault(f"no rules for a state with {', '.join(sorted(map(str, structured))) or 'nothing in it'}")
 
 
 def truth(state: State | Mapping[str, Any]) -> list[Relation]:
     """Every target, box and hole of a state, or of its `to_json` dictionary, seen from the player."""
-    return list(_facts(state)[1])
+    return list(facts(state)[1])
 
 
 def facts(state: State | Mapping[str, Any]) -> tuple[Game, tuple[Relation, ...]]:
     """The game and its true relations together; `JudgeFault` if the state is none of the games'."""
-    return _facts(state)
-
-
-def _facts(state: State | Mapping[str, Any]) -> tuple[Game, tuple[Relation, ...]]:
     if not isinstance(state, Mapping):
         return _facts_of_state(state)
     game = game_of(state)
     player = _cells(state.get("player_position"), "player_position")
     if len(player) != 1:
         raise JudgeFault("player_position must be one [row, column]")
-    found = [
-        between(name, cell, player[0]) for key, name in _KEYS[game].items() for cell in _cells(state.get(key), key)
-    ]
+    origin = player[0]
+    found = [between(name, cell, origin) for key, name in _KEYS[game].items() for cell in _cells(state[key], key)]
     return game, tuple(found)
 
 
 @lru_cache(maxsize=4096)
 def _facts_of_state(state: State) -> tuple[Game, tuple[Relation, ...]]:
-    return _facts(_structured(state))
+    return facts(_structured(state))
 
 
 def _structured(state: Any) -> Mapping[str, Any]:

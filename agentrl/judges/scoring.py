@@ -31,17 +31,18 @@ def score_relations(
     """
     if game not in CLASSES:
         raise ConfigError(f"game must be one of {', '.join(CLASSES)}, not {game!r}")
-    said, there = _by_class(claimed), _by_class(true)
+    claimed, true = list(claimed), list(true)
     total = weight_sum = 0.0
     f1: dict[str, float] = {}
     matched: list[dict[str, Any]] = []
     for name, weight in WEIGHTS[game].items():
-        claims, truths = said.get(name, []), there.get(name, [])
+        claims = [relation for relation in claimed if relation[0] == name]
+        truths = [relation for relation in true if relation[0] == name]
         pairs = match_exact(claims, truths) if game == "sokoban" else match_half(claims, truths)
-        f1[name] = f1_score(sum(credit for _, _, credit in pairs), len(claims), len(truths))
+        f1[name] = f1_score(sum([worth for _, _, worth in pairs]), len(claims), len(truths))
         if dilute and len(claims) > len(truths):
             f1[name] *= len(truths) / len(claims)
-        matched += [{"claim": c.to_json(), "truth": t.to_json(), "credit": credit} for c, t, credit in pairs]
+        matched += [{"claim": c.to_json(), "truth": t.to_json(), "credit": worth} for c, t, worth in pairs]
         if game == "sokoban" or claims or truths:
             total, weight_sum = total + weight * f1[name], weight_sum + weight
     score = total / weight_sum if weight_sum else 1.0
@@ -129,10 +130,3 @@ def _augmenting_path(
                 seen.update(fresh)
                 paths += [[*path, (claim, other)] for other in fresh]
     return None
-
-
-def _by_class(relations: Iterable[Relation]) -> dict[str, list[Relation]]:
-    found: dict[str, list[Relation]] = {}
-    for relation in relations:
-        found.setdefault(relation.object, []).append(relation)
-    return found

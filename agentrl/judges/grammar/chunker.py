@@ -21,8 +21,10 @@ class Chunker(PlaceReader, SpotReader):
         i, end = 0, len(self.kinds) - 1  # the last stop is a sentinel
         kinds, lexemes = self.kinds, self.lexemes
         while i < end:
-            if kinds[i] in CLAUSE_WORDS:
-                found.append(Chunk(kinds[i], lexemes[i][1]))
+            kind = kinds[i]
+            if kind in CLAUSE_WORDS:
+                if kind != "stop" or not found or found[-1][0] != "stop":
+                    found.append(Chunk(kind, lexemes[i][1]))
                 i += 1
                 continue
             chunk, i = self._chunk(i)

@@ -32,12 +32,11 @@ class ClauseReader(Placing):
 
     def read(self, chunks: list[Chunk]) -> None:
         """Take in every chunk, in order."""
-        total = len(chunks)
+        kinds = [kind for kind, _ in chunks] + ["stop", "stop"]
         for index, (kind, value) in enumerate(chunks):
-            self.ahead = chunks[index + 1].kind if index + 1 < total else "stop"
-            self.beyond = chunks[index + 2].kind if index + 2 < total else "stop"
             handler = _HANDLERS.get(kind)
             if handler is not None:
+                self.ahead, self.beyond = kinds[index + 1], kinds[index + 2]
                 handler(self, value)
             self.before = kind
         self._close()
