@@ -102,5 +102,5 @@ def _evidence(reading: Reading, true: Sequence[Relation]) -> dict[str, Any]:
     return {
         "claimed": [claim.to_json() for claim in reading.claims],
         "true": [relation.to_json() for relation in true],
-        "voided": reading.voided,
+        "voided": list(reading.voided),  # the reading is remembered, the evidence is the caller's
     }

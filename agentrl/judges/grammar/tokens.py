@@ -10,8 +10,8 @@ MAX_CHARACTERS = 6000  # a description is a few sentences; what comes after is n
 MAX_TOKENS = 1200
 
 _TOKEN = re.compile(
-    r"[(\[]\s*-?\d{1,4}\s*,\s*-?\d{1,4}\s*[)\]]"  # (2, 3)
-    r"|[A-Za-z]+(?:'[A-Za-z]+)?\d{0,3}"
+    r"[A-Za-z]+(?:'[A-Za-z]+)?\d{0,3}"
+    r"|[(\[]\s*-?\d{1,4}\s*,\s*-?\d{1,4}\s*[)\]]"  # (2, 3)
     r"|\d{1,6}(?:st|nd|rd|th)?"
     r"|->|=|[.,;:!?()&]|\s[-\u2013\u2014]+\s|[\u2013\u2014]"
     r"|\n\s*(?=[A-Z*•#\d\n-])"
