@@ -31,7 +31,6 @@ lint: ## ruff, import direction and types, without the tests
 
 docs: ## build the documentation site into docs/_build/html
 	@scripts/setup.sh docs
-	@$(PY) -m docs.generate
 	@$(PY) -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
@@ -43,5 +42,5 @@ bench-peers: ## install the libraries the benchmarks compare with, in .venv-peer
 	@scripts/setup.sh peers
 
 clean: ## remove what was built (virtual environments stay; rm -rf .venv .venv-peers removes them)
-	@rm -rf build dist docs/_build docs/environments .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf build dist docs/_build docs/generated .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find agentrl tests docs scripts -name __pycache__ -type d -prune -exec rm -rf {} +
