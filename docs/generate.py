@@ -10,7 +10,7 @@ import inspect
 import io
 import re
 from collections.abc import Iterator
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +71,7 @@ def sections(documented: Any) -> dict[str, str]:
     """The `## ` sections of a docstring by title; what stands before the first is under ""."""
     text = inspect.getdoc(documented) or ""
     parts = re.split(r"^## +(.+?) *$", text, flags=re.MULTILINE)
-    return {"": parts[0].strip()} | {
-        title: body.strip() for title, body in zip(parts[1::2], parts[2::2], strict=True)
-    }
+    return {"": parts[0].strip()} | {title: body.strip() for title, body in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def missing_sections(documented: Any) -> list[str]:
@@ -129,8 +127,9 @@ def pick(rows: list[Entry], *kinds: str) -> Entry:
 
 
 def oracle_episode(env: gym.Env, seed: int) -> Iterator[tuple[Any, float, dict[str, Any]]]:
-    """(action, reward, info) of each turn of the oracle, after a reset that the caller has not done yet."""
-    env.reset(seed=seed)
+    """(action, reward, info) of the reset, without an action, and of each turn of the oracle."""
+    _, info = env.reset(seed=seed)
+    yield None, 0.0, info
     over = False
     while not over and (action := env.unwrapped.oracle()) is not None:
         _, reward, terminated, truncated, info = env.step(action)
@@ -154,11 +153,11 @@ def record_oracle(rows: list[Entry], path: Path, seed: int = 7, episodes: int = 
 def transcript(rows: list[Entry], seed: int = 7) -> str:
     """What a language model is told, and one task as the oracle plays it."""
     env = gym.make(pick(rows, "Text", "Visual").id)
-    obs, _ = env.reset(seed=seed)
-    lines = [obs["text"]]
+    lines: list[str] = []
     for action, reward, info in oracle_episode(env, seed):
-        seen = env.unwrapped.state().symbolic()
-        lines += ["", f">>> {action}", f"reward {reward:+.1f}   {info['feedback']}".rstrip(), "", seen]
+        if action is not None:
+            lines += ["", f">>> {action}", f"reward {reward:+.1f}   {info['feedback']}".rstrip(), ""]
+        lines.append(env.unwrapped.state().symbolic())
     prompt = env.get_wrapper_attr("system_prompt")
     env.close()
     return (
@@ -176,7 +175,7 @@ def write_two_players(folder: Path) -> list[Path]:
     classes = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == TWO_PLAYERS]
     cls = next(c for c in classes if sections(c).get("Description"))
     parts = ["# Two-player Sokoban", "", sections(cls)[""], ""]
-    parts += [f"```python\nfrom {TWO_PLAYERS} import parallel_env\n\nenv = parallel_env(kind=\"text\")\n```", ""]
+    parts += [f'```python\nfrom {TWO_PLAYERS} import parallel_env\n\nenv = parallel_env(kind="text")\n```', ""]
     parts += [f"## {title}\n\n{text}\n" for title, text in sections(cls).items() if title]
     path = folder / "sokobanduo.md"
     path.write_text("\n".join(parts))
@@ -200,8 +199,8 @@ def overview(pages: list[Path]) -> str:
         picture = f"![{name}]({page}.gif){{width=120px}}"
         lines.append(f"| {picture} | **[{name}]({page}.md)**<br>{rows[0].summary} | {ids} |")
     if any(page.stem == "sokobanduo" for page in pages):
-        call = f"`{TWO_PLAYERS}.parallel_env`"
-        lines.append(f"| | **[Two-player Sokoban](sokobanduo.md)**<br>Two players push together (PettingZoo). | {call} |")
+        title = "**[Two-player Sokoban](sokobanduo.md)**<br>Two players push together (PettingZoo)."
+        lines.append(f"| | {title} | `{TWO_PLAYERS}.parallel_env` |")
     toctree = "\n".join(page.stem for page in pages)
     return "\n".join(lines) + f"\n\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
 
@@ -238,11 +237,8 @@ def command_line_page() -> str:
 def help_text(main: Any, *words: str) -> str:
     """What the command prints, without colours."""
     output = io.StringIO()
-    with redirect_stdout(output):
-        try:
-            main(list(words))
-        except SystemExit:
-            pass
+    with redirect_stdout(output), suppress(SystemExit):
+        main(list(words))
     return re.sub(r"\x1b\[[0-9;]*m", "", output.getvalue()).rstrip()
 
 

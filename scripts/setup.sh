@@ -16,7 +16,7 @@ case $stage in
     demo) venv=.venv packages=(-e .) total=4 ;;
     docs) venv=.venv packages=(-e '.[docs]') total=4 ;;
     test) venv=.venv packages=(-e '.[dev]') total=4 ;;
-    peers) venv=.venv-peers packages=(-r benchmarks/peers.txt) total=3 ;;
+    peers) venv=.venv-peers packages=(-r scripts/peers.txt) total=3 ;;
     *) echo "usage: scripts/setup.sh demo|docs|test|peers" >&2; exit 2 ;;
 esac
 log=$venv/setup.log
@@ -32,7 +32,7 @@ fail() { printf 'set-up failed: %s\n' "$*" >&2; exit 1; }
 inputs() {
     pwd
     if [ "$stage" = peers ]; then
-        cat benchmarks/peers.txt scripts/setup.sh
+        cat scripts/peers.txt scripts/setup.sh
     else
         cat pyproject.toml constraints.txt scripts/setup.sh
         find agentrl -name '*.c' -print0 | sort -z | xargs -0 -r cat
@@ -139,7 +139,7 @@ rm -f "$venv"/.ready-*
 
 if [ "$stage" = peers ]; then
     say "installing the benchmarks' peers (download: see README; details in $log)"
-    install "setuptools cannot be installed" -c benchmarks/peers.txt setuptools
+    install "setuptools cannot be installed" -c scripts/peers.txt setuptools
     install "the peers cannot be installed" --no-build-isolation "${packages[@]}"
 else
     say "installing packages (download: see README; details in $log)"

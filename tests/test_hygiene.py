@@ -71,7 +71,14 @@ def test_the_search_finds_what_it_looks_for(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ['"never pickle.loads this"', "x = 1  # no eval() here", "np.load(f, allow_pickle=False)", "retrieval(x)", "model.eval()"]
+    "line",
+    [
+        '"never pickle.loads this"',
+        "x = 1  # no eval() here",
+        "np.load(f, allow_pickle=False)",
+        "retrieval(x)",
+        "model.eval()",
+    ],
 )
 def test_the_search_leaves_harmless_lines_alone(line: str) -> None:
     assert dangers("agentrl/x.py", line + "\n") == []
@@ -95,7 +102,9 @@ def faults(source: str) -> list[str]:
     """Public things without a docstring, or functions without a return type."""
     found = []
     for name, node in public_definitions(ast.parse(source).body):
-        stub = not isinstance(node, ast.ClassDef) and ast.unparse(node.body[-1]) == "..."  # protocol members and overloads
+        stub = (
+            not isinstance(node, ast.ClassDef) and ast.unparse(node.body[-1]) == "..."
+        )  # protocol members and overloads
         if ast.get_docstring(node) is None and not stub:
             found.append(f"{name} has no docstring")
         if not isinstance(node, ast.ClassDef) and node.returns is None:

@@ -12,7 +12,7 @@ import inspect
 import json
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import gymnasium as gym
@@ -47,6 +47,9 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 4}
     representations: frozenset[str] = frozenset()
     system_prompt: str = ""
+    action_names: tuple[str, ...] = ()  # the primitive actions, where there is a finite list of them
+    action_separator: str = ", "  # joins primitive actions into one turn
+    guides: ClassVar[Mapping[str, str]] = {}  # representation -> how to write it, for the agent
     snapshot_version: ClassVar[int] = 1
 
     def __new__(cls, *args: Any, **kwargs: Any) -> AgentEnv:
@@ -258,6 +261,24 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
 
     def oracle(self) -> ActType | None:
         """One whole correct turn from here; None if there is none (or nobody can compute it)."""
+        return None
+
+    def guide(self, representation: str) -> str:
+        """What an agent must know to write a state in this representation; empty where that goes without saying."""
+        return self.guides.get(representation, "")
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """The actions as OpenAI-style tool schemas (`agentrl.core.tools.function_schema`); empty if there are none."""
+        return []
+
+    def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
+        """One tool call, its arguments already fitted to the schema, as a primitive action in text; None if it cannot
+        be said. Free text inside the arguments must be quoted here, so that one call stays one action."""
+        return None
+
+    def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
+        """The reverse for a whole turn of the oracle: `{"name", "arguments"}` objects; None if nobody knows."""
         return None
 
     @abstractmethod

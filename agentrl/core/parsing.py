@@ -17,8 +17,8 @@ class Turn(NamedTuple):
 
 
 def quote(text: str, length: int = 40) -> str:
-    """A short, printable form of hostile text (it will stand in an observation)."""
-    return ascii(text if len(text) <= length else text[:length] + "...")
+    """A short, printable form of hostile text (it will stand in an observation, where `<image>` marks a picture)."""
+    return ascii(text if len(text) <= length else text[:length] + "...").replace("<image>", "[image]")
 
 
 def extract_answer(text: str) -> tuple[str | None, str | None]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from agentrl.core.env import Outcome, finite_number, whole_number
 from agentrl.core.errors import ConfigError
-from agentrl.envs.grid.levels import Batches, LevelPool, level_pool, shuffled, uniform
+from agentrl.envs.grid.levels import Batches, LevelPool, level_pool, owned, shuffled, uniform
 from agentrl.envs.grid.relations import numbered, relation
 from agentrl.envs.grid.vector import GridVectorEnv
 from agentrl.envs.grid.world import ACTIONS, STEPS, GridState, GridWorld
@@ -95,6 +95,12 @@ class FrozenLakeEnv(GridWorld):
         "Walking against the edge of the lake leaves you where you are."
     )
     legend = "Symbols: _ ice, O hole, G goal, P you, X you in a hole, * you on the goal."
+    guides: ClassVar[dict[str, str]] = {
+        "natural": "Say where the target (the goal) and each hole is seen from the player; call the holes hole0, "
+        "hole1, ... from top to bottom, left to right.",
+        "structured": 'A JSON object with the keys "player_position", "target_position" (the goal), "hole_positions" '
+        'and "grid_size"; a position is [row, column], counted from 0 at the top left.',
+    }
 
     def __init__(
         self,
@@ -164,18 +170,16 @@ class FrozenLakeEnv(GridWorld):
     # ------------------------------------------------------------------ levels
 
     def _make_pool(self) -> LevelPool:
-        everything = self.size <= 4 and self.hole_probability is None
+        size, limits = self.size, (self.min_solution, self.max_solution)
+        parameters: dict[str, Any] = {"size": size, "solution": limits}
+        if size <= 4 and self.hole_probability is None:
+            pool = level_pool("frozenlake", parameters, self.split, None, lambda: every_lake(size, limits, self.split))
+            return pool.first(self.levels)
         chance = DEFAULT_HOLE_PROBABILITY if self.hole_probability is None else self.hole_probability
-        shortest, longest, size = self.min_solution, self.max_solution, self.size
-        parameters = {"size": size, "min_solution": shortest, "max_solution": longest}
-        if everything:
-            return level_pool(
-                "frozenlake", parameters, self.split, self.levels, lambda: every_lake(size, shortest, longest)
-            )
-        count = self.levels or (131_072 if size <= 8 else 16_384)
         parameters["hole_probability"] = chance
+        count = self.levels or (131_072 if size <= 8 else 16_384)
         return level_pool(
-            "frozenlake", parameters, self.split, count, lambda: random_lakes(size, chance, shortest, longest)
+            "frozenlake", parameters, self.split, count, lambda: random_lakes(size, limits, self.split, chance)
         )
 
 
@@ -218,7 +222,7 @@ def shortest_path(codes: np.ndarray, player: int) -> list[int] | None:
 
 def distances(ice: np.ndarray, start: np.ndarray, limit: int) -> np.ndarray:
     """Steps from the start tile to every tile, for a batch of lakes bool [n, h, w]; -1 beyond the limit."""
-    reached, found = start.copy(), np.where(start, 0, -1).astype(np.int8 if limit < 128 else np.int16)
+    reached, found = start.copy(), np.where(start, 0, -1).astype(np.int16)
     for step in range(1, limit + 1):
         grown = reached.copy()
         grown[:, 1:] |= reached[:, :-1]
@@ -234,17 +238,18 @@ def distances(ice: np.ndarray, start: np.ndarray, limit: int) -> np.ndarray:
     return found
 
 
-def lakes(ice: np.ndarray, start: np.ndarray, goal: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, ...]:
-    """A batch of levels (grids, lengths, layouts) from flat cell indices; the layout is the lake without its player."""
-    layouts = np.where(ice, FROZEN, HOLE).astype(np.uint8)
-    index = np.arange(len(layouts))
-    layouts.reshape(len(layouts), -1)[index, goal] = GOAL
-    grids = layouts.copy()
-    grids.reshape(len(grids), -1)[index, start] = PLAYER
-    return grids, length.astype(np.uint16), layouts
+def lakes(ice: np.ndarray, start: np.ndarray, goal: np.ndarray, split: str) -> tuple[np.ndarray, np.ndarray]:
+    """Levels from flat cell indices, and which of them a split owns. It owns lakes whatever tile the player is on."""
+    grids = np.where(ice, FROZEN, HOLE).astype(np.uint8)
+    index = np.arange(len(grids))
+    flat = grids.reshape(len(grids), grids.shape[1] * grids.shape[2])
+    flat[index, goal] = GOAL
+    mine = owned(grids, split)
+    flat[index, start] = PLAYER
+    return grids, mine
 
 
-def every_lake(size: int, shortest: int, longest: int) -> Batches:
+def every_lake(size: int, limits: tuple[int, int], split: str) -> Batches:
     """Every pattern of holes, start and goal there is, in one batch."""
     cells = size * size
     ice = (np.arange(2**cells)[:, None] >> np.arange(cells) & 1 == 0).reshape(-1, size, size)
@@ -253,13 +258,14 @@ def every_lake(size: int, shortest: int, longest: int) -> Batches:
         here = ice[ice.reshape(len(ice), -1)[:, cell]]
         start = np.zeros_like(here)
         start.reshape(len(here), -1)[:, cell] = True
-        steps = distances(here, start, longest).reshape(len(here), -1)
-        lake, goal = np.nonzero((steps >= shortest) & (steps <= longest))
-        batches.append(lakes(here[lake], np.full(len(lake), cell), goal, steps[lake, goal]))
+        steps = distances(here, start, limits[1]).reshape(len(here), -1)
+        lake, goal = np.nonzero(steps >= limits[0])
+        grids, mine = lakes(here[lake], np.full(len(lake), cell), goal, split)
+        batches.append((grids[mine], steps[lake, goal][mine]))
     yield shuffled(*(np.concatenate(parts) for parts in zip(*batches, strict=True)))
 
 
-def random_lakes(size: int, hole_probability: float, shortest: int, longest: int, batch: int = 2048) -> Batches:
+def random_lakes(size: int, limits: tuple[int, int], split: str, hole_probability: float, batch: int = 2048) -> Batches:
     """An endless stream of lakes with a hole on each tile by chance."""
     cells, position = size * size, 0
     while True:
@@ -269,8 +275,9 @@ def random_lakes(size: int, hole_probability: float, shortest: int, longest: int
         start = (draws[:, 1] * ice.reshape(batch, -1)).argmax(axis=1)
         standing = np.zeros((batch, cells), bool)
         standing[np.arange(batch), start] = True
-        steps = distances(ice, standing.reshape(ice.shape) & ice, longest).reshape(batch, -1)
-        fits = (steps >= shortest) & (steps <= longest)
+        steps = distances(ice, standing.reshape(ice.shape) & ice, limits[1]).reshape(batch, -1)
+        fits = steps >= limits[0]
         goal = (draws[:, 2] * fits).argmax(axis=1)
-        good = fits.any(axis=1)
-        yield lakes(ice[good], start[good], goal[good], steps[good, goal[good]])
+        grids, mine = lakes(ice, start, goal, split)
+        mine &= fits.any(axis=1)
+        yield grids[mine], steps[np.arange(batch), goal][mine]

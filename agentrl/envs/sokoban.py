@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 
 from agentrl.core.env import Outcome, finite_number, whole_number
 from agentrl.core.errors import ConfigError
-from agentrl.envs.grid.levels import Batches, LevelPool, level_pool, mix_int, shuffled, uniform
+from agentrl.envs.grid.levels import Batches, LevelPool, level_pool, mix_int, owned, shuffled, uniform
 from agentrl.envs.grid.relations import numbered, relation
 from agentrl.envs.grid.vector import GridVectorEnv
 from agentrl.envs.grid.world import ACTIONS, GridState, GridWorld
@@ -95,6 +94,12 @@ class SokobanEnv(GridWorld):
         "you cannot pull. Walls and boxes that cannot move stop you."
     )
     legend = "Symbols: # wall, _ floor, O target, X box, P you, * box on a target, S you on a target."
+    guides: ClassVar[dict[str, str]] = {
+        "natural": "Say where each box and each target is seen from the player, and each target seen from each box; "
+        "call them box0, target0, box1, ... from top to bottom, left to right.",
+        "structured": 'A JSON object with the keys "player_position", "box_positions", "target_positions" and '
+        '"grid_size"; a position is [row, column], counted from 0 at the top left, walls included.',
+    }
 
     def __init__(
         self,
@@ -154,14 +159,13 @@ class SokobanEnv(GridWorld):
     # ------------------------------------------------------------------ levels
 
     def _make_pool(self) -> LevelPool:
-        size, boxes, shortest, longest = self.size, self.boxes, self.min_solution, self.max_solution
-        parameters = {"size": size, "boxes": boxes, "min_solution": shortest, "max_solution": longest}
-        everything = size <= 6 and boxes == 1
-        rooms = every_room if everything else random_rooms
-        count = self.levels or (None if everything else 131_072 if boxes == 1 and size <= 8 else 8_192)
-        return level_pool(
-            "sokoban", parameters, self.split, count, lambda: rooms(size, boxes, shortest, longest)
-        )
+        size, boxes, limits = self.size, self.boxes, (self.min_solution, self.max_solution)
+        parameters = {"size": size, "boxes": boxes, "solution": limits}
+        if size <= 6 and boxes == 1:
+            pool = level_pool("sokoban", parameters, self.split, None, lambda: every_room(size, limits, self.split))
+            return pool.first(self.levels)
+        count = self.levels or (16_384 if boxes == 1 and size <= 8 else 8_192)
+        return level_pool("sokoban", parameters, self.split, count, lambda: random_rooms(size, boxes, limits, self.split))
 
 
 class SokobanVectorEnv(GridVectorEnv):
@@ -176,6 +180,9 @@ class SokobanVectorEnv(GridVectorEnv):
 # search is {box cells: player cells}; the closed border keeps shifts from running into the next row.
 
 Layer = dict[int, int]
+HAS_BOX = np.isin(np.arange(7), (BOX, STORED))  # by symbol code
+HAS_TARGET = np.isin(np.arange(7), (TARGET, STORED, STANDING))
+STARTS_PER_LAYOUT = 16  # in random rooms: more would make the pool larger, not more varied
 PRIME = 2**61 - 1  # folds sets of more than 64 cells into a hashable word
 
 
@@ -199,43 +206,41 @@ def bits(cells: int) -> Iterator[int]:
 
 def masks(codes: np.ndarray) -> tuple[int, int, int]:
     """Floor (everything but walls), boxes and targets of a room as sets of cells."""
-    flat = codes.ravel()
-
-    def cells(*kinds: int) -> int:
-        return sum(1 << i for i in np.flatnonzero(np.isin(flat, kinds)).tolist())
-
-    return cells(FLOOR, TARGET, BOX, PLAYER, STORED, STANDING), cells(BOX, STORED), cells(TARGET, STORED, STANDING)
+    return cell_set(codes != WALL), cell_set(HAS_BOX[codes]), cell_set(HAS_TARGET[codes])
 
 
-def pushes(boxes: int, players: int, open_floor: int, step: int) -> Iterator[tuple[int, int]]:
+def cell_set(chosen: np.ndarray) -> int:
+    """A boolean grid as the bits of an integer."""
+    return int.from_bytes(np.packbits(chosen, bitorder="little").tobytes(), "little")
+
+
+def pushes(boxes: int, players: int, open_floor: int, step: int) -> list[tuple[int, int]]:
     """(boxes, player) after each push that is possible in one direction."""
-    for player in bits(players & shift(boxes, -step) & shift(open_floor, -2 * step)):
-        box = shift(player, step)
-        yield boxes ^ box ^ shift(box, step), box
+    pushers = players & shift(boxes, -step) & shift(open_floor, -2 * step)
+    ahead = [shift(player, step) for player in bits(pushers)] if pushers else ()
+    return [(boxes ^ box ^ shift(box, step), box) for box in ahead]
 
 
-def pulls(boxes: int, players: int, open_floor: int, step: int) -> Iterator[tuple[int, int]]:
+def pulls(boxes: int, players: int, open_floor: int, step: int) -> list[tuple[int, int]]:
     """(boxes, player) before each push in one direction that could have led here."""
-    for player in bits(players & shift(boxes, -step) & shift(open_floor, step)):
-        yield boxes ^ shift(player, step) ^ player, shift(player, -step)
+    pushers = players & shift(boxes, -step) & shift(open_floor, step)
+    return [(boxes ^ shift(p, step) ^ p, shift(p, -step)) for p in bits(pushers)] if pushers else []
 
 
 def expand(layer: Layer, seen: Layer, floor: int, size: int, moves: Any) -> Layer:
     """All states one move from a layer that were not seen before; marks them seen."""
     fresh: Layer = {}
-
-    def add(boxes: int, players: int) -> None:
-        players &= ~seen.get(boxes, 0)
-        if players:
-            seen[boxes] = seen.get(boxes, 0) | players
-            fresh[boxes] = fresh.get(boxes, 0) | players
-
     for boxes, players in layer.items():
         open_floor = floor & ~boxes
+        walks = players << 1 | players >> 1 | players << size | players >> size
+        reached = [(boxes, walks & open_floor)]
         for step in offsets(size):
-            add(boxes, shift(players, step) & open_floor)
-            for state in moves(boxes, players, open_floor, step):
-                add(*state)
+            reached += moves(boxes, players, open_floor, step)
+        for stones, standing in reached:
+            known = seen.get(stones, 0)
+            if standing & ~known:
+                seen[stones] = known | standing
+                fresh[stones] = fresh.get(stones, 0) | standing & ~known
     return fresh
 
 
@@ -276,24 +281,33 @@ def starts(floor: int, targets: int, size: int, longest: int) -> list[Layer]:
 # ---------------------------------------------------------------------- generators
 
 
-def to_grid(floor: int, boxes: int, player: int, targets: int, size: int) -> bytes:
-    """A level as symbol codes."""
-    cells = bytearray(size * size)
+def inside(size: int) -> list[int]:
+    """The cells within the outer walls."""
+    return [1 << (row * size + column) for row in range(1, size - 1) for column in range(1, size - 1)]
+
+
+def layout_codes(floor: int, targets: int, size: int) -> bytes:
+    """A room with its targets, without boxes and player, as symbol codes."""
+    codes = bytearray(size * size)  # all walls
     for cell in bits(floor):
-        kind = BOX if cell & boxes else PLAYER if cell & player else FLOOR
-        on_target = {BOX: STORED, PLAYER: STANDING, FLOOR: TARGET}
-        cells[cell.bit_length() - 1] = on_target[kind] if cell & targets else kind
-    return bytes(cells)
+        codes[cell.bit_length() - 1] = TARGET if cell & targets else FLOOR
+    return bytes(codes)
 
 
-def batch_of(levels: list[tuple[bytes, int, bytes]], size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(grids, lengths, layouts) as arrays."""
+def level_codes(layout: bytes, boxes: int, player: int) -> bytes:
+    """The layout with boxes and player put in."""
+    codes = bytearray(layout)
+    for box in bits(boxes):
+        index = box.bit_length() - 1
+        codes[index] = STORED if codes[index] == TARGET else BOX
+    index = player.bit_length() - 1
+    codes[index] = STANDING if codes[index] == TARGET else PLAYER
+    return bytes(codes)
 
-    def grids(column: int) -> np.ndarray:
-        joined = b"".join(level[column] for level in levels)  # type: ignore[misc]
-        return np.frombuffer(joined, np.uint8).reshape(-1, size, size)
 
-    return grids(0), np.array([level[1] for level in levels], np.uint16), grids(2)
+def as_grids(levels: list[bytes], size: int) -> np.ndarray:
+    """Symbol codes [n, size, size]."""
+    return np.frombuffer(b"".join(levels), np.uint8).reshape(-1, size, size)
 
 
 def reachable(cell: int, floor: int, size: int) -> int:
@@ -306,46 +320,59 @@ def reachable(cell: int, floor: int, size: int) -> int:
     return region
 
 
-def inside(size: int) -> list[int]:
-    """The cells within the outer walls."""
-    return [1 << (row * size + column) for row in range(1, size - 1) for column in range(1, size - 1)]
+def connected_floors(size: int) -> np.ndarray:
+    """Every connected set of cells within the outer walls: bool [n, size, size]."""
+    inner = (size - 2) ** 2
+    floors = np.zeros((2**inner - 1, size, size), bool)
+    chosen = np.arange(1, 2**inner)[:, None] >> np.arange(inner) & 1
+    floors[:, 1:-1, 1:-1] = chosen.reshape(-1, size - 2, size - 2)
+    region = np.zeros_like(floors)
+    flat = floors.reshape(len(floors), -1)
+    region.reshape(flat.shape)[np.arange(len(flat)), flat.argmax(axis=1)] = True
+    while True:
+        grown = region.copy()
+        for axis in (1, 2):  # the outer walls keep a roll from running round
+            grown |= np.roll(region, 1, axis) | np.roll(region, -1, axis)
+        grown &= floors
+        if (grown == region).all():
+            return floors[(region == floors).all(axis=(1, 2))]
+        region = grown
 
 
-def every_room(size: int, boxes: int, shortest: int, longest: int) -> Batches:
-    """Every connected floor, target and start there is, in one batch (one box, small rooms)."""
-    cells, levels = inside(size), []
-    for pattern in range(1, 2 ** len(cells)):
-        floor = sum(cell for i, cell in enumerate(cells) if pattern >> i & 1)
-        if reachable(floor & -floor, floor, size) != floor:
-            continue
-        for chosen in combinations(list(bits(floor)), boxes):
-            targets = sum(chosen)
-            layout = to_grid(floor, 0, 0, targets, size)
-            for length, layer in enumerate(starts(floor, targets, size, longest)[shortest:], shortest):
-                for box, players in layer.items():
-                    levels += [(to_grid(floor, box, p, targets, size), length, layout) for p in bits(players)]
-    yield shuffled(*batch_of(levels, size))
+def every_room(size: int, limits: tuple[int, int], split: str) -> Batches:
+    """Every connected floor, target and start there is, in one batch (one box)."""
+    floors = connected_floors(size)
+    room, *cell = np.nonzero(floors)
+    layouts = np.where(floors, FLOOR, WALL).astype(np.uint8)[room]
+    layouts[np.arange(len(layouts)), cell[0], cell[1]] = TARGET
+    levels, lengths = [], []
+    for layout in layouts[owned(layouts, split)]:
+        floor, _, target = masks(layout)
+        codes = layout.tobytes()
+        for length, layer in enumerate(starts(floor, target, size, limits[1])[limits[0] :], limits[0]):
+            found = [level_codes(codes, box, p) for box, players in layer.items() for p in bits(players)]
+            levels += found
+            lengths += [length] * len(found)
+    yield shuffled(as_grids(levels, size), np.array(lengths, np.int16))
 
 
-def random_rooms(size: int, boxes: int, shortest: int, longest: int, batch: int = 64, per_layout: int = 16) -> Batches:
-    """An endless stream of rooms: walls by chance, the largest connected floor kept, random targets, then up to
-    `per_layout` starts of evenly spread solution lengths."""
+def random_rooms(size: int, boxes: int, limits: tuple[int, int], split: str) -> Batches:
+    """An endless stream: rooms with random walls and targets, a few starts of evenly spread length from each."""
     cells, number = inside(size), 0
     while True:
-        levels: list[tuple[bytes, int, bytes]] = []
-        for _ in range(batch):
-            number += 1
-            draws = uniform(size * 16 + boxes, number << 16, (len(cells) * 2 + 1,))
+        levels, lengths = [], []
+        for number in range(number + 1, number + 65):
+            draws = uniform(size * 16 + boxes, number << 16, (2 * len(cells) + 1,))
             floor = random_floor(cells, draws, size)
             order = [cell for _, cell in sorted(zip(draws[-len(cells) :], cells, strict=True)) if cell & floor]
-            if len(order) < 2 * boxes + 1:
+            layout = layout_codes(floor, sum(order[:boxes]), size)
+            if len(order) <= 2 * boxes or not owned(as_grids([layout], size), split)[0]:
                 continue
-            targets = sum(order[:boxes])
-            layers = starts(floor, targets, size, longest)[shortest:]
-            layout = to_grid(floor, 0, 0, targets, size)
-            for length, box, player in pick_starts(layers, per_layout, number):
-                levels.append((to_grid(floor, box, player, targets, size), length + shortest, layout))
-        yield batch_of(levels, size)
+            layers = starts(floor, sum(order[:boxes]), size, limits[1])[limits[0] :]
+            for depth, stones, player in pick_starts(layers, STARTS_PER_LAYOUT, number):
+                levels.append(level_codes(layout, stones, player))
+                lengths.append(limits[0] + depth)
+        yield as_grids(levels, size), np.array(lengths, np.int16)
 
 
 def random_floor(cells: list[int], draws: np.ndarray, size: int) -> int:

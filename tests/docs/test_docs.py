@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from docs import generate
 
 from agentrl.core.env import keyword_arguments
 from agentrl.registry import TABLE
+from docs import generate
 
 CLASSES = sorted({entry.entry_point for entry in TABLE})
 

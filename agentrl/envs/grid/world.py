@@ -19,6 +19,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, parse_turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.state import State
+from agentrl.core.tools import function_schema
 from agentrl.envs.grid.levels import GOLDEN, MASK64, LevelNames, LevelPool, mix_int
 from agentrl.envs.grid.relations import Cell
 
@@ -60,6 +61,7 @@ class GridWorld(AgentEnv[Any, Any]):
     state_type: ClassVar[type[GridState]]
     rules: ClassVar[str]  # the game in our own words; `{limits}` is filled in
     legend: ClassVar[str]
+    action_names = ACTIONS
 
     def __init__(
         self,
@@ -208,6 +210,26 @@ class GridWorld(AgentEnv[Any, Any]):
             f"they run in order. You have {self.max_turns} turns.\n"
             "Reply with the moves alone, or put them between <answer> and </answer>."
         )
+
+    def guide(self, representation: str) -> str:
+        """The game's own words; for drawings, the symbols."""
+        return f"One line a row. {self.legend}" if representation == "symbolic" else super().guide(representation)
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """One tool, `move`; none in the Grid kind."""
+        if self.kind == "grid":
+            return []
+        direction = {"type": "string", "enum": list(ACTIONS), "description": "Where to go."}
+        return [function_schema("move", "Move one cell in a direction.", {"direction": direction})]
+
+    def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
+        """`move(direction)` is the direction's name."""
+        return arguments["direction"] if name == "move" else None
+
+    def tool_calls(self, action: str) -> list[dict[str, Any]]:
+        """A `move` for each name."""
+        return [{"name": "move", "arguments": {"direction": part}} for part in action.split(self.action_separator)]
 
     def _observe(self) -> Any:
         if self.kind == "grid":
