@@ -19,7 +19,10 @@ def cache_dir() -> Path:
     """`$AGENTRL_CACHE`, or `agentrl` in the user's cache folder."""
     if chosen := os.environ.get("AGENTRL_CACHE"):
         return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "agentrl"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "agentrl"
+    except RuntimeError:  # a user without a home, as in some containers
+        return Path(tempfile.gettempdir()) / f"agentrl-{os.getuid()}"
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -43,6 +46,9 @@ def cached_arrays(name: str, build: Callable[[], Mapping[str, np.ndarray]]) -> d
     if (found := _read(path)) is not None:
         return found
     arrays = {key: np.ascontiguousarray(value) for key, value in build().items()}
+    for key, array in arrays.items():
+        if array.dtype.hasobject:
+            raise TypeError(f"{key} holds objects, which only pickle could store")
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     body = buffer.getvalue()
