@@ -50,7 +50,7 @@ def cached_arrays(name: str, build: Callable[[], Mapping[str, np.ndarray]]) -> d
         if array.dtype.hasobject:
             raise TypeError(f"{key} holds objects, which only pickle could store")
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
+    np.savez(buffer, **arrays)  # pyright: ignore[reportArgumentType]  (no array is called allow_pickle)
     body = buffer.getvalue()
     try:
         write_atomically(path, hashlib.sha256(body).digest() + body)
