@@ -216,10 +216,17 @@ def wrappers_page() -> str:
         wrapper = getattr(package, name, None) if package else None
         if wrapper is None:
             continue
-        arguments = str(inspect.signature(wrapper)).replace("'", "").replace('"', "'")
         text = re.sub(r"^#", "##", inspect.getdoc(wrapper) or "", flags=re.MULTILINE)
-        parts += [f"## {name}", "", f"```python\n{name}{arguments}\n```", "", text, ""]
+        parts += [f"## {name}", "", f"```python\n{call(name, wrapper)}\n```", "", text, ""]
     return "\n".join(parts)
+
+
+def call(name: str, function: Any, width: int = 80) -> str:
+    """How to call it, with types and defaults; one argument a line where it is long."""
+    # Annotations are strings and would be shown in quotes.
+    parameters = [re.sub(r": '([^']*)'", r": \1", str(p)) for p in inspect.signature(function).parameters.values()]
+    short = f"{name}({', '.join(parameters)})"
+    return short if len(short) <= width else f"{name}(\n    " + ",\n    ".join(parameters) + ",\n)"
 
 
 def command_line_page() -> str:
