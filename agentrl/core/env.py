@@ -52,6 +52,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     action_separator: str = ", "  # joins primitive actions into one turn
     guides: ClassVar[Mapping[str, str]] = {}  # representation -> how to write it, for the agent
     snapshot_version: ClassVar[int] = 1
+    _arguments: dict[str, Any]  # as given to the constructor
 
     def __new__(cls, *args: Any, **kwargs: Any) -> AgentEnv:
         env = super().__new__(cls)
