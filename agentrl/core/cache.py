@@ -6,8 +6,10 @@ import hashlib
 import io
 import logging
 import os
+import secrets
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -19,21 +21,24 @@ def cache_dir() -> Path:
     """`$AGENTRL_CACHE`, or `agentrl` in the user's cache folder."""
     if chosen := os.environ.get("AGENTRL_CACHE"):
         return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "agentrl"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "agentrl"
+    except RuntimeError:  # a user without a home, as in some containers
+        return Path(tempfile.gettempdir()) / f"agentrl-{os.getuid()}"
 
 
 def write_atomically(path: Path, data: bytes) -> None:
     """All of `data` or nothing, even if two processes write at once or one dies half-way."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:  # permissions by the umask: a cache can be shared
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -42,7 +47,38 @@ def cached_arrays(name: str, build: Callable[[], Mapping[str, np.ndarray]]) -> d
     path = cache_dir() / f"{name}.npz"
     if (found := _read(path)) is not None:
         return found
-    arrays = {key: np.ascontiguousarray(value) for key, value in build().items()}
+    with _builder_lock(path):
+        if (found := _read(path)) is not None:  # another process has built it while we waited
+            return found
+        arrays = {key: np.ascontiguousarray(value) for key, value in build().items()}
+        _store(path, arrays)
+    return arrays
+
+
+@contextmanager
+def _builder_lock(path: Path) -> Iterator[None]:
+    """One process builds a file, the others wait for it; where there are no locks, each builds its own."""
+    name = path.with_suffix(".lock")
+    try:
+        import fcntl
+
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = open(name, "wb")  # noqa: SIM115 (closed below, after the build)
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        name.unlink(missing_ok=True)  # whoever comes late finds the built file, or at worst builds it again
+        file.close()
+
+
+def _store(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    for key, array in arrays.items():
+        if array.dtype.hasobject:
+            raise TypeError(f"{key} holds objects, which only pickle could store")
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     body = buffer.getvalue()
@@ -50,7 +86,6 @@ def cached_arrays(name: str, build: Callable[[], Mapping[str, np.ndarray]]) -> d
         write_atomically(path, hashlib.sha256(body).digest() + body)
     except OSError as error:  # read-only home, full disk: slower next time, not broken now
         log.warning("cannot cache %s: %s", path, error)
-    return arrays
 
 
 def _read(path: Path) -> dict[str, np.ndarray] | None:

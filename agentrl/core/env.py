@@ -11,9 +11,10 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import os
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import gymnasium as gym
 import msgspec
@@ -47,6 +48,9 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 4}
     representations: frozenset[str] = frozenset()
     system_prompt: str = ""
+    action_names: tuple[str, ...] = ()  # the primitive actions, where there is a finite list of them
+    action_separator: str = ", "  # joins primitive actions into one turn
+    guides: ClassVar[Mapping[str, str]] = {}  # representation -> how to write it, for the agent
     snapshot_version: ClassVar[int] = 1
 
     def __new__(cls, *args: Any, **kwargs: Any) -> AgentEnv:
@@ -73,7 +77,9 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         if split not in SPLITS:
             raise ConfigError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ConfigError(f"render_mode must be one of {self.metadata['render_modes']} or None, not {render_mode!r}")
+            raise ConfigError(
+                f"render_mode must be one of {self.metadata['render_modes']} or None, not {render_mode!r}"
+            )
         self.split, self.render_mode = split, render_mode
         self.max_turns = whole_number("max_turns", max_turns, at_least=1)
         self.max_actions_per_turn = whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1)
@@ -89,7 +95,9 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
         """Start a task: the next one of this split, or exactly `options["task"]`."""
-        options = options or {}
+        options = {} if options is None else options
+        if not isinstance(options, Mapping):
+            raise ConfigError(f'options is a dict such as {{"task": ...}}, not {type(options).__name__}')
         for name in options.keys() - {"task"}:
             raise ConfigError(f'reset knows the option "task" only, not {name!r}')
         task = self._find_task(options["task"]) if options.get("task") is not None else None
@@ -126,9 +134,9 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         for primitive in turn.actions:
             outcome = self._act(primitive)
             if not outcome.valid:
-                error = outcome.feedback or f"{self._name(primitive)} is not possible here"
+                error = outcome.feedback or f"{self.action_name(primitive)} is not possible here"
                 break
-            done.append(self._name(primitive))
+            done.append(self.action_name(primitive))
             for name, value in outcome.terms.items():
                 terms[name] = terms.get(name, 0.0) + value
             effective = effective or outcome.effective
@@ -211,16 +219,18 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         before = self._save_all()
         try:
             self._load_all(data)
+            if self._turn is None or data["world"] is None:
+                raise ValueError("it holds no episode")
         except Exception as error:
             self._load_all(before)
             raise SnapshotError(f"the snapshot does not fit {type(self).__name__}: {error}") from error
 
     def _identity(self) -> dict[str, Any]:
-        parameters = json.loads(json.dumps(self.parameters, default=repr))
+        parameters = json.loads(json.dumps(self.parameters, default=_stable_name))
         return {"env": type(self).__name__, "version": self.snapshot_version, "parameters": parameters}
 
     def _save_all(self) -> dict[str, Any]:
-        # The generator's state holds 128-bit integers, which msgpack lacks and JSON has.
+        # The generator's state holds 128-bit integers and a seed may be larger still: msgpack ends at 64 bits.
         random = None if self._np_random is None else json.dumps(_plain(self._np_random.bit_generator.state))
         return {
             "turn": self._turn,
@@ -229,23 +239,18 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
             "success": self._success,
             "feedback": self._feedback,
             "random": random,
-            "seed": self._np_random_seed,
+            "seed": None if self._np_random_seed is None else str(self._np_random_seed),
             "world": None if self._turn is None else self._save(),
         }
 
     def _load_all(self, data: dict[str, Any]) -> None:
-        if data["world"] is not None:
-            self._load(data["world"])
-        if data["random"] is not None:
-            state = json.loads(data["random"])
-            bits = getattr(np.random, state["bit_generator"])()
-            bits.state = state
-            self._np_random = np.random.Generator(bits)
-        else:
-            self._np_random = None
-        self._np_random_seed = data["seed"]
-        self._turn, self._feedback = data["turn"], data["feedback"]
-        self._terminated, self._truncated, self._success = data["terminated"], data["truncated"], data["success"]
+        kept = msgspec.convert(data, _Kept)
+        if kept.world is not None:
+            self._load(kept.world)
+        self._np_random = None if kept.random is None else _generator(json.loads(kept.random))
+        self._np_random_seed = None if kept.seed is None else int(kept.seed)
+        self._turn, self._feedback = kept.turn, kept.feedback
+        self._terminated, self._truncated, self._success = kept.terminated, kept.truncated, kept.success
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_window": None}  # a window belongs to its process
@@ -258,6 +263,24 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
 
     def oracle(self) -> ActType | None:
         """One whole correct turn from here; None if there is none (or nobody can compute it)."""
+        return None
+
+    def guide(self, representation: str) -> str:
+        """What an agent must know to write a state in this representation; empty where that goes without saying."""
+        return self.guides.get(representation, "")
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """The actions as OpenAI-style tool schemas (`agentrl.core.tools.function_schema`); empty if there are none."""
+        return []
+
+    def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
+        """One tool call, its arguments already fitted to the schema, as a primitive action in text; None if it cannot
+        be said. Free text inside the arguments must be quoted here, so that one call stays one action."""
+        return None
+
+    def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
+        """The reverse for a whole turn of the oracle: `{"name", "arguments"}` objects; None if nobody knows."""
         return None
 
     @abstractmethod
@@ -284,7 +307,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     def _act(self, primitive: Any) -> Outcome:
         """Run one primitive action."""
 
-    def _name(self, primitive: Any) -> str:
+    def action_name(self, primitive: Any) -> str:
         """What a primitive action is called in `info["actions"]`."""
         return str(primitive)
 
@@ -307,6 +330,19 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     @abstractmethod
     def _load(self, data: dict[str, Any]) -> None:
         """Inverse of `_save`; may raise on data that does not fit."""
+
+
+class _Kept(msgspec.Struct):
+    """The part of a snapshot that every environment has; reading it checks the types."""
+
+    turn: Annotated[int, msgspec.Meta(ge=0)] | None
+    terminated: bool
+    truncated: bool
+    success: bool
+    feedback: str
+    random: str | None
+    seed: str | None
+    world: Any
 
 
 def keyword_arguments(cls: type) -> dict[str, Any]:
@@ -339,6 +375,23 @@ def finite_number(name: str, value: Any) -> float:
 def episode_limit(truncated: bool, info: dict[str, Any]) -> str | None:
     """ "task", "external" (a wrapper such as Gymnasium's TimeLimit cut the episode) or None."""
     return (info.get("limit") or "external") if truncated else None
+
+
+def _generator(state: dict[str, Any]) -> np.random.Generator:
+    """A generator in the given state; only names of bit generators count (`np.random.seed` is a name as well)."""
+    kind = getattr(np.random, state["bit_generator"])
+    if not (isinstance(kind, type) and issubclass(kind, np.random.BitGenerator)):
+        raise ValueError(f"{state['bit_generator']} is no bit generator")
+    bits = kind()
+    bits.state = state
+    return np.random.Generator(bits)
+
+
+def _stable_name(value: Any) -> Any:
+    """What stands for an argument that JSON lacks: equal in every process, so never a memory address."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    return str(value) if isinstance(value, os.PathLike) else type(value).__name__
 
 
 def _plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Literal
 
 
 class AgentRLError(Exception):
@@ -65,8 +66,26 @@ class EngineFault(Fault):
     """The model that generates actions failed."""
 
 
+WorkerReason = Literal["start", "died", "deadline", "memory", "raised", "protocol"]
+
+
 class WorkerFault(Fault):
-    """A supervised process could not start, died, ran out of memory or missed its deadline."""
+    """A supervised process could not start, died, missed its deadline, ran out of memory, raised or spoke nonsense.
+
+    `reason` tells these apart. After "start" another try is pointless. After "raised" the process and its state are
+    still there, after "protocol" perhaps; after the others a fresh process answers the next call.
+    """
+
+    def __init__(self, message: str, reason: WorkerReason) -> None:
+        super().__init__(message)
+        self.reason: WorkerReason = reason
+
+    def to_json(self) -> dict[str, str]:
+        """The record a trajectory keeps of this fault, with its reason."""
+        return {**super().to_json(), "reason": self.reason}
+
+    def __reduce__(self) -> tuple:
+        return type(self), (str(self), self.reason)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

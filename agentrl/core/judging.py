@@ -1,10 +1,12 @@
-"""What a judge is: the protocol that wrappers receive and `agentrl.judges` implements."""
+"""What judges and scorers are: the protocols that wrappers and environments receive and `agentrl.judges` implements."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
 
 from agentrl.core.errors import JudgeFault
 from agentrl.core.state import State
@@ -41,3 +43,10 @@ class Judge(Protocol):
     async def score(self, requests: Sequence[JudgeRequest]) -> list[Verdict | JudgeFault]: ...
 
     def score_sync(self, requests: Sequence[JudgeRequest]) -> list[Verdict | JudgeFault]: ...
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """Says how alike two pictures (uint8 [height, width, 3]) are, many pairs at once. An outage raises `JudgeFault`."""
+
+    def score_pairs(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[float]: ...

@@ -17,8 +17,11 @@ class Turn(NamedTuple):
 
 
 def quote(text: str, length: int = 40) -> str:
-    """A short, printable form of hostile text (it will stand in an observation)."""
-    return ascii(text if len(text) <= length else text[:length] + "...")
+    """A short, printable form of hostile text (it will stand in an observation).
+
+    Without "<": an echoed `<image>` would count as a picture's place, an echoed chat marker as the end of a message.
+    """
+    return ascii(text if len(text) <= length else text[:length] + "...").replace("<", "\\x3c")
 
 
 def extract_answer(text: str) -> tuple[str | None, str | None]:

@@ -47,7 +47,7 @@ def open_blob(blob: Any, identity: dict[str, Any]) -> dict[str, Any]:
     try:
         content = msgspec.msgpack.decode(body)
         theirs, data = content["identity"], content["data"]
-    except (msgspec.DecodeError, KeyError, TypeError) as error:
+    except (msgspec.MsgspecError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from error
     if theirs != msgspec.msgpack.decode(msgspec.msgpack.encode(identity)):
         raise SnapshotError(f"the snapshot was taken elsewhere: {_difference(theirs, identity)}")
@@ -78,15 +78,19 @@ def snapshot(env: gym.Env) -> bytes:
 def restore(env: gym.Env, blob: bytes) -> None:
     """Continue `env` from a blob taken from an equal stack, in this process or another."""
     layers, base = _layers(env)
+    if not hasattr(base, "restore"):
+        raise SnapshotUnsupported(f"{type(base).__name__} has no restore(); only agentrl environments can be continued")
     data = open_blob(blob, _stack_identity(env, layers))
     before = [_save_layer(layer) for layer in layers]
-    base.restore(data["env"])  # leaves the base unchanged if it fails
     try:
         for layer, saved in zip(layers, data["layers"], strict=True):
             _load_layer(layer, saved)
+        base.restore(data["env"])  # last, as the base alone promises to be unchanged if it fails
     except Exception as error:
         for layer, saved in zip(layers, before, strict=True):
             _load_layer(layer, saved)
+        if isinstance(error, SnapshotError):
+            raise
         raise SnapshotError(f"the snapshot does not fit this stack of wrappers: {error}") from error
 
 
@@ -202,14 +206,32 @@ _STATELESS = {
     gw.TransformObservation, gw.FilterObservation, gw.FlattenObservation, gw.GrayscaleObservation,
     gw.ResizeObservation, gw.ReshapeObservation, gw.RescaleObservation, gw.DtypeObservation,
     gw.AddRenderObservation, gw.TransformAction, gw.ClipAction, gw.RescaleAction, gw.TransformReward,
-    gw.ClipReward, gw.PassiveEnvChecker,  # the checker only remembers what it has warned about
+    gw.ClipReward,
 }  # fmt: skip
 
+
+def _calm_checker(layer: Any, blob: bytes) -> None:
+    # It compares a step's objects with those of the reset before it; here there may have been none.
+    if getattr(layer, "_previous_data", ()) is None:
+        layer.checked_step = layer.checked_data_reuse = True
+
+
+register_wrapper(gw.PassiveEnvChecker, lambda layer: b"", _calm_checker)
 _remember(gw.OrderEnforcing, "_has_reset")
 _remember(gw.TimeLimit, "_elapsed_steps")
 _remember(gw.Autoreset, "autoreset")
 _remember(gw.TimeAwareObservation, "timesteps")
 _remember(gw.FrameStackObservation, "obs_queue")
+
+
+def _load_checker(layer: Any, blob: bytes) -> None:
+    # A checker that has seen no reset would compare the first step after the restore with nothing, and raise.
+    if getattr(layer, "_previous_data", ()) is None:
+        layer.checked_step = layer.checked_data_reuse = True
+
+
+# The checker only remembers what it has looked at already: nothing that the future depends on.
+register_wrapper(gw.PassiveEnvChecker, lambda layer: b"", _load_checker)
 
 _STATISTICS = ("episode_count", "episode_returns", "episode_lengths", "time_queue", "return_queue", "length_queue")
 

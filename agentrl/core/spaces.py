@@ -13,7 +13,9 @@ from gymnasium import spaces
 from gymnasium.error import CustomSpaceError
 from gymnasium.vector.utils import create_shared_memory
 
-# Large enough that no tool pads or rejects; nothing here allocates by it.
+from agentrl.core.errors import ConfigError
+
+# Large enough that no tool pads or rejects; what would allocate by it is refused at the end of this file.
 ANY_LENGTH = 2**30
 
 
@@ -28,6 +30,10 @@ class AnyText(spaces.Text):
         separator: str = ", ",
         seed: int | np.random.Generator | None = None,
     ) -> None:
+        if isinstance(words, str) or not words or not all(isinstance(word, str) for word in words):
+            raise ConfigError(f"words must be a sequence of at least one string, not {words!r}")
+        if isinstance(max_words, bool) or not isinstance(max_words, int) or max_words < 1:
+            raise ConfigError(f"max_words must be a whole number of at least 1, not {max_words!r}")
         super().__init__(ANY_LENGTH, min_length=0, charset="abcdefghijklmnopqrstuvwxyz", seed=seed)
         self.words, self.max_words, self.separator = tuple(words), max_words, separator
 
@@ -65,3 +71,12 @@ class AnyText(spaces.Text):
 def _no_shared_memory(space: AnyText, n: int = 1, ctx: Any = None) -> Any:
     # Gymnasium would share a buffer of ANY_LENGTH and read constant garbage back from it.
     raise CustomSpaceError("text of any length cannot live in shared memory; pass shared_memory=False")
+
+
+def _no_array(space: AnyText, *_: Any) -> Any:
+    # Gymnasium would fill gigabytes, one number for each of ANY_LENGTH characters.
+    raise CustomSpaceError("text of any length cannot be flattened into an array; leave it out with FilterObservation")
+
+
+for _function in (spaces.utils.flatdim, spaces.utils.flatten_space, spaces.utils.flatten, spaces.utils.unflatten):
+    _function.register(AnyText, _no_array)

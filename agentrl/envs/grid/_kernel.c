@@ -110,23 +110,25 @@ API void step(int32_t game, int64_t n, int32_t size, int32_t limit, int32_t slip
     }
 }
 
-/* Pictures of n grids: tile pixels [kinds, tile, tile, 3] laid out with a margin around the grid. */
+/* Pictures of n grids: tile pixels [kinds, tile, tile, 3] laid out with a margin around the grid. `blank` is one
+ * line of margin, [pixels, 3]. */
 API void draw(int64_t n, int32_t size, int32_t tile, int32_t pixels, const uint8_t *codes, const uint8_t *tiles,
-              const uint8_t *background, uint8_t *out)
+              const uint8_t *blank, uint8_t *out)
 {
-    const int margin = (pixels - tile * size) / 2;
-    const size_t run = (size_t)tile * 3, line = (size_t)pixels * 3, picture = line * pixels;
+    const int side = tile * size, before = (pixels - side) / 2, after = pixels - side - before;
+    const size_t run = (size_t)tile * 3, line = (size_t)pixels * 3;
     for (int64_t i = 0; i < n; i++) {
-        uint8_t *here = out + i * picture;
-        if (tile * size != pixels)
-            for (size_t k = 0; k < picture; k += 3) memcpy(here + k, background, 3);
-        for (int row = 0; row < size; row++) {
-            const uint8_t *kinds = codes + (i * size + row) * size;
-            for (int y = 0; y < tile; y++) {
-                uint8_t *to = here + (margin + row * tile + y) * line + (size_t)margin * 3;
-                for (int column = 0; column < size; column++, to += run)
-                    memcpy(to, tiles + (kinds[column] * (size_t)tile + y) * run, run);
-            }
+        uint8_t *to = out + i * line * pixels;
+        for (int y = 0; y < before; y++, to += line) memcpy(to, blank, line);
+        for (int y = 0; y < side; y++) {
+            const uint8_t *kinds = codes + (i * size + y / tile) * size;
+            const uint8_t *strip = tiles + (size_t)(y % tile) * run;
+            memcpy(to, blank, (size_t)before * 3);
+            to += before * 3;
+            for (int column = 0; column < size; column++, to += run) memcpy(to, strip + kinds[column] * run * tile, run);
+            memcpy(to, blank, (size_t)after * 3);
+            to += after * 3;
         }
+        for (int y = 0; y < after; y++, to += line) memcpy(to, blank, line);
     }
 }

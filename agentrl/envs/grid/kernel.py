@@ -157,7 +157,7 @@ def _pointer(array: np.ndarray) -> ctypes.c_void_p:
 
 def _slide(batch: Batch, rows: np.ndarray, moves: np.ndarray) -> None:
     """FrozenLake's rule for one action of each row."""
-    frozen, hole, goal, walker, fell, arrived = range(6)
+    frozen, _, goal, walker, fell, arrived = range(6)
     last = batch.size - 1
     at = batch.player[rows]
     row, column = np.divmod(at, batch.size)
@@ -208,14 +208,16 @@ def draw_tiles(codes: np.ndarray, tiles: np.ndarray, pixels: int, background: np
     """Pictures uint8 [n, pixels, pixels, 3] of grids [n, size, size] made of tiles [kinds, tile, tile, 3]."""
     n, size, _ = codes.shape
     tile = tiles.shape[1]
+    side, margin = tile * size, (pixels - tile * size) // 2
     out = np.empty((n, pixels, pixels, 3), np.uint8)
     if library := compiled():
-        codes = np.ascontiguousarray(codes)
-        i32 = ctypes.c_int32
-        library.draw(ctypes.c_int64(n), i32(size), i32(tile), i32(pixels), *map(_pointer, (codes, tiles, background, out)))
+        blank = np.tile(background, (pixels, 1))
+        arrays = (np.ascontiguousarray(codes), tiles, blank, out)
+        shape = (ctypes.c_int64(n), *map(ctypes.c_int32, (size, tile, pixels)))
+        library.draw(*shape, *map(_pointer, arrays))
         return out
-    margin, side = (pixels - tile * size) // 2, tile * size
-    out[:] = background
+    if side != pixels:
+        out[:] = background
     laid = tiles[codes].swapaxes(2, 3).reshape(n, side, side, 3)
     out[:, margin : margin + side, margin : margin + side] = laid
     return out

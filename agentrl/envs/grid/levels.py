@@ -1,7 +1,7 @@
 """Pools of levels: which levels exist, which split owns them, and the order in which a seed walks through them.
 
-Everything here is reproducible for ever: the only randomness is `mix`, our own integer hash, so no library update can move
-a level to another seed or, worse, from the test split into the training split.
+Everything here is reproducible for ever: the only randomness is `mix`, an integer hash, so no library update can
+move a level to another seed or, worse, from the test split into the training split.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def uniform(key: int, start: int, shape: tuple[int, ...]) -> np.ndarray:
 
 def content_hash(grids: np.ndarray) -> np.ndarray:
     """One uint64 for each grid of uint8 [n, height, width]."""
-    flat = grids.reshape(len(grids), -1).astype(np.uint64)
+    flat = grids.reshape(len(grids), grids.shape[1] * grids.shape[2]).astype(np.uint64)
     weights = mix(np.arange(flat.shape[1], dtype=np.uint64)) | np.uint64(1)
     with np.errstate(over="ignore"):
         return mix((flat * weights).sum(axis=1, dtype=np.uint64))
@@ -62,6 +62,11 @@ def shuffled(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     """The same rows of every array in an order decided by the content of the first."""
     order = np.argsort(content_hash(arrays[0]), kind="stable")
     return tuple(array[order] for array in arrays)
+
+
+def owned(layouts: np.ndarray, split: str) -> np.ndarray:
+    """Which layouts belong to a split: bool [n]."""
+    return split_of(layouts) == SPLITS.index(split)
 
 
 def split_of(layouts: np.ndarray) -> np.ndarray:
@@ -83,6 +88,10 @@ class LevelPool:
 
     def __len__(self) -> int:
         return len(self.grids)
+
+    def first(self, count: int | None) -> LevelPool:
+        """The pool of the first levels alone (None: this one)."""
+        return self if count is None else LevelPool(self.grids[:count], self.lengths[:count])
 
     def walk(self, key: int) -> tuple[int, int]:
         """First index and stride of a key's walk: `(first + k * stride) % n` visits every level before repeating."""
@@ -108,30 +117,27 @@ class LevelNames(Sequence[str]):
         return "/".join("".join(self._symbols[code] for code in row) for row in self._pool.grids[index])
 
 
-# A generator yields batches (grids, lengths, layouts); it ends when there are no more levels to be had.
-Batches = Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]
+# A generator yields batches (grids, lengths) of one split's levels; it ends when there are no more to be had.
+Batches = Iterator[tuple[np.ndarray, np.ndarray]]
+PATIENCE = 32  # stale batches in a row before a stream counts as exhausted
+STALE = 0.05  # a batch is stale when fewer of its levels are new
 
 
-def take_levels(batches: Batches, split: str, count: int | None) -> dict[str, np.ndarray]:
-    """The first `count` distinct levels of a split (None: all) in the order of the stream."""
-    wanted, seen = SPLITS.index(split), np.zeros(0, np.uint64)
-    grids, lengths, total, idle = [], [], 0, 0
-    for batch_grids, batch_lengths, layouts in batches:
-        mine = split_of(layouts) == wanted
-        hashes = content_hash(batch_grids)
-        _, first = np.unique(hashes, return_index=True)
-        fresh = np.zeros(len(hashes), bool)
-        fresh[first] = True
-        fresh &= mine & ~np.isin(hashes, seen)
-        seen = np.union1d(seen, hashes[fresh])
+def take_levels(batches: Batches, count: int | None) -> dict[str, np.ndarray]:
+    """The first `count` distinct levels (None: all) in the order of the stream."""
+    seen: set[int] = set()
+    grids, lengths, stale = [], [], 0
+    for batch_grids, batch_lengths in batches:
+        fresh = []
+        for i, key in enumerate(content_hash(batch_grids).tolist()):
+            if key not in seen:
+                seen.add(key)
+                fresh.append(i)
         grids.append(batch_grids[fresh])
         lengths.append(batch_lengths[fresh])
-        total += int(fresh.sum())
-        idle = 0 if fresh.any() else idle + 1
-        if (count is not None and total >= count) or idle >= 50:
+        stale = 0 if len(fresh) > STALE * len(batch_grids) else stale + 1
+        if (count is not None and len(seen) >= count) or stale >= PATIENCE:
             break
-    if not total:
-        return {"grids": np.zeros((0, 1, 1), np.uint8), "lengths": np.zeros(0, np.uint8)}
     return {"grids": np.concatenate(grids)[:count], "lengths": np.concatenate(lengths)[:count]}
 
 
@@ -145,7 +151,7 @@ def level_pool(
     key = json.dumps([POOL_FORMAT, game, parameters, split, count], sort_keys=True)
     if key not in _POOLS:
         name = "levels/" + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
-        pool = LevelPool(**cached_arrays(name, lambda: take_levels(generate(), split, count)))
+        pool = LevelPool(**cached_arrays(name, lambda: take_levels(generate(), count)))
         if not len(pool):
             raise ConfigError(
                 f"no {game} level has these properties: {json.dumps(parameters)}. "

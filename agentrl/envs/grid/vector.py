@@ -119,9 +119,7 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._batch.key[row] = key
         self._batch.level[row], self._batch.stride[row] = self._single._pool.walk(key)
 
-    def step(
-        self, actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """One action for each environment; numbers outside 0..3 are invalid actions, not errors."""
         if not self._started:
             raise ConfigError("call reset() before step()")
@@ -168,7 +166,9 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             "reward_terms": {
                 name: np.where(batch.term == code, self._rewards[code], 0.0) for code, name in kernel.TERM_NAMES.items()
             },
-            "actions": np.array([ACTIONS[a] if ok else None for a, ok in zip(_or_zero(actions, acted), acted)], object),
+            "actions": np.array(
+                [ACTIONS[a] if ok else None for a, ok in zip(_or_zero(actions, acted), acted, strict=True)], object
+            ),
             "limit": np.where(batch.truncated, "task", None),
             "turn": batch.steps.copy(),
         }

@@ -1,7 +1,7 @@
 """`GridWorld`: the single environment that FrozenLake and Sokoban share, in its three kinds.
 
-A level is a grid of symbol codes. The grid *is* the state: every symbol says all there is to know about its cell. A game
-adds its symbols, its rule for one move, its level generator, its sentences and its tile art.
+A level is a grid of symbol codes. The grid *is* the state: every symbol says all there is to know about its cell.
+A game adds its symbols, its rule for one move, its level generator, its sentences and its tile art.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 from gymnasium import spaces
 
@@ -19,6 +20,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, parse_turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.state import State
+from agentrl.core.tools import function_schema
 from agentrl.envs.grid.levels import GOLDEN, MASK64, LevelNames, LevelPool, mix_int
 from agentrl.envs.grid.relations import Cell
 
@@ -60,6 +62,7 @@ class GridWorld(AgentEnv[Any, Any]):
     state_type: ClassVar[type[GridState]]
     rules: ClassVar[str]  # the game in our own words; `{limits}` is filled in
     legend: ClassVar[str]
+    action_names = ACTIONS
 
     def __init__(
         self,
@@ -122,7 +125,7 @@ class GridWorld(AgentEnv[Any, Any]):
         return LevelNames(self._pool, self.symbols)
 
     def _find_task(self, task: Any) -> tuple[str, np.ndarray]:
-        """Any well-formed level of the right size, in the pool or not (solvable or not: that is the caller's to know)."""
+        """Any well-formed level of the right size, in the pool or not, solvable or not."""
         example = f"for example {self.tasks()[0]!r}"
         if not isinstance(task, str):
             raise ConfigError(f"a task is a level as text ({example}), not {type(task).__name__}")
@@ -170,7 +173,7 @@ class GridWorld(AgentEnv[Any, Any]):
             return Turn([int(action)])
         return Turn([], f"an action is a whole number from 0 to {len(ACTIONS) - 1}")
 
-    def _name(self, primitive: int) -> str:
+    def action_name(self, primitive: int) -> str:
         return ACTIONS[primitive]
 
     def state(self) -> GridState:
@@ -204,10 +207,30 @@ class GridWorld(AgentEnv[Any, Any]):
         legend = f"\n{self.legend}" if self.kind == "text" else ""
         return (
             f"{self.rules}{legend}\n"
-            f"Moves: {', '.join(ACTIONS)}. Write up to {self.max_actions_per_turn} of them a turn, separated by commas; "
-            f"they run in order. You have {self.max_turns} turns.\n"
+            f"Moves: {', '.join(ACTIONS)}. Write up to {self.max_actions_per_turn} of them a turn, separated by "
+            f"commas; they run in order. You have {self.max_turns} turns.\n"
             "Reply with the moves alone, or put them between <answer> and </answer>."
         )
+
+    def guide(self, representation: str) -> str:
+        """The game's own words; for drawings, the symbols."""
+        return f"One line a row. {self.legend}" if representation == "symbolic" else super().guide(representation)
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """One tool, `move`; none in the Grid kind."""
+        if self.kind == "grid":
+            return []
+        direction = {"type": "string", "enum": list(ACTIONS), "description": "Where to go."}
+        return [function_schema("move", "Move one cell in a direction.", {"direction": direction})]
+
+    def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
+        """`move(direction)` is the direction's name."""
+        return arguments["direction"] if name == "move" else None
+
+    def tool_calls(self, action: str) -> list[dict[str, Any]]:
+        """A `move` for each name."""
+        return [{"name": "move", "arguments": {"direction": part}} for part in action.split(self.action_separator)]
 
     def _observe(self) -> Any:
         if self.kind == "grid":
@@ -238,9 +261,27 @@ class GridWorld(AgentEnv[Any, Any]):
         }
 
     def _load(self, data: dict[str, Any]) -> None:
-        codes = np.frombuffer(data["codes"], np.uint8).reshape(self.size, self.size).copy()
-        if codes.max() >= len(self.symbols) or not 0 <= data["level"] < len(self._pool):
+        saved = msgspec.convert(data, _Saved)
+        codes = np.frombuffer(saved.codes, np.uint8).reshape(self.size, self.size).copy()
+        if codes.max() >= len(self.symbols) or not 0 <= saved.level < len(self._pool):
             raise ValueError("codes or level out of range")
-        self._codes, self._named = codes, data["named"]
-        self._key, self._level, self._stride = data["key"], data["level"], data["stride"]
+        self._codes, self._named = codes, saved.named
+        self._key, self._level, self._stride = saved.key, saved.level, saved.stride
         self._player = self._find_player()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        del state["_pool"]  # megabytes that every process has or can load
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._pool = self._make_pool()
+
+
+class _Saved(msgspec.Struct):
+    codes: bytes
+    key: int
+    level: int
+    stride: int
+    named: str | None

@@ -1,0 +1,1 @@
+"""The command line: `agentrl VERB`, one file per verb."""

@@ -1,0 +1,41 @@
+"""What the verbs share about their arguments: each declares a dataclass, tyro reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+import tyro
+
+from agentrl.core.errors import ConfigError
+
+Chosen = TypeVar("Chosen")
+EnvId = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ID")]
+JsonText = Annotated[str, tyro.conf.arg(metavar="JSON")]
+Split = Annotated[str, tyro.conf.arg(metavar="train|dev|test")]
+
+
+@dataclass(kw_only=True)
+class Common:
+    """The options of every verb."""
+
+    json: bool = False
+    """Print one JSON object on stdout; everything else goes to stderr."""
+
+
+def parse(arguments: type[Chosen], verb: str, words: Sequence[str]) -> Chosen:
+    """Read the words behind the verb; tyro explains mistakes and exits with status 2."""
+    return tyro.cli(arguments, prog=f"agentrl {verb}", args=list(words), config=(tyro.conf.FlagCreatePairsOff,))
+
+
+def json_object(option: str, text: str) -> dict[str, Any]:
+    """The JSON object a person typed for an option."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"{option} takes a JSON object such as '{{\"size\": 8}}': {error}") from error
+    if not isinstance(value, dict):
+        raise ConfigError(f"{option} takes a JSON object such as '{{\"size\": 8}}', not {text!a}")
+    return value

@@ -1,0 +1,85 @@
+"""`agentrl bench NAME`: speed, ours and the peers', in one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, Any
+
+import tyro
+
+from agentrl.cli.arguments import Common
+from agentrl.cli.output import log, print_json, print_table, verdict, waiting
+from agentrl.core.errors import ConfigError, did_you_mean
+
+# Name -> (module with run(quick) -> the contract's JSON, what it measures).
+BENCHES: dict[str, tuple[str, str]] = {
+    "grid": ("agentrl.benchmarks.grid", "steps, level resets and pictures per second of the grid worlds"),
+}
+
+
+@dataclass(kw_only=True)
+class Arguments(Common):
+    """Measure speed beside other libraries; fails when a required ratio is not reached.
+
+    Without a name: what there is to measure.
+    """
+
+    name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")] = ""
+    """Which benchmark."""
+    quick: bool = False
+    """Shorter and less exact."""
+
+
+def run(arguments: Arguments) -> int:
+    """Run a benchmark and print its results and ratios."""
+    if not arguments.name:
+        known = [{"name": name, "summary": summary} for name, (_, summary) in BENCHES.items()]
+        if arguments.json:
+            print_json({"schema": 1, "benches": known})
+        else:
+            print_table(("name", "measures"), [(bench["name"], bench["summary"]) for bench in known])
+        return 0
+    module = find_bench(arguments.name)
+    log(f"bench {arguments.name}: running; leave the machine alone for exact figures")
+    with waiting(f"bench {arguments.name}"):
+        result = module.run(arguments.quick)
+    print_json(result) if arguments.json else show(result)
+    return 0 if result["pass"] else 1
+
+
+def find_bench(name: str) -> Any:
+    """The module of a benchmark."""
+    if name not in BENCHES:
+        raise ConfigError(f"no benchmark is called {name!a}.{did_you_mean(name, BENCHES)} See: agentrl bench")
+    return import_module(BENCHES[name][0])
+
+
+def show(result: dict[str, Any]) -> None:
+    """Results, ratios, and the peers that were not there."""
+    machine = result["machine"]
+    title = f"{result['name']}: {machine['cpu']}, {machine['cores']} cores, Python {machine['python']}"
+    columns = ("case", "impl", "version", "num_envs", "obs", "px", "value", "unit")
+    rows = [[quantity(row.get(column)) for column in columns] for row in result["results"]]
+    print_table(columns, rows, title=f"{title}, {result['threads']} thread(s)")
+    ratios = [
+        (r["case"], r["ours"], r["peer"], times(r["ratio"]), times(r["required"]), verdict(bool(r["pass"])))
+        for r in result["ratios"]
+    ]
+    if ratios:
+        print_table(("case", "ours", "peer", "ratio", "required", ""), ratios, title="Ratios")
+    missing = [(name, peer["reason"]) for name, peer in result["peers"].items() if not peer["installed"]]
+    if missing:
+        print_table(("peer", "why it is missing"), missing)
+
+
+def quantity(value: Any) -> str:
+    """Large numbers readable, missing ones as a dash."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if isinstance(value, float) and abs(value) >= 100 else str(value)
+
+
+def times(value: Any) -> str:
+    """A ratio."""
+    return "-" if value is None else f"{quantity(value)}x" if not isinstance(value, float) else f"{value:,.1f}x"

@@ -1,0 +1,92 @@
+"""`agentrl check ID|--all`: the public test kit."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import tyro
+
+from agentrl.cli.arguments import Common, JsonText, json_object
+from agentrl.cli.output import log, print_json, print_table, progress, verdict
+from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.registry import TABLE, find, is_available
+
+
+@dataclass(kw_only=True)
+class Arguments(Common):
+    """Put environments through the public test kit; fails when any of them does not pass."""
+
+    ids: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="ID")] = ()
+    """Which environments; "module:id" for those of another package."""
+    all: bool = False
+    """Every environment of the table."""
+    env_kwargs: JsonText = "{}"
+    """Arguments of the environment, for example '{"size": 8}'."""
+
+
+def run(arguments: Arguments) -> int:
+    """Check and print."""
+    ids = chosen_ids(arguments.ids, arguments.all)
+    kwargs = json_object("--env-kwargs", arguments.env_kwargs)
+    reports = []
+    with progress("check", len(ids)) as advance:
+        for env_id in ids:
+            reports.append(check_one(env_id, kwargs))
+            log(f"{env_id}: {reports[-1]['status']} ({reports[-1]['seconds']:.1f} s)")
+            advance()
+    passed = all(report["pass"] for report in reports)
+    if arguments.json:
+        print_json({"schema": 1, "pass": passed, "envs": reports})
+    else:
+        show(reports)
+    return 0 if passed else 1
+
+
+def chosen_ids(ids: tuple[str, ...], everything: bool) -> list[str]:
+    """The ids to check; complains about unknown ones before any time is spent."""
+    if everything == bool(ids):
+        raise ConfigError("say which environments to check: ids, or --all (not both)")
+    for env_id in ids:
+        if ":" not in env_id:
+            find(env_id)
+    return [entry.id for entry in TABLE] if everything else list(ids)
+
+
+def check_one(env_id: str, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The report of one environment, whatever happens."""
+    started = time.perf_counter()
+    entry = next((entry for entry in TABLE if entry.id == env_id), None)
+    if entry is not None and not is_available(entry):
+        missing = f"pip install 'agentrl[{entry.extra}]'"
+        return failure(env_id, "unavailable", "available", missing, started)
+    from agentrl.testing import check_env
+
+    try:
+        return check_env(env_id, **kwargs).to_json()
+    except MissingExtra as error:
+        return failure(env_id, "unavailable", "available", str(error), started)
+    except ConfigError:
+        raise  # the person's arguments are wrong, not the environment
+    except Exception as error:  # one broken environment must not hide the verdict on the others
+        return failure(env_id, "failed", "kit", f"{type(error).__name__}: {error}", started)
+
+
+def failure(env_id: str, status: str, check: str, detail: str, started: float) -> dict[str, Any]:
+    """A report with one failed check."""
+    checks = [{"name": check, "pass": False, "detail": detail}]
+    return {"id": env_id, "status": status, "pass": False, "seconds": time.perf_counter() - started, "checks": checks}
+
+
+def show(reports: list[dict[str, Any]]) -> None:
+    """One row for each environment, then the checks that failed."""
+    rows = []
+    for report in reports:
+        good = sum(check["pass"] for check in report["checks"])
+        mark = verdict(report["pass"], report["status"])
+        rows.append((report["id"], mark, f"{good}/{len(report['checks'])}", f"{report['seconds']:.1f}"))
+    print_table(("id", "status", "checks", "seconds"), rows)
+    failed = [(r["id"], c["name"], c["detail"]) for r in reports for c in r["checks"] if not c["pass"]]
+    if failed:
+        print_table(("id", "failed check", "why"), failed)

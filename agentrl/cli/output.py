@@ -1,0 +1,96 @@
+"""How the verbs speak: results on stdout, everything else on stderr, bars only where somebody watches."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from agentrl.policies.human import printable
+
+Advance = Callable[[], None]
+SECONDS_BETWEEN_LINES = 5.0
+
+
+def print_json(value: Any) -> None:
+    """One object on one line of stdout."""
+    print(json.dumps(value, allow_nan=False))
+
+
+def log(text: str) -> None:
+    """A line for the person, out of the way of results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def console() -> Console:
+    """Rich's console on stdout; as wide as needed where it is not a terminal, so that nothing is cut."""
+    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:
+    """A table of plain text: cells are shown as they are, never read as markup."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in row))
+    console().print(table)
+
+
+def verdict(good: bool, text: str | None = None) -> Text:
+    """pass or FAIL, coloured."""
+    return Text(text or ("pass" if good else "FAIL"), style="green" if good else "bold red")
+
+
+@contextlib.contextmanager
+def progress(label: str, total: int) -> Iterator[Advance]:
+    """A bar on a terminal, a line every few seconds elsewhere; call what it gives once for each thing done."""
+    if sys.stderr.isatty():
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
+            task = bars.add_task(label, total=total)
+            yield lambda: bars.advance(task)
+        return
+    yield _LinePrinter(label, total)
+
+
+class _LinePrinter:
+    def __init__(self, label: str, total: int) -> None:
+        self._label, self._total, self._done = label, total, 0
+        self._started = self._spoke = time.monotonic()
+
+    def __call__(self) -> None:
+        self._done += 1
+        now = time.monotonic()
+        if self._done == self._total or now - self._spoke >= SECONDS_BETWEEN_LINES:
+            self._spoke = now
+            log(f"{self._label}: {self._done}/{self._total}, {now - self._started:.1f} s")
+
+
+@contextlib.contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """A turning wheel on a terminal while something takes its time (the first levels of a game, say)."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(text):
+        yield
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A figure for a table; a dash where there is none."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def interval(bounds: Sequence[float] | None, digits: int = 3) -> str:
+    """`[low, high]` for a table."""
+    return "-" if bounds is None else f"[{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]"

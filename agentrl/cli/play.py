@@ -1,0 +1,189 @@
+"""`agentrl play ID`: a person plays in the terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+import gymnasium as gym
+import numpy as np
+
+from agentrl.cli.arguments import Common, EnvId, JsonText, Split, json_object
+from agentrl.cli.blocks import half_blocks
+from agentrl.cli.output import print_json, waiting
+from agentrl.cli.table import GameTable
+from agentrl.core.env import whole_number
+from agentrl.core.errors import ConfigError, SnapshotUnsupported
+from agentrl.policies.human import printable, read_action
+from agentrl.policies.oracle import gold_action
+from agentrl.rollout.episode import make, read_observation
+from agentrl.rollout.evaluate import checked_kwargs
+
+HELP = """Type an action, or one of:
+  hint   what the environment itself would do
+  state  the truth about this moment
+  undo   take the last turn back
+  next   another task
+  help   the rules again
+  quit   leave (so does the end of the input)"""
+
+
+@dataclass(kw_only=True)
+class Arguments(Common):
+    """Play an environment yourself in the terminal; type `help` there."""
+
+    id: EnvId
+    """Which environment; `agentrl list` shows them."""
+    seed: int = 0
+    """Decides the first task; `next` goes on from there."""
+    split: Split = "train"
+    """Which tasks."""
+    pictures: Literal["auto", "blocks", "off"] = "auto"
+    """Show pictures as coloured characters; auto: on a terminal."""
+    save: Path | None = None
+    """Also write every picture into this folder."""
+    env_kwargs: JsonText = "{}"
+    """Arguments of the environment, for example '{"size": 8}'."""
+
+
+def run(arguments: Arguments) -> int:
+    """Play until the person leaves."""
+    kwargs = checked_kwargs(json_object("--env-kwargs", arguments.env_kwargs))
+    seed = whole_number("--seed", arguments.seed, at_least=0)
+    with waiting(f"making {arguments.id}"):
+        env = make(arguments.id, **{"split": arguments.split, "render_mode": "rgb_array", **kwargs})
+    # With --json stdout belongs to the result.
+    screen = Screen(sys.stderr if arguments.json else sys.stdout, arguments.pictures, arguments.save)
+    try:
+        game = Game(env, GameTable(env, seed), screen)
+        game.loop()
+    finally:
+        env.close()
+    if arguments.json:
+        print_json({"schema": 1, "id": arguments.id, "split": arguments.split, "seed": seed, **game.table.to_json()})
+    return 0
+
+
+class Game:
+    """Reads lines, turns them into commands and turns."""
+
+    def __init__(self, env: gym.Env, table: GameTable, screen: Screen) -> None:
+        self.env, self.table, self.screen = env, table, screen
+        commands = ("hint", "state", "undo", "next", "help")
+        self._commands = {name: getattr(self, f"_{name}") for name in commands}
+
+    def loop(self) -> None:
+        """One line, one command or turn, until `quit` or the end of the input."""
+        self._help()
+        self._look()
+        while (line := self.screen.ask()) is not None:
+            word = line.strip().casefold()
+            if word in ("quit", "exit", "q"):
+                break
+            if not word:
+                continue
+            try:
+                self._commands[word]() if word in self._commands else self._turn(line)
+            except (ConfigError, SnapshotUnsupported) as error:
+                self.screen.say(str(error))
+
+    def _turn(self, line: str) -> None:
+        if self.table.over:
+            self.screen.say("The episode is over: next, undo or quit?")
+            return
+        turn = self.table.step(read_action(line, self.env))
+        terms = ", ".join(f"{name} {value:+g}" for name, value in turn.info.get("reward_terms", {}).items())
+        ran = ", ".join(turn.info.get("actions", [])) or "nothing"
+        self.screen.say(f"ran: {ran}; reward {turn.reward:+g}{f' ({terms})' if terms else ''}")
+        self._look()
+        if self.table.over:
+            ending = "solved" if self.table.success else "out of turns" if self.table.truncated else "lost"
+            self.screen.say(f"The episode is over: {ending}, total reward {self.table.reward:g}. next, undo or quit?")
+
+    def _look(self) -> None:
+        text, pictures = read_observation(self.table.observation)
+        if not isinstance(self.table.observation, dict):
+            # A plain array means little to a person; these kinds have no text, so say their feedback and draw them.
+            drawing = self.env.unwrapped.state().symbolic() if hasattr(self.env.unwrapped, "state") else ""
+            text = "\n".join(filter(None, (self.table.info.get("feedback"), drawing or str(self.table.observation))))
+        self.screen.say(text)
+        for picture in pictures:
+            self.screen.show(picture)
+        if not pictures and self.screen.folder is not None:
+            self.screen.save(np.asarray(self.env.render()))
+
+    def _hint(self) -> None:
+        action = None if self.table.over else gold_action(self.env)
+        self.screen.say("No way to success is known from here." if action is None else f"hint: {self._spell(action)}")
+
+    def _spell(self, action: Any) -> str:
+        naming = getattr(self.env.unwrapped, "_name", str)
+        return action if isinstance(action, str) else naming(action)
+
+    def _state(self) -> None:
+        state = self.env.unwrapped.state()
+        for name in sorted(self.env.unwrapped.representations):
+            value = state.represent(name)
+            self.screen.say(f"[{name}]\n" + ("\n".join(value) if isinstance(value, list) else str(value)))
+
+    def _undo(self) -> None:
+        if self.table.undo():
+            self.screen.say("Took the last turn back.")
+            self._look()
+        else:
+            self.screen.say("There is nothing to take back.")
+
+    def _next(self) -> None:
+        self.table.next()
+        self._look()
+
+    def _help(self) -> None:
+        has_prompt = self.env.has_wrapper_attr("system_prompt")
+        prompt = self.env.get_wrapper_attr("system_prompt") if has_prompt else ""
+        self.screen.say(f"{prompt}\n\n{HELP}\n" if prompt else f"{HELP}\n")
+
+
+class Screen:
+    """Where the person looks and types."""
+
+    def __init__(self, out: TextIO, pictures: str, folder: Path | None) -> None:
+        self.out, self.folder, self._saved = out, folder, 0
+        self._blocks = pictures == "blocks" or (pictures == "auto" and out.isatty())
+
+    def say(self, text: str) -> None:
+        """Text that may come from anywhere."""
+        print(printable(text), file=self.out, flush=True)
+
+    def show(self, picture: np.ndarray) -> None:
+        """A picture: in characters, into the folder, or at least a word about it."""
+        if self._blocks:
+            columns, rows = shutil.get_terminal_size()
+            print(half_blocks(picture, min(columns, 96), max(8, rows - 6)), file=self.out, flush=True)
+        if self.folder is not None:
+            self.save(picture)
+        elif not self._blocks:
+            self.say("(a picture: --pictures blocks shows it, --save DIR keeps it, `state` describes it)")
+
+    def save(self, picture: np.ndarray) -> None:
+        """Write the next picture of the folder and say where."""
+        from PIL import Image
+
+        assert self.folder is not None
+        path = self.folder / f"{self._saved:04d}.png"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(picture).save(path)
+        except OSError as error:
+            raise ConfigError(f"cannot save the picture: {error}; choose another folder with --save") from error
+        self._saved += 1
+        self.say(f"picture: {path}")
+
+    def ask(self) -> str | None:
+        """The next line; None at the end of the input."""
+        if sys.stdin.isatty():
+            print("> ", end="", file=self.out, flush=True)
+        line = sys.stdin.readline()
+        return line.rstrip("\r\n") if line else None

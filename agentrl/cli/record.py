@@ -1,0 +1,94 @@
+"""`agentrl record ID`: episodes as pictures that move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from agentrl.cli.arguments import Common, EnvId, JsonText, Split, json_object
+from agentrl.cli.output import print_json, print_table, progress, waiting
+from agentrl.core.env import whole_number
+from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.policies import load_policy
+from agentrl.rollout.episode import EpisodeRecord, make, play_episode
+from agentrl.rollout.evaluate import checked_kwargs, episode_seed
+
+FORMATS = ("gif", "mp4", "html")
+
+
+@dataclass(kw_only=True)
+class Arguments(Common):
+    """Save episodes as GIF, MP4 and a self-contained web page."""
+
+    id: EnvId
+    """Which environment; `agentrl list` shows them."""
+    policy: str = "oracle"
+    """Who plays: random, oracle or human."""
+    episodes: int = 1
+    """How many episodes."""
+    seed: int = 0
+    """Decides every episode's task and the policy's own dice."""
+    split: Split = "test"
+    """Which tasks."""
+    folder: Path = Path("runs/recordings")
+    """Where the files go."""
+    formats: Annotated[tuple[str, ...], tyro.conf.arg(metavar="gif|mp4|html ...")] = ()
+    """Which kinds of files; without any: all that can be written here (MP4 needs the extra `record`)."""
+    env_kwargs: JsonText = "{}"
+    """Arguments of the environment, for example '{"size": 8}'."""
+
+
+def run(arguments: Arguments) -> int:
+    """Play, record and say where the files are."""
+    episodes = whole_number("--episodes", arguments.episodes, at_least=1)
+    seed = whole_number("--seed", arguments.seed, at_least=0)
+    policy = load_policy(arguments.policy, seed=seed)
+    env = recording_env(arguments)
+    played = []
+    try:
+        with progress(f"record {arguments.id}", episodes) as advance:
+            for index in range(episodes):
+                played.append(play_episode(env, policy, episode_seed(seed, index)))
+                advance()
+    finally:
+        env.close()  # the last episode's files are complete only now
+    files = [str(path) for path in env.get_wrapper_attr("files")]
+    report(arguments, played, files)
+    return 0 if files else 1
+
+
+def recording_env(arguments: Arguments) -> Any:
+    """The environment inside the wrapper that writes the files."""
+    from agentrl.wrappers.record_episode import RecordEpisode
+
+    kwargs = checked_kwargs(json_object("--env-kwargs", arguments.env_kwargs))
+    with waiting(f"making {arguments.id}"):
+        env = make(arguments.id, **{"render_mode": "rgb_array", "split": arguments.split, **kwargs})
+    return RecordEpisode(env, arguments.folder, formats=chosen_formats(arguments.formats))
+
+
+def chosen_formats(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The formats asked for, or every one that needs nothing more installed."""
+    for name in names:
+        if name not in FORMATS:
+            raise ConfigError(f"{name!a} is no format.{did_you_mean(name, FORMATS)} There are: {', '.join(FORMATS)}.")
+    return names or tuple(name for name in FORMATS if name != "mp4" or find_spec("imageio_ffmpeg") is not None)
+
+
+def report(arguments: Arguments, played: list[EpisodeRecord], files: list[str]) -> None:
+    """What was played and where it is."""
+    rows = [
+        {"seed": e.seed, "task": e.task, "turns": len(e.turns), "reward": e.reward, "success": e.success}
+        for e in played
+    ]
+    if arguments.json:
+        facts = {"schema": 1, "id": arguments.id, "policy": arguments.policy, "split": arguments.split}
+        print_json({**facts, "seed": arguments.seed, "episodes": rows, "files": files})
+        return
+    print_table(("episode", *rows[0]), [(index, *row.values()) for index, row in enumerate(rows)])
+    for path in files:
+        print(path)

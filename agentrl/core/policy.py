@@ -1,0 +1,52 @@
+"""What a policy is: whoever answers in a conversation with an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NotRequired, Protocol, TypedDict, runtime_checkable
+
+import gymnasium as gym
+
+
+class Message(TypedDict):
+    """One message of a conversation.
+
+    `images` stand in the order of the `<image>` marks of `content`. `observation` is what the environment gave, for
+    policies that read arrays instead of text.
+    """
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+    images: NotRequired[list[Any]]
+    observation: NotRequired[Any]
+
+
+Conversation = Sequence[Message]
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What a policy answered to one conversation.
+
+    `action` goes to `env.step`; it is the text itself for language models and an array for continuous control. Token
+    ids and log-probabilities are there when the policy knows them, as produced.
+    """
+
+    text: str
+    action: Any
+    token_ids: list[int] | None = None
+    logprobs: list[float] | None = None
+    finish_reason: str = "stop"
+    version: int = 0  # of the weights that produced it
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Answers conversations in bulk; an outage is an `EngineFault`, never an empty answer.
+
+    `envs`, where given, are the environments behind the conversations, in the same order: random and oracle policies
+    look at them, language models do not.
+    """
+
+    def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]: ...

@@ -1,0 +1,45 @@
+"""Who answers: `load_policy` turns a name such as `"random"` or `"kind:argument"` into a policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentrl.core.policy import Policy
+
+
+@dataclass(frozen=True)
+class PolicyKind:
+    """One row of the table of policies. A string for the class, so that reading the table imports nothing."""
+
+    path: str  # module:class; called with the argument (if it takes one) and seed=...
+    summary: str
+    argument: str | None = None  # what stands behind the colon, in words; None: nothing does
+
+
+KINDS: dict[str, PolicyKind] = {
+    "random": PolicyKind("agentrl.policies.random:RandomPolicy", "samples the action space"),
+    "oracle": PolicyKind("agentrl.policies.oracle:OraclePolicy", "plays what the environment knows to be right"),
+    "human": PolicyKind("agentrl.policies.human:HumanPolicy", "asks a person in the terminal"),
+}
+
+
+def load_policy(spec: str, *, seed: int = 0, **options: Any) -> Policy:
+    """The policy called `spec` ("kind" or "kind:argument"); `ConfigError` with the nearest name if there is none."""
+    from agentrl.core.errors import ConfigError, did_you_mean
+
+    if not isinstance(spec, str):
+        raise ConfigError(f"a policy is chosen by name ({', '.join(KINDS)}), not by {type(spec).__name__}")
+    name, colon, argument = spec.partition(":")
+    kind = KINDS.get(name)
+    if kind is None:
+        raise ConfigError(f"no policy is called {name!r}.{did_you_mean(name, KINDS)} There are: {', '.join(KINDS)}.")
+    if kind.argument is None and colon:
+        raise ConfigError(f"policy {name!r} takes nothing behind a colon; write just {name!r}")
+    if kind.argument is not None and not argument:
+        raise ConfigError(f"policy {name!r} needs its {kind.argument}: {name}:{kind.argument.upper()}")
+    module, _, attribute = kind.path.partition(":")
+    factory = getattr(import_module(module), attribute)
+    return factory(*([argument] if kind.argument is not None else []), seed=seed, **options)

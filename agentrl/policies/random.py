@@ -1,0 +1,61 @@
+"""The policy that samples the action space: the floor every other policy is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import gymnasium as gym
+import numpy as np
+
+from agentrl.core.errors import ConfigError
+from agentrl.core.policy import Conversation, Generation
+
+
+class RandomPolicy:
+    """Samples actions. An episode's actions follow from this policy's seed and the episode's seed alone.
+
+    So they are the same in whatever order or batch the episodes are played.
+    """
+
+    name = "random"
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.seed = seed
+        # Environment -> (its generator, a copy of its action space). Every seeded reset gives an environment a fresh
+        # generator object: that is how a new episode is recognised without asking the environment for its turn.
+        self._streams: WeakKeyDictionary[gym.Env, tuple[Any, gym.Space]] = WeakKeyDictionary()
+
+    def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
+        """One sample for each environment."""
+        return [as_generation(self.sample(env)) for env in require_envs(self.name, conversations, envs)]
+
+    def sample(self, env: gym.Env) -> Any:
+        """The next action of this environment's stream."""
+        base = env.unwrapped
+        generator, space = self._streams.get(base, (None, None))
+        if space is None or generator is not base.np_random:
+            space = deepcopy(env.action_space)
+            space.seed(mixed_seed(self.seed, base.np_random_seed))
+            self._streams[base] = (base.np_random, space)
+        return space.sample()
+
+
+def mixed_seed(*parts: int | None) -> int:
+    """One seed out of several, so that neighbouring ones have nothing in common."""
+    words = [abs(int(part or 0)) * 2 + (int(part or 0) < 0) for part in parts]
+    return int(np.random.SeedSequence(words).generate_state(1)[0])
+
+
+def require_envs(name: str, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None) -> Sequence[gym.Env]:
+    """The environments, or a `ConfigError` for a caller that gave none (or another number of them)."""
+    if envs is None or len(envs) != len(conversations):
+        raise ConfigError(f"the {name} policy looks at the environments: pass act(conversations, envs), one for each")
+    return envs
+
+
+def as_generation(action: Any) -> Generation:
+    """An action that no model wrote."""
+    return Generation(text=action if isinstance(action, str) else "", action=action)

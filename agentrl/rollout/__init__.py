@@ -1,0 +1,1 @@
+"""Playing episodes: one at a time, many for an evaluation."""

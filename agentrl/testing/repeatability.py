@@ -1,0 +1,180 @@
+"""Checks that the same seed is the same story: in this process, in another one, and without global random state."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from agentrl.core.errors import SnapshotUnsupported
+from agentrl.core.snapshot import restore, snapshot
+from agentrl.testing.compare import difference, digest, require_same_results
+from agentrl.testing.replay import replay
+from agentrl.testing.report import CheckFailed, require
+from agentrl.testing.subject import Player, Subject, base, start, trajectory
+
+HASH_SEEDS = ("1", "2")
+PROCESS_SECONDS = 300
+OTHER_SEEDS = 8
+WATCHED_SEED = 2_718_281_828
+
+
+def check_seed_determinism(subject: Subject) -> str:
+    """A seed repeats its episodes, in a used environment and in a new one; another seed does not."""
+    with subject.opened() as env, subject.opened() as new:
+        first = trajectory(env, subject.seed, subject.episodes)
+        again = trajectory(env, subject.seed, subject.episodes)
+        require_same_results(first, again, "the same seed twice in one environment")
+        require_same_results(first, trajectory(new, subject.seed, subject.episodes), "the same seed in a new one")
+        if len(base(env).tasks()) < 2:
+            return f"{len(first)} calls repeat; there is one task only, so seeds need not differ"
+        openings = {_openings(env, subject.seed + i, subject.episodes) for i in range(OTHER_SEEDS)}
+    require(len(openings) > 1, f"{OTHER_SEEDS} different seeds all start the same {subject.episodes} episodes")
+    return f"{len(first)} calls repeat; {len(openings)} of {OTHER_SEEDS} seeds differ"
+
+
+def _openings(env: gym.Env, seed: int, episodes: int) -> str:
+    """A digest of how the first episodes of a seed begin."""
+    return digest([start(env, seed=seed if episode == 0 else None)[1:] for episode in range(episodes)])
+
+
+# ---------------------------------------------------------------------- other processes
+
+
+def check_process_determinism(subject: Subject) -> str:
+    """Processes with different hash seeds, and this one, play exactly the same episodes, also from a snapshot."""
+    job = {"spec": _portable_spec(subject), "seed": subject.seed, "episodes": subject.episodes, "blob": _blob(subject)}
+    children = {f"a process with PYTHONHASHSEED={seed}": _start_child(seed) for seed in HASH_SEEDS}
+    try:
+        for child in children.values():  # all of them first: they start up side by side
+            _send(child, job)
+        expected = json.loads(json.dumps(replay(job)))
+        for name, child in children.items():
+            if place := difference(expected, _receive(child)):
+                raise CheckFailed(f"this process and {name} differ: {place}")
+    finally:
+        for child in children.values():
+            child.kill()
+            child.communicate()
+    return f"{len(expected['episodes'])} calls equal in {1 + len(children)} processes"
+
+
+def _portable_spec(subject: Subject) -> str:
+    """The spec as JSON, with an entry point that another process can import."""
+    with subject.opened() as env:
+        spec = env.spec
+    require(spec is not None, "the environment has no spec")
+    if callable(spec.entry_point):
+        module, name = spec.entry_point.__module__, spec.entry_point.__qualname__
+        require("<" not in name, f"the entry point {name} is local to a function: no other process can import it")
+        spec = replace(spec, entry_point=f"{module}:{name}")
+    in_script = str(spec.entry_point).startswith("__main__:")
+    require(not in_script, f"{spec.entry_point} lives in a script: move it to a module that other processes can import")
+    return replace(spec, vector_entry_point=None).to_json()
+
+
+def _blob(subject: Subject) -> str | None:
+    """A snapshot from the middle of an episode, for the other processes to continue."""
+    with subject.opened() as env:
+        start(env, seed=subject.seed + 1)
+        Player(env, subject.seed).play(1)
+        try:
+            return base64.b64encode(snapshot(env)).decode()
+        except SnapshotUnsupported:
+            return None
+
+
+def _start_child(hash_seed: str) -> subprocess.Popen[str]:
+    here = [path or os.getcwd() for path in sys.path]
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", "from agentrl.testing.replay import main; main()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # What can be imported here can be imported there, the module of a third-party environment included.
+        env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(here)},
+    )
+
+
+def _send(child: subprocess.Popen[str], job: dict[str, Any]) -> None:
+    assert child.stdin is not None
+    try:
+        child.stdin.write(json.dumps(job))
+        child.stdin.close()
+        child.stdin = None  # so that communicate() leaves it alone
+    except BrokenPipeError:
+        pass  # it died already; _receive says why
+
+
+def _receive(child: subprocess.Popen[str]) -> dict[str, Any]:
+    output, errors = child.communicate(timeout=PROCESS_SECONDS)
+    if child.returncode:
+        last = errors.strip().splitlines()[-1:] or [f"exit status {child.returncode}"]
+        raise CheckFailed(f"another process could not play the environment: {last[0]}")
+    return json.loads(output)
+
+
+# ---------------------------------------------------------------------- global random state
+
+
+def check_random_state(subject: Subject) -> str:
+    """The global generators of `random` and `numpy.random` stand where they stood, whatever is called."""
+    with _watched_generators() as unmoved:
+        env = subject.make(render_mode="rgb_array")
+        unmoved("making the environment")
+        for episode in range(subject.episodes):
+            start(env, seed=subject.seed if episode == 0 else None)
+            unmoved("reset")
+            player = Player(env, subject.seed + episode)
+            unmoved("oracle or the seeding of the action space")
+            for action in [player.action() for _ in range(3)]:
+                unmoved("oracle or a sample of the action space")
+                env.step(action)
+                unmoved(f"step({action!r:.80})")
+            _look_around(env, unmoved)
+        env.close()
+        unmoved("close")
+    return f"untouched over {subject.episodes} episodes"
+
+
+def _look_around(env: gym.Env, unmoved: Callable[[str], None]) -> None:
+    env.render()
+    unmoved("render")
+    base(env).state().to_json()
+    unmoved("state")
+    try:
+        restore(env, snapshot(env))
+    except SnapshotUnsupported:
+        return
+    unmoved("snapshot or restore")
+
+
+@contextmanager
+def _watched_generators() -> Iterator[Callable[[str], None]]:
+    """Hands out a function that fails the check if a global generator has moved; puts them back at the end."""
+    python, numpy = random.getstate(), np.random.get_state()
+    # Somewhere no environment would seed them to: one that always seeds with 0 would otherwise find itself at home.
+    random.seed(WATCHED_SEED)
+    np.random.seed(WATCHED_SEED)
+    python_before, numpy_before = random.getstate(), digest(np.random.get_state())
+
+    def unmoved(what: str) -> None:
+        require(random.getstate() == python_before, f"{what} moved the global generator of `random`")
+        require(digest(np.random.get_state()) == numpy_before, f"{what} moved the global generator of `numpy.random`")
+
+    try:
+        yield unmoved
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)

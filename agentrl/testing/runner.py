@@ -1,0 +1,110 @@
+"""`check_env`: make an environment, run the named checks on it, report."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import gymnasium as gym
+
+from agentrl.core.env import AgentEnv, whole_number
+from agentrl.core.errors import ConfigError, MissingExtra, did_you_mean
+from agentrl.testing import forks, hostility, interface, repeatability, tasks, turns
+from agentrl.testing.report import Check, CheckFailed, Report, Status
+from agentrl.testing.subject import Subject
+
+LONGEST_DETAIL = 4000  # characters
+
+# A check takes the subject, raises if something is wrong, and otherwise returns what it covered in a few words.
+CHECKS: dict[str, Callable[[Subject], str]] = {
+    "gymnasium": interface.check_gymnasium,
+    "spaces": interface.check_spaces,
+    "seed_determinism": repeatability.check_seed_determinism,
+    "process_determinism": repeatability.check_process_determinism,
+    "random_state": repeatability.check_random_state,
+    "snapshot": forks.check_snapshot,
+    "rewards": turns.check_rewards,
+    "info": turns.check_info,
+    "limits": tasks.check_limits,
+    "oracle": tasks.check_oracle,
+    "splits": tasks.check_splits,
+    "spec": forks.check_spec,
+    "pickling": forks.check_pickling,
+    "close": interface.check_close,
+    "rendering": interface.check_rendering,
+    "hostile": hostility.check_hostile,
+    "prompt": turns.check_prompt,
+    "representations": turns.check_representations,
+}
+
+
+def check_env(
+    id: str, *, checks: Iterable[str] | None = None, episodes: int = 10, seed: int = 0, **kwargs: Any
+) -> Report:
+    """Check the registered environment `id`, made with `kwargs`, against the contract.
+
+    `checks` names the ones to run (default: all of `CHECKS`); `episodes` scales how much each of them plays and
+    `seed` chooses what. A check that fails never stops the others. An id that nobody registered, or arguments that
+    the environment refuses, raise what `gym.make` raises.
+    """
+    began = time.perf_counter()
+    chosen = _choose(checks)
+    subject = Subject(
+        id, kwargs, whole_number("episodes", episodes, at_least=1), whole_number("seed", seed, at_least=0)
+    )
+    status, results = _attempt(subject, chosen)
+    return Report(id, status, round(time.perf_counter() - began, 3), tuple(results))
+
+
+def _choose(names: Iterable[str] | None) -> list[str]:
+    chosen = list(CHECKS) if names is None else [names] if isinstance(names, str) else list(names)
+    for name in chosen:
+        if name not in CHECKS:
+            known = ", ".join(CHECKS)
+            raise ConfigError(f"no check is called {name!r}.{did_you_mean(str(name), CHECKS)} There are: {known}.")
+    return chosen
+
+
+def _attempt(subject: Subject, chosen: list[str]) -> tuple[Status, list[Check]]:
+    try:
+        _probe(subject)
+    except MissingExtra as error:
+        return "unavailable", [Check("make", False, _tidy(str(error)))]
+    except gym.error.UnregisteredEnv:
+        raise
+    except Exception as error:
+        if isinstance(error, ConfigError) and subject.kwargs:
+            raise  # like an unknown id: the mistake is the caller's, not the environment's
+        return "failed", [Check("make", False, _explain(error))]
+    results = [_run(name, subject) for name in chosen]
+    return ("ok" if all(check.passed for check in results) else "failed"), results
+
+
+def _probe(subject: Subject) -> None:
+    with subject.opened() as env:
+        if not isinstance(env.unwrapped, AgentEnv):
+            raise CheckFailed(f"{type(env.unwrapped).__name__} is not a subclass of agentrl.AgentEnv")
+
+
+def _run(name: str, subject: Subject) -> Check:
+    try:
+        return Check(name, True, _tidy(CHECKS[name](subject)))
+    except Exception as error:
+        return Check(name, False, _explain(error))
+
+
+def _explain(error: Exception) -> str:
+    """The message, and where an exception came from unless the kit itself raised it to say what is wrong."""
+    if isinstance(error, CheckFailed):
+        return _tidy(str(error))
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" (at {frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name})" if frames else ""
+    return _tidy("".join(traceback.format_exception_only(error)).strip() + place)
+
+
+def _tidy(detail: str) -> str:
+    """A detail can be printed and encoded anywhere, whatever the environment put into its message."""
+    short = detail if len(detail) <= LONGEST_DETAIL else detail[:LONGEST_DETAIL] + "..."
+    return short.encode("utf-8", "backslashreplace").decode()

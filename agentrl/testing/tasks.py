@@ -1,0 +1,176 @@
+"""Checks of tasks: limits, gold turns, splits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gymnasium as gym
+import numpy as np
+
+from agentrl.core.env import SPLITS, AgentEnv
+from agentrl.core.errors import ConfigError
+from agentrl.testing.compare import digest, require_same
+from agentrl.testing.report import CheckFailed, require
+from agentrl.testing.subject import Result, Subject, base, episodes, start
+
+TASKS_COMPARED = 400  # per split, half of them the first ones
+UNKNOWN_TASKS = ("", "no such task", "\0", 3.5, b"task", ["task"], {"task": 1})
+
+
+# ---------------------------------------------------------------------- limits
+
+
+def check_limits(subject: Subject) -> str:
+    """The last turn truncates and says so; solving the task on it terminates instead."""
+    with subject.opened() as wrapped:
+        env = base(wrapped)  # a TimeLimit around it would be an external limit
+        for result in episodes(env, subject.seed, subject.episodes):
+            _check_end(env, result, f"after {result.action!r:.80}")
+        _check_wasted_episode(env, subject.seed)
+        tries = min(subject.episodes, 5)
+        solved = sum(_solves_on_last_turn(env, subject.seed + i) for i in range(tries))
+    last = f"{solved} of {tries} tasks solved on the last turn" if has_oracle(env) else "no oracle to try the last turn"
+    return f"truncates after {env.max_turns} turns; {last}"
+
+
+def _check_end(env: AgentEnv, result: Result, where: str) -> None:
+    info, turn = result.info, result.info["turn"]
+    flags = f"terminated={result.terminated}, truncated={result.truncated}, limit={info['limit']!r} on turn {turn}"
+    for flag in (result.terminated, result.truncated):
+        require(isinstance(flag, bool), f"{where} a flag is a {type(flag).__name__}, not a bool: {flags}")
+    require(not (result.terminated and result.truncated), f"{where} an episode ends one way only: {flags}")
+    require(result.terminated or not info["success"], f"{where} a solved task terminates: {flags}")
+    at_limit = turn >= env.max_turns and not result.terminated
+    require(result.truncated == at_limit, f"{where} the limit is {env.max_turns} turns, but {flags}")
+    require(info["limit"] == ("task" if at_limit else None), f"{where} the limit is misnamed: {flags}")
+
+
+def _check_wasted_episode(env: AgentEnv, seed: int) -> None:
+    """Turns that do nothing run into the limit, exactly at its turn, and it truncates."""
+    result = start(env, seed=seed)
+    for turn in range(1, env.max_turns + 1):
+        require(not result.over, f"a turn that does nothing ended the episode on turn {turn - 1} of {env.max_turns}")
+        result = _waste_turn(env)
+        require(result.info["turn"] == turn, f"turn {turn} is counted as {result.info['turn']}")
+        _check_end(env, result, f"wasting turn {turn}")
+
+
+def _waste_turn(env: AgentEnv) -> Result:
+    return Result(None, *env.step(None))  # never an action, and a turn all the same
+
+
+def _solves_on_last_turn(env: AgentEnv, seed: int) -> bool:
+    """Waste as many turns as the oracle can spare, then let it finish."""
+    needed = _oracle_turns(env, seed)
+    if needed is None:
+        return False
+    start(env, seed=seed)
+    for _ in range(env.max_turns - needed):
+        _waste_turn(env)
+    result = None
+    while (turn := env.oracle()) is not None and not (result and result.over):
+        result = Result(turn, *env.step(turn))
+        _check_end(env, result, f"wasting {env.max_turns - needed} turns, then following the oracle")
+    return bool(result and result.info["success"] and result.info["turn"] == env.max_turns)
+
+
+def _oracle_turns(env: AgentEnv, seed: int) -> int | None:
+    """How many turns the oracle takes to solve the task of a seed; None if it does not."""
+    result = start(env, seed=seed)
+    while not result.over and (turn := env.oracle()) is not None:
+        result = Result(turn, *env.step(turn))
+    return result.info["turn"] if result.info["success"] else None
+
+
+# ---------------------------------------------------------------------- gold turns
+
+
+def has_oracle(env: AgentEnv) -> bool:
+    """Does the environment compute gold turns at all?"""
+    return type(env).oracle is not AgentEnv.oracle
+
+
+def check_oracle(subject: Subject) -> str:
+    """Gold turns solve tasks of every split within the limits, and asking for one changes nothing."""
+    counts = []
+    for split in SPLITS:
+        with subject.opened(split=split) as wrapped:
+            env = base(wrapped)  # gold turns are meant for it, whatever formats or limits surround it
+            if not has_oracle(env):
+                return "not supported here"
+            tasks = _some(env.tasks(), subject.episodes, subject.seed)
+            for task in tasks:
+                _check_solution(env, task, f"{split} task {task!r:.120}")
+            counts.append(f"{len(tasks)} {split}")
+    return f"solves {', '.join(counts)} tasks"
+
+
+def _check_solution(env: AgentEnv, task: str, where: str) -> None:
+    result = start(env, seed=0, options={"task": task})
+    while not result.over:
+        before = env.state().to_json()
+        turn, again = env.oracle(), env.oracle()
+        require(turn is not None, f"{where}: the oracle gives up on turn {result.info['turn']}")
+        require_same(turn, again, f"{where}: asking the oracle twice")
+        require_same(before, env.state().to_json(), f"{where}: asking the oracle changed the state")
+        require(turn in env.action_space, f"{where}: the oracle's {turn!r:.80} is not in the action space")
+        result = Result(turn, *env.step(turn))
+        require(result.info["valid"], f"{where}: the oracle's {turn!r:.80} is invalid: {result.info['feedback']}")
+    require(result.info["success"], f"{where}: the oracle ran to the end on turn {result.info['turn']} without success")
+
+
+def _some(tasks: Sequence[str], count: int, seed: int) -> list[str]:
+    """A sample of a sequence that may be lazy and huge."""
+    require(len(tasks) > 0, "tasks() is empty")
+    if len(tasks) <= count:
+        return [tasks[i] for i in range(len(tasks))]
+    chosen = np.random.default_rng(seed).integers(len(tasks), size=count)
+    return list(dict.fromkeys(tasks[int(i)] for i in chosen))
+
+
+# ---------------------------------------------------------------------- splits
+
+
+def check_splits(subject: Subject) -> str:
+    """No task belongs to two splits, and a task chosen by id is exactly that task."""
+    owners: dict[str, str] = {}
+    for split in SPLITS:
+        with subject.opened(split=split) as env:
+            half = TASKS_COMPARED // 2
+            tasks = base(env).tasks()
+            listed = [tasks[i] for i in range(min(half, len(tasks)))] + _some(tasks, half, subject.seed)
+            for task in [*listed, *_met(env, subject)]:
+                require(isinstance(task, str), f"the {split} task {task!r:.80} is a {type(task).__name__}, not a str")
+                owner = owners.setdefault(task, split)
+                require(owner == split, f"task {task!r:.120} is in {owner} and in {split}")
+            for task in _some(tasks, subject.episodes, subject.seed):
+                _check_chosen(env, task, f"{split} task {task!r:.120}")
+            _check_unknown(env)
+    return f"{len(owners)} tasks, each in one split"
+
+
+def _met(env: gym.Env, subject: Subject) -> list[str]:
+    """The tasks that seeds lead to, which need not be those that `tasks()` tells about."""
+    return [start(env, seed=subject.seed + i).info["task"] for i in range(4 * subject.episodes)]
+
+
+def _check_chosen(env: gym.Env, task: str, where: str) -> None:
+    first, second = (start(env, seed=seed, options={"task": task}) for seed in (1, 2))
+    for result in (first, second):
+        require(result.info["task"] == task, f"{where}: reset chose {result.info['task']!r:.120} instead")
+    require_same(first.info["state"], second.info["state"], f"{where}: how it begins depends on the seed")
+
+
+def _check_unknown(env: gym.Env) -> None:
+    start(env, seed=0)
+    before = digest(base(env).state().to_json())
+    for task in UNKNOWN_TASKS:
+        try:
+            env.reset(options={"task": task})
+        except ConfigError:
+            same = digest(base(env).state().to_json()) == before
+            require(same, f"refusing the unknown task {task!r} changed the environment")
+        except Exception as error:
+            raise CheckFailed(f"the unknown task {task!r} raised {type(error).__name__}, not ConfigError") from error
+        else:
+            raise CheckFailed(f"the unknown task {task!r} was accepted")

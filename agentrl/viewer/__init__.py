@@ -1,0 +1,1 @@
+"""Pages about results: one HTML file each, without scripts, readable offline."""

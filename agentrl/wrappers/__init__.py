@@ -1,0 +1,38 @@
+"""Wrappers, one concern each; loaded when first used.
+
+Recommended order, from the environment outwards: `ToolCalls`, `Reasoning`, `History`, `RecordEpisode` for language
+models; `DiscreteActions`, `ImageObservation` for classic RL libraries.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentrl.wrappers.discrete_actions import DiscreteActions as DiscreteActions
+    from agentrl.wrappers.history import History as History
+    from agentrl.wrappers.image_observation import ImageObservation as ImageObservation
+    from agentrl.wrappers.reasoning import Reasoning as Reasoning
+    from agentrl.wrappers.record_episode import RecordEpisode as RecordEpisode
+    from agentrl.wrappers.tool_calls import ToolCalls as ToolCalls
+
+_LAZY = {
+    "DiscreteActions": "agentrl.wrappers.discrete_actions",
+    "History": "agentrl.wrappers.history",
+    "ImageObservation": "agentrl.wrappers.image_observation",
+    "Reasoning": "agentrl.wrappers.reasoning",
+    "RecordEpisode": "agentrl.wrappers.record_episode",
+    "ToolCalls": "agentrl.wrappers.tool_calls",
+}
+__all__ = ["DiscreteActions", "History", "ImageObservation", "Reasoning", "RecordEpisode", "ToolCalls"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'agentrl.wrappers' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LAZY])

@@ -1,0 +1,113 @@
+"""What every wrapper of the suite has in common."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import gymnasium as gym
+from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
+
+from agentrl.core.errors import ConfigError, SnapshotError
+from agentrl.core.snapshot import load_attributes, save_attributes
+
+# By the contract no environment can read a closing tag without an opening one: a turn that is invalid everywhere.
+UNREADABLE = "</answer>"
+
+
+class AgentWrapper(gym.Wrapper, RecordConstructorArgs):
+    """A wrapper that `env.spec.to_json()` can rebuild, that snapshots cover, and that extends the system prompt."""
+
+    memory: ClassVar[tuple[str, ...]] = ()  # attributes the future depends on
+
+    def __init__(self, env: gym.Env, **arguments: Any) -> None:
+        RecordConstructorArgs.__init__(self, **_plain_arguments(type(self).__name__, arguments))
+        gym.Wrapper.__init__(self, env)
+
+    @property
+    def system_prompt(self) -> str:
+        """The prompt of what is wrapped, then this wrapper's own rules."""
+        inner = self.env.get_wrapper_attr("system_prompt") if self.env.has_wrapper_attr("system_prompt") else ""
+        return "\n".join(part for part in (inner, self._rules()) if part)
+
+    def _rules(self) -> str:
+        """What the agent must know about this wrapper."""
+        return ""
+
+    def snapshot(self) -> bytes:
+        """This wrapper's own part of `agentrl.snapshot`."""
+        return save_attributes(self, *self.memory)
+
+    def restore(self, blob: bytes) -> None:
+        """Inverse of `snapshot`; `SnapshotError` on anything else, with nothing changed."""
+        try:
+            load_attributes(self, blob, *self.memory)
+        except Exception as error:
+            raise SnapshotError(f"the snapshot does not fit {type(self).__name__}: {error}") from error
+
+
+def _plain_arguments(wrapper: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as JSON gives them back, so that a rebuilt stack has an equal spec."""
+    plain = {}
+    for name, value in arguments.items():
+        try:
+            plain[name] = json.loads(json.dumps(value, allow_nan=False))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ConfigError(
+                f"{wrapper}: {name} must be made of plain JSON values, because env.spec.to_json() rebuilds the whole "
+                f"stack from it; {type(value).__name__} is not ({error})"
+            ) from error
+    return plain
+
+
+def require_text(env: gym.Env, wrapper: str) -> None:
+    """`ConfigError` unless the environment reads and writes text."""
+    observation = env.observation_space
+    if not isinstance(observation, spaces.Dict) or "text" not in observation.spaces:
+        raise ConfigError(f'{wrapper} needs an observation with "text": use a Text or Visual kind, not {_label(env)}')
+    if not isinstance(env.action_space, spaces.Text):
+        raise ConfigError(f"{wrapper} needs actions in text: use a Text or Visual kind, not {_label(env)}")
+
+
+def require_no_reasoning(env: gym.Env, wrapper: str) -> None:
+    """`ConfigError` if a Reasoning wrapper below would find every translated action malformed."""
+    if env.has_wrapper_attr("gold"):
+        raise ConfigError(f"put Reasoning around {wrapper}, not inside it: it would find no reply in its form")
+
+
+def _label(env: gym.Env) -> str:
+    return env.unwrapped.spec.id if env.unwrapped.spec else type(env.unwrapped).__name__
+
+
+def add_term(reward: float, info: Mapping[str, Any], name: str, value: float) -> tuple[float, dict[str, Any]]:
+    """(reward, info) with one more reward term; the reward stays exactly the sum of the terms where it was."""
+    before = info.get("reward_terms", {})
+    terms = {**before, name: value}
+    exact = reward == math.fsum(before.values())
+    return math.fsum(terms.values()) if exact else float(reward) + value, {**info, "reward_terms": terms}
+
+
+def replace_feedback(obs: Any, info: Mapping[str, Any], feedback: str) -> tuple[Any, dict[str, Any]]:
+    """(observation, info) with another line of feedback in both."""
+    old = info.get("feedback", "")
+    if isinstance(obs, dict) and "text" in obs:
+        # The last occurrence: earlier ones may be history.
+        before, found, after = obs["text"].rpartition(old) if old else ("", "", "")
+        text = before + feedback + after if found else f"{feedback}\n{obs['text']}"
+        obs = {**obs, "text": text}
+    return obs, {**info, "feedback": feedback}
+
+
+def explain_invalid(obs: Any, info: Mapping[str, Any], reason: str) -> tuple[Any, dict[str, Any]]:
+    """Say why an action was invalid in the words of the wrapper that translated it, not of what it was turned into."""
+    ran, _, _ = info.get("feedback", "").rpartition("Invalid: ")
+    return replace_feedback(obs, info, f"{ran}Invalid: {reason}.")
+
+
+def clean_text(text: str, limit: int) -> str:
+    """At most `limit` characters that any encoder accepts (a model can write half a surrogate pair)."""
+    shown = text[:limit].encode("utf-8", "backslashreplace").decode("utf-8")
+    return shown if len(text) <= limit else f"{shown}... ({len(text) - limit} more characters)"

@@ -1,0 +1,58 @@
+"""Choosing a policy by name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from agentrl import policies
+from agentrl.core.errors import ConfigError
+from agentrl.core.policy import Policy
+from agentrl.policies import KINDS, PolicyKind, load_policy
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_the_table_can_be_loaded(name):
+    policy = load_policy(name, seed=3)
+    assert isinstance(policy, Policy)
+    assert policy.name == name
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("oracel", 'Did you mean "oracle"'),
+        ("RANDOM ", 'Did you mean "random"'),
+        ("", "There are: random, oracle, human"),
+        ("vllm:/some/model", "no policy is called 'vllm'"),
+        ("random:7", "takes nothing behind a colon"),
+        ("random:", "takes nothing behind a colon"),
+        (None, "by name"),
+        (7, "by name"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_what_to_write_instead(spec, says):
+    with pytest.raises(ConfigError, match=says):
+        load_policy(spec)
+
+
+def test_a_kind_with_an_argument_gets_what_stands_behind_the_first_colon(monkeypatch):
+    monkeypatch.setitem(KINDS, "echo", PolicyKind(f"{__name__}:Echo", "test", argument="model"))
+    policy = load_policy("echo:C:/models/x", seed=5, temperature=0.5)
+    assert (policy.argument, policy.options) == ("C:/models/x", {"seed": 5, "temperature": 0.5})
+    with pytest.raises(ConfigError, match="needs its model: echo:MODEL"):
+        load_policy("echo")
+
+
+class Echo:
+    def __init__(self, argument, **options):
+        self.argument, self.options = argument, options
+
+
+def test_reading_the_table_imports_no_policy():
+    code = "import sys; import agentrl.policies; print([m for m in sys.modules if m.startswith('agentrl.policies.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert policies.KINDS["random"].path.startswith("agentrl.policies.random:")
