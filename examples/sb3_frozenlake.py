@@ -28,7 +28,7 @@ class Arguments:
     """What can be chosen on the command line."""
 
     seed: int = 0
-    steps: int = 600_000  # at most; training stops when every level is solved
+    steps: int = 400_000  # at most; training stops when every level is solved
     levels: int = 32
     test_levels: int = 500
 
@@ -66,7 +66,7 @@ def train(args: Arguments) -> PPO:
         n_epochs=4,
         gamma=0.95,
         gae_lambda=0.97,
-        ent_coef=0.5,
+        ent_coef=0.8,
         vf_coef=0.05,
         max_grad_norm=5.0,
         normalize_advantage=False,
