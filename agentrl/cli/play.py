@@ -122,7 +122,7 @@ class Game:
         self.screen.say("No way to success is known from here." if action is None else f"hint: {self._spell(action)}")
 
     def _spell(self, action: Any) -> str:
-        naming = getattr(self.env.unwrapped, "_name", str)
+        naming = getattr(self.env.unwrapped, "action_name", str)
         return action if isinstance(action, str) else naming(action)
 
     def _state(self) -> None:

@@ -175,6 +175,7 @@ class GridWorld(AgentEnv[Any, Any]):
         return Turn([], f"an action is a whole number from 0 to {len(ACTIONS) - 1}")
 
     def action_name(self, primitive: int) -> str:
+        """Left, Down, Right or Up."""
         return ACTIONS[primitive]
 
     def state(self) -> GridState:
