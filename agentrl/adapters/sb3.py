@@ -24,6 +24,7 @@ from gymnasium import spaces
 
 from agentrl.core.env import whole_number
 from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.envs.grid.vector import GridVectorEnv
 
 try:
     import torch
@@ -50,9 +51,13 @@ class GridVecEnv(VecEnv):
         entry = gym.spec(env_id)
         if entry.vector_entry_point is None:
             raise ConfigError(f"{env_id} has no vectorised core; give its Grid kind, or use SB3's make_vec_env")
-        self.env = gym.make_vec(
+        core = gym.make_vec(
             env_id, num_envs, vectorization_mode="vector_entry_point", autoreset_mode="SameStep", **arguments
         )
+        if not isinstance(core, GridVectorEnv):
+            core.close()
+            raise ConfigError(f"{env_id} is no grid world; use SB3's make_vec_env")
+        self.env = core
         self.bootstrap_truncated = bootstrap_truncated
         super().__init__(num_envs, self.env.single_observation_space, self.env.single_action_space)
         self._actions = np.zeros(num_envs, np.int64)
@@ -62,7 +67,7 @@ class GridVecEnv(VecEnv):
     @property
     def policy_kwargs(self) -> dict[str, Any]:
         """What to give an SB3 algorithm as `policy_kwargs` so that it sees grids through a `PlayerView`."""
-        game = self.env.unwrapped.game
+        game = self.env.game
         codes = [game.symbols.index(symbol) for symbol in game.player_symbols]
         return {"features_extractor_class": PlayerView, "features_extractor_kwargs": {"player_codes": codes}}
 
@@ -86,7 +91,7 @@ class GridVecEnv(VecEnv):
         self._lengths += 1
         ended = terminated | truncated
         infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
-        for row in np.flatnonzero(ended):
+        for row in np.flatnonzero(ended).tolist():
             infos[row] = self._farewell(row, bool(truncated[row]), info)
         self._returns[ended], self._lengths[ended] = 0.0, 0
         return observations, rewards.astype(np.float32), ended, infos
@@ -141,6 +146,8 @@ class PlayerView(BaseFeaturesExtractor):
     `player_codes` are the codes that show the player; `GridVecEnv.policy_kwargs` fills them in.
     """
 
+    _players: torch.Tensor
+
     def __init__(self, observation_space: spaces.Box, player_codes: Sequence[int]) -> None:
         shape = observation_space.shape
         if observation_space.dtype != np.uint8 or len(shape) != 2:
@@ -171,7 +178,7 @@ def solved_share(model: Any, env_id: str, tasks: Iterable[str] | None = None, **
     the single environment; the episodes run side by side so that the model is asked about all of them at once.
     """
     first = gym.make(env_id, **arguments)
-    names = list(first.unwrapped.tasks() if tasks is None else tasks)
+    names = list(first.get_wrapper_attr("tasks")() if tasks is None else tasks)
     envs = [gym.make(env_id, **arguments) for _ in names]
     observations = [env.reset(options={"task": name})[0] for env, name in zip(envs, names, strict=True)]
     playing, solved = list(range(len(envs))), 0
