@@ -187,14 +187,6 @@ def test_what_cannot_work_says_so() -> None:
     assert env.get_attr("num_envs") == [2, 2]
 
 
-def test_a_vectorised_core_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    foreign = gym.vector.SyncVectorEnv([lambda: gym.make("CartPole-v1")])
-    monkeypatch.setattr(gym, "make_vec", lambda *_, **__: foreign)
-    with pytest.raises(ConfigError, match="no grid world"):
-        GridVecEnv(LAKE, 1)
-    assert foreign.closed
-
-
 def test_without_sb3_the_error_names_the_extra() -> None:
     program = """
 import sys
