@@ -49,8 +49,8 @@ class GridVecEnv(VecEnv):
     def __init__(self, env_id: str, num_envs: int = 1, *, bootstrap_truncated: bool = True, **arguments: Any) -> None:
         whole_number("num_envs", num_envs, at_least=1)
         entry = gym.spec(env_id)
-        if entry.vector_entry_point is None:
-            raise ConfigError(f"{env_id} has no vectorised core; give its Grid kind, or use SB3's make_vec_env")
+        if not str(entry.vector_entry_point).startswith("agentrl.envs."):
+            raise ConfigError(f"{env_id} has no vectorised grid core; give an agentrl Grid kind, or use SB3's make_vec_env")
         many = gym.make_vec(
             env_id, num_envs, vectorization_mode="vector_entry_point", autoreset_mode="SameStep", **arguments
         )
