@@ -44,8 +44,9 @@ end together.
 Those of `agentrl.envs.sokoban.SokobanEnv`.
 
 ## Truth
-`state()` is a `DuoState` (`numpy.asarray` of it is the grid of codes, as PettingZoo's `state()` wants). `oracle()` gives
-one whole correct turn of both players, as a dictionary. `snapshot()` and `restore()` work as everywhere in agentrl.
+`state()` is a `DuoState` (`numpy.asarray` of it is the grid of codes, as PettingZoo's `state()` wants). `oracle()`
+gives one whole correct turn of both players, as a dictionary. `snapshot()` and `restore()` work as everywhere in
+agentrl.
 
 ## Honest note
 Two players can solve every level; one of them alone could solve nearly all. What is tested is keeping out of each

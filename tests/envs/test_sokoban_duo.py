@@ -557,7 +557,8 @@ def test_copies_are_independent() -> None:
 # ---------------------------------------------------------------------- bad input
 
 HOSTILE = [
-    "", " ", ",", ",,,", "Up,,Up", "<answer>", "</answer>", "<answer></answer>", "<answer>Up</answer><answer>Up</answer>",
+    "", " ", ",", ",,,", "Up,,Up", "<answer>", "</answer>", "<answer></answer>",
+    "<answer>Up</answer><answer>Up</answer>",
     "</answer>Up<answer>", "\x00", "\ud800", "U\u0301p", "x" * 100_000, "Up," * 50_000, "{}", "Up; Down", "🦆", None, 7,
     b"Up", ["Up"], {"Up": 1}, float("nan"), object(), np.zeros((2, 2)), True, -1, 5, 10**30, np.array([], int),
 ]  # fmt: skip
