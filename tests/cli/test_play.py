@@ -97,7 +97,8 @@ def test_pictures_are_saved(agentrl_cli, tmp_path):
         folder = tmp_path / env_id[-9:-3]
         out = agentrl_cli("play", env_id, "--save", str(folder), stdin="Up\n").out
         assert [path.name for path in sorted(folder.iterdir())] == ["0000.png", "0001.png"]
-        assert Image.open(folder / "0001.png").size == (192, 192)
+        with Image.open(folder / "0001.png") as picture:
+            assert picture.size == (192, 192)
         assert str(folder / "0001.png") in out
 
 
