@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 
 from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.envs.sokoban import SokobanEnv
 from agentrl.envs.sokoban_duo import AGENTS, MOVES, DuoState, env, parallel_env
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # PettingZoo's kit imports what PettingZoo has deprecated
+    from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 
 KINDS = ("text", "visual", "grid")
 P, Q = AGENTS
@@ -65,11 +68,7 @@ class Referee:
     """The rules with sets of places, and a search over everything two players can do."""
 
     def __init__(self, task: str) -> None:
-        spots = {
-            (r, c): symbol
-            for r, row in enumerate(task.split("/"))
-            for c, symbol in enumerate(row)
-        }
+        spots = {(r, c): symbol for r, row in enumerate(task.split("/")) for c, symbol in enumerate(row)}
 
         def where(symbols: str) -> set[Spot]:
             return {spot for spot, symbol in spots.items() if symbol in symbols}
@@ -115,9 +114,7 @@ class Referee:
                 return number
             first = (number // per_turn) % 2
             half = {self.move(world, first, name) for world in ring for name in MOVES}
-            ring = {
-                self.move(world, 1 - first, name) for world in half for name in MOVES
-            } - seen
+            ring = {self.move(world, 1 - first, name) for world in half for name in MOVES} - seen
             seen |= ring
         return None
 
@@ -125,15 +122,7 @@ class Referee:
         def symbol(spot: Spot) -> str:
             if spot not in self.floor:
                 return "#"
-            kind = (
-                0
-                if spot in world[2]
-                else 1
-                if spot == world[0]
-                else 2
-                if spot == world[1]
-                else 3
-            )
+            kind = 0 if spot in world[2] else 1 if spot == world[0] else 2 if spot == world[1] else 3
             return ("X*", "PS", "QT", "_O")[kind][spot in self.targets]
 
         return ["".join(symbol((r, c)) for c in range(size)) for r in range(size)]
@@ -143,9 +132,7 @@ def words(text: str) -> list[str]:
     return text.split(", ")
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"size": 7, "boxes": 2, "levels": 300}, {"size": 5}]
-)
+@pytest.mark.parametrize("settings", [{}, {"size": 7, "boxes": 2, "levels": 300}, {"size": 5}])
 def test_every_turn_is_the_referees(settings: dict[str, Any]) -> None:
     game, dice = (
         parallel_env("text", max_turns=6, **settings, max_solution=9),
@@ -157,24 +144,12 @@ def test_every_turn_is_the_referees(settings: dict[str, Any]) -> None:
         world, turn = referee.start, 0
         while game.agents:
             best = game.oracle() if dice.random() < 0.3 else None
-            said = best or {
-                agent: ", ".join(dice.choices(MOVES, k=dice.randint(1, 3)))
-                for agent in AGENTS
-            }
+            said = best or {agent: ", ".join(dice.choices(MOVES, k=dice.randint(1, 3))) for agent in AGENTS}
             world = referee.turn(world, turn, [words(said[P]), words(said[Q])])
             _, _, terminations, _, infos = game.step(said)
             turn += 1
-            assert (
-                infos[P]["state"]["rows"]
-                == infos[Q]["state"]["rows"]
-                == referee.draw(world, game.size)
-            )
-            assert (
-                terminations[P]
-                == terminations[Q]
-                == infos[P]["success"]
-                == (world[2] == referee.targets)
-            )
+            assert infos[P]["state"]["rows"] == infos[Q]["state"]["rows"] == referee.draw(world, game.size)
+            assert terminations[P] == terminations[Q] == infos[P]["success"] == (world[2] == referee.targets)
 
 
 # ---------------------------------------------------------------------- levels
@@ -185,16 +160,11 @@ def test_every_turn_is_the_referees(settings: dict[str, Any]) -> None:
     [("train", {}, 120), ("dev", {}, 50), ("test", {}, 50), ("train", {"size": 5}, 60),
      ("train", {"max_turns": 9, "max_actions_per_turn": 1}, 40), ("test", {"size": 7, "boxes": 2, "levels": 50}, 4)],
 )  # fmt: skip
-def test_every_level_can_be_solved_by_the_two_within_the_limits(
-    split: str, settings: dict, count: int
-) -> None:
+def test_every_level_can_be_solved_by_the_two_within_the_limits(split: str, settings: dict, count: int) -> None:
     game = parallel_env("text", split=split, **settings)
     tasks = game.tasks()
     for index in random.Random(3).sample(range(len(tasks)), count):
-        assert (
-            Referee(tasks[index]).fewest_rounds(9, game.max_actions_per_turn)
-            is not None
-        ), tasks[index]
+        assert Referee(tasks[index]).fewest_rounds(9, game.max_actions_per_turn) is not None, tasks[index]
 
 
 def alone(task: str, who: int) -> bool:
@@ -211,9 +181,7 @@ def test_rooms_too_narrow_to_stand_aside_are_solved_together() -> None:
     game = parallel_env("text", size=5, min_solution=3)
     tasks = game.tasks()
     narrow = [
-        task
-        for task in (tasks[i] for i in range(0, len(tasks), max(1, len(tasks) // 400)))
-        if not alone(task, 0)
+        task for task in (tasks[i] for i in range(0, len(tasks), max(1, len(tasks) // 400))) if not alone(task, 0)
     ]
     assert narrow
     for task in narrow:
@@ -259,9 +227,7 @@ def test_a_seed_gives_the_room_of_the_one_player_game() -> None:
     same = 0
     for seed in range(50):
         task = game.reset(seed=seed)[1][P]["task"]
-        same += (
-            task.replace("Q", "_").replace("T", "O") == solo.reset(seed=seed)[1]["task"]
-        )
+        same += task.replace("Q", "_").replace("T", "O") == solo.reset(seed=seed)[1]["task"]
     assert same >= 48  # the rest had no place for a second player
 
 
@@ -275,13 +241,7 @@ def test_splits_are_those_of_the_one_player_game() -> None:
     for split in ("train", "dev", "test"):
         theirs = set(SokobanEnv(split=split).tasks()[:500])
         tasks = parallel_env("text", split=split).tasks()
-        assert (
-            sum(
-                tasks[i].replace("Q", "_").replace("T", "O") in theirs
-                for i in range(100)
-            )
-            >= 95
-        )
+        assert sum(tasks[i].replace("Q", "_").replace("T", "O") in theirs for i in range(100)) >= 95
 
 
 # ---------------------------------------------------------------------- who moves first
@@ -333,9 +293,7 @@ def test_a_box_is_not_pushed_into_the_partner() -> None:
 
 def test_both_push_and_both_stand_on_targets() -> None:
     game = parallel_env("text", size=7, boxes=2, levels=1)
-    game.reset(
-        options={"task": "#######/#_____#/#PO___#/#_X_OQ#/#_X___#/#_____#/#######"}
-    )
+    game.reset(options={"task": "#######/#_____#/#PO___#/#_X_OQ#/#_X___#/#_____#/#######"})
     *_, infos = game.step({P: "Right", Q: "Left"})
     assert infos[P]["state"]["rows"][2:4] == ["#_S___#", "#_X_T_#"]
     positions = infos[P]["state"]["player_positions"]
@@ -353,15 +311,9 @@ def test_the_reward_is_the_teams_and_is_the_sum_of_its_terms() -> None:
     game.reset(options={"task": EASY})
     _, rewards, _, _, infos = game.step({P: "Right", Q: "Stay, Left"})
     assert rewards == {P: pytest.approx(-0.3), Q: pytest.approx(-0.3)}
-    assert (
-        infos[P]["reward_terms"]
-        == infos[Q]["reward_terms"]
-        == {"step": pytest.approx(-0.3)}
-    )
+    assert infos[P]["reward_terms"] == infos[Q]["reward_terms"] == {"step": pytest.approx(-0.3)}
     assert infos[P]["effective"] and infos[Q]["effective"]
-    _, rewards, terminations, truncations, infos = game.step(
-        {P: "Right, Right", Q: "Up, Up"}
-    )
+    _, rewards, terminations, truncations, infos = game.step({P: "Right, Right", Q: "Up, Up"})
     # Q moved first this turn: its first move counts, then P finishes the level and nothing else runs.
     assert rewards[P] == rewards[Q] == pytest.approx(9.9)
     assert terminations == {P: True, Q: True} and truncations == {P: False, Q: False}
@@ -371,9 +323,7 @@ def test_the_reward_is_the_teams_and_is_the_sum_of_its_terms() -> None:
 
 def test_a_box_on_a_target_earns_one() -> None:
     game = parallel_env("text", size=7, boxes=2, levels=1)
-    game.reset(
-        options={"task": "#######/#___Q_#/#PXO__#/#_____#/#_X_O_#/#_____#/#######"}
-    )
+    game.reset(options={"task": "#######/#___Q_#/#PXO__#/#_____#/#_X_O_#/#_____#/#######"})
     _, rewards, _, _, infos = game.step({P: "Right", Q: "Stay"})
     assert infos[P]["reward_terms"] == {"box": 1.0, "step": -0.1}
     assert rewards[Q] == pytest.approx(0.9)
@@ -384,11 +334,7 @@ def test_an_invalid_action_costs_the_team_and_is_charged_to_the_one() -> None:
     game.reset(options={"task": EASY})
     _, rewards, _, _, infos = game.step({P: "Up, dance, Up", Q: "Left"})
     assert rewards[Q] == pytest.approx(-0.3)
-    assert (
-        infos[P]["fault"] == "invalid_action"
-        and not infos[P]["valid"]
-        and infos[P]["actions"] == ["Up"]
-    )
+    assert infos[P]["fault"] == "invalid_action" and not infos[P]["valid"] and infos[P]["actions"] == ["Up"]
     assert infos[Q]["fault"] is None and infos[Q]["valid"]
     *_, infos = game.step({P: "Up"})  # Q said nothing at all
     assert infos[Q]["fault"] == "unparsed" and infos[P]["valid"]
@@ -398,9 +344,7 @@ def test_an_invalid_action_costs_the_team_and_is_charged_to_the_one() -> None:
 def test_what_stands_behind_the_end_is_not_charged() -> None:
     game = parallel_env("text")
     game.reset(options={"task": EASY})
-    _, rewards, terminations, _, infos = game.step(
-        {P: "Right, Right, dance", Q: "Stay, dance"}
-    )
+    _, rewards, terminations, _, infos = game.step({P: "Right, Right, dance", Q: "Stay, dance"})
     assert terminations[P] and infos[P]["valid"] and infos[Q]["valid"]
     assert rewards[P] == pytest.approx(10 - 0.2)
 
@@ -410,9 +354,7 @@ def test_the_last_turn_truncates_both_as_a_task_limit() -> None:
         game = parallel_env(kind)
         game.reset(options={"task": EASY})
         ends = [game.step(dict.fromkeys(AGENTS, action)) for _ in range(turns)]
-        assert [truncations[Q] for *_, truncations, _ in ends] == [False] * (
-            turns - 1
-        ) + [True]
+        assert [truncations[Q] for *_, truncations, _ in ends] == [False] * (turns - 1) + [True]
         assert ends[-1][4][P]["limit"] == "task" and not ends[-1][4][P]["success"]
         assert game.step({}) == ({}, {}, {}, {}, {})
 
@@ -424,32 +366,21 @@ def test_each_player_is_told_who_it_is_and_who_moves_first() -> None:
     game = parallel_env("text")
     observations, infos = game.reset(options={"task": EASY})
     texts = {agent: observations[agent]["text"] for agent in AGENTS}
-    assert (
-        texts[P].splitlines()[0] == "You are P."
-        and texts[Q].splitlines()[0] == "You are Q."
-    )
+    assert texts[P].splitlines()[0] == "You are P." and texts[Q].splitlines()[0] == "You are Q."
     assert "You move first." in texts[P] and "Your partner moves first." in texts[Q]
     assert infos[P]["moves_first"] and not infos[Q]["moves_first"]
     assert texts[P].endswith(EASY.replace("/", "\n"))
     observations, *_ = game.step({P: "Up", Q: "Left, Left, Left, Left"})
     assert "Your partner played Left, Left, Left." in observations[P]["text"]
-    assert (
-        "1 dropped" in observations[Q]["text"]
-        and "Your partner moves first." in observations[P]["text"]
-    )
+    assert "1 dropped" in observations[Q]["text"] and "Your partner moves first." in observations[P]["text"]
     prompts = [game.system_prompt(agent) for agent in AGENTS]
-    assert (
-        "You are P, your partner is Q." in prompts[0]
-        and "You are Q, your partner is P." in prompts[1]
-    )
+    assert "You are P, your partner is Q." in prompts[0] and "You are Q, your partner is P." in prompts[1]
     assert "Stay" in prompts[0] and "3 turns" in prompts[0]
 
 
 def test_in_the_grid_kind_each_player_sees_itself_as_p() -> None:
     game = parallel_env("grid")
-    observations, _ = game.reset(
-        options={"task": "######/#___Q#/#SX__#/#____#/#____#/######"}
-    )
+    observations, _ = game.reset(options={"task": "######/#___Q#/#SX__#/#____#/#____#/######"})
     assert observations[P][2, 1] == 6 and observations[P][1, 4] == 7  # S, Q
     assert observations[Q][2, 1] == 8 and observations[Q][1, 4] == 4  # T, P
     for agent in AGENTS:
@@ -512,10 +443,7 @@ def test_a_snapshot_continues_exactly_where_it_was_taken(kind: str) -> None:
 
         def act(dice: random.Random = dice) -> dict[str, Any]:
             names = [dice.choice(MOVES) for _ in AGENTS]
-            return {
-                a: MOVES.index(n) if kind == "grid" else n
-                for a, n in zip(AGENTS, names, strict=True)
-            }
+            return {a: MOVES.index(n) if kind == "grid" else n for a, n in zip(AGENTS, names, strict=True)}
 
         for _ in range(dice.randrange(3)):
             game.step(act())
@@ -580,9 +508,7 @@ def test_no_action_raises(kind: str) -> None:
 def test_tags_and_cases_are_read_as_everywhere() -> None:
     game = parallel_env("text")
     game.reset(options={"task": EASY})
-    *_, infos = game.step(
-        {P: "<think>go</think><answer>RIGHT , up</answer>", Q: "stay"}
-    )
+    *_, infos = game.step({P: "<think>go</think><answer>RIGHT , up</answer>", Q: "stay"})
     assert infos[P]["actions"] == ["Right", "Up"] and infos[P]["valid"]
 
 
@@ -614,9 +540,7 @@ def test_a_task_can_be_given_by_name() -> None:
     [({"kind": "audio"}, "kind"), ({"size": 4}, "size"), ({"boxs": 1}, "boxes"), ({"split": "x"}, "split"),
      ({"render_mode": "x"}, "render_mode"), ({"image_size": 1}, "image_size"), ({"max_solution": 99}, "do not fit")],
 )  # fmt: skip
-def test_impossible_arguments_say_what_is_wrong(
-    arguments: dict[str, Any], message: str
-) -> None:
+def test_impossible_arguments_say_what_is_wrong(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parallel_env(**arguments)
 
@@ -641,7 +565,5 @@ try:
 except MissingExtra as error:
     print(error, error.package, error.extra)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "pip install 'agentrl[pettingzoo]'" in done.stdout
