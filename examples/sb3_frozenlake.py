@@ -56,9 +56,7 @@ def train(args: Arguments) -> PPO:
     policy can learn is that drowning early saves penalties, and a policy that learns that too well explores no more.
     """
     torch.set_num_threads(1)  # the network is too small for more
-    env = GridVecEnv(
-        ENV_ID, num_envs=256, bootstrap_truncated=False, levels=args.levels, **TASK
-    )
+    env = GridVecEnv(ENV_ID, num_envs=256, bootstrap_truncated=False, levels=args.levels, **TASK)
     model = PPO(
         "MlpPolicy",
         env,
@@ -72,8 +70,7 @@ def train(args: Arguments) -> PPO:
         vf_coef=0.05,
         max_grad_norm=5.0,
         normalize_advantage=False,
-        policy_kwargs=env.policy_kwargs
-        | {"net_arch": [64, 64], "activation_fn": torch.nn.ReLU},
+        policy_kwargs=env.policy_kwargs | {"net_arch": [64, 64], "activation_fn": torch.nn.ReLU},
         seed=args.seed,
         device="cpu",
     )
@@ -88,9 +85,7 @@ def run(args: Arguments) -> dict[str, float]:
         "steps": model.num_timesteps,
         "seconds": round(time.perf_counter() - began, 1),
         "train_success": solved_share(model, ENV_ID, levels=args.levels, **TASK),
-        "test_success": solved_share(
-            model, ENV_ID, split="test", levels=args.test_levels, **TASK
-        ),
+        "test_success": solved_share(model, ENV_ID, split="test", levels=args.test_levels, **TASK),
     }
 
 
@@ -98,9 +93,5 @@ if __name__ == "__main__":
     chosen = tyro.cli(Arguments, description=__doc__)
     result = run(chosen)
     print(f"trained {result['steps']} steps in {result['seconds']} s")
-    print(
-        f"success on the {chosen.levels} training levels: {result['train_success']:.3f}"
-    )
-    print(
-        f"success on {chosen.test_levels} levels of the test split: {result['test_success']:.3f}"
-    )
+    print(f"success on the {chosen.levels} training levels: {result['train_success']:.3f}")
+    print(f"success on {chosen.test_levels} levels of the test split: {result['test_success']:.3f}")

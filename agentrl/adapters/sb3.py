@@ -45,31 +45,16 @@ class GridVecEnv(VecEnv):
     All other arguments are the environment's.
     """
 
-    def __init__(
-        self,
-        env_id: str,
-        num_envs: int = 1,
-        *,
-        bootstrap_truncated: bool = True,
-        **arguments: Any,
-    ) -> None:
+    def __init__(self, env_id: str, num_envs: int = 1, *, bootstrap_truncated: bool = True, **arguments: Any) -> None:
         whole_number("num_envs", num_envs, at_least=1)
         entry = gym.spec(env_id)
         if entry.vector_entry_point is None:
-            raise ConfigError(
-                f"{env_id} has no vectorised core; give its Grid kind, or use SB3's make_vec_env"
-            )
+            raise ConfigError(f"{env_id} has no vectorised core; give its Grid kind, or use SB3's make_vec_env")
         self.env = gym.make_vec(
-            env_id,
-            num_envs,
-            vectorization_mode="vector_entry_point",
-            autoreset_mode="SameStep",
-            **arguments,
+            env_id, num_envs, vectorization_mode="vector_entry_point", autoreset_mode="SameStep", **arguments
         )
         self.bootstrap_truncated = bootstrap_truncated
-        super().__init__(
-            num_envs, self.env.single_observation_space, self.env.single_action_space
-        )
+        super().__init__(num_envs, self.env.single_observation_space, self.env.single_action_space)
         self._actions = np.zeros(num_envs, np.int64)
         self._returns, self._lengths = np.zeros(num_envs), np.zeros(num_envs, np.int64)
         self._started = time.time()
@@ -79,17 +64,12 @@ class GridVecEnv(VecEnv):
         """What to give an SB3 algorithm as `policy_kwargs` so that it sees grids through a `PlayerView`."""
         game = self.env.unwrapped.game
         codes = [game.symbols.index(symbol) for symbol in game.player_symbols]
-        return {
-            "features_extractor_class": PlayerView,
-            "features_extractor_kwargs": {"player_codes": codes},
-        }
+        return {"features_extractor_class": PlayerView, "features_extractor_kwargs": {"player_codes": codes}}
 
     def reset(self) -> np.ndarray:
         """Start every environment, with the seeds given by `seed()` if there are new ones."""
         if any(self._options):
-            raise ConfigError(
-                "the vectorised core takes no reset options; reset a single environment to a task"
-            )
+            raise ConfigError("the vectorised core takes no reset options; reset a single environment to a task")
         observations, _ = self.env.reset(seed=self._seeds)
         self._reset_seeds()
         self._returns[:], self._lengths[:] = 0.0, 0
@@ -99,27 +79,19 @@ class GridVecEnv(VecEnv):
         """Remember the actions; `step_wait` runs them."""
         self._actions = np.asarray(actions)
 
-    def step_wait(
-        self,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Run the actions: observations, rewards, ends of episodes, infos."""
-        observations, rewards, terminated, truncated, info = self.env.step(
-            self._actions
-        )
+        observations, rewards, terminated, truncated, info = self.env.step(self._actions)
         self._returns += rewards
         self._lengths += 1
         ended = terminated | truncated
-        infos: list[dict[str, Any]] = [
-            {"TimeLimit.truncated": False} for _ in range(self.num_envs)
-        ]
+        infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
         for row in np.flatnonzero(ended):
             infos[row] = self._farewell(row, bool(truncated[row]), info)
         self._returns[ended], self._lengths[ended] = 0.0, 0
         return observations, rewards.astype(np.float32), ended, infos
 
-    def _farewell(
-        self, row: int, truncated: bool, info: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _farewell(self, row: int, truncated: bool, info: dict[str, Any]) -> dict[str, Any]:
         figures = {
             "r": round(float(self._returns[row]), 6),
             "l": int(self._lengths[row]),
@@ -146,25 +118,13 @@ class GridVecEnv(VecEnv):
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Refused: the environments share one core."""
-        raise ConfigError(
-            f"the environments share one core; give {attr_name} to the constructor"
-        )
+        raise ConfigError(f"the environments share one core; give {attr_name} to the constructor")
 
-    def env_method(
-        self,
-        method_name: str,
-        *method_args: Any,
-        indices: Any = None,
-        **method_kwargs: Any,
-    ) -> list[Any]:
+    def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
         """Refused: there is no environment object to call a method on."""
-        raise ConfigError(
-            f"the environments share one core; call {method_name} on a single environment"
-        )
+        raise ConfigError(f"the environments share one core; call {method_name} on a single environment")
 
-    def env_is_wrapped(
-        self, wrapper_class: type[gym.Wrapper], indices: Any = None
-    ) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: Any = None) -> list[bool]:
         """Nothing is wrapped."""
         return [False] * len(self._rows(indices))
 
@@ -181,19 +141,13 @@ class PlayerView(BaseFeaturesExtractor):
     `player_codes` are the codes that show the player; `GridVecEnv.policy_kwargs` fills them in.
     """
 
-    def __init__(
-        self, observation_space: spaces.Box, player_codes: Sequence[int]
-    ) -> None:
+    def __init__(self, observation_space: spaces.Box, player_codes: Sequence[int]) -> None:
         shape = observation_space.shape
         if observation_space.dtype != np.uint8 or len(shape) != 2:
-            raise ConfigError(
-                f"PlayerView reads grids of symbol codes, uint8 [height, width], not {observation_space}"
-            )
+            raise ConfigError(f"PlayerView reads grids of symbol codes, uint8 [height, width], not {observation_space}")
         self._outside = int(observation_space.high.max()) + 1
         self._reach = (2 * shape[0] - 1, 2 * shape[1] - 1)
-        super().__init__(
-            observation_space, self._reach[0] * self._reach[1] * (self._outside + 1)
-        )
+        super().__init__(observation_space, self._reach[0] * self._reach[1] * (self._outside + 1))
         self.register_buffer("_players", torch.tensor(list(player_codes)))
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
@@ -203,20 +157,14 @@ class PlayerView(BaseFeaturesExtractor):
         player = torch.isin(codes, self._players).flatten(1).int().argmax(1)
         padding = (width - 1, width - 1, height - 1, height - 1)
         around = torch.nn.functional.pad(codes, padding, value=self._outside)
-        rows = (player // width)[:, None] + torch.arange(
-            self._reach[0], device=codes.device
-        )
-        columns = (player % width)[:, None] + torch.arange(
-            self._reach[1], device=codes.device
-        )
+        rows = (player // width)[:, None] + torch.arange(self._reach[0], device=codes.device)
+        columns = (player % width)[:, None] + torch.arange(self._reach[1], device=codes.device)
         every = torch.arange(count, device=codes.device)[:, None, None]
         view = around[every, rows[:, :, None], columns[:, None, :]]
         return torch.nn.functional.one_hot(view, self._outside + 1).flatten(1).float()
 
 
-def solved_share(
-    model: Any, env_id: str, tasks: Iterable[str] | None = None, **arguments: Any
-) -> float:
+def solved_share(model: Any, env_id: str, tasks: Iterable[str] | None = None, **arguments: Any) -> float:
     """The share of tasks (all of the environment's, unless some are named) that a model solves, acting greedily.
 
     `arguments` are the environment's, `split="test"` and `levels=500` among them. Every task is played exactly once, in
@@ -225,15 +173,10 @@ def solved_share(
     first = gym.make(env_id, **arguments)
     names = list(first.unwrapped.tasks() if tasks is None else tasks)
     envs = [gym.make(env_id, **arguments) for _ in names]
-    observations = [
-        env.reset(options={"task": name})[0]
-        for env, name in zip(envs, names, strict=True)
-    ]
+    observations = [env.reset(options={"task": name})[0] for env, name in zip(envs, names, strict=True)]
     playing, solved = list(range(len(envs))), 0
     while playing:
-        actions, _ = model.predict(
-            np.stack([observations[i] for i in playing]), deterministic=True
-        )
+        actions, _ = model.predict(np.stack([observations[i] for i in playing]), deterministic=True)
         still = []
         for i, action in zip(playing, actions, strict=True):
             observations[i], _, terminated, truncated, info = envs[i].step(action)

@@ -73,19 +73,7 @@ from agentrl.core.spaces import AnyText
 from agentrl.envs.grid.levels import mix_int
 from agentrl.envs.grid.relations import numbered, relation
 from agentrl.envs.grid.world import ACTIONS, GridState
-from agentrl.envs.sokoban import (
-    BOX,
-    FLOOR,
-    PLAYER,
-    STANDING,
-    STORED,
-    TARGET,
-    WALL,
-    SokobanEnv,
-    masks,
-    offsets,
-    solve,
-)
+from agentrl.envs.sokoban import BOX, FLOOR, PLAYER, STANDING, STORED, TARGET, WALL, SokobanEnv, masks, offsets, solve
 
 try:
     from pettingzoo import ParallelEnv
@@ -100,10 +88,7 @@ ON_FLOOR, ON_TARGET = (PLAYER, PARTNER), (STANDING, PARTNER_STANDING)
 MOVES = (*ACTIONS, "Stay")
 STAY = len(ACTIONS)
 GRAMMAR = {name.casefold(): code for code, name in enumerate(MOVES)}
-SWAPPED = np.array(
-    [WALL, FLOOR, TARGET, BOX, PARTNER, STORED, PARTNER_STANDING, PLAYER, STANDING],
-    np.uint8,
-)
+SWAPPED = np.array([WALL, FLOOR, TARGET, BOX, PARTNER, STORED, PARTNER_STANDING, PLAYER, STANDING], np.uint8)
 MOST_SEARCHED = 100_000  # joint states; only rooms with several boxes and no room to stand aside come near
 MOST_PASSED_OVER = 1_000  # levels without a place for the second player, before we say that there are none
 
@@ -126,24 +111,16 @@ class DuoState(GridState):
 
     def natural(self) -> list[str]:
         """Boxes, targets and the partner seen from each player, then targets seen from each box."""
-        boxes, targets = (
-            numbered("box", self.find("X*")),
-            numbered("target", self.find("O*ST")),
-        )
+        boxes, targets = (numbered("box", self.find("X*")), numbered("target", self.find("O*ST")))
         players = [("player P", self.find("PS")[0]), ("player Q", self.find("QT")[0])]
         facts = [relation(*players[1], *players[0])]
-        facts += [
-            relation(*thing, *player) for player in players for thing in boxes + targets
-        ]
+        facts += [relation(*thing, *player) for player in players for thing in boxes + targets]
         return facts + [relation(*target, *box) for box in boxes for target in targets]
 
     def structured(self) -> dict[str, Any]:
         """Positions as [row, column]."""
         return {
-            "player_positions": {
-                agent: list(self.find(s)[0])
-                for agent, s in zip(AGENTS, ("PS", "QT"), strict=True)
-            },
+            "player_positions": {agent: list(self.find(s)[0]) for agent, s in zip(AGENTS, ("PS", "QT"), strict=True)},
             "box_positions": [list(cell) for cell in self.find("X*")],
             "target_positions": [list(cell) for cell in self.find("O*ST")],
             "grid_size": list(self.size),
@@ -151,10 +128,7 @@ class DuoState(GridState):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The codes of the symbols, uint8 [size, size]."""
-        return np.array(
-            [[SYMBOLS.index(symbol) for symbol in row] for row in self.rows],
-            dtype or np.uint8,
-        )
+        return np.array([[SYMBOLS.index(symbol) for symbol in row] for row in self.rows], dtype or np.uint8)
 
 
 @dataclass
@@ -197,18 +171,11 @@ class SokobanDuo(ParallelEnv):
         # The one-player game checks the arguments and owns levels, limits and figures.
         self._solo = solo = SokobanEnv(kind=kind, **parameters)
         self.kind, self.size, self.render_mode = kind, solo.size, solo.render_mode
-        self.max_turns, self.max_actions_per_turn = (
-            solo.max_turns,
-            solo.max_actions_per_turn,
-        )
+        self.max_turns, self.max_actions_per_turn = (solo.max_turns, solo.max_actions_per_turn)
         self.possible_agents, self.agents = list(AGENTS), []
-        self._observation_spaces = {
-            agent: self._make_observation_space() for agent in AGENTS
-        }
+        self._observation_spaces = {agent: self._make_observation_space() for agent in AGENTS}
         self._action_spaces = {agent: self._make_action_space() for agent in AGENTS}
-        self.state_space = spaces.Box(
-            0, len(SYMBOLS) - 1, (self.size, self.size), np.uint8
-        )
+        self.state_space = spaces.Box(0, len(SYMBOLS) - 1, (self.size, self.size), np.uint8)
         self._codes = np.zeros((self.size, self.size), np.uint8)
         self._players = [0, 0]  # indices into the flattened grid
         self._turn: int | None = None  # None until the first reset
@@ -223,16 +190,12 @@ class SokobanDuo(ParallelEnv):
             return spaces.Box(0, len(SYMBOLS) - 1, (self.size, self.size), np.uint8)
         parts: dict[str, spaces.Space] = {"text": AnyText()}
         if self.kind == "visual":
-            parts["image"] = spaces.Box(
-                0, 255, (self._solo.image_size, self._solo.image_size, 3), np.uint8
-            )
+            parts["image"] = spaces.Box(0, 255, (self._solo.image_size, self._solo.image_size, 3), np.uint8)
         return spaces.Dict(parts)
 
     def _make_action_space(self) -> spaces.Space:
         return (
-            spaces.Discrete(len(MOVES))
-            if self.kind == "grid"
-            else AnyText(MOVES, max_words=self.max_actions_per_turn)
+            spaces.Discrete(len(MOVES)) if self.kind == "grid" else AnyText(MOVES, max_words=self.max_actions_per_turn)
         )
 
     def observation_space(self, agent: str) -> spaces.Space:
@@ -254,28 +217,18 @@ class SokobanDuo(ParallelEnv):
         grids = self._solo._pool.grids
         for passed_over in range(min(len(grids), MOST_PASSED_OVER)):
             codes = grids[(index + passed_over) % len(grids)]
-            cell = second_place(
-                codes,
-                self.max_turns * self.max_actions_per_turn,
-                self.max_actions_per_turn,
-            )
+            cell = second_place(codes, self.max_turns * self.max_actions_per_turn, self.max_actions_per_turn)
             if cell is not None:
                 codes = codes.copy()
-                codes.ravel()[cell] = (
-                    ON_TARGET[1] if codes.ravel()[cell] == TARGET else ON_FLOOR[1]
-                )
+                codes.ravel()[cell] = ON_TARGET[1] if codes.ravel()[cell] == TARGET else ON_FLOOR[1]
                 return codes
-        raise ConfigError(
-            "these rooms have no place for a second player; enlarge the size or take fewer boxes"
-        )
+        raise ConfigError("these rooms have no place for a second player; enlarge the size or take fewer boxes")
 
     def _find_task(self, task: Any) -> np.ndarray:
         """A level by its spelling; everything but the second player is for the one-player game to judge."""
         example = f"for example {self.tasks()[0]!r}"
         if not isinstance(task, str) or sum(map(task.count, "QT")) != 1:
-            raise ConfigError(
-                f"a task is a level as text with one second player (Q, or T on a target), {example}"
-            )
+            raise ConfigError(f"a task is a level as text with one second player (Q, or T on a target), {example}")
         _, codes = self._solo._find_task(task.replace("Q", "_").replace("T", "O"))
         where = task.replace("/", "").index("Q" if "Q" in task else "T")
         codes.ravel()[where] = ON_FLOOR[1] if "Q" in task else ON_TARGET[1]
@@ -292,9 +245,7 @@ class SokobanDuo(ParallelEnv):
         if seed is not None or self._turn is None:
             # The very draw of the one-player game: the same seed gives the same room.
             bits = np.random.PCG64(np.random.SeedSequence(seed))
-            self._level, self._stride = self._solo._pool.walk(
-                int(np.random.Generator(bits).integers(2**63))
-            )
+            self._level, self._stride = self._solo._pool.walk(int(np.random.Generator(bits).integers(2**63)))
         elif found is None:
             self._level = (self._level + self._stride) % len(self._solo._pool)
         self._codes = found if found is not None else self._hosted(self._level)
@@ -307,20 +258,12 @@ class SokobanDuo(ParallelEnv):
 
     def step(
         self, actions: Mapping[str, Any]
-    ) -> tuple[
-        dict[str, Any],
-        dict[str, float],
-        dict[str, bool],
-        dict[str, bool],
-        dict[str, dict[str, Any]],
-    ]:
+    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """Run one turn of both players. No action, however malformed, raises; a missing one is an invalid one."""
         if self._turn is None:
             raise ResetNeeded("call reset() before step()")
         if not isinstance(actions, Mapping) or not set(actions) <= set(AGENTS):
-            raise ConfigError(
-                f"step takes a dictionary from {' and '.join(AGENTS)} to their actions"
-            )
+            raise ConfigError(f"step takes a dictionary from {' and '.join(AGENTS)} to their actions")
         if not self.agents:
             return {}, {}, {}, {}, {}
         deeds = [_Deeds(self._read(actions.get(agent))) for agent in AGENTS]
@@ -332,10 +275,7 @@ class SokobanDuo(ParallelEnv):
         if self._over:
             self.agents = []
         self._show()
-        results = (
-            dict.fromkeys(AGENTS, value)
-            for value in (reward, self._terminated, self._truncated)
-        )
+        results = (dict.fromkeys(AGENTS, value) for value in (reward, self._terminated, self._truncated))
         return self._observe(), *results, self._infos(deeds, terms)  # type: ignore[return-value]
 
     @property
@@ -347,11 +287,7 @@ class SokobanDuo(ParallelEnv):
             return parse_turn(action, GRAMMAR, self.max_actions_per_turn)
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.reshape(()).item()
-        if (
-            isinstance(action, (int, np.integer))
-            and not isinstance(action, bool)
-            and 0 <= action < len(MOVES)
-        ):
+        if isinstance(action, (int, np.integer)) and not isinstance(action, bool) and 0 <= action < len(MOVES):
             return Turn([int(action)])
         return Turn([], f"an action is a whole number from 0 to {len(MOVES) - 1}")
 
@@ -366,10 +302,7 @@ class SokobanDuo(ParallelEnv):
                 if number < len(mine.turn.actions):
                     term = self._act(i, mine.turn.actions[number], mine)
                 elif mine.turn.error is not None:
-                    term, mine.fault = (
-                        "invalid",
-                        "invalid_action" if mine.done else "unparsed",
-                    )
+                    term, mine.fault = ("invalid", "invalid_action" if mine.done else "unparsed")
                     mine.remarks.append(f"Invalid: {mine.turn.error}.")
                 else:
                     continue
@@ -378,11 +311,7 @@ class SokobanDuo(ParallelEnv):
 
     def _worth(self, term: str) -> float:
         solo = self._solo
-        figures = {
-            "step": solo.step_penalty,
-            "box": solo.box_reward,
-            "success": solo.success_reward,
-        }
+        figures = {"step": solo.step_penalty, "box": solo.box_reward, "success": solo.success_reward}
         return figures.get(term, solo.invalid_penalty)
 
     def _act(self, i: int, move: int, deeds: _Deeds) -> str:
@@ -396,9 +325,7 @@ class SokobanDuo(ParallelEnv):
         landing = codes[ahead + step] if boxed else codes[ahead]
         if landing not in (FLOOR, TARGET):
             partner = codes[ahead] in (*ON_FLOOR, *ON_TARGET)
-            deeds.remarks.append(
-                f"{MOVES[move]}: {'your partner is in the way' if partner else 'no change'}."
-            )
+            deeds.remarks.append(f"{MOVES[move]}: {'your partner is in the way' if partner else 'no change'}.")
             return "step"
         if boxed:
             codes[ahead + step] = STORED if landing == TARGET else BOX
@@ -417,18 +344,12 @@ class SokobanDuo(ParallelEnv):
             lines.append(
                 f"Only the first {self.max_actions_per_turn} actions of a turn run; {mine.turn.surplus} dropped."
             )
-        lines.append(
-            f"Your partner played {', '.join(partner.done)}."
-            if partner.done
-            else "Your partner did nothing."
-        )
+        lines.append(f"Your partner played {', '.join(partner.done)}." if partner.done else "Your partner did nothing.")
         if self._success:
             lines.append("Every box is on a target.")
         return " ".join(lines)
 
-    def _infos(
-        self, deeds: list[_Deeds], terms: dict[str, float]
-    ) -> dict[str, dict[str, Any]]:
+    def _infos(self, deeds: list[_Deeds], terms: dict[str, float]) -> dict[str, dict[str, Any]]:
         return {agent: self._info(i, deeds[i], terms) for i, agent in enumerate(AGENTS)}
 
     def _info(self, i: int, deeds: _Deeds, terms: dict[str, float]) -> dict[str, Any]:
@@ -467,9 +388,7 @@ class SokobanDuo(ParallelEnv):
             "Both players' first moves run, then both second moves, and so on; who moves first changes every turn. "
             f"You have {self.max_turns} turns."
         )
-        reply = (
-            "Reply with the moves alone, or put them between <answer> and </answer>."
-        )
+        reply = "Reply with the moves alone, or put them between <answer> and </answer>."
         return "\n".join(filter(None, (rules, legend, grammar, reply)))
 
     def _observe(self) -> dict[str, Any]:
@@ -478,28 +397,12 @@ class SokobanDuo(ParallelEnv):
         return {agent: self._view(i) for i, agent in enumerate(AGENTS)}
 
     def _view(self, i: int) -> dict[str, Any]:
-        who = (
-            f"You are {LETTERS[i]}." if self.kind == "text" else f"You wear {COATS[i]}."
-        )
-        first = (
-            "You move first."
-            if _order(self._turn or 0)[0] == i
-            else "Your partner moves first."
-        )
-        heading = (
-            "The episode is over."
-            if self._over
-            else f"Turn {(self._turn or 0) + 1} of {self.max_turns}. {first}"
-        )
+        who = f"You are {LETTERS[i]}." if self.kind == "text" else f"You wear {COATS[i]}."
+        first = "You move first." if _order(self._turn or 0)[0] == i else "Your partner moves first."
+        heading = "The episode is over." if self._over else f"Turn {(self._turn or 0) + 1} of {self.max_turns}. {first}"
         view = "<image>" if self.kind == "visual" else self.state().symbolic()
-        text = "\n".join(
-            part for part in (who, self._feedback[i], heading, view) if part
-        )
-        return (
-            {"text": text, "image": self._draw()}
-            if self.kind == "visual"
-            else {"text": text}
-        )
+        text = "\n".join(part for part in (who, self._feedback[i], heading, view) if part)
+        return {"text": text, "image": self._draw()} if self.kind == "visual" else {"text": text}
 
     def _draw(self) -> np.ndarray:
         from agentrl.envs.grid.pictures import draw
@@ -509,9 +412,7 @@ class SokobanDuo(ParallelEnv):
     def render(self) -> np.ndarray | str | None:
         """A picture, a drawing in characters, or a frame in a window, as `render_mode` says."""
         if self.render_mode is None:
-            logger.warn(
-                "render() needs a render_mode: parallel_env(render_mode='rgb_array')"
-            )
+            logger.warn("render() needs a render_mode: parallel_env(render_mode='rgb_array')")
             return None
         if self._turn is None:
             raise ResetNeeded("call reset() before render()")
@@ -554,10 +455,7 @@ class SokobanDuo(ParallelEnv):
         turn = plan[: self.max_actions_per_turn]
         if self.kind == "grid":
             return {agent: turn[0][i] for i, agent in enumerate(AGENTS)}
-        return {
-            agent: ", ".join(MOVES[pair[i]] for pair in turn)
-            for i, agent in enumerate(AGENTS)
-        }
+        return {agent: ", ".join(MOVES[pair[i]] for pair in turn) for i, agent in enumerate(AGENTS)}
 
     def snapshot(self) -> bytes:
         """Everything the future depends on."""
@@ -567,42 +465,22 @@ class SokobanDuo(ParallelEnv):
             self._codes.tobytes(), self._turn, self._level, self._stride, self._task,
             self._terminated, self._truncated, self._success, list(self._feedback),
         )  # fmt: skip
-        return seal_blob(
-            self._identity(), msgspec.to_builtins(saved, builtin_types=(bytes,))
-        )
+        return seal_blob(self._identity(), msgspec.to_builtins(saved, builtin_types=(bytes,)))
 
     def restore(self, blob: bytes) -> None:
         """Continue from `snapshot()`. A bad blob raises `SnapshotError` and changes nothing."""
         data = open_blob(blob, self._identity())
         try:
             saved = msgspec.convert(data, _Saved)
-            codes = (
-                np.frombuffer(saved.codes, np.uint8)
-                .reshape(self.size, self.size)
-                .copy()
-            )
+            codes = np.frombuffer(saved.codes, np.uint8).reshape(self.size, self.size).copy()
             players = _find_players(codes)
-            if (
-                codes.max() >= len(SYMBOLS)
-                or len(saved.feedback) != 2
-                or saved.turn < 0
-            ):
+            if codes.max() >= len(SYMBOLS) or len(saved.feedback) != 2 or saved.turn < 0:
                 raise ValueError("something is out of range")
         except (ValueError, TypeError, IndexError, msgspec.ValidationError) as error:
-            raise SnapshotError(
-                f"the snapshot does not fit SokobanDuo: {error}"
-            ) from error
+            raise SnapshotError(f"the snapshot does not fit SokobanDuo: {error}") from error
         self._codes, self._players, self._turn = codes, players, saved.turn
-        self._level, self._stride, self._task = (
-            saved.level % len(self._solo._pool),
-            saved.stride,
-            saved.task,
-        )
-        self._terminated, self._truncated, self._success = (
-            saved.terminated,
-            saved.truncated,
-            saved.success,
-        )
+        self._level, self._stride, self._task = (saved.level % len(self._solo._pool), saved.stride, saved.task)
+        self._terminated, self._truncated, self._success = (saved.terminated, saved.truncated, saved.success)
         self._feedback = saved.feedback
         self.agents = [] if self._over else list(AGENTS)
 
@@ -647,9 +525,7 @@ def _order(turn: int) -> tuple[int, int]:
 def _find_players(codes: np.ndarray) -> list[int]:
     """The cells of P and Q."""
     flat = codes.ravel()
-    found = [
-        np.flatnonzero((flat == ON_FLOOR[i]) | (flat == ON_TARGET[i])) for i in (0, 1)
-    ]
+    found = [np.flatnonzero((flat == ON_FLOOR[i]) | (flat == ON_TARGET[i])) for i in (0, 1)]
     if any(len(cells) != 1 for cells in found):
         raise ValueError("a room has one P (or S) and one Q (or T)")
     return [int(cells[0]) for cells in found]
@@ -657,10 +533,7 @@ def _find_players(codes: np.ndarray) -> list[int]:
 
 def second_place(codes: np.ndarray, rounds: int, per_turn: int) -> int | None:
     """Where to put the second player of a one-player level, so that both can solve it in so many rounds."""
-    flat, content = (
-        codes.ravel(),
-        int.from_bytes(codes.tobytes(), "little") % (2**61 - 1),
-    )
+    flat, content = (codes.ravel(), int.from_bytes(codes.tobytes(), "little") % (2**61 - 1))
     free = [int(cell) for cell in np.flatnonzero((flat == FLOOR) | (flat == TARGET))]
     free.sort(key=lambda cell: mix_int(mix_int(content) ^ cell))
     touched = _cells_of_a_solution(codes)
@@ -692,14 +565,10 @@ def _cells_of_a_solution(codes: np.ndarray) -> set[int]:
     return touched
 
 
-def joint_plan(
-    codes: np.ndarray, turn: int, rounds: int, per_turn: int
-) -> list[Pair] | None:
+def joint_plan(codes: np.ndarray, turn: int, rounds: int, per_turn: int) -> list[Pair] | None:
     """Moves of both players to success: one walks while the other stays where that is in time, else a search over
     both; else one alone, too late for this episode but right; None if there is no way."""
-    alone = [
-        plan for plan in (_solo_plan(codes, i) for i in (0, 1)) if plan is not None
-    ]
+    alone = [plan for plan in (_solo_plan(codes, i) for i in (0, 1)) if plan is not None]
     best = min(alone, key=len, default=None)
     if best is not None and len(best) <= rounds:
         return best
@@ -714,27 +583,19 @@ def _solo_plan(codes: np.ndarray, i: int) -> list[Pair] | None:
     here = _find_players(codes)
     floor, boxes, targets = _masks(codes)
     moves = solve(floor & ~(1 << here[1 - i]), boxes, 1 << here[i], targets, len(codes))
-    return (
-        None
-        if moves is None
-        else [(move, STAY) if i == 0 else (STAY, move) for move in moves]
-    )
+    return None if moves is None else [(move, STAY) if i == 0 else (STAY, move) for move in moves]
 
 
 def _masks(codes: np.ndarray) -> tuple[int, int, int]:
     """Floor, boxes and targets of a room with two players, as sets of cells."""
-    single = np.array(
-        [WALL, FLOOR, TARGET, BOX, FLOOR, STORED, TARGET, FLOOR, TARGET], np.uint8
-    )
+    single = np.array([WALL, FLOOR, TARGET, BOX, FLOOR, STORED, TARGET, FLOOR, TARGET], np.uint8)
     return masks(single[codes])
 
 
 Joint = tuple[int, int, int]  # cell of P, cell of Q, boxes
 
 
-def _search_jointly(
-    codes: np.ndarray, turn: int, rounds: int, per_turn: int
-) -> list[Pair] | None:
+def _search_jointly(codes: np.ndarray, turn: int, rounds: int, per_turn: int) -> list[Pair] | None:
     """A shortest plan of both by breadth-first search. An early state is never worse than the same one later: both
     can stay."""
     floor, boxes, targets = _masks(codes)
@@ -757,9 +618,7 @@ def _search_jointly(
     return None
 
 
-def _joint_moves(
-    state: Joint, order: Pair, floor: int, targets: int, size: int
-) -> Iterator[tuple[Joint, Pair]]:
+def _joint_moves(state: Joint, order: Pair, floor: int, targets: int, size: int) -> Iterator[tuple[Joint, Pair]]:
     """Every state one round away, with a pair of moves that leads there; a finished level is left alone."""
     a, b = order
     for one, between in enumerate(_ways(state, a, floor, size)):

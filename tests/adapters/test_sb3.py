@@ -39,9 +39,7 @@ def load_example() -> ModuleType:
     path = Path(__file__).parents[2] / "examples" / "sb3_frozenlake.py"
     spec = importlib.util.spec_from_file_location("sb3_frozenlake", path)
     assert spec and spec.loader
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(
-        spec
-    )  # dataclasses look their module up
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 
@@ -64,28 +62,18 @@ def test_sb3s_checker_has_nothing_to_say_about_flat_grids(env_id: str) -> None:
 
 
 @pytest.mark.parametrize("env_id", [LAKE, ROOM])
-def test_sb3s_checker_accepts_grids_and_only_asks_for_a_policy_that_can_read_them(
-    env_id: str,
-) -> None:
+def test_sb3s_checker_accepts_grids_and_only_asks_for_a_policy_that_can_read_them(env_id: str) -> None:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         check_env(gym.make(env_id))
-    assert all("unconventional shape" in str(warning.message) for warning in heard), [
-        str(w.message) for w in heard
-    ]
+    assert all("unconventional shape" in str(warning.message) for warning in heard), [str(w.message) for w in heard]
 
 
 @pytest.mark.parametrize(
-    ("env_id", "arguments"),
-    [(LAKE, {"levels": 50}), (LAKE, {"levels": 50, "slippery": True}), (ROOM, {})],
+    ("env_id", "arguments"), [(LAKE, {"levels": 50}), (LAKE, {"levels": 50, "slippery": True}), (ROOM, {})]
 )
-def test_it_does_exactly_what_sb3s_own_vector_does(
-    env_id: str, arguments: dict[str, Any]
-) -> None:
-    fast, slow = (
-        GridVecEnv(env_id, 5, **arguments),
-        DummyVecEnv([lambda: gym.make(env_id, **arguments)] * 5),
-    )
+def test_it_does_exactly_what_sb3s_own_vector_does(env_id: str, arguments: dict[str, Any]) -> None:
+    fast, slow = (GridVecEnv(env_id, 5, **arguments), DummyVecEnv([lambda: gym.make(env_id, **arguments)] * 5))
     assert fast.observation_space == slow.observation_space
     assert fast.action_space == slow.action_space
     fast.seed(3)
@@ -102,17 +90,13 @@ def test_it_does_exactly_what_sb3s_own_vector_does(
             assert ("terminal_observation" in mine) == done
             if done:
                 ends += 1
-                assert np.array_equal(
-                    mine["terminal_observation"], other["terminal_observation"]
-                )
+                assert np.array_equal(mine["terminal_observation"], other["terminal_observation"])
                 assert mine["is_success"] == other["success"]
     assert ends > 50
 
 
 def test_episode_figures_are_the_sums_over_the_episode() -> None:
-    env = GridVecEnv(
-        LAKE, 1, levels=4, max_turns=2, max_actions_per_turn=3, max_solution=6
-    )
+    env = GridVecEnv(LAKE, 1, levels=4, max_turns=2, max_actions_per_turn=3, max_solution=6)
     env.seed(0)
     env.reset()
     total, length, ends = 0.0, 0, 0
@@ -132,23 +116,15 @@ def test_task_limits_can_be_plain_ends() -> None:
     for bootstrap in (True, False):
         env = GridVecEnv(ROOM, 1, bootstrap_truncated=bootstrap)
         env.reset()
-        seen[bootstrap] = [
-            env.step(stay)[3][0]["TimeLimit.truncated"] for _ in range(9)
-        ]
+        seen[bootstrap] = [env.step(stay)[3][0]["TimeLimit.truncated"] for _ in range(9)]
     assert seen[True] == [False] * 8 + [True]
     assert not any(seen[False])
 
 
 def test_pictures_work_as_observations_and_as_renders() -> None:
-    env = GridVecEnv(
-        LAKE, 3, levels=4, observation="image", image_size=64, render_mode="rgb_array"
-    )
+    env = GridVecEnv(LAKE, 3, levels=4, observation="image", image_size=64, render_mode="rgb_array")
     assert env.reset().shape == (3, 64, 64, 3)
-    assert env.render(mode="rgb_array").shape == (
-        128,
-        128,
-        3,
-    )  # SB3 lays three pictures out in a square
+    assert env.render(mode="rgb_array").shape == (128, 128, 3)  # SB3 lays three pictures out in a square
     assert len(env.get_images()) == 3
     env.close()
 
@@ -156,29 +132,15 @@ def test_pictures_work_as_observations_and_as_renders() -> None:
 def test_the_same_seed_trains_the_same_policy() -> None:
     def weights() -> torch.Tensor:
         env = GridVecEnv(LAKE, 8, levels=8)
-        model = PPO(
-            "MlpPolicy",
-            env,
-            n_steps=16,
-            batch_size=64,
-            policy_kwargs=env.policy_kwargs,
-            seed=5,
-            device="cpu",
-        )
-        return torch.cat(
-            [p.detach().flatten() for p in model.learn(256).policy.parameters()]
-        )
+        model = PPO("MlpPolicy", env, n_steps=16, batch_size=64, policy_kwargs=env.policy_kwargs, seed=5, device="cpu")
+        return torch.cat([p.detach().flatten() for p in model.learn(256).policy.parameters()])
 
     assert torch.equal(weights(), weights())
 
 
 def test_the_players_view_moves_with_the_player() -> None:
     view = PlayerView(spaces.Box(0, 5, (3, 3), np.uint8), [3, 4, 5])
-    seen = view(
-        torch.tensor(
-            [[[3, 1, 0], [0, 0, 0], [0, 0, 2]], [[0, 0, 0], [0, 3, 1], [0, 0, 0]]]
-        ).float()
-    )
+    seen = view(torch.tensor([[[3, 1, 0], [0, 0, 0], [0, 0, 2]], [[0, 0, 0], [0, 3, 1], [0, 0, 0]]]).float())
     codes = seen.reshape(2, 5, 5, 7).argmax(3)
     assert codes[:, 2, 2].tolist() == [3, 3]  # the player in the middle
     assert codes[:, 2, 3].tolist() == [1, 1]  # a hole on the right of it, both times
@@ -193,9 +155,7 @@ class Oracle:
     def __init__(self, action: int) -> None:
         self.action = action
 
-    def predict(
-        self, observations: np.ndarray, deterministic: bool
-    ) -> tuple[np.ndarray, None]:
+    def predict(self, observations: np.ndarray, deterministic: bool) -> tuple[np.ndarray, None]:
         assert deterministic
         return np.full(len(observations), self.action), None
 
@@ -237,7 +197,5 @@ try:
 except MissingExtra as error:
     print(error)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "pip install 'agentrl[sb3]'" in done.stdout

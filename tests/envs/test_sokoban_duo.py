@@ -74,21 +74,12 @@ class Referee:
             return {spot for spot, symbol in spots.items() if symbol in symbols}
 
         self.floor, self.targets = spots.keys() - where("#"), frozenset(where("O*ST"))
-        self.start: World = (
-            where("PS").pop(),
-            where("QT").pop(),
-            frozenset(where("X*")),
-        )
+        self.start: World = (where("PS").pop(), where("QT").pop(), frozenset(where("X*")))
 
     def move(self, world: World, who: int, name: str) -> World:
         if name == "Stay" or world[2] == self.targets:
             return world
-        (down, right), me, partner, boxes = (
-            WAYS[name],
-            world[who],
-            world[1 - who],
-            world[2],
-        )
+        (down, right), me, partner, boxes = (WAYS[name], world[who], world[1 - who], world[2])
         ahead = (me[0] + down, me[1] + right)
         if ahead in boxes:
             behind = (ahead[0] + down, ahead[1] + right)
@@ -134,10 +125,7 @@ def words(text: str) -> list[str]:
 
 @pytest.mark.parametrize("settings", [{}, {"size": 7, "boxes": 2, "levels": 300}, {"size": 5}])
 def test_every_turn_is_the_referees(settings: dict[str, Any]) -> None:
-    game, dice = (
-        parallel_env("text", max_turns=6, **settings, max_solution=9),
-        random.Random(0),
-    )
+    game, dice = (parallel_env("text", max_turns=6, **settings, max_solution=9), random.Random(0))
     for number in range(150):
         _, infos = game.reset(seed=1 if number == 0 else None)
         referee = Referee(infos[P]["task"])

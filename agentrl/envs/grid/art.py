@@ -13,9 +13,7 @@ import numpy as np
 
 from agentrl.envs.grid.brush import Brush, Colour
 
-BACKGROUND = np.array(
-    [38, 42, 52], np.uint8
-)  # the margin where tiles do not fill a picture
+BACKGROUND = np.array([38, 42, 52], np.uint8)  # the margin where tiles do not fill a picture
 
 WHITE: Colour = (255, 255, 255)
 INK: Colour = (44, 40, 52)
@@ -50,18 +48,9 @@ def ice(brush: Brush) -> None:
     brush.box(0, 0, 1, 1, SEAM)
     edge = brush.hair(0.03) / 2
     brush.box(edge, edge, 1 - edge, 1 - edge, ICE, radius=0.05)
-    brush.polygon(
-        [(edge, 0.62), (0.62, edge), (0.86, edge), (edge, 0.86)], (255, 255, 255, 70)
-    )
-    brush.polygon(
-        [(0.3, 1 - edge), (1 - edge, 0.3), (1 - edge, 0.38), (0.38, 1 - edge)],
-        (255, 255, 255, 60),
-    )
-    for start, end in (
-        ((0.14, 0.24), (0.34, 0.14)),
-        ((0.62, 0.86), (0.88, 0.72)),
-        ((0.7, 0.9), (0.84, 0.83)),
-    ):
+    brush.polygon([(edge, 0.62), (0.62, edge), (0.86, edge), (edge, 0.86)], (255, 255, 255, 70))
+    brush.polygon([(0.3, 1 - edge), (1 - edge, 0.3), (1 - edge, 0.38), (0.38, 1 - edge)], (255, 255, 255, 60))
+    for start, end in (((0.14, 0.24), (0.34, 0.14)), ((0.62, 0.86), (0.88, 0.72)), ((0.7, 0.9), (0.84, 0.83))):
         brush.line([start, end], 0.022, (150, 192, 216, 150))
     brush.line([(0.2, 0.32), (0.29, 0.275)], 0.022, (150, 192, 216, 150))
 
@@ -69,16 +58,7 @@ def ice(brush: Brush) -> None:
 def water(brush: Brush) -> None:
     """A hole: a broken white rim, a blue edge and dark water."""
     ice(brush)
-    rim = [
-        (0.1, 0.34),
-        (0.24, 0.15),
-        (0.45, 0.08),
-        (0.7, 0.11),
-        (0.88, 0.28),
-        (0.93, 0.52),
-        (0.86, 0.76),
-        (0.66, 0.91),
-    ]
+    rim = [(0.1, 0.34), (0.24, 0.15), (0.45, 0.08), (0.7, 0.11), (0.88, 0.28), (0.93, 0.52), (0.86, 0.76), (0.66, 0.91)]
     rim += [(0.4, 0.93), (0.18, 0.82), (0.07, 0.6)]
     brush.polygon(rim, (246, 252, 255))
     brush.polygon([_towards_middle(point, 0.93) for point in rim], (112, 170, 208))
@@ -100,9 +80,7 @@ def gift(brush: Brush) -> None:
     brush.box(0.04, 0.28, 0.96, 0.47, (238, 76, 88), radius=0.05)
     brush.box(0.41, 0.28, 0.59, 0.95, GOLD)
     for side in (-1, 1):
-        brush.polygon(
-            [(0.5, 0.27), (0.5 + side * 0.3, 0.06), (0.5 + side * 0.36, 0.27)], GOLD
-        )
+        brush.polygon([(0.5, 0.27), (0.5 + side * 0.3, 0.06), (0.5 + side * 0.36, 0.27)], GOLD)
         brush.ellipse(0.5 + side * 0.29, 0.165, 0.1, 0.11, GOLD)
         brush.ellipse(0.5 + side * 0.26, 0.18, 0.05, 0.045, (206, 146, 30))
     brush.ellipse(0.5, 0.24, 0.09, 0.085, (232, 172, 44))
@@ -143,9 +121,7 @@ def skater(brush: Brush, *, cheering: bool = False) -> None:
     head(brush)
 
 
-def _mirrored(
-    side: int, left: float, top: float, right: float, bottom: float
-) -> tuple[float, float, float, float]:
+def _mirrored(side: int, left: float, top: float, right: float, bottom: float) -> tuple[float, float, float, float]:
     """A box whose sides are given from the middle outwards, on the left (-1) or the right (1)."""
     x0, x1 = sorted((0.5 + side * left, 0.5 + side * right))
     return x0, top, x1, bottom
@@ -183,9 +159,7 @@ def fallen(brush: Brush) -> None:
 def drop(brush: Brush) -> None:
     """A bright drop of water with a white edge, two units wide."""
     for grow, colour in ((0.35, WHITE), (0.0, SPRAY)):
-        brush.polygon(
-            [(1, -1.3 - 1.5 * grow), (1.85 + grow, 0.6), (0.15 - grow, 0.6)], colour
-        )
+        brush.polygon([(1, -1.3 - 1.5 * grow), (1.85 + grow, 0.6), (0.15 - grow, 0.6)], colour)
         brush.ellipse(1, 1, 1 + grow, 1 + grow, colour)
 
 
@@ -195,12 +169,7 @@ def arrived(brush: Brush) -> None:
     edge = brush.hair(0.03)
     brush.box(edge, edge, 1 - edge, 1 - edge, (255, 226, 120), radius=0.05)
     brush.glow(0.5, 0.5, 0.5, 0.5, (255, 250, 220), 230)
-    for x, y, size in (
-        (0.12, 0.14, 0.1),
-        (0.88, 0.14, 0.1),
-        (0.1, 0.62, 0.07),
-        (0.92, 0.6, 0.07),
-    ):
+    for x, y, size in ((0.12, 0.14, 0.1), (0.88, 0.14, 0.1), (0.1, 0.62, 0.07), (0.92, 0.6, 0.07)):
         brush.star(x, y, size, (246, 168, 20))
     skater(brush.inside(0.1, 0.03, 0.8), cheering=True)
     gift(brush.inside(0.28, 0.52, 0.44))
@@ -228,14 +197,7 @@ def wall(brush: Brush) -> None:
         for i in range(3):
             left, top = offset + i * 0.5, course * 0.25
             right, bottom = left + 0.5 - joint, top + 0.25 - joint
-            brush.box(
-                left,
-                top,
-                right,
-                bottom,
-                shades[(course + 2 * (i % 2)) % 3],
-                radius=0.02,
-            )
+            brush.box(left, top, right, bottom, shades[(course + 2 * (i % 2)) % 3], radius=0.02)
             brush.box(left, top, right, top + 0.035, (148, 160, 180, 120), radius=0.02)
 
 
@@ -248,13 +210,7 @@ def floor(brush: Brush) -> None:
         brush.box(0, y - seam, 1, y, (214, 184, 138))
     brush.box(0.68, 0, 0.68 + seam, 0.5, (214, 184, 138))
     brush.box(0.22, 0.5, 0.22 + seam, 1, (214, 184, 138))
-    for x0, x1, y in (
-        (0.12, 0.5, 0.17),
-        (0.3, 0.58, 0.33),
-        (0.78, 0.95, 0.25),
-        (0.4, 0.84, 0.66),
-        (0.5, 0.7, 0.82),
-    ):
+    for x0, x1, y in ((0.12, 0.5, 0.17), (0.3, 0.58, 0.33), (0.78, 0.95, 0.25), (0.4, 0.84, 0.66), (0.5, 0.7, 0.82)):
         brush.line([(x0, y), (x1, y)], 0.018, (214, 180, 132, 140))
 
 

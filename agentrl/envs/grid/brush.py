@@ -8,9 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from PIL import Image, ImageDraw
 
-Colour = (
-    tuple[int, int, int] | tuple[int, int, int, int]
-)  # the fourth number is the opacity, 0 to 255
+Colour = tuple[int, int, int] | tuple[int, int, int, int]  # the fourth number is the opacity, 0 to 255
 Point = tuple[float, float]
 
 
@@ -38,48 +36,20 @@ class Brush:
         """`width`, but never thinner than one final pixel: thinner lines fade away on small tiles."""
         return max(width, 1 / (self.pixels * self._scale))
 
-    def ellipse(
-        self, x: float, y: float, across: float, down: float, colour: Colour
-    ) -> None:
+    def ellipse(self, x: float, y: float, across: float, down: float, colour: Colour) -> None:
         """A filled ellipse around (x, y) with these radii."""
-        self._draw.ellipse(
-            [*self._at(x - across, y - down), *self._at(x + across, y + down)],
-            fill=colour,
-        )
+        self._draw.ellipse([*self._at(x - across, y - down), *self._at(x + across, y + down)], fill=colour)
 
-    def dome(
-        self, x: float, y: float, across: float, up: float, colour: Colour
-    ) -> None:
+    def dome(self, x: float, y: float, across: float, up: float, colour: Colour) -> None:
         """The upper half of an ellipse around (x, y)."""
-        self._draw.pieslice(
-            [*self._at(x - across, y - up), *self._at(x + across, y + up)],
-            180,
-            360,
-            fill=colour,
-        )
+        self._draw.pieslice([*self._at(x - across, y - up), *self._at(x + across, y + up)], 180, 360, fill=colour)
 
-    def ring(
-        self,
-        x: float,
-        y: float,
-        across: float,
-        down: float,
-        width: float,
-        colour: Colour,
-    ) -> None:
+    def ring(self, x: float, y: float, across: float, down: float, width: float, colour: Colour) -> None:
         """The outline of an ellipse, `width` thick, drawn inwards."""
         corners = [*self._at(x - across, y - down), *self._at(x + across, y + down)]
         self._draw.ellipse(corners, outline=colour, width=self._length(width))
 
-    def box(
-        self,
-        left: float,
-        top: float,
-        right: float,
-        bottom: float,
-        colour: Colour,
-        radius: float = 0.0,
-    ) -> None:
+    def box(self, left: float, top: float, right: float, bottom: float, colour: Colour, radius: float = 0.0) -> None:
         """A filled rectangle with rounded corners."""
         (x0, y0), (x1, y1) = self._at(left, top), self._at(right, bottom)
         # Pillow counts the last sample in; neighbours must not overlap by one.
@@ -98,58 +68,24 @@ class Brush:
             for x, y in points:
                 self.ellipse(x, y, width / 2, width / 2, colour)
 
-    def arc(
-        self,
-        x: float,
-        y: float,
-        radius: float,
-        start: float,
-        end: float,
-        width: float,
-        colour: Colour,
-    ) -> None:
+    def arc(self, x: float, y: float, radius: float, start: float, end: float, width: float, colour: Colour) -> None:
         """Part of a circle's outline; angles in degrees, clockwise from the right."""
         corners = [*self._at(x - radius, y - radius), *self._at(x + radius, y + radius)]
         self._draw.arc(corners, start, end, fill=colour, width=self._length(width))
 
-    def star(
-        self,
-        x: float,
-        y: float,
-        radius: float,
-        colour: Colour,
-        points: int = 4,
-        waist: float = 0.35,
-    ) -> None:
+    def star(self, x: float, y: float, radius: float, colour: Colour, points: int = 4, waist: float = 0.35) -> None:
         """A star with one point straight up."""
         corners = []
         for i in range(2 * points):
-            reach, angle = (
-                radius * (waist if i % 2 else 1.0),
-                math.pi * (i / points - 0.5),
-            )
+            reach, angle = (radius * (waist if i % 2 else 1.0), math.pi * (i / points - 0.5))
             corners.append((x + reach * math.cos(angle), y + reach * math.sin(angle)))
         self.polygon(corners, colour)
 
-    def glow(
-        self,
-        x: float,
-        y: float,
-        across: float,
-        down: float,
-        colour: tuple[int, int, int],
-        strength: int,
-    ) -> None:
+    def glow(self, x: float, y: float, across: float, down: float, colour: tuple[int, int, int], strength: int) -> None:
         """A soft spot, at its centre about `strength` of 255 opaque."""
         layers = 10
         for i in range(layers, 0, -1):
-            self.ellipse(
-                x,
-                y,
-                across * i / layers,
-                down * i / layers,
-                (*colour, max(1, strength // layers)),
-            )
+            self.ellipse(x, y, across * i / layers, down * i / layers, (*colour, max(1, strength // layers)))
 
     def pixels_of(self) -> np.ndarray:
         """The tile as uint8 [pixels, pixels, 3]."""
