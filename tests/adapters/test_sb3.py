@@ -73,7 +73,7 @@ def test_sb3s_checker_accepts_grids_and_only_asks_for_a_policy_that_can_read_the
     ("env_id", "arguments"), [(LAKE, {"levels": 50}), (LAKE, {"levels": 50, "slippery": True}), (ROOM, {})]
 )
 def test_it_does_exactly_what_sb3s_own_vector_does(env_id: str, arguments: dict[str, Any]) -> None:
-    fast, slow = (GridVecEnv(env_id, 5, **arguments), DummyVecEnv([lambda: gym.make(env_id, **arguments)] * 5))
+    fast, slow = GridVecEnv(env_id, 5, **arguments), DummyVecEnv([lambda: gym.make(env_id, **arguments)] * 5)
     assert fast.observation_space == slow.observation_space
     assert fast.action_space == slow.action_space
     fast.seed(3)

@@ -51,7 +51,14 @@ def standing_places(cells: list[str]) -> Iterator[int]:
 
 def lake_of(size: int, slippery: bool, made: dict[int, FrozenLakeEnv]) -> FrozenLakeEnv:
     if size not in made:
-        made[size] = FrozenLakeEnv(kind="grid", size=size, slippery=slippery, min_solution=1, max_solution=3, levels=1)
+        made[size] = FrozenLakeEnv(
+            kind="grid",
+            size=size,
+            slippery=slippery,
+            min_solution=1,
+            max_solution=3,
+            levels=1,
+        )
         made[size].reset(seed=size)
     return made[size]
 
@@ -72,7 +79,11 @@ def test_every_transition_of_a_thousand_maps_is_gymnasiums() -> None:
         for cell in standing_places(cells):
             for action in range(4):
                 [(_, expected, reward, ends)] = table[cell][action]
-                assert step_from(env, cells, cell, action) == (expected, ends, reward == 1.0), (cells, cell, action)
+                assert step_from(env, cells, cell, action) == (
+                    expected,
+                    ends,
+                    reward == 1.0,
+                ), (cells, cell, action)
                 compared += 1
     assert compared > 20_000
 
@@ -130,7 +141,11 @@ def test_rewards_and_ends_are_those_of_the_contract() -> None:
     _, reward, *_ = env.step("Down, Right, Right")
     assert reward == pytest.approx(-0.3)
     _, reward, terminated, truncated, info = env.step("Right")
-    assert (reward, terminated, truncated) == (10.0, True, False)  # on the last turn: success, not the limit
+    assert (reward, terminated, truncated) == (
+        10.0,
+        True,
+        False,
+    )  # on the last turn: success, not the limit
     assert info["success"] and info["limit"] is None and info["reward_terms"] == {"success": 10.0}
     assert info["state"]["rows"] == ["____", "___O", "____", "___*"]
 
@@ -196,7 +211,13 @@ def walk_length(task: str) -> int | None:
     return None
 
 
-SETTINGS = [{}, {"min_solution": 7}, {"size": 3, "min_solution": 2}, {"size": 6, "levels": 400}, {"slippery": True}]
+SETTINGS = [
+    {},
+    {"min_solution": 7},
+    {"size": 3, "min_solution": 2},
+    {"size": 6, "levels": 400},
+    {"slippery": True},
+]
 
 
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
@@ -209,8 +230,13 @@ def test_levels_are_exactly_as_long_as_the_pool_says(settings: dict[str, Any], s
         assert env.min_solution <= lengths[index] <= 9
 
 
-@pytest.mark.parametrize("settings", [{}, {"size": 6, "levels": 400}, {"size": 8, "levels": 200, "max_turns": 5}])
-def test_the_oracle_solves_every_level_in_the_shortest_number_of_moves(settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"size": 6, "levels": 400}, {"size": 8, "levels": 200, "max_turns": 5}],
+)
+def test_the_oracle_solves_every_level_in_the_shortest_number_of_moves(
+    settings: dict[str, Any],
+) -> None:
     env = gym.make("agentrl/FrozenLake-Grid-v0", **settings)
     for seed in range(150):
         _, info = env.reset(seed=seed)

@@ -69,7 +69,7 @@ def read_lake(picture: np.ndarray, size: int) -> list[str]:
 def read_room(picture: np.ndarray, size: int) -> list[str]:
     """Slate is wall, brown a crate, green a stored crate, blue the player, red a target around it or alone."""
     slate, brown, green, blue, red = shares(picture, size, is_slate, is_brown, is_green, is_blue, is_red)
-    wall, crate, stored, player, target = (slate > 0.5, brown > 0.3, green > 0.4, blue > 0.05, red > 0.05)
+    wall, crate, stored, player, target = slate > 0.5, brown > 0.3, green > 0.4, blue > 0.05, red > 0.05
     return _rows(
         [(wall, "#"), (stored, "*"), (crate, "X"), (player & target, "S"), (player, "P"), (target, "O")], "_", size
     )
@@ -128,7 +128,7 @@ def test_the_decoder_notices_a_wrong_tile() -> None:
     env = make("Sokoban", 96)
     observation, info = env.reset(seed=1)
     picture = observation["image"].copy()
-    (row, column), (r, c) = (info["state"]["box_positions"][0], info["state"]["player_position"])
+    (row, column), (r, c) = info["state"]["box_positions"][0], info["state"]["player_position"]
     box = picture[row * 16 : row * 16 + 16, column * 16 : column * 16 + 16].copy()
     picture[r * 16 : r * 16 + 16, c * 16 : c * 16 + 16] = box
     assert read_room(picture, 6) != info["state"]["rows"]

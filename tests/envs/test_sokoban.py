@@ -67,7 +67,11 @@ class Reference:
         return ["".join(symbol((r, c)) for c in range(size)) for r in range(size)]
 
 
-ROOMS = {1: {"size": 6}, 2: {"size": 7, "boxes": 2, "levels": 300}, 3: {"size": 7, "boxes": 3, "levels": 200}}
+ROOMS = {
+    1: {"size": 6},
+    2: {"size": 7, "boxes": 2, "levels": 300},
+    3: {"size": 7, "boxes": 3, "levels": 200},
+}
 EARNS = {"success": 10.0, "box": 1.0, "step": -0.1}
 
 
@@ -89,7 +93,11 @@ def test_every_step_is_the_references(boxes: int, steps: int) -> None:
         changed, term = reference.move(action)
         _, reward, terminated, truncated, info = env.step(action)
         assert info["state"]["rows"] == reference.drawing(env.size)
-        assert (info["effective"], reward, info["reward_terms"]) == (changed, EARNS[term], {term: EARNS[term]})
+        assert (info["effective"], reward, info["reward_terms"]) == (
+            changed,
+            EARNS[term],
+            {term: EARNS[term]},
+        )
         assert terminated == info["success"] == (term == "success")
         over = terminated or truncated
         earned[term] += 1
@@ -122,11 +130,16 @@ json.dump(answers, sys.stdout)
 """
 
 
-def gym_sokoban_plays(games: list[tuple[list[str], list[int]]]) -> list[tuple[list[list[str]], bool]] | None:
+def gym_sokoban_plays(
+    games: list[tuple[list[str], list[int]]],
+) -> list[tuple[list[list[str]], bool]] | None:
     """The same games played by gym-sokoban in whichever interpreter has it; None if none has."""
     for python in filter(None, (peers_python(), Path(sys.executable))):
         asked = subprocess.run(
-            [str(python), "-c", PEER], check=False, input=json.dumps(games), capture_output=True, text=True
+            [str(python), "-c", PEER],
+            input=json.dumps(games),
+            capture_output=True,
+            text=True,
         )
         if asked.returncode == 0:
             return json.loads(asked.stdout)
@@ -134,7 +147,9 @@ def gym_sokoban_plays(games: list[tuple[list[str], list[int]]]) -> list[tuple[li
     return None
 
 
-def reference_plays(games: list[tuple[list[str], list[int]]]) -> list[tuple[list[list[str]], bool]]:
+def reference_plays(
+    games: list[tuple[list[str], list[int]]],
+) -> list[tuple[list[list[str]], bool]]:
     answers = []
     for rows, actions in games:
         reference, seen = Reference.parse("/".join(rows)), []
@@ -265,7 +280,9 @@ def test_levels_are_exactly_as_long_as_the_pool_says(settings: dict[str, Any], c
 
 
 @pytest.mark.parametrize("boxes", [1, 2, 3])
-def test_the_oracle_solves_every_level_in_the_shortest_number_of_moves(boxes: int) -> None:
+def test_the_oracle_solves_every_level_in_the_shortest_number_of_moves(
+    boxes: int,
+) -> None:
     env = SokobanEnv(kind="grid", **ROOMS[boxes])
     lengths = dict(zip(env.tasks()[:5000], env._pool.lengths[:5000].tolist(), strict=True))
     for task in random.Random(2).sample(sorted(lengths), 60):

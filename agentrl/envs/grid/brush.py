@@ -19,7 +19,7 @@ class Brush:
         # Eight samples a pixel and axis make clean edges; huge tiles have pixels enough of their own.
         self.samples = 8 if pixels <= 256 else 4 if pixels <= 512 else 2
         self.pixels = pixels
-        self._image = Image.new("RGB", (pixels * self.samples,) * 2, background)
+        self._image = Image.new("RGB", (pixels * self.samples, pixels * self.samples), background)
         self._draw = ImageDraw.Draw(self._image, "RGBA")
         self._x = self._y = 0.0
         self._scale = 1.0
@@ -77,7 +77,7 @@ class Brush:
         """A star with one point straight up."""
         corners = []
         for i in range(2 * points):
-            reach, angle = (radius * (waist if i % 2 else 1.0), math.pi * (i / points - 0.5))
+            reach, angle = radius * (waist if i % 2 else 1.0), math.pi * (i / points - 0.5)
             corners.append((x + reach * math.cos(angle), y + reach * math.sin(angle)))
         self.polygon(corners, colour)
 
