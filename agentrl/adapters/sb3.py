@@ -50,7 +50,7 @@ class GridVecEnv(VecEnv):
         whole_number("num_envs", num_envs, at_least=1)
         entry = gym.spec(env_id)
         if not str(entry.vector_entry_point).startswith("agentrl.envs."):
-            raise ConfigError(f"{env_id} has no vectorised grid core; give an agentrl Grid kind, or use SB3's make_vec_env")
+            raise ConfigError(f"{env_id} has no vectorised grid core; give a Grid kind, or use SB3's make_vec_env")
         many = gym.make_vec(
             env_id, num_envs, vectorization_mode="vector_entry_point", autoreset_mode="SameStep", **arguments
         )
