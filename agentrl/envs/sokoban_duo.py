@@ -1,10 +1,10 @@
 """Two-player Sokoban: push every box onto a target, together; a PettingZoo environment.
 
-    from agentrl.envs.sokoban_duo import parallel_env
+from agentrl.envs.sokoban_duo import parallel_env
 
-    env = parallel_env(kind="text")
-    observations, infos = env.reset(seed=7)
-    observations, rewards, terminations, truncations, infos = env.step({"player_0": "Up, Left", "player_1": "Stay"})
+env = parallel_env(kind="text")
+observations, infos = env.reset(seed=7)
+observations, rewards, terminations, truncations, infos = env.step({"player_0": "Up, Left", "player_1": "Stay"})
 """
 
 from __future__ import annotations
