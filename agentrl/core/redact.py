@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 MARK = "[redacted]"
@@ -36,27 +36,42 @@ def secrets_in(value: Any) -> Iterator[str]:
             yield from secrets_in(item)
 
 
-def redact_text(text: str, known: tuple[str, ...] = ()) -> str:
+def redact_text(text: str, known: Iterable[str] = ()) -> str:
     """The text without known secrets, those of the process environment, and whatever has the shape of one."""
+    return _strike(text, _by_length(known))
+
+
+def redact(value: Any, known: Iterable[str] = (), *, names: bool = True) -> Any:
+    """A copy of JSON-like values: what stands under the name of a secret goes, and its value everywhere else too.
+
+    With `names=False` names do not count, only values: where the names are those of somebody's data.
+    """
+    found = secrets_in(value) if names else ()
+    return _clean(value, _by_length([*known, *found]), names)
+
+
+def _by_length(known: Iterable[str]) -> list[str]:
+    """Long ones first, lest one that contains another be struck out in part."""
     held = (value for name, value in os.environ.items() if is_secret_name(name))
-    for secret in sorted({s for s in (*known, *held) if len(s) >= SHORTEST}, key=len, reverse=True):
+    return sorted({secret for secret in (*known, *held) if len(secret) >= SHORTEST}, key=len, reverse=True)
+
+
+def _strike(text: str, secrets: list[str]) -> str:
+    for secret in secrets:
         text = text.replace(secret, MARK)
     return _SHAPE.sub(MARK, text)
 
 
-def redact(value: Any, known: tuple[str, ...] = ()) -> Any:
-    """A copy of JSON-like values: what stands under the name of a secret goes, and its value everywhere else too."""
-    return _clean(value, (*known, *secrets_in(value)))
-
-
-def _clean(value: Any, known: tuple[str, ...]) -> Any:
+def _clean(value: Any, secrets: list[str], names: bool) -> Any:
     if isinstance(value, str):
-        return redact_text(value, known)
+        return _strike(value, secrets)
     if isinstance(value, Mapping):
         return {
-            name: MARK if isinstance(item, str) and is_secret_name(str(name)) else _clean(item, known)
+            _clean(name, secrets, names): MARK
+            if names and isinstance(item, str) and is_secret_name(str(name))
+            else _clean(item, secrets, names)
             for name, item in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return [_clean(item, known) for item in value]
+        return [_clean(item, secrets, names) for item in value]
     return value

@@ -150,9 +150,7 @@ class ReasoningReward(AgentWrapper):
         return {**self.__dict__, "_judge": None} if specified else dict(self.__dict__)
 
 
-def _enter(
-    reward: float, info: dict[str, Any], one: _Open, answer: Answer | None
-) -> tuple[float, dict[str, Any]]:
+def _enter(reward: float, info: dict[str, Any], one: _Open, answer: Answer | None) -> tuple[float, dict[str, Any]]:
     """(reward, info) with a verdict's term; without a verdict the term is owed."""
     if isinstance(answer, Verdict):
         info["verdicts"] = {**info["verdicts"], one.term: verdict_json(answer)}
@@ -165,7 +163,9 @@ def _enter(
 def _reasoning_below(env: gym.Env) -> Reasoning:
     found = find_layer(env, Reasoning)
     if found is None:
-        raise ConfigError('ReasoningReward judges what Reasoning asks for: ReasoningReward(Reasoning(env, "grounding"))')
+        raise ConfigError(
+            'ReasoningReward judges what Reasoning asks for: ReasoningReward(Reasoning(env, "grounding"))'
+        )
     return found
 
 
@@ -174,7 +174,9 @@ def _weights(strategy: str, chosen: Mapping[Purpose, Any]) -> dict[Purpose, floa
     written = [term for term, field in FIELDS.items() if field in fields_of(strategy)]
     if not written:
         usable = "grounding, worldmodeling, grounding_worldmodeling"
-        raise ConfigError(f"strategy {strategy!r} has neither observation nor prediction to judge; use one of: {usable}")
+        raise ConfigError(
+            f"strategy {strategy!r} has neither observation nor prediction to judge; use one of: {usable}"
+        )
     weights = {term: finite_number(term, chosen[term]) for term in written if chosen[term] is not None}
     if not weights:
         raise ConfigError(f"nothing is left to judge: give a weight to {' or '.join(written)}")
