@@ -13,7 +13,6 @@ from agentrl.cli.output import log, print_json, print_table, progress, verdict
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.registry import TABLE, find, is_available
 
-
 JUDGES = "judges"  # stands among the ids for all judges together
 
 
