@@ -35,7 +35,7 @@ class Exact(Toy):
     """1 for exactly what gold says, 0 otherwise."""
 
     def one(self, request: JudgeRequest) -> Verdict:
-        return Verdict(float(request.text == truth(request).strip()), "exact", {"id": request.id}, cost=0.25)
+        return Verdict(float(request.text == truth(request).strip()), "exact", {"truth": truth(request)}, cost=0.25)
 
 
 class Constant(Toy):
@@ -112,3 +112,8 @@ class Flaky(Exact):
         return super().one(request)
 
 
+class Keyed(Exact):
+    """Takes a key, as a judge behind an endpoint would."""
+
+    def __init__(self, api_key: str = "") -> None:
+        self.api_key = api_key

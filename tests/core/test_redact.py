@@ -11,7 +11,9 @@ from agentrl.core.redact import MARK, is_secret_name, redact, redact_text
 CANARY = "canary-key-0815"
 
 
-@pytest.mark.parametrize("name", ["api_key", "OPENAI_API_KEY", "apikey", "token", "hub-token", "Password", "client_secret"])
+@pytest.mark.parametrize(
+    "name", ["api_key", "OPENAI_API_KEY", "apikey", "token", "hub-token", "Password", "client_secret"]
+)
 def test_names_of_secrets(name: str) -> None:
     assert is_secret_name(name)
     assert redact({"a": [{name: CANARY}]}) == {"a": [{name: MARK}]}
@@ -34,7 +36,9 @@ def test_the_process_environment_tells_secrets(monkeypatch: pytest.MonkeyPatch) 
     assert redact_text(f"an apple, {CANARY}") == f"an apple, {MARK}"
 
 
-@pytest.mark.parametrize("text", ["Authorization: Bearer abcdefgh.123", "\nsk-abcdefghijklmnop1234", "BEARER  xyz-12345"])
+@pytest.mark.parametrize(
+    "text", ["Authorization: Bearer abcdefgh.123", "\nsk-abcdefghijklmnop1234", "BEARER  xyz-12345"]
+)
 def test_shapes_of_secrets(text: str) -> None:
     assert MARK in redact_text(text)
 

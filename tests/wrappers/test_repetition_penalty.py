@@ -282,7 +282,11 @@ def test_a_table_survives_a_trip_through_json_and_refuses_what_is_none() -> None
     again = FrequencyTable(2, 10)
     again.load(table.to_json())
     assert again.to_json() == table.to_json() and again.is_frequent("a")
-    for bad in ({"counts": {"a": 0}, "leaders": {}}, {"counts": {}, "leaders": {"a": 1}}, {"counts": [], "leaders": {}}):
+    for bad in (
+        {"counts": {"a": 0}, "leaders": {}},
+        {"counts": {}, "leaders": {"a": 1}},
+        {"counts": [], "leaders": {}},
+    ):
         with pytest.raises(ValueError):
             again.load(bad)
     assert again.to_json() == table.to_json()
