@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from agentrl.core.env import whole_number
+from agentrl.core.env import AgentEnv, whole_number
 from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.envs.grid.vector import GridVectorEnv
 
 try:
     import torch
@@ -48,11 +49,12 @@ class GridVecEnv(VecEnv):
     def __init__(self, env_id: str, num_envs: int = 1, *, bootstrap_truncated: bool = True, **arguments: Any) -> None:
         whole_number("num_envs", num_envs, at_least=1)
         entry = gym.spec(env_id)
-        if entry.vector_entry_point is None:
-            raise ConfigError(f"{env_id} has no vectorised core; give its Grid kind, or use SB3's make_vec_env")
-        self.env = gym.make_vec(
+        if not str(entry.vector_entry_point).startswith("agentrl.envs."):
+            raise ConfigError(f"{env_id} has no vectorised grid core; give a Grid kind, or use SB3's make_vec_env")
+        many = gym.make_vec(
             env_id, num_envs, vectorization_mode="vector_entry_point", autoreset_mode="SameStep", **arguments
         )
+        self.env = cast(GridVectorEnv, many)
         self.bootstrap_truncated = bootstrap_truncated
         super().__init__(num_envs, self.env.single_observation_space, self.env.single_action_space)
         self._actions = np.zeros(num_envs, np.int64)
@@ -62,7 +64,7 @@ class GridVecEnv(VecEnv):
     @property
     def policy_kwargs(self) -> dict[str, Any]:
         """What to give an SB3 algorithm as `policy_kwargs` so that it sees grids through a `PlayerView`."""
-        game = self.env.unwrapped.game
+        game = self.env.game
         codes = [game.symbols.index(symbol) for symbol in game.player_symbols]
         return {"features_extractor_class": PlayerView, "features_extractor_kwargs": {"player_codes": codes}}
 
@@ -87,7 +89,7 @@ class GridVecEnv(VecEnv):
         ended = terminated | truncated
         infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
         for row in np.flatnonzero(ended):
-            infos[row] = self._farewell(row, bool(truncated[row]), info)
+            infos[row] = self._farewell(int(row), bool(truncated[row]), info)
         self._returns[ended], self._lengths[ended] = 0.0, 0
         return observations, rewards.astype(np.float32), ended, infos
 
@@ -148,6 +150,7 @@ class PlayerView(BaseFeaturesExtractor):
         self._outside = int(observation_space.high.max()) + 1
         self._reach = (2 * shape[0] - 1, 2 * shape[1] - 1)
         super().__init__(observation_space, self._reach[0] * self._reach[1] * (self._outside + 1))
+        self._players: torch.Tensor
         self.register_buffer("_players", torch.tensor(list(player_codes)))
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
@@ -171,7 +174,7 @@ def solved_share(model: Any, env_id: str, tasks: Iterable[str] | None = None, **
     the single environment; the episodes run side by side so that the model is asked about all of them at once.
     """
     first = gym.make(env_id, **arguments)
-    names = list(first.unwrapped.tasks() if tasks is None else tasks)
+    names = list(cast(AgentEnv, first.unwrapped).tasks() if tasks is None else tasks)
     envs = [gym.make(env_id, **arguments) for _ in names]
     observations = [env.reset(options={"task": name})[0] for env, name in zip(envs, names, strict=True)]
     playing, solved = list(range(len(envs))), 0

@@ -14,7 +14,7 @@ import math
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import gymnasium as gym
 import msgspec
@@ -54,7 +54,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     snapshot_version: ClassVar[int] = 1
     _arguments: dict[str, Any]  # as given to the constructor
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> AgentEnv:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         env = super().__new__(cls)
         env._arguments = kwargs
         return env

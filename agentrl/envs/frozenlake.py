@@ -154,7 +154,7 @@ class FrozenLakeEnv(GridWorld):
 
     def _best_gamble(self) -> list[int] | None:
         """The move with the best chance of arriving in the moves that are left, by dynamic programming."""
-        moves_left = (self.max_turns - self._turn) * self.max_actions_per_turn
+        moves_left = (self.max_turns - (self._turn or 0)) * self.max_actions_per_turn
         flat = self._codes.ravel()
         value = (flat == GOAL).astype(float)
         alive = (flat == FROZEN) | (flat == PLAYER)

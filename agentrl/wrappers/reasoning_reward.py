@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsFloat
 
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
@@ -17,7 +17,7 @@ from agentrl.core.judging import Judge, JudgeRequest, Purpose, Verdict
 from agentrl.core.response import fields_of
 from agentrl.core.specs import resolve
 from agentrl.core.verdicts import Answer, ask, fault_json, verdict_json
-from agentrl.wrappers.base import AgentWrapper, add_term, clean_text, find_layer
+from agentrl.wrappers.base import AgentWrapper, StepResult, add_term, clean_text, find_layer
 from agentrl.wrappers.live import LiveJudge, refuse_json
 from agentrl.wrappers.reasoning import Reasoning
 
@@ -76,8 +76,8 @@ class ReasoningReward(AgentWrapper):
         super().__init__(env, grounding=grounding, worldmodeling=worldmodeling, **named)
         self._judge: Judge | None = None
         if alive:
-            self._judge = resolve("judge", judge)
-            self._saved_kwargs["judge"] = LiveJudge.around(self._judge)
+            live: Judge = resolve("judge", judge)
+            self._judge, self._saved_kwargs["judge"] = live, LiveJudge.around(live)
         if find_layer(env, ReasoningReward):
             raise ConfigError("there is a ReasoningReward in this stack already; give it both weights")
         self.judge_spec, self.deferred = judge, _flag("deferred", deferred)
@@ -101,7 +101,7 @@ class ReasoningReward(AgentWrapper):
         self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (str(seed), 0)
         return obs, {**info, "judge_requests": [], "verdicts": {}, "judge_faults": {}}
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> StepResult:
         """Play the turn, then have its descriptions judged (or note down what is to be judged)."""
         before = self._state() if "grounding" in self.weights else {}
         obs, reward, terminated, truncated, info = self.env.step(action)
@@ -140,9 +140,10 @@ class ReasoningReward(AgentWrapper):
     # ------------------------------------------------------------------ the judge
 
     def _ready_judge(self) -> Judge:
-        if self._judge is None:
-            self._judge = resolve("judge", self.judge_spec)
-        return self._judge
+        judge = self._judge
+        if judge is None:
+            judge = self._judge = resolve("judge", self.judge_spec)
+        return judge
 
     def __getstate__(self) -> dict[str, Any]:
         # A judge made from a spec holds connections of this process; the other side makes its own.
@@ -150,7 +151,9 @@ class ReasoningReward(AgentWrapper):
         return {**self.__dict__, "_judge": None} if specified else dict(self.__dict__)
 
 
-def _enter(reward: float, info: dict[str, Any], one: _Open, answer: Answer | None) -> tuple[float, dict[str, Any]]:
+def _enter(
+    reward: SupportsFloat, info: dict[str, Any], one: _Open, answer: Answer | None
+) -> tuple[SupportsFloat, dict[str, Any]]:
     """(reward, info) with a verdict's term; without a verdict the term is owed."""
     if isinstance(answer, Verdict):
         info["verdicts"] = {**info["verdicts"], one.term: verdict_json(answer)}
@@ -171,7 +174,7 @@ def _reasoning_below(env: gym.Env) -> Reasoning:
 
 def _weights(strategy: str, chosen: Mapping[Purpose, Any]) -> dict[Purpose, float]:
     """The weight of each part that the strategy asks for."""
-    written = [term for term, field in FIELDS.items() if field in fields_of(strategy)]
+    written: list[Purpose] = [term for term, field in FIELDS.items() if field in fields_of(strategy)]
     if not written:
         usable = "grounding, worldmodeling, grounding_worldmodeling"
         raise ConfigError(

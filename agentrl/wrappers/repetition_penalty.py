@@ -12,7 +12,7 @@ import msgspec
 from agentrl.core.env import finite_number
 from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.core.settling import repetition_term
-from agentrl.wrappers.base import AgentWrapper, add_term, find_layer
+from agentrl.wrappers.base import AgentWrapper, StepResult, add_term, find_layer
 from agentrl.wrappers.frequency import FrequencyTable, shared_table
 from agentrl.wrappers.reasoning_reward import ReasoningReward
 
@@ -79,7 +79,7 @@ class RepetitionPenalty(AgentWrapper):
         obs, info = self.env.reset(seed=seed, options=options)
         return obs, {**info, TERM: self._facts([])}
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> StepResult:
         """Play the turn, look its descriptions up, then count them."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         table = self.table

@@ -169,7 +169,7 @@ def test_solved_share_counts_the_named_tasks() -> None:
 
 
 def test_what_cannot_work_says_so() -> None:
-    with pytest.raises(ConfigError, match="no vectorised core"):
+    with pytest.raises(ConfigError, match="no vectorised grid core"):
         GridVecEnv("agentrl/FrozenLake-Text-v0", 2)
     with pytest.raises(ConfigError, match="num_envs"):
         GridVecEnv(LAKE, 0)

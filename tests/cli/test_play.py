@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import gymnasium as gym
@@ -10,8 +11,9 @@ import pytest
 from PIL import Image
 
 from agentrl.cli.blocks import UPPER_HALF, fit, half_blocks
+from agentrl.cli.play import Game, Screen
 from agentrl.cli.table import GameTable
-from agentrl.core.errors import SnapshotUnsupported
+from agentrl.core.errors import ConfigError, SnapshotUnsupported
 
 TEXT, GRID, VISUAL = (f"agentrl/FrozenLake-{kind}-v0" for kind in ("Text", "Grid", "Visual"))
 
@@ -72,6 +74,15 @@ def test_what_cannot_be_saved_can_be_played_but_not_undone():
 def test_state_tells_the_truth_in_every_representation(agentrl_cli):
     out = agentrl_cli("play", TEXT, stdin="state\n").out
     assert all(f"[{name}]" in out for name in ("natural", "symbolic", "structured"))
+
+
+def test_a_foreign_environment_is_shown_as_it_is_and_has_no_truth_to_tell():
+    env = gym.make("CartPole-v1")  # it keeps an array under the name `state`
+    game = Game(env, GameTable(env, seed=1), Screen(out := io.StringIO(), "none", None))
+    game._look()
+    assert str(game.table.observation) in out.getvalue()
+    with pytest.raises(ConfigError, match="cannot tell its state"):
+        game._state()
 
 
 def test_next_is_another_task_and_empty_lines_are_nothing(agentrl_cli):

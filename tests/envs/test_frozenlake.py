@@ -27,29 +27,21 @@ def random_map(dice: random.Random, size: int) -> list[str]:
     cells = ["O" if dice.random() < chance else "_" for _ in range(size * size)]
     goal = dice.randrange(size * size)
     cells[goal] = "G"
-    cells[(goal + 1 + dice.randrange(size * size - 1)) % (size * size)] = (
-        "_"  # at least one tile to stand on
-    )
+    cells[(goal + 1 + dice.randrange(size * size - 1)) % (size * size)] = "_"  # at least one tile to stand on
     return cells
 
 
 def place(cells: list[str], player: int, size: int) -> str:
     """The task whose player stands on that cell."""
     cells = [*cells[:player], "P", *cells[player + 1 :]]
-    return "/".join(
-        "".join(cells[row * size : (row + 1) * size]) for row in range(size)
-    )
+    return "/".join("".join(cells[row * size : (row + 1) * size]) for row in range(size))
 
 
-def gymnasium_table(
-    cells: list[str], size: int, slippery: bool
-) -> dict[int, dict[int, list[tuple]]]:
+def gymnasium_table(cells: list[str], size: int, slippery: bool) -> dict[int, dict[int, list[tuple]]]:
     """Gymnasium's transitions: state -> action -> [(probability, next state, reward, terminated)]."""
     letters = [LETTERS[cell] for cell in cells]
     letters[letters.index("F")] = "S"
-    description = [
-        "".join(letters[row * size : (row + 1) * size]) for row in range(size)
-    ]
+    description = ["".join(letters[row * size : (row + 1) * size]) for row in range(size)]
     return GymnasiumLake(desc=description, is_slippery=slippery).P
 
 
@@ -71,9 +63,7 @@ def lake_of(size: int, slippery: bool, made: dict[int, FrozenLakeEnv]) -> Frozen
     return made[size]
 
 
-def step_from(
-    env: FrozenLakeEnv, cells: list[str], cell: int, action: int
-) -> tuple[int, bool, bool]:
+def step_from(env: FrozenLakeEnv, cells: list[str], cell: int, action: int) -> tuple[int, bool, bool]:
     """Where one action leads: (cell, terminated, success)."""
     env.reset(options={"task": place(cells, cell, env.size)})
     codes, _, terminated, _, info = env.step(action)
@@ -107,18 +97,11 @@ def test_every_slippery_transition_of_a_thousand_maps_is_one_of_gymnasiums() -> 
         table = gymnasium_table(cells, size, slippery=True)
         for cell in standing_places(cells):
             for action in range(4):
-                possible = {
-                    (place, ends, reward == 1.0)
-                    for _, place, reward, ends in table[cell][action]
-                }
+                possible = {(place, ends, reward == 1.0) for _, place, reward, ends in table[cell][action]}
                 outcome = step_from(env, cells, cell, action)
                 assert outcome in possible, (cells, cell, action)
                 if len(possible) == 3:
-                    turned[
-                        [place for _, place, _, _ in table[cell][action]].index(
-                            outcome[0]
-                        )
-                    ] += 1
+                    turned[[place for _, place, _, _ in table[cell][action]].index(outcome[0])] += 1
     total = sum(turned.values())
     assert total > 10_000
     assert all(abs(turned[way] / total - 1 / 3) < 0.015 for way in range(3)), turned
@@ -134,9 +117,7 @@ def test_slippery_frequencies_are_gymnasiums_in_every_kind_of_place() -> None:
                 expected[place] += probability
             found = Counter(step_from(env, cells, cell, action)[0] for _ in range(600))
             assert set(found) == set(expected)
-            assert all(
-                abs(found[place] / 600 - expected[place]) < 0.09 for place in expected
-            ), (found, expected)
+            assert all(abs(found[place] / 600 - expected[place]) < 0.09 for place in expected), (found, expected)
 
 
 # ---------------------------------------------------------------------- rewards, limits, ends
@@ -156,11 +137,7 @@ def test_rewards_and_ends_are_those_of_the_contract() -> None:
     assert reward == pytest.approx(-0.3)
     assert (terminated, truncated) == (False, False)
     assert info["reward_terms"] == pytest.approx({"step": -0.3})
-    assert (
-        info["effective"]
-        and info["valid"]
-        and info["actions"] == ["Down", "Down", "Left"]
-    )
+    assert info["effective"] and info["valid"] and info["actions"] == ["Down", "Down", "Left"]
     _, reward, *_ = env.step("Down, Right, Right")
     assert reward == pytest.approx(-0.3)
     _, reward, terminated, truncated, info = env.step("Right")
@@ -169,11 +146,7 @@ def test_rewards_and_ends_are_those_of_the_contract() -> None:
         True,
         False,
     )  # on the last turn: success, not the limit
-    assert (
-        info["success"]
-        and info["limit"] is None
-        and info["reward_terms"] == {"success": 10.0}
-    )
+    assert info["success"] and info["limit"] is None and info["reward_terms"] == {"success": 10.0}
     assert info["state"]["rows"] == ["____", "___O", "____", "___*"]
 
 
@@ -191,13 +164,9 @@ def test_the_last_turn_truncates_as_a_task_limit() -> None:
     env = text_env()
     env.reset(options={"task": TASK})
     ends = [env.step("Left")[2:] for _ in range(3)]
-    assert [(terminated, truncated) for terminated, truncated, _ in ends] == [
-        (False, False)
-    ] * 2 + [(False, True)]
+    assert [(terminated, truncated) for terminated, truncated, _ in ends] == [(False, False)] * 2 + [(False, True)]
     assert [info["limit"] for _, _, info in ends] == [None, None, "task"]
-    assert not any(
-        info["effective"] for _, _, info in ends
-    )  # it leaned against the edge all the time
+    assert not any(info["effective"] for _, _, info in ends)  # it leaned against the edge all the time
 
 
 def test_the_grid_kind_has_as_many_steps_as_turns_times_actions() -> None:
@@ -229,22 +198,14 @@ def test_rewards_can_be_chosen() -> None:
 
 def walk_length(task: str) -> int | None:
     """Shortest number of moves from P to G around the holes: sets of cells, ring by ring."""
-    tiles = {
-        (r, c): symbol
-        for r, row in enumerate(task.split("/"))
-        for c, symbol in enumerate(row)
-    }
+    tiles = {(r, c): symbol for r, row in enumerate(task.split("/")) for c, symbol in enumerate(row)}
     ring = {cell for cell, symbol in tiles.items() if symbol == "P"}
     visited, length = set(), 0
     while ring:
         if any(tiles[cell] == "G" for cell in ring):
             return length
         visited |= ring
-        steps = {
-            (r + dr, c + dc)
-            for r, c in ring
-            for dr, dc in ((0, 1), (1, 0), (0, -1), (-1, 0))
-        }
+        steps = {(r + dr, c + dc) for r, c in ring for dr, dc in ((0, 1), (1, 0), (0, -1), (-1, 0))}
         ring = {cell for cell in steps - visited if tiles.get(cell, "O") != "O"}
         length += 1
     return None
@@ -261,9 +222,7 @@ SETTINGS = [
 
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
 @pytest.mark.parametrize("settings", SETTINGS)
-def test_levels_are_exactly_as_long_as_the_pool_says(
-    settings: dict[str, Any], split: str
-) -> None:
+def test_levels_are_exactly_as_long_as_the_pool_says(settings: dict[str, Any], split: str) -> None:
     env = FrozenLakeEnv(split=split, **settings)
     tasks, lengths = env.tasks(), env._pool.lengths
     for index in random.Random(0).sample(range(len(tasks)), min(150, len(tasks))):
@@ -292,48 +251,32 @@ def test_the_oracle_solves_every_level_in_the_shortest_number_of_moves(
 
 def test_four_by_four_has_every_level_there_is() -> None:
     pools = [FrozenLakeEnv(split=split) for split in ("train", "dev", "test")]
-    tasks = [
-        set(map(bytes, env._pool.grids.reshape(len(env.tasks()), -1))) for env in pools
-    ]
+    tasks = [set(map(bytes, env._pool.grids.reshape(len(env.tasks()), -1))) for env in pools]
     assert sum(map(len, tasks)) == len(set.union(*tasks)) == 199_712
 
 
 def canonical(layouts: np.ndarray) -> set[bytes]:
     """Each layout as the smallest of its eight rotations and reflections."""
-    turned = [
-        np.rot90(grid, k, (1, 2))
-        for grid in (layouts, layouts[:, :, ::-1])
-        for k in range(4)
-    ]
+    turned = [np.rot90(grid, k, (1, 2)) for grid in (layouts, layouts[:, :, ::-1]) for k in range(4)]
     rows = [[bytes(grid) for grid in np.ascontiguousarray(way)] for way in turned]
     return {min(ways) for ways in zip(*rows, strict=True)}
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"size": 3, "min_solution": 2}, {"size": 5, "levels": 3000}]
-)
+@pytest.mark.parametrize("settings", [{}, {"size": 3, "min_solution": 2}, {"size": 5, "levels": 3000}])
 def test_splits_share_no_lake_not_even_a_turned_one(settings: dict[str, Any]) -> None:
     found = []
     for split in ("train", "dev", "test"):
         grids = FrozenLakeEnv(split=split, **settings)._pool.grids
         # The symbols in order _OGPX*: the player's tile is ice.
-        found.append(
-            canonical(
-                np.unique(np.where(grids == 3, 0, grids).astype(np.uint8), axis=0)
-            )
-        )
+        found.append(canonical(np.unique(np.where(grids == 3, 0, grids).astype(np.uint8), axis=0)))
     train, dev, test = found
     assert all(found)
     assert not (train & dev or train & test or dev & test)
 
 
-def test_a_seed_walks_through_different_levels_and_repeats_only_when_all_were_seen() -> (
-    None
-):
+def test_a_seed_walks_through_different_levels_and_repeats_only_when_all_were_seen() -> None:
     env = FrozenLakeEnv(levels=40)
-    tasks = [
-        env.reset(seed=5 if number == 0 else None)[1]["task"] for number in range(80)
-    ]
+    tasks = [env.reset(seed=5 if number == 0 else None)[1]["task"] for number in range(80)]
     assert len(set(tasks[:40])) == 40
     assert tasks[:40] == tasks[40:]
 
@@ -371,9 +314,7 @@ IMPOSSIBLE = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), IMPOSSIBLE)
-def test_impossible_arguments_raise_an_error_that_says_what_is_wrong(
-    arguments: dict[str, Any], message: str
-) -> None:
+def test_impossible_arguments_raise_an_error_that_says_what_is_wrong(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         FrozenLakeEnv(**arguments)
 

@@ -36,11 +36,7 @@ class Reference:
 
     @classmethod
     def parse(cls, drawing: str) -> Reference:
-        spots = {
-            (r, c): symbol
-            for r, row in enumerate(drawing.split("/"))
-            for c, symbol in enumerate(row)
-        }
+        spots = {(r, c): symbol for r, row in enumerate(drawing.split("/")) for c, symbol in enumerate(row)}
 
         def where(symbols: str) -> set[Spot]:
             return {spot for spot, symbol in spots.items() if symbol in symbols}
@@ -51,9 +47,7 @@ class Reference:
         """(did anything change, what it earned: "success", "box" or "step")."""
         next_to = (self.man[0] + WAYS[action][0], self.man[1] + WAYS[action][1])
         behind = (next_to[0] + WAYS[action][0], next_to[1] + WAYS[action][1])
-        if next_to in self.walls or (
-            next_to in self.boxes and behind in self.walls | self.boxes
-        ):
+        if next_to in self.walls or (next_to in self.boxes and behind in self.walls | self.boxes):
             return False, "step"
         self.man = next_to
         if next_to not in self.boxes:
@@ -67,13 +61,7 @@ class Reference:
         def symbol(spot: Spot) -> str:
             if spot in self.walls:
                 return "#"
-            plain, marked = (
-                ("X", "*")
-                if spot in self.boxes
-                else ("P", "S")
-                if spot == self.man
-                else ("_", "O")
-            )
+            plain, marked = ("X", "*") if spot in self.boxes else ("P", "S") if spot == self.man else ("_", "O")
             return marked if spot in self.targets else plain
 
         return ["".join(symbol((r, c)) for c in range(size)) for r in range(size)]
@@ -218,9 +206,7 @@ def test_a_box_on_a_target_earns_one_and_pushing_it_off_costs_no_extra() -> None
     _, reward, terminated, _, info = env.step("Down, Right")
     assert reward == pytest.approx(0.9) and not terminated
     assert info["reward_terms"] == pytest.approx({"step": -0.1, "box": 1.0})
-    _, reward, *_, info = env.step(
-        "Right"
-    )  # off again: the player now stands on the target
+    _, reward, *_, info = env.step("Right")  # off again: the player now stands on the target
     assert reward == pytest.approx(-0.1)
     assert info["state"]["rows"][2] == "#__SX_#"
 
@@ -247,17 +233,13 @@ def test_walls_and_stuck_boxes_cost_a_step_and_change_nothing() -> None:
 
 
 def test_the_grid_kind_has_as_many_steps_as_turns_times_actions() -> None:
-    env = gym.make(
-        "agentrl/Sokoban-Grid-v0", max_turns=4, max_actions_per_turn=2, max_solution=8
-    )
+    env = gym.make("agentrl/Sokoban-Grid-v0", max_turns=4, max_actions_per_turn=2, max_solution=8)
     env.reset(options={"task": TASK})
     assert [env.step(3)[3] for _ in range(8)] == [False] * 7 + [True]
 
 
 def test_rewards_can_be_chosen() -> None:
-    env = text_env(
-        success_reward=2.0, box_reward=0.5, step_penalty=-1.0, invalid_penalty=-3.0
-    )
+    env = text_env(success_reward=2.0, box_reward=0.5, step_penalty=-1.0, invalid_penalty=-3.0)
     env.reset(options={"task": TASK})
     assert env.step("dance")[1] == -3.0
     assert env.step("Down, Right")[1] == 1.0
@@ -289,9 +271,7 @@ def shortest_solution(task: str, most: int = 12) -> int | None:
     [({}, 120), ({"split": "dev"}, 60), ({"split": "test"}, 60), ({"min_solution": 8}, 40), ({"size": 5}, 60),
      (ROOMS[2], 40), (ROOMS[3], 20), ({"size": 9, "levels": 100}, 30)],
 )  # fmt: skip
-def test_levels_are_exactly_as_long_as_the_pool_says(
-    settings: dict[str, Any], count: int
-) -> None:
+def test_levels_are_exactly_as_long_as_the_pool_says(settings: dict[str, Any], count: int) -> None:
     env = SokobanEnv(**settings)
     tasks, lengths = env.tasks(), env._pool.lengths
     for index in random.Random(1).sample(range(len(tasks)), count):
@@ -304,9 +284,7 @@ def test_the_oracle_solves_every_level_in_the_shortest_number_of_moves(
     boxes: int,
 ) -> None:
     env = SokobanEnv(kind="grid", **ROOMS[boxes])
-    lengths = dict(
-        zip(env.tasks()[:5000], env._pool.lengths[:5000].tolist(), strict=True)
-    )
+    lengths = dict(zip(env.tasks()[:5000], env._pool.lengths[:5000].tolist(), strict=True))
     for task in random.Random(2).sample(sorted(lengths), 60):
         env.reset(options={"task": task})
         moves, over = 0, False
@@ -323,20 +301,14 @@ def test_the_oracle_finishes_every_level_within_its_turns() -> None:
         env.reset(seed=seed)
         over = False
         while not over:
-            _, _, terminated, truncated, info = env.step(
-                f"<answer>{env.unwrapped.oracle()}</answer>"
-            )
+            _, _, terminated, truncated, info = env.step(f"<answer>{env.unwrapped.oracle()}</answer>")
             over = terminated or truncated
         assert info["success"]
 
 
 def canonical(layouts: np.ndarray) -> set[bytes]:
     """Each layout as the smallest of its eight rotations and reflections."""
-    turned = [
-        np.rot90(grid, k, (1, 2))
-        for grid in (layouts, layouts[:, :, ::-1])
-        for k in range(4)
-    ]
+    turned = [np.rot90(grid, k, (1, 2)) for grid in (layouts, layouts[:, :, ::-1]) for k in range(4)]
     rows = [[bytes(grid) for grid in np.ascontiguousarray(way)] for way in turned]
     return {min(ways) for ways in zip(*rows, strict=True)}
 
@@ -350,9 +322,7 @@ def test_splits_share_no_room_not_even_a_turned_one(settings: dict[str, Any]) ->
         rooms = emptied[SokobanEnv(split=split, **settings)._pool.grids]
         distinct = {room.tobytes() for room in rooms}
         shape = (len(distinct), *rooms.shape[1:])
-        found.append(
-            canonical(np.frombuffer(b"".join(distinct), np.uint8).reshape(shape))
-        )
+        found.append(canonical(np.frombuffer(b"".join(distinct), np.uint8).reshape(shape)))
     train, dev, test = found
     assert all(found)
     assert not (train & dev or train & test or dev & test)
@@ -386,9 +356,7 @@ IMPOSSIBLE = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), IMPOSSIBLE)
-def test_impossible_arguments_raise_an_error_that_says_what_is_wrong(
-    arguments: dict[str, Any], message: str
-) -> None:
+def test_impossible_arguments_raise_an_error_that_says_what_is_wrong(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         SokobanEnv(**arguments)
 
@@ -419,7 +387,4 @@ def test_any_well_formed_room_can_be_a_task() -> None:
     assert env.oracle() is None
     on_target = "######/#__S_#/#__X_#/#____#/#____#/######"
     env.reset(options={"task": on_target})
-    assert (
-        env.state().structured()["player_position"]
-        == env.state().structured()["target_positions"][0]
-    )
+    assert env.state().structured()["player_position"] == env.state().structured()["target_positions"][0]

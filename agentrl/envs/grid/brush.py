@@ -19,7 +19,7 @@ class Brush:
         # Eight samples a pixel and axis make clean edges; huge tiles have pixels enough of their own.
         self.samples = 8 if pixels <= 256 else 4 if pixels <= 512 else 2
         self.pixels = pixels
-        self._image = Image.new("RGB", (pixels * self.samples,) * 2, background)
+        self._image = Image.new("RGB", (pixels * self.samples, pixels * self.samples), background)
         self._draw = ImageDraw.Draw(self._image, "RGBA")
         self._x = self._y = 0.0
         self._scale = 1.0

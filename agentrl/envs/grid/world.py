@@ -60,7 +60,8 @@ class GridWorld(AgentEnv[Any, Any]):
     symbols: ClassVar[str]  # index = code in grids and observations
     player_symbols: ClassVar[str]  # exactly one of these stands on every level
     state_type: ClassVar[type[GridState]]
-    rules: ClassVar[str]  # the game in our own words; `{limits}` is filled in
+    art: ClassVar[str]  # the name of the game's tile art
+    rules: str  # the game in our own words; arguments may add to it
     legend: ClassVar[str]
     action_names = ACTIONS
 
@@ -236,6 +237,7 @@ class GridWorld(AgentEnv[Any, Any]):
     def _observe(self) -> Any:
         if self.kind == "grid":
             return self._codes.copy()
+        assert self._turn is not None  # nobody looks before reset()
         view = "<image>" if self.kind == "visual" else self.state().symbolic()
         heading = f"Turn {self._turn + 1} of {self.max_turns}." if not self._over else "The episode is over."
         text = "\n".join(part for part in (self._feedback, heading, view) if part)
