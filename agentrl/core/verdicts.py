@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -42,8 +42,13 @@ async def ask_async(judge: Judge, requests: Sequence[JudgeRequest]) -> list[Answ
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as a record keeps it."""
-    return redact(asdict(verdict))
+    """A verdict as `info` carries it. Not redacted yet: evidence is large, and whoever writes a file does that."""
+    return {
+        "score": verdict.score,
+        "method": verdict.method,
+        "evidence": verdict.evidence,
+        "cost": verdict.cost,
+    }
 
 
 def fault_json(fault: Fault) -> dict[str, str]:

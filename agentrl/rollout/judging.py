@@ -22,7 +22,7 @@ from agentrl.core.judging import Judge, JudgeRequest, Purpose, Verdict
 from agentrl.core.settling import repetition_term
 from agentrl.core.specs import resolve
 from agentrl.core.verdicts import Answer, ask, ask_async, fault_json, verdict_json
-from agentrl.rollout.trajectory import Step, Trajectory
+from agentrl.rollout.trajectory import Step, Trajectory, plain
 
 BATCH = 1024
 REPETITION = "repetition"
@@ -194,7 +194,7 @@ def _enter(step: Step, stored: StoredRequest, answer: Answer) -> None:
     if not isinstance(answer, Verdict):
         step.info["judge_faults"] = {**step.info["judge_faults"], stored.term: fault_json(answer)}
         return
-    step.info["verdicts"] = {**step.info["verdicts"], stored.term: verdict_json(answer)}
+    step.info["verdicts"] = {**step.info["verdicts"], stored.term: plain(verdict_json(answer))}
     step.pending = [name for name in step.pending if name != stored.term]
     step.set_terms({**step.reward_terms, stored.term: stored.weight * answer.score})
     _decide_repetition(step)

@@ -180,7 +180,9 @@ def _weights(strategy: str, chosen: Mapping[Purpose, Any]) -> dict[Purpose, floa
         raise ConfigError(
             f"strategy {strategy!r} has neither observation nor prediction to judge; use one of: {usable}"
         )
-    weights: dict[Purpose, float] = {term: finite_number(term, chosen[term]) for term in written if chosen[term] is not None}
+    weights: dict[Purpose, float] = {
+        term: finite_number(term, chosen[term]) for term in written if chosen[term] is not None
+    }
     if not weights:
         raise ConfigError(f"nothing is left to judge: give a weight to {' or '.join(written)}")
     return weights
