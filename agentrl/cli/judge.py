@@ -12,7 +12,7 @@ import tyro
 from agentrl.cli.arguments import Common, JudgeText, judge_spec
 from agentrl.cli.output import log, number, print_json, print_table, waiting
 from agentrl.core.errors import ConfigError
-from agentrl.core.redact import redact
+from agentrl.core.secrecy import scrub
 from agentrl.core.specs import resolve
 from agentrl.rollout.agreement import Agreement, compare, distinct_requests, recorded_scores, scores_by
 from agentrl.rollout.judging import Report, settle
@@ -111,12 +111,12 @@ def summary(
         "schema": 1,
         "file": str(arguments.file),
         "out": None if arguments.out is None else str(arguments.out),
-        "judge": redact(spec),
+        "judge": scrub(spec),
         "trajectories": len(trajectories),
         **report.to_json(),
         "scores": mean_scores(trajectories),
         "rewards": {"before": before, "after": rewards(trajectories)},
-        "against": redact(judge_spec("--against", arguments.against)) if arguments.against else None,
+        "against": scrub(judge_spec("--against", arguments.against)) if arguments.against else None,
         "agreement": None if agreements is None else {name: one.to_json() for name, one in agreements.items()},
     }
 

@@ -1,77 +1,71 @@
-"""Secrets never reach a file: keys are taken out of everything that is written down.
+"""Secrets stay out of everything that is written: logs, faults, caches, trajectories.
 
-Three ways to recognise one: the name it stands under (`api_key`, `password`, ...), its value where the process
-environment holds it under such a name, and the shapes in which they travel (`Bearer ...`, `sk-...`).
+Whoever reads a secret calls `protect` on it; whoever writes text calls `redact` on it. Keys that nobody announced are
+caught by their usual shapes, as far as that goes.
 """
 
 from __future__ import annotations
 
-import os
+import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import threading
+from collections.abc import Iterable
 from typing import Any
+from urllib.parse import quote
 
-MARK = "[redacted]"
-SHORTEST = 8  # a shorter value would strike out ordinary words
-# The end of the name decides: api_key_env and max_tokens hold no secret, OPENAI_API_KEY and hub_token do.
-_NAME = re.compile(r"(?:.*[_-])?(?:api[_-]?key|token|password|passwd|secret|authorization|credentials?)", re.IGNORECASE)
-_SHAPE = re.compile(r"(?i:\bbearer\s+)[\w.~+/=-]{8,}|\bsk-[\w-]{16,}")
-
-
-def is_secret_name(name: str) -> bool:
-    """Would a value under this name be a secret?"""
-    return _NAME.fullmatch(name) is not None
+MASK = "[redacted]"
+SHORTEST = 6  # shorter secrets ("EMPTY", "none") are placeholders; masking them would garble ordinary text
+_SHAPES = re.compile(r"(?i)(?<=\bbearer )[\w.~+/=-]{8,}|\b(?:sk|pk|hf|ghp|gho|xox[abp])[-_][\w-]{12,}")
+_guard = threading.Lock()
+_secrets: frozenset[str] = frozenset()
 
 
-def secrets_in(value: Any) -> Iterator[str]:
-    """Every text that stands under the name of a secret."""
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            if isinstance(item, str) and is_secret_name(str(name)):
-                yield item
-            else:
-                yield from secrets_in(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from secrets_in(item)
+def protect(secret: str) -> None:
+    """Remember a secret for the life of this process, in the spellings it may be written in."""
+    global _secrets
+    secret = secret.strip()
+    if len(secret) < SHORTEST:
+        return
+    spellings = {secret, quote(secret, safe=""), repr(secret)[1:-1]}
+    with _guard:
+        _secrets |= spellings
 
 
-def redact_text(text: str, known: Iterable[str] = ()) -> str:
-    """The text without known secrets, those of the process environment, and whatever has the shape of one."""
-    return _strike(text, _by_length(known))
-
-
-def redact(value: Any, known: Iterable[str] = (), *, names: bool = True) -> Any:
-    """A copy of JSON-like values: what stands under the name of a secret goes, and its value everywhere else too.
-
-    With `names=False` names do not count, only values: where the names are those of somebody's data.
-    """
-    found = secrets_in(value) if names else ()
-    return _clean(value, _by_length([*known, *found]), names)
-
-
-def _by_length(known: Iterable[str]) -> list[str]:
-    """Long ones first, lest one that contains another be struck out in part."""
-    held = (value for name, value in os.environ.items() if is_secret_name(name))
-    return sorted({secret for secret in (*known, *held) if len(secret) >= SHORTEST}, key=len, reverse=True)
-
-
-def _strike(text: str, secrets: list[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, MARK)
-    return _SHAPE.sub(MARK, text)
-
-
-def _clean(value: Any, secrets: list[str], names: bool) -> Any:
+def redact(value: Any) -> Any:
+    """The same value without secrets: text, or JSON-like containers of text; other things are returned as they are."""
     if isinstance(value, str):
-        return _strike(value, secrets)
-    if isinstance(value, Mapping):
-        return {
-            _clean(name, secrets, names): MARK
-            if names and isinstance(item, str) and is_secret_name(str(name))
-            else _clean(item, secrets, names)
-            for name, item in value.items()
-        }
+        return _redact_text(value)
+    if isinstance(value, dict):
+        return {redact(key): redact(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_clean(item, secrets, names) for item in value]
+        return type(value)(map(redact, value)) if type(value) in (list, tuple) else [redact(item) for item in value]
     return value
+
+
+def _redact_text(text: str) -> str:
+    for secret in sorted(_secrets, key=len, reverse=True):  # a longer one may contain a shorter one
+        text = text.replace(secret, MASK)
+    return _SHAPES.sub(MASK, text)
+
+
+class RedactingFilter(logging.Filter):
+    """Masks secrets in the records of a logger, with the arguments already filled in."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Always True: records are cleaned, not dropped."""
+        try:
+            message = record.getMessage()
+        except Exception:  # a record that cannot be formatted is the logging module's to report
+            return True
+        clean = redact(message)
+        if clean != message:
+            record.msg, record.args = clean, ()
+        return True
+
+
+def guard_loggers(names: Iterable[str]) -> None:
+    """Put the filter on these loggers, once. (A filter does not pass down to child loggers: name each.)"""
+    for name in names:
+        logger = logging.getLogger(name)
+        if not any(isinstance(known, RedactingFilter) for known in logger.filters):
+            logger.addFilter(RedactingFilter())

@@ -14,7 +14,7 @@ from typing import Any
 
 from agentrl.core.errors import AgentRLError, Fault, JudgeFault
 from agentrl.core.judging import Judge, JudgeRequest, Verdict
-from agentrl.core.redact import redact, redact_text
+from agentrl.core.secrecy import scrub
 
 Answer = Verdict | JudgeFault
 
@@ -53,7 +53,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
 
 def fault_json(fault: Fault) -> dict[str, str]:
     """A fault as a record keeps it: a message of a client library may quote its own headers."""
-    return redact(fault.to_json())
+    return scrub(fault.to_json())
 
 
 def _blamed(error: Exception) -> JudgeFault:
@@ -61,7 +61,7 @@ def _blamed(error: Exception) -> JudgeFault:
         return error
     if isinstance(error, AgentRLError) and not isinstance(error, Fault):
         raise error  # the person's to change
-    return JudgeFault(redact_text(f"the judge raised {type(error).__name__}: {error}"))
+    return JudgeFault(scrub(f"the judge raised {type(error).__name__}: {error}"))
 
 
 def _checked_all(answers: Any, expected: int) -> list[Answer]:

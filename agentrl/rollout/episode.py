@@ -12,7 +12,7 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Generation, Message, Policy
-from agentrl.core.redact import redact
+from agentrl.core.secrecy import scrub
 from agentrl.registry import find
 
 
@@ -124,7 +124,7 @@ def opening(env: gym.Env, observation: Any) -> list[Message]:
 def spec_json(env: gym.Env) -> dict[str, Any] | None:
     """The stack's spec as JSON types and without secrets, or None where it holds live objects."""
     try:
-        return redact(json.loads(env.spec.to_json())) if env.spec else None
+        return scrub(json.loads(env.spec.to_json())) if env.spec else None
     except (TypeError, ValueError):
         return None
 

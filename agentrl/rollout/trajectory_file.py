@@ -21,7 +21,7 @@ from PIL import Image
 
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
-from agentrl.core.redact import redact, secrets_in
+from agentrl.core.secrecy import scrub, secrets_in
 from agentrl.rollout.trajectory import Trajectory
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ def encode(trajectory: Trajectory) -> bytes:
     data = trajectory.to_json()
     secrets = list(secrets_in(data["spec"]))
     # In the spec a name tells a secret; elsewhere names are somebody's data (a page may well show a "token").
-    clean = {**redact(data, secrets, names=False), "spec": redact(data["spec"], secrets)}
+    clean = {**scrub(data, secrets, names=False), "spec": scrub(data["spec"], secrets)}
     return json.dumps(clean, allow_nan=False, separators=(",", ":")).encode("ascii") + b"\n"
 
 
