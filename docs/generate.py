@@ -174,7 +174,10 @@ def write_two_players(folder: Path) -> list[Path]:
         return []
     classes = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == TWO_PLAYERS]
     cls = next(c for c in classes if sections(c).get("Description"))
-    parts = ["# Two-player Sokoban", "", sections(cls)[""], ""]
+    env = module.parallel_env(kind="visual", render_mode="rgb_array")
+    env.reset(seed=7)
+    Image.fromarray(env.render()).save(folder / "sokobanduo.png")
+    parts = ["# Two-player Sokoban", "", sections(cls)[""], "", "![Two-player Sokoban](sokobanduo.png)", ""]
     parts += [f'```python\nfrom {TWO_PLAYERS} import parallel_env\n\nenv = parallel_env(kind="text")\n```', ""]
     parts += [f"## {title}\n\n{text}\n" for title, text in sections(cls).items() if title]
     path = folder / "sokobanduo.md"
@@ -200,7 +203,8 @@ def overview(pages: list[Path]) -> str:
         lines.append(f"| {picture} | **[{name}]({page}.md)**<br>{rows[0].summary} | {ids} |")
     if any(page.stem == "sokobanduo" for page in pages):
         title = "**[Two-player Sokoban](sokobanduo.md)**<br>Two players push together (PettingZoo)."
-        lines.append(f"| | {title} | `{TWO_PLAYERS}.parallel_env` |")
+        picture = "![Two-player Sokoban](sokobanduo.png){width=120px}"
+        lines.append(f"| {picture} | {title} | `{TWO_PLAYERS}.parallel_env` |")
     toctree = "\n".join(page.stem for page in pages)
     return "\n".join(lines) + f"\n\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
 

@@ -5,52 +5,6 @@
     env = parallel_env(kind="text")
     observations, infos = env.reset(seed=7)
     observations, rewards, terminations, truncations, infos = env.step({"player_0": "Up, Left", "player_1": "Stay"})
-
-## Description
-A room of Sokoban (same levels, same splits, same seeds) with a second player in it. `player_0` is `P`, `player_1` is
-`Q`. Both walk and push; each stands in the way of the other and of the boxes the other pushes. Every level can be
-solved within the limits: the second player starts on a cell that some shortest solution never touches, or, in a room
-so narrow that there is none, on a cell from which a search over both players' moves finds a solution in time (rooms
-without such a cell are passed over for the next one).
-
-## Turns
-Both players act at the same time. A turn runs in rounds: the first move of both, then the second move of both, and so
-on. Within a round one player moves first: `player_0` in the first turn, `player_1` in the second, and so on in turn,
-so that neither is favoured. What the first one does is done when the other one moves: it may step into the cell that
-was just left, and is stopped by a box that was just pushed. A player with fewer moves than the other waits.
-
-## Observations
-- `text`: `{"text"}`, who you are, what happened, who moves first, and the room in symbols: `#` wall, `_` floor, `O`
-  target, `X` box, `*` box on target, `P` and `Q` the players, `S` and `T` the same players on a target.
-- `visual`: `{"text", "image"}`, a picture instead of the symbols; `P` wears blue, `Q` violet.
-- `grid`: `Box(0, 8, (size, size), uint8)`, the index of each symbol in `#_OXP*SQT`. Here each player sees itself as `P`
-  (`S`) and its partner as `Q` (`T`), so that one policy can play both.
-
-## Actions
-`Left`, `Down`, `Right`, `Up`, `Stay`; up to `max_actions_per_turn` a turn, separated by commas, bare or between
-`<answer>` and `</answer>`. In the grid kind `Discrete(5)` in that order, one a step. Any text is a legal argument;
-what cannot be read is feedback and costs the penalty.
-
-## Rewards
-Shared: both players get the sum over both players' actions. Per action, the first that applies: `success` +10 if it
-solves the level, `box` +1 if it pushes a box onto a target, otherwise `step` -0.1. An invalid action costs `invalid`
--0.1.
-
-## Episode end
-Terminates when every box is on a target. Truncates after `max_turns` turns (`info["limit"] == "task"`). Both players
-end together.
-
-## Arguments
-Those of `agentrl.envs.sokoban.SokobanEnv`.
-
-## Truth
-`state()` is a `DuoState` (`numpy.asarray` of it is the grid of codes, as PettingZoo's `state()` wants). `oracle()`
-gives one whole correct turn of both players, as a dictionary. `snapshot()` and `restore()` work as everywhere in
-agentrl.
-
-## Honest note
-Two players can solve every level; one of them alone could solve nearly all. What is tested is keeping out of each
-other's way and sharing the work, not tasks that need two.
 """
 
 from __future__ import annotations
@@ -157,7 +111,56 @@ class _Saved(msgspec.Struct):
 
 
 class SokobanDuo(ParallelEnv):
-    """Two-player cooperative Sokoban; the module's docstring is its page."""
+    """Two-player cooperative Sokoban: push every box onto a target, together.
+
+    ## Description
+    A room of Sokoban (same levels, same splits, same seeds) with a second player in it. `player_0` is `P`,
+    `player_1` is `Q`. Both walk and push; each stands in the way of the other and of the boxes the other
+    pushes. Every level can be solved within the limits: the second player starts on a cell that some shortest
+    solution never touches, or, in a room so narrow that there is none, on a cell from which a search over both
+    players' moves finds a solution in time (rooms without such a cell are passed over for the next one).
+
+    ## Turns
+    Both players act at the same time. A turn runs in rounds: the first move of both, then the second move of
+    both, and so on. Within a round one player moves first: `player_0` in the first turn, `player_1` in the
+    second, and so on in turn, so that neither is favoured. What the first one does is done when the other one
+    moves: it may step into the cell that was just left, and is stopped by a box that was just pushed. A player
+    with fewer moves than the other waits.
+
+    ## Observations
+    - `text`: `{"text"}`, who you are, what happened, who moves first, and the room in symbols: `#` wall, `_`
+      floor, `O` target, `X` box, `*` box on target, `P` and `Q` the players, `S` and `T` the same players on a
+      target.
+    - `visual`: `{"text", "image"}`, a picture instead of the symbols; `P` wears blue, `Q` violet.
+    - `grid`: `Box(0, 8, (size, size), uint8)`, the index of each symbol in `#_OXP*SQT`. Here each player sees
+      itself as `P` (`S`) and its partner as `Q` (`T`), so that one policy can play both.
+
+    ## Actions
+    `Left`, `Down`, `Right`, `Up`, `Stay`; up to `max_actions_per_turn` a turn, separated by commas, bare or
+    between `<answer>` and `</answer>`. In the grid kind `Discrete(5)` in that order, one a step. Any text is a
+    legal argument; what cannot be read is feedback and costs the penalty.
+
+    ## Rewards
+    Shared: both players get the sum over both players' actions. Per action, the first that applies: `success`
+    +10 if it solves the level, `box` +1 if it pushes a box onto a target, otherwise `step` -0.1. An invalid
+    action costs `invalid` -0.1.
+
+    ## Episode end
+    Terminates when every box is on a target. Truncates after `max_turns` turns (`info["limit"] == "task"`).
+    Both players end together.
+
+    ## Arguments
+    Those of `agentrl.envs.sokoban.SokobanEnv`.
+
+    ## Truth
+    `state()` is a `DuoState` (`numpy.asarray` of it is the grid of codes, as PettingZoo's `state()` wants).
+    `oracle()` gives one whole correct turn of both players, as a dictionary. `snapshot()` and `restore()` work
+    as everywhere in agentrl.
+
+    ## Honest note
+    Two players can solve every level; one of them alone could solve nearly all. What is tested is keeping out
+    of each other's way and sharing the work, not tasks that need two.
+    """
 
     metadata: ClassVar[dict[str, Any]] = {
         "name": "sokoban_duo_v0",
