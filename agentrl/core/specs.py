@@ -28,7 +28,10 @@ class SpecEntry(NamedTuple):
 
 
 # The built-in kinds of each role: strings only, so that reading the table imports nothing.
-_TABLE: dict[str, dict[str, SpecEntry]] = {"judge": {}, "scorer": {}}
+_TABLE: dict[str, dict[str, SpecEntry]] = {
+    "judge": {"rule": SpecEntry("agentrl.judges.rule:RuleJudge")},
+    "scorer": {},
+}
 
 
 def register_spec(role: str, kind: str, target: str, extra: str | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, SupportsFloat, cast
+from typing import Any, ClassVar, SupportsFloat, TypeVar, cast
 
 import gymnasium as gym
 from gymnasium import spaces
@@ -15,6 +15,7 @@ from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.core.snapshot import load_attributes, save_attributes
 
+Layer = TypeVar("Layer", bound=gym.Wrapper)
 # By the contract no environment can read a closing tag without an opening one: a turn that is invalid everywhere.
 UNREADABLE = "</answer>"
 
@@ -85,6 +86,16 @@ def require_no_reasoning(env: gym.Env, wrapper: str) -> None:
     """`ConfigError` if a Reasoning wrapper below would find every translated action malformed."""
     if env.has_wrapper_attr("gold"):
         raise ConfigError(f"put Reasoning around {wrapper}, not inside it: it would find no reply in its form")
+
+
+def find_layer(env: gym.Env, kind: type[Layer]) -> Layer | None:
+    """The outermost wrapper of this kind, from `env` inwards."""
+    layer = env
+    while isinstance(layer, gym.Wrapper):
+        if isinstance(layer, kind):
+            return layer
+        layer = layer.env
+    return None
 
 
 def _label(env: gym.Env) -> str:

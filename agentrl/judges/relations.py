@@ -1,0 +1,101 @@
+"""Where things are, seen from the player: the vocabulary in which descriptions and truth are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, cast
+
+from agentrl.core.errors import JudgeFault
+from agentrl.core.state import State
+
+Vertical = Literal["above", "below", "same"]
+Horizontal = Literal["left", "right", "same"]
+Game = Literal["sokoban", "frozenlake"]
+Cell = tuple[int, int]  # row, column; row 0 is at the top
+
+CLASSES: dict[Game, tuple[str, ...]] = {"sokoban": ("target", "box"), "frozenlake": ("target", "hole")}
+_KEYS: dict[Game, dict[str, str]] = {  # key of the structured form -> kind of object
+    "sokoban": {"target_positions": "target", "box_positions": "box"},
+    "frozenlake": {"target_position": "target", "hole_positions": "hole"},
+}
+
+
+class Relation(NamedTuple):
+    """One object seen from the player; None where nothing is said about that axis."""
+
+    object: str
+    vertical: Vertical | None = None
+    horizontal: Horizontal | None = None
+
+    def to_json(self) -> dict[str, str | None]:
+        """A plain dictionary, for evidence and corpora."""
+        return {"object": self.object, "vertical": self.vertical, "horizontal": self.horizontal}
+
+
+def between(name: str, cell: Cell, player: Cell) -> Relation:
+    """How a cell lies relative to the player's."""
+    rows, columns = cell[0] - player[0], cell[1] - player[1]
+    vertical: Vertical = "above" if rows < 0 else "below" if rows > 0 else "same"
+    horizontal: Horizontal = "left" if columns < 0 else "right" if columns > 0 else "same"
+    return Relation(name, vertical, horizontal)
+
+
+def game_of(state: State | Mapping[str, Any]) -> Game:
+    """Which game a state belongs to, recognised by the keys of its structured form."""
+    structured = state if isinstance(state, Mapping) else _structured(state)
+    for game, keys in _KEYS.items():
+        if all(key in structured for key in keys):
+            return game
+    raise JudgeFault(f"no rules for a state with {', '.join(sorted(map(str, structured))) or 'nothing in it'}")
+
+
+def truth(state: State | Mapping[str, Any]) -> list[Relation]:
+    """Every target, box and hole of a state, or of its `to_json` dictionary, seen from the player."""
+    return list(_facts(state)[1])
+
+
+def facts(state: State | Mapping[str, Any]) -> tuple[Game, tuple[Relation, ...]]:
+    """The game and its true relations together; `JudgeFault` if the state is none of the games'."""
+    return _facts(state)
+
+
+def _facts(state: State | Mapping[str, Any]) -> tuple[Game, tuple[Relation, ...]]:
+    if not isinstance(state, Mapping):
+        return _facts_of_state(state)
+    game = game_of(state)
+    player = _cells(state.get("player_position"), "player_position")
+    if len(player) != 1:
+        raise JudgeFault("player_position must be one [row, column]")
+    found = [
+        between(name, cell, player[0]) for key, name in _KEYS[game].items() for cell in _cells(state.get(key), key)
+    ]
+    return game, tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _facts_of_state(state: State) -> tuple[Game, tuple[Relation, ...]]:
+    return _facts(_structured(state))
+
+
+def _structured(state: Any) -> Mapping[str, Any]:
+    if not isinstance(state, State):
+        raise JudgeFault(f"a state is a State or a dictionary, not {type(state).__name__}")
+    try:
+        return state.structured()
+    except Exception as error:  # a state of another kind, or a broken one: unscored either way
+        raise JudgeFault(f"{type(state).__name__} gives no positions: {error}") from error
+
+
+def _cells(value: Any, key: str) -> list[Cell]:
+    """One position or a list of them, as cells."""
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        raise JudgeFault(f"{key} must hold positions, not {type(value).__name__}")
+    positions = [value] if len(value) == 2 and all(_whole(part) for part in value) else value
+    if not all(isinstance(cell, Sequence) and len(cell) == 2 and all(map(_whole, cell)) for cell in positions):
+        raise JudgeFault(f"{key} must hold [row, column] pairs")
+    return [cast(Cell, tuple(cell)) for cell in positions]
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
