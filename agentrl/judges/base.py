@@ -81,8 +81,8 @@ class EndpointJudge:
         self.parameters: dict[str, Any] = {
             "temperature": finite_number("temperature", temperature),
             "max_tokens": whole_number("max_tokens", max_tokens, at_least=1),
-            **({"extra_body": extra_body} if extra_body else {}),
         }
+        self.extra_body = extra_body
         self._settings = Settings(
             base_url=_plain_url(base_url),
             timeout=_positive("timeout", timeout),
@@ -120,7 +120,7 @@ class EndpointJudge:
 
     def _body(self) -> dict[str, Any]:
         """What a call sends beside the messages; part of the cache's key."""
-        return {"model": self.model, **self.parameters}
+        return {"model": self.model, **self.parameters, **(self.extra_body or {})}
 
     # ------------------------------------------------------------------ the protocol
 
@@ -150,8 +150,8 @@ class EndpointJudge:
         settings = {name: value for name, value in vars(self._settings).items() if value is not None}
         spec = {"kind": self.kind, "model": self.model, "api_key_env": self.api_key_env, "max_text": self.max_text}
         spec |= {"cache": False if self._cache is None else str(self._cache.path), **self.parameters, **settings}
-        if self.prompts is not None:
-            spec["prompts"] = str(self.prompts)
+        spec |= {} if self.prompts is None else {"prompts": str(self.prompts)}
+        spec |= {} if self.extra_body is None else {"extra_body": self.extra_body}
         return redact(spec)
 
     def __repr__(self) -> str:
@@ -164,7 +164,7 @@ class EndpointJudge:
         distinct = {each.key: each for each in questions if isinstance(each, Question)}
         stored = self._cache.get_many(distinct) if self._cache is not None else {}
         if len(stored) < len(distinct):
-            self._connected()  # a missing package or key is the caller's to mend: it raises here, before any call
+            self._connected().hope()  # a missing package or key is the caller's to mend: it raises here
         asked = await asyncio.gather(*(self._find(each, stored) for each in distinct.values()))
         findings = dict(zip(distinct, asked, strict=True))
         results, paid = [], set()

@@ -33,7 +33,8 @@ _MARKERS = re.compile(
         |start_of_turn|end_of_turn|text|facts)\s*/?>
     | ^[ \t>*\#_-]*(?:system|assistant|user|human|developer|tool|judge|instructions?)(?:[ \t]+message)?[ \t*_]*:
     | ^[ \t]*\#{1,6}[ \t]*(?:system|assistant|user|human|instructions?|response)\b[ \t]*:?
-    | [-=~_]{3,}[ \t]*(?:begin|end|start|stop)\b[^\n]{0,80}?(?:[-=~_]{3,}|$)   # lines that look like our fence
+    | [-=~]{3,}[ \t]*(?:begin|end|start|stop)\b[^\n]{0,80}?(?:[-=~]{3,}|$)   # lines that look like our fence
+    | -{5,}
     """,
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )

@@ -15,7 +15,7 @@ from agentrl.core.errors import ConfigError
 WEIGHTS = np.array([0.0448, 0.2856, 0.3001, 0.2363, 0.1333])
 WINDOW, SIGMA = 11, 1.5
 LUMINANCE, CONTRAST = 0.01**2, 0.03**2  # for pixels between 0 and 1
-MAX_BATCH_PIXELS = 4_000_000  # bounds the memory of one pass
+MAX_BATCH_PIXELS = 500_000  # bounds the memory of one pass
 Pair = tuple[np.ndarray, np.ndarray]
 
 
