@@ -31,6 +31,9 @@ class BackgroundLoop:
 
     def wait(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Run a coroutine and block until it is done; an interrupt cancels it."""
+        if self.owns_this_thread():
+            work.close()
+            raise RuntimeError("waiting for a loop on its own thread would never end; await instead")
         future = self.submit(work)
         try:
             return future.result()
@@ -57,14 +60,14 @@ class BackgroundLoop:
             return
         if last is not None:
             asyncio.run_coroutine_threadsafe(last(), loop).result(10)
-        _stop(loop)
+        _stop(loop, self._pid)
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._guard:
             if self._loop is None or self._pid != os.getpid():
                 self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
                 threading.Thread(target=_serve, args=(self._loop,), name="agentrl-judge", daemon=True).start()
-                weakref.finalize(self, _stop, self._loop)  # also at exit, before daemon threads are frozen
+                weakref.finalize(self, _stop, self._loop, self._pid)  # also at exit, before daemon threads are frozen
             return self._loop
 
 
@@ -81,7 +84,9 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
         loop.close()
 
 
-def _stop(loop: asyncio.AbstractEventLoop) -> None:
+def _stop(loop: asyncio.AbstractEventLoop, pid: int) -> None:
+    if pid != os.getpid():  # the loop of a forked child's parent is the parent's
+        return
     try:
         loop.call_soon_threadsafe(loop.stop)
     except RuntimeError:  # closed already

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -46,6 +46,13 @@ class EndpointJudge:
 
     The API key is read from the environment variable `api_key_env` when the first call is made and is kept nowhere
     else; servers that need none (a local vLLM) may leave it unset if `base_url` is given.
+
+    - `temperature`, `max_tokens`: sent with every call unless None (some models accept neither). `extra_body` is sent too.
+    - `timeout` of one attempt, `deadline` of one request, in seconds; `max_retries`, `backoff`, `max_backoff` after trouble
+      on the way; `max_malformed` (at most 2) after replies that make no sense.
+    - `max_concurrency`, `requests_per_minute`: for all callers of this object together.
+    - `cache`: True (in the user's cache folder), a path, or False. `input_price`, `output_price`: per token.
+    - `max_text`: longer texts are cut. `prompts`: a folder with prompts of one's own, looked into before ours.
     """
 
     kind: ClassVar[str]
@@ -56,8 +63,8 @@ class EndpointJudge:
         base_url: str | None = None,
         *,
         api_key_env: str = "OPENAI_API_KEY",
-        temperature: float = 0.0,
-        max_tokens: int = 1024,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = 1024,
         timeout: float = 30.0,
         deadline: float = 120.0,
         max_concurrency: int = 16,
@@ -78,9 +85,9 @@ class EndpointJudge:
         self.model, self.api_key_env = model, api_key_env
         self.max_text = whole_number("max_text", max_text, at_least=16)
         self.prompts = None if prompts is None else Path(prompts)
-        self.parameters: dict[str, Any] = {
-            "temperature": finite_number("temperature", temperature),
-            "max_tokens": whole_number("max_tokens", max_tokens, at_least=1),
+        self.parameters = {
+            "temperature": None if temperature is None else _at_least_zero("temperature", temperature),
+            "max_tokens": None if max_tokens is None else whole_number("max_tokens", max_tokens, at_least=1),
         }
         self.extra_body = extra_body
         self._settings = Settings(
@@ -115,12 +122,17 @@ class EndpointJudge:
         """The answer as plain JSON; `Malformed` for anything that is none."""
 
     @abstractmethod
-    def _decide(self, request: JudgeRequest, value: Any) -> tuple[float, str, dict[str, Any]]:
-        """(score, method, evidence) of an answer. `Malformed` when a stored answer makes no sense."""
+    def _admit(self, value: Any) -> Any:
+        """An answer out of the cache, checked as strictly as a fresh one; `Malformed` if it is none."""
+
+    @abstractmethod
+    def _decide(self, request: JudgeRequest, answer: Any) -> tuple[float, str, dict[str, Any]]:
+        """(score, method, evidence) of an admitted answer."""
 
     def _body(self) -> dict[str, Any]:
         """What a call sends beside the messages; part of the cache's key."""
-        return {"model": self.model, **self.parameters, **(self.extra_body or {})}
+        sent = {name: value for name, value in self.parameters.items() if value is not None}
+        return {"model": self.model, **sent, **(self.extra_body or {})}
 
     # ------------------------------------------------------------------ the protocol
 
@@ -162,7 +174,7 @@ class EndpointJudge:
     async def _score(self, requests: list[JudgeRequest]) -> list[Verdict | JudgeFault]:
         questions = [self._question(request) for request in requests]
         distinct = {each.key: each for each in questions if isinstance(each, Question)}
-        stored = self._cache.get_many(distinct) if self._cache is not None else {}
+        stored = self._recall(distinct)
         if len(stored) < len(distinct):
             self._connected().hope()  # a missing package or key is the caller's to mend: it raises here
         asked = await asyncio.gather(*(self._find(each, stored) for each in distinct.values()))
@@ -190,13 +202,24 @@ class EndpointJudge:
         lock = self._asking.setdefault(question.key, asyncio.Lock())
         try:
             async with lock:  # whoever asks the same at the same time waits for the first one's answer
-                if self._cache is not None and (found := self._cache.get_many([question.key])):
+                if found := self._recall([question.key]):
                     return Finding(found[question.key], cached=True)
                 return await self._ask(question)
         except JudgeFault as fault:
             return fault.with_traceback(None)
         except Exception as error:
             return _unexpected("the judge failed", error)
+
+    def _recall(self, keys: Iterable[str]) -> dict[str, Any]:
+        """What the cache knows of these questions; rows that make no sense are taken out and asked again."""
+        stored = {} if self._cache is None else self._cache.get_many(keys)
+        for key in list(stored):
+            try:
+                self._admit(stored[key])
+            except Malformed:
+                self._cache.forget(key)
+                del stored[key]
+        return stored
 
     async def _ask(self, question: Question) -> Finding:
         body = {**self._body(), "messages": question.filled.messages}
@@ -216,11 +239,9 @@ class EndpointJudge:
             return question if isinstance(question, JudgeFault) else found
         self.usage.cached += found.cached
         try:
-            score, method, evidence = self._decide(request, found.value)
+            score, method, evidence = self._decide(request, self._admit(found.value))
         except Exception as error:
             self.usage.faults += 1
-            if self._cache is not None and isinstance(error, Malformed):
-                self._cache.forget(question.key)
             return _unexpected("the answer cannot be scored", error)
         name = f"{question.prompt.name}@{question.prompt.version}"
         evidence = {**evidence, "model": self.model, "prompt": name, "cached": found.cached}

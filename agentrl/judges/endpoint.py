@@ -77,7 +77,7 @@ class Trouble(NamedTuple):
     detail: str
     kind: str  # "way" (retry with pauses), "malformed" (retry twice), "refused" (do not retry)
     wait: float | None = None  # what the endpoint asked for
-    outage: bool = False  # the endpoint did not answer at all
+    outage: bool = False  # no sign of life from what stands behind the endpoint
 
 
 @dataclass
@@ -233,7 +233,7 @@ def _now() -> float:
 def _status_trouble(status: int, headers: Any, message: str) -> Trouble:
     detail = redact(f"HTTP {status}: {message}")[:300]
     if status in RETRIED or status >= 500:
-        return Trouble(detail, "way", retry_after(headers))
+        return Trouble(detail, "way", retry_after(headers), outage=status >= 500)
     return Trouble(detail, "refused")
 
 

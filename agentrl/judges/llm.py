@@ -80,11 +80,13 @@ class LLMJudge(EndpointJudge):
             answer["reasoning"] = clean(answer["reasoning"], 1000)
         return answer
 
-    def _decide(self, request: JudgeRequest, value: Any) -> tuple[float, str, dict[str, Any]]:
+    def _admit(self, value: Any) -> Any:
         try:
-            answer = msgspec.convert({**value, "code": ""}, SHAPES[self.protocol])
+            return msgspec.convert({**value, "code": ""}, SHAPES[self.protocol])
         except (msgspec.ValidationError, TypeError) as error:
             raise Malformed(f"the stored answer does not fit: {error}") from None
+
+    def _decide(self, request: JudgeRequest, answer: Any) -> tuple[float, str, dict[str, Any]]:
         if isinstance(answer, VerdictReply):
             return float(answer.verdict == "YES"), "llm:verdict", {"verdict": answer.verdict, "why": answer.reasoning}
         game, true = facts(request.state)

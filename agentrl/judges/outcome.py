@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+import msgspec
 
 from agentrl.core.env import whole_number
 from agentrl.core.errors import ConfigError
@@ -11,6 +13,13 @@ from agentrl.core.judging import JudgeRequest
 from agentrl.judges.base import EndpointJudge
 from agentrl.judges.prompting import Filled, Prompt, clean, fill, find_prompt, tail
 from agentrl.judges.reply import Completion, Malformed, yes_chance
+
+
+class Chance(msgspec.Struct):
+    """How likely YES is among YES and NO, and how likely the model was to say either."""
+
+    yes: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    mass: Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class OutcomeJudge(EndpointJudge):
@@ -65,11 +74,14 @@ class OutcomeJudge(EndpointJudge):
         chance, mass = yes_chance(completion)
         return {"yes": chance, "mass": mass}
 
-    def _decide(self, request: JudgeRequest, value: Any) -> tuple[float, str, dict[str, Any]]:
-        chance = value.get("yes") if isinstance(value, dict) else None
-        if not isinstance(chance, (int, float)) or isinstance(chance, bool) or not 0 <= chance <= 1:
-            raise Malformed("the stored answer is no probability")
-        return float(chance), "outcome:logprob", {"yes": chance, "mass": value.get("mass")}
+    def _admit(self, value: Any) -> Any:
+        try:
+            return msgspec.convert(value, Chance)
+        except msgspec.ValidationError as error:
+            raise Malformed(f"the stored answer is no probability: {error}") from None
+
+    def _decide(self, request: JudgeRequest, answer: Chance) -> tuple[float, str, dict[str, Any]]:
+        return answer.yes, "outcome:logprob", {"yes": answer.yes, "mass": answer.mass}
 
 
 def _parts(state: Any) -> tuple[str, Sequence[str], str]:
