@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from agentrl.core.errors import JudgeFault
 from agentrl.core.judging import JudgeRequest, Verdict
+from agentrl.judges.english import Reading, read_english
+from agentrl.judges.notation import read_notation
+from agentrl.judges.relations import Relation, facts
+from agentrl.judges.scoring import score_relations
+from agentrl.judges.tokens import MAX_CHARACTERS
+
+PURPOSES = ("grounding", "worldmodeling")
 
 
 class RuleJudge:
-    """Scores descriptions of grid states by the relations they claim."""
+    """Scores descriptions and predictions of grid states by the relations they claim.
+
+    English, dictionaries and drawings are all understood, wherever they stand in the text. A claim about one axis only
+    ("the box is above the player") is read as "and not to the side". Claims that contradict each other count as one
+    wrong claim, and a text that claims more objects than there are is worth less with each of them: guessing several
+    times never pays.
+
+    The evidence lists the relations claimed (as said), true and matched, and what was voided.
+    """
 
     async def score(self, requests: Sequence[JudgeRequest]) -> list[Verdict | JudgeFault]:
         """The same as `score_sync`: there is nothing to wait for."""
@@ -17,4 +34,61 @@ class RuleJudge:
 
     def score_sync(self, requests: Sequence[JudgeRequest]) -> list[Verdict | JudgeFault]:
         """One verdict a request; a request that these rules cannot judge gets a `JudgeFault`."""
-        return [JudgeFault("not written yet") for _ in requests]
+        return [judge(request) for request in requests]
+
+
+def judge(request: JudgeRequest) -> Verdict | JudgeFault:
+    """The verdict on one description or prediction."""
+    if request.purpose not in PURPOSES:
+        return JudgeFault(f"the rule judge knows {' and '.join(PURPOSES)}, not {request.purpose!r}")
+    if not isinstance(request.text, str):
+        return JudgeFault(f"a description is text, not {type(request.text).__name__}")
+    try:
+        game, true = facts(request.state)
+    except JudgeFault as fault:
+        return fault
+    counts = Counter(relation.object for relation in true)
+    reading = read(request.text, game, request.purpose == "worldmodeling", counts)
+    score, evidence = score_relations(game, [complete(claim) for claim in reading.claims], true, dilute=True)
+    return Verdict(score, "rule", {**_evidence(reading, true), **evidence})
+
+
+def read(text: str, game: str, prediction: bool = False, counts: dict[str, int] | None = None) -> Reading:
+    """Everything a text claims, in whatever notation; the claims of different notations add up unless they agree."""
+    text = text[:MAX_CHARACTERS]
+    sources, rest = read_notation(text, game)
+    reading = read_english(rest, game, prediction, counts)
+    if not sources:
+        return reading
+    drawn: Counter[Relation] = Counter()
+    for source in sources:
+        drawn |= Counter(source)
+    spoken = Counter(claim for claim in reading.claims if not _said_already(claim, drawn))
+    return Reading(list((drawn | spoken).elements()), reading.voided)
+
+
+def complete(claim: Relation) -> Relation:
+    """Who says only "above" means straight above; who says nothing, or contradicts himself, means nothing."""
+    if (claim.vertical is None) == (claim.horizontal is None):
+        return claim
+    return Relation(claim.object, claim.vertical or "same", claim.horizontal or "same")
+
+
+def _said_already(claim: Relation, drawn: Counter[Relation]) -> bool:
+    """Is the sentence only a less exact form of something in the drawing or the dictionary?"""
+    if claim.vertical is None and claim.horizontal is None:
+        return False
+    return any(
+        claim.object == other.object
+        and claim.vertical in (None, other.vertical)
+        and claim.horizontal in (None, other.horizontal)
+        for other in drawn
+    )
+
+
+def _evidence(reading: Reading, true: Sequence[Relation]) -> dict[str, Any]:
+    return {
+        "claimed": [claim.to_json() for claim in reading.claims],
+        "true": [relation.to_json() for relation in true],
+        "voided": reading.voided,
+    }

@@ -22,9 +22,13 @@ Pairs = list[tuple[Relation, Relation, float]]  # claim, truth, credit
 
 
 def score_relations(
-    game: str, claimed: Iterable[Relation], true: Iterable[Relation]
+    game: str, claimed: Iterable[Relation], true: Iterable[Relation], dilute: bool = False
 ) -> tuple[float, dict[str, Any]]:
-    """The game's score in [0, 1], and how it came about. Claims about other kinds of objects are ignored."""
+    """The game's score in [0, 1], and how it came about. Claims about other kinds of objects are ignored.
+
+    F1 alone rewards listing a box in every direction: nine claims for one box give 0.2, more than a guess does. With
+    `dilute` the claims of a kind that outnumber the objects are worth what as many claims drawn from them would be.
+    """
     if game not in CLASSES:
         raise ConfigError(f"game must be one of {', '.join(CLASSES)}, not {game!r}")
     said, there = _by_class(claimed), _by_class(true)
@@ -35,6 +39,8 @@ def score_relations(
         claims, truths = said.get(name, []), there.get(name, [])
         pairs = match_exact(claims, truths) if game == "sokoban" else match_half(claims, truths)
         f1[name] = f1_score(sum(credit for _, _, credit in pairs), len(claims), len(truths))
+        if dilute and len(claims) > len(truths):
+            f1[name] *= len(truths) / len(claims)
         matched += [{"claim": c.to_json(), "truth": t.to_json(), "credit": credit} for c, t, credit in pairs]
         if game == "sokoban" or claims or truths:
             total, weight_sum = total + weight * f1[name], weight_sum + weight

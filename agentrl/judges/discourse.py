@@ -1,0 +1,139 @@
+"""Who is meant: turns mentions ("a hole", "the other one", "both", "it") into individuals."""
+
+from __future__ import annotations
+
+from agentrl.judges.phrases import Mention
+
+PLAYER = 0
+MAX_INDIVIDUALS = 96
+
+
+class Discourse:
+    """The individuals of one text. Number 0 is the player; the others are made as they are mentioned."""
+
+    def __init__(self, unique: frozenset[str] = frozenset()) -> None:
+        self.unique = unique  # classes with one member, whatever article is used
+        self.classes: list[str] = ["player"]
+        self.named: dict[tuple[str, str, object], int] = {}
+        self.distinct: set[int] = set()  # told apart by a number, an ordinal, a count or "another"
+        self.everyone: dict[str, int] = {}  # class -> the individual that stands for all of them
+        self._group: dict[str, list[int]] = {}  # class -> whom "the box", "the two boxes" mean now
+        self._turn: dict[str, int] = {}  # class -> how many of the group "one", "the other" have used up
+        self._recent: list[int] = []  # in order of mention
+        self._last_group: list[int] = []
+
+    def refer(self, mention: Mention, avoid: list[int] | None = None, prefer: list[int] | None = None) -> list[int]:
+        """The individuals that a mention means; none for "no box" or things outside the game."""
+        found = self._find(mention, avoid or [], prefer or [])
+        if found:
+            self._recent += found
+            del self._recent[:-24]
+            if len(found) > 1:
+                self._last_group = found
+        return found
+
+    def refer_all(self, mentions: tuple[Mention, ...], avoid: list[int] | None = None,
+                  prefer: list[int] | None = None) -> list[int]:
+        """Everyone in a list of mentions, each once."""
+        found = list(dict.fromkeys(i for mention in mentions for i in self.refer(mention, avoid, prefer)))
+        if len(found) > 1:
+            self._last_group = found
+        return found
+
+    def _find(self, mention: Mention, avoid: list[int], prefer: list[int]) -> list[int]:
+        cls, how = mention.cls, mention.how
+        if cls == "player":
+            return [PLAYER]
+        if cls == "other" or how == "no":
+            return []
+        if how == "it":
+            return self._pronoun(avoid, prefer)
+        if how == "they" or (cls is None and how in ("both", "all")):
+            group = [i for i in (self._last_group or self._recent_things()[:2]) if i not in avoid]
+            return group if len(group) > 1 else [PLAYER] if how == "they" else group
+        if cls is None:
+            cls = self._recent_class()
+            if cls is None:
+                return []
+        if cls in self.unique:
+            return [self._named(cls, "unique", 0)]
+        return self._individuals(cls, mention)
+
+    def _individuals(self, cls: str, mention: Mention) -> list[int]:
+        how, number = mention.how, mention.number
+        group = self._group.get(cls, [])
+        if how in ("index", "ordinal"):
+            if how == "ordinal" and isinstance(number, int) and 1 <= number <= len(group) and len(group) > 1:
+                self._turn[cls] = number
+                return [group[number - 1]]
+            return self._set_group(cls, [self._named(cls, how, number)], distinct=True)
+        if how in ("count", "both"):
+            size = number if isinstance(number, int) else 2
+            if len(group) == size > 1:
+                return group
+            return self._set_group(cls, [self._new(cls) for _ in range(max(1, size))], distinct=size > 1)
+        if how in ("one", "another", "other"):
+            return self._next_of_group(cls, mention)
+        if how == "all" or (how == "the" and mention.plural):
+            return group if len(group) > 1 else [self._everyone(cls)]
+        if how in ("a", "some"):
+            return self._set_group(cls, [self._new(cls)], distinct=False)
+        return [group[-1]] if group else self._set_group(cls, [self._new(cls)], distinct=False)
+
+    def _next_of_group(self, cls: str, mention: Mention) -> list[int]:
+        """ "One ..., another ..., the others ...": members of the group in turn, then fresh ones."""
+        group, used = self._group.get(cls, []), self._turn.get(cls, 0)
+        if len(group) > 1 and used < len(group) and (mention.how != "other" or used):
+            self._turn[cls] = len(group) if mention.plural else used + 1
+            return group[used:] if mention.plural else [group[used]]
+        fresh = self._new(cls)
+        self.distinct.add(fresh)
+        if len(group) < 2:
+            self._group[cls], self._turn[cls] = [fresh], 0
+        return [fresh]
+
+    def _set_group(self, cls: str, group: list[int], distinct: bool) -> list[int]:
+        self._group[cls], self._turn[cls] = group, 0
+        if distinct:
+            self.distinct.update(group)
+        return group
+
+    def _everyone(self, cls: str) -> int:
+        if cls not in self.everyone:
+            self.everyone[cls] = self._new(cls)
+        return self.everyone[cls]
+
+    def _named(self, cls: str, kind: str, name: object) -> int:
+        key = (cls, kind, name)
+        if key not in self.named:
+            self.named[key] = self._new(cls)
+        return self.named[key]
+
+    def _new(self, cls: str) -> int:
+        if len(self.classes) >= MAX_INDIVIDUALS:  # a text that names so many is no description
+            return len(self.classes) - 1
+        self.classes.append(cls)
+        return len(self.classes) - 1
+
+    def fresh_like(self, individual: int) -> int:
+        """Another member of the same class, told apart from it."""
+        fresh = self._new(self.classes[individual])
+        self.distinct.add(fresh)
+        return fresh
+
+    def _pronoun(self, avoid: list[int], prefer: list[int]) -> list[int]:
+        """The subject of the clause before, unless that is what is being placed; else the latest other thing."""
+        for candidate in prefer:
+            if candidate not in avoid:
+                return [candidate]
+        for candidate in reversed(self._recent):
+            if candidate not in avoid and candidate != PLAYER:
+                return [candidate]
+        return [PLAYER] if PLAYER not in avoid else []
+
+    def _recent_things(self) -> list[int]:
+        return list(dict.fromkeys(i for i in reversed(self._recent) if i != PLAYER))
+
+    def _recent_class(self) -> str | None:
+        things = self._recent_things()
+        return self.classes[things[0]] if things else None

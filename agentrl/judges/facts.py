@@ -1,0 +1,175 @@
+"""What follows from what was said: facts between individuals become relations to the player, or void each other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from agentrl.judges.discourse import PLAYER, Discourse
+from agentrl.judges.phrases import Spot
+from agentrl.judges.relations import Relation
+
+MAX_FACTS = 400
+VERTICAL, HORIZONTAL = ("same", "below", "above"), ("same", "right", "left")  # by sign: 0, 1, -1
+
+
+class Fact(NamedTuple):
+    """On one axis `figure` lies at `sign` from `ground`; weak facts ("directly above": no step aside) give way."""
+
+    figure: int
+    ground: int
+    sign: int
+    cells: int | None = None
+    weak: bool = False
+
+
+Value = tuple[int, int | None]  # sign and number of cells, seen from the player
+
+
+class Facts:
+    """Everything a text says, axis by axis (0: rows, 1: columns)."""
+
+    def __init__(self) -> None:
+        self.axes: tuple[list[Fact], list[Fact]] = ([], [])
+        self.spots: dict[int, list[Spot]] = {}
+        self.middles: list[tuple[int, int, int]] = []  # who lies between whom
+        self.void: set[int] = set()
+
+    def add(self, axis: int, fact: Fact) -> None:
+        """Keep a fact; a text with hundreds of them is read no further."""
+        if fact.figure != fact.ground and len(self.axes[axis]) < MAX_FACTS:
+            self.axes[axis].append(fact)
+
+    def add_spot(self, individual: int, spot: Spot) -> None:
+        """Keep an absolute place."""
+        self.spots.setdefault(individual, []).append(spot)
+
+    # ------------------------------------------------------------------ solving
+
+    def relations(self, people: Discourse, counts: dict[str, int]) -> tuple[list[Relation], list[str]]:
+        """Claims about the player's surroundings in order of mention, and the classes of those that void themselves."""
+        self._compare_spots()
+        values = [self._solve(axis) for axis in (0, 1)]
+        for figure, one, other in self.middles:
+            for axis in (0, 1):
+                self._beyond(axis, values[axis], figure, one, other)
+        values = [self._chain(axis, values[axis]) for axis in (0, 1)]
+        claims: list[tuple[int, Relation]] = []
+        for individual in range(1, len(people.classes)):
+            rows, columns = values[0].get(individual), values[1].get(individual)
+            void = individual in self.void
+            if void or rows or columns:
+                cls = people.classes[individual]
+                vertical = None if void or rows is None else VERTICAL[rows[0]]
+                horizontal = None if void or columns is None else HORIZONTAL[columns[0]]
+                claims.append((individual, Relation(cls, vertical, horizontal)))
+        return _settle(claims, people, counts), [people.classes[i] for i in sorted(self.void)]
+
+    def _solve(self, axis: int) -> dict[int, Value]:
+        """What is said directly about each individual and the player; contradictions void the individual."""
+        said: dict[int, list[tuple[int, int | None, bool]]] = {}
+        for figure, ground, sign, cells, weak in self.axes[axis]:
+            if ground == PLAYER:
+                said.setdefault(figure, []).append((sign, cells, weak))
+            elif figure == PLAYER:
+                said.setdefault(ground, []).append((-sign, cells, weak))
+        values: dict[int, Value] = {}
+        for individual, entries in said.items():
+            strong = [entry for entry in entries if not entry[2]] or entries
+            if len({sign for sign, _, _ in strong}) > 1:
+                self.void.add(individual)
+            else:
+                values[individual] = strong[0][0], strong[0][1]
+        return values
+
+    def _chain(self, axis: int, values: dict[int, Value]) -> dict[int, Value]:
+        """Derive what is certain from relations between things: above what is above is above."""
+        between = [fact for fact in self.axes[axis] if PLAYER not in (fact.figure, fact.ground)]
+        for _ in range(3):
+            before = len(values)
+            for figure, ground, sign, cells, _ in between:
+                if ground in values and figure not in values:
+                    _put(values, figure, _sum(values[ground], (sign, cells)))
+                elif figure in values and ground not in values:
+                    _put(values, ground, _sum(values[figure], (-sign, cells)))
+            if len(values) == before:
+                break
+        return values
+
+    def _beyond(self, axis: int, values: dict[int, Value], figure: int, one: int, other: int) -> None:
+        """What lies between the player and a thing shows the direction of that thing."""
+        far = other if one == PLAYER else one
+        if PLAYER in (one, other) and figure in values and far not in values:
+            values[far] = values[figure][0], None
+
+    def _compare_spots(self) -> None:
+        mine = self.spots.get(PLAYER, [])
+        for individual, spots in self.spots.items():
+            if individual == PLAYER:
+                continue
+            for axis in (0, 1):
+                here = {spot[axis] for spot in mine if spot[axis]}
+                there = {spot[axis] for spot in spots if spot[axis]}
+                if len(here) > 1 and there:
+                    self.void.add(individual)  # a player in two places is nowhere
+                for spot in there:
+                    if len(here) == 1 and (sign := _order(spot, next(iter(here)))) is not None:
+                        self.add(axis, Fact(individual, PLAYER, sign))
+
+
+def _put(values: dict[int, Value], individual: int, value: Value | None) -> None:
+    if value is not None:
+        values[individual] = value
+
+
+def _sum(one: Value, other: Value) -> Value | None:
+    """Two steps one after the other, when the result is certain."""
+    (sign, cells), (more, further) = one, other
+    if sign == 0 or more == 0:
+        return other if sign == 0 else one
+    if sign == more:
+        return sign, None if cells is None or further is None else cells + further
+    if cells is None or further is None:
+        return None
+    total = sign * cells + more * further
+    return (total > 0) - (total < 0), abs(total)
+
+
+def _order(spot: tuple[str, int], origin: tuple[str, int]) -> int | None:
+    """-1, 0 or 1 when two places of an axis can be compared."""
+    (scale, number), (other_scale, other) = spot, origin
+    if scale == other_scale:
+        sign = (number > other) - (number < other)
+        return -sign if scale == "last" else sign
+    if number == other == 1 and {scale, other_scale} == {"first", "last"}:  # the first and the last row differ
+        return 1 if scale == "last" else -1
+    return None
+
+
+def _settle(claims: list[tuple[int, Relation]], people: Discourse, counts: dict[str, int]) -> list[Relation]:
+    """Spread what is said of all over the members, and count what was only said twice once."""
+    for cls, everyone in people.everyone.items():
+        common = next((relation for individual, relation in claims if individual == everyone), None)
+        if common is None:
+            continue
+        members = [i for i, relation in claims if relation.object == cls and i != everyone]
+        if members:
+            claims = [(i, _merge(r, common) if i in members else r) for i, r in claims if i != everyone]
+        else:
+            claims = [entry for entry in claims if entry[0] != everyone]
+            claims += [(-1, common)] * min(counts.get(cls, 1), 99)
+    found: list[Relation] = []
+    seen: set[Relation] = set()
+    for individual, relation in claims:
+        if individual != -1 and individual not in people.distinct:
+            if relation in seen:
+                continue
+            seen.add(relation)
+        found.append(relation)
+    return found
+
+
+def _merge(own: Relation, common: Relation) -> Relation:
+    """What is said of one, completed by what is said of all; a contradiction leaves nothing."""
+    vertical, horizontal = own.vertical or common.vertical, own.horizontal or common.horizontal
+    clash = (common.vertical and vertical != common.vertical) or (common.horizontal and horizontal != common.horizontal)
+    return Relation(own.object) if clash else Relation(own.object, vertical, horizontal)
