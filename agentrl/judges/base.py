@@ -47,9 +47,10 @@ class EndpointJudge:
     The API key is read from the environment variable `api_key_env` when the first call is made and is kept nowhere
     else; servers that need none (a local vLLM) may leave it unset if `base_url` is given.
 
-    - `temperature`, `max_tokens`: sent with every call unless None (some models accept neither). `extra_body` is sent too.
-    - `timeout` of one attempt, `deadline` of one request, in seconds; `max_retries`, `backoff`, `max_backoff` after trouble
-      on the way; `max_malformed` (at most 2) after replies that make no sense.
+    - `temperature`, `max_tokens`: sent with every call unless None (some models accept neither), and so is what
+      `extra_body` holds.
+    - `timeout` of one attempt, `deadline` of one request, in seconds; `max_retries`, `backoff`, `max_backoff` after
+      trouble on the way; `max_malformed` (at most 2) after replies that make no sense.
     - `max_concurrency`, `requests_per_minute`: for all callers of this object together.
     - `cache`: True (in the user's cache folder), a path, or False. `input_price`, `output_price`: per token.
     - `max_text`: longer texts are cut. `prompts`: a folder with prompts of one's own, looked into before ours.

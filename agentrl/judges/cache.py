@@ -1,4 +1,6 @@
-"""Replies kept between runs: one SQLite file of JSON, shared by threads and processes. Losing it costs money, not truth."""
+"""Replies kept between runs: one SQLite file of JSON, shared by threads and processes.
+
+Losing it costs money, not truth."""
 
 from __future__ import annotations
 
@@ -137,7 +139,7 @@ class _one_at_a_time:
         with suppress(ImportError, OSError):
             import fcntl
 
-            self._file = open(self._path, "wb")  # noqa: SIM115 (closed on leaving)
+            self._file = open(self._path, "wb")
             fcntl.flock(self._file, fcntl.LOCK_EX)
 
     def __exit__(self, *_: object) -> None:

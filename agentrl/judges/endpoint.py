@@ -3,8 +3,8 @@
 A question takes one of the concurrency slots and keeps it until it is answered or given up: an endpoint in trouble is
 asked less, not more. What is retried, and for how long:
 
-* trouble on the way (no connection, time-out, 408, 409, 425, 429, 5xx): up to `max_retries` times with growing, jittered
-  pauses (or what Retry-After says) until the deadline;
+* trouble on the way (no connection, time-out, 408, 409, 425, 429, 5xx): up to `max_retries` times with growing,
+  jittered pauses (or what Retry-After says) until the deadline;
 * a malformed answer: at most `max_malformed` times;
 * everything else (wrong key, unknown model, bad request): not at all.
 """
@@ -215,7 +215,7 @@ class Endpoint:
             self._down_since = _now()
 
     def _refuse_while_down(self) -> None:
-        """After a whole deadline without any sign of life, a batch's questions fail at once but for a probe now and then.
+        """After a whole deadline without a sign of life, a batch's questions fail at once but for a probe now and then.
 
         Otherwise ten thousand waiting questions would each sit out a deadline of their own.
         """

@@ -206,9 +206,7 @@ class FaultyEndpoint:
 
     # ------------------------------------------------------------------ behaviour
 
-    async def _act(
-        self, way: str, call: Call, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> bool:
+    async def _act(self, way: str, call: Call, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Do it; True when the connection can be used again."""
         if way == "hang":
             await reader.read()  # until the other side gives up

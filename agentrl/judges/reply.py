@@ -128,8 +128,7 @@ def _bare(text: str) -> str:
     """Without one leading block of thoughts and one code fence around everything that is left."""
     text = text.strip()
     if text.startswith("<think>"):
-        thoughts, _, text = text.partition("</think>")
-        text = text.strip()
+        text = text.partition("</think>")[2].strip()
     if text.startswith("```") and text.endswith("```"):
         text = text[3:-3].removeprefix("json").strip()
     return text

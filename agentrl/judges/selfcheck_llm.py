@@ -184,7 +184,9 @@ def cache_answers() -> tuple[bool, str]:
         scores = []
         for _ in range(2):
             with closing(LLMJudge("m", endpoint.base_url, cache=Path(folder) / "replies.sqlite")) as judge:
-                scores.append([each.score for each in judge.score_sync(batch(50, "cache")) if isinstance(each, Verdict)])
+                scores.append(
+                    [each.score for each in judge.score_sync(batch(50, "cache")) if isinstance(each, Verdict)]
+                )
         return len(endpoint.calls) == 50 and scores[0] == scores[1], f"{len(endpoint.calls)} calls for two runs of 50"
 
 

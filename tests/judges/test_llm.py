@@ -204,7 +204,9 @@ def test_other_models_parameters_and_prompts_are_other_questions(endpoint, tmp_p
     ]
     for number, variant in enumerate(variants, 1):
         for _ in range(2):
-            with closing(LLMJudge(**{"model": "m", "base_url": endpoint.base_url, "cache": tmp_path / "c", **variant})) as judge:
+            with closing(
+                LLMJudge(**{"model": "m", "base_url": endpoint.base_url, "cache": tmp_path / "c", **variant})
+            ) as judge:
                 assert scores(judge.score_sync([request(0, "TRUTHFUL")])) == [1.0]
         assert len(endpoint.calls) == number, variant
     assert read_prompt(prompts / "grounding.verdict.txt").version == "1.1"
@@ -277,13 +279,18 @@ def test_without_a_key_the_public_endpoint_is_not_called():
 
 def test_a_missing_package_names_the_extra(endpoint, monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
-    with closing(LLMJudge("m", endpoint.base_url, cache=False)) as judge, pytest.raises(MissingExtra, match=r"agentrl\[judge\]"):
+    with (
+        closing(LLMJudge("m", endpoint.base_url, cache=False)) as judge,
+        pytest.raises(MissingExtra, match=r"agentrl\[judge\]"),
+    ):
         judge.score_sync([request(0, "x")])
 
 
 def test_importing_judges_imports_no_client_library():
     import subprocess
 
-    code = "import sys, agentrl.judges.llm, agentrl.judges.outcome; print('openai' in sys.modules, 'aiolimiter' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code = "import sys, agentrl.judges.llm, agentrl.judges.outcome; print(*(m in sys.modules for m in sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "openai", "aiolimiter"], capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["False", "False"]

@@ -6,6 +6,7 @@ import logging
 import re
 import time
 from contextlib import closing
+from itertools import pairwise
 
 import pytest
 
@@ -69,7 +70,7 @@ def test_pauses_grow_while_the_endpoint_fails():
     with FaultyEndpoint(lambda call: "500" if call.attempt <= 5 else "ok") as endpoint:
         ask(endpoint, ["TRUTHFUL"], backoff=0.04, max_backoff=10.0)
         times = [call.at for call in endpoint.calls]
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(times)]
     assert all(gap >= 0.5 * 0.04 * 2**number for number, gap in enumerate(gaps)), gaps
 
 
@@ -174,7 +175,11 @@ def test_the_api_key_is_sent_and_appears_nowhere_else(tmp_path, monkeypatch, cap
         return honest(call).replace("compared", f"your key is {call.headers['authorization']} {CANARY}")
 
     def error(self, way, call):
-        return (429, f'{{"error": {{"message": "bad key {CANARY}"}}}}'.encode(), {}) if way == "429" else known(self, way, call)
+        return (
+            (429, f'{{"error": {{"message": "bad key {CANARY}"}}}}'.encode(), {})
+            if way == "429"
+            else known(self, way, call)
+        )
 
     known = FaultyEndpoint._content
     monkeypatch.setattr(FaultyEndpoint, "_content", error)

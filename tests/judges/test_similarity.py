@@ -38,7 +38,9 @@ def test_it_is_found_by_its_spec():
     assert resolve("scorer", "msssim").score_pairs([]) == []
 
 
-@pytest.mark.parametrize("size", [(1, 1), (1, 40), (3, 3), (7, 5), (11, 11), (64, 64), (96, 128), (177, 176), (300, 500)])
+@pytest.mark.parametrize(
+    "size", [(1, 1), (1, 40), (3, 3), (7, 5), (11, 11), (64, 64), (96, 128), (177, 176), (300, 500)]
+)
 def test_equal_pictures_score_one_at_any_size(size):
     for picture in (scene(*size), noise(*size), np.zeros((*size, 3), np.uint8), np.full((*size, 3), 255, np.uint8)):
         assert one(picture, picture.copy()) == pytest.approx(1.0, abs=1e-9)
@@ -88,7 +90,12 @@ def test_sizes_may_differ():
 
 
 def test_a_batch_gives_what_single_pairs_give():
-    pairs = [(scene(), noise(96, 128)), (scene(20, 20), noise(20, 20)), (scene(), scene()), (noise(20, 20), noise(33, 9))]
+    pairs = [
+        (scene(), noise(96, 128)),
+        (scene(20, 20), noise(20, 20)),
+        (scene(), scene()),
+        (noise(20, 20), noise(33, 9)),
+    ]
     assert MultiScaleSimilarity().score_pairs(pairs) == pytest.approx([one(*pair) for pair in pairs], abs=1e-12)
 
 
