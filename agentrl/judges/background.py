@@ -17,11 +17,16 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
+Closer = Callable[[], Coroutine[Any, Any, None]]
+
+
 class BackgroundLoop:
-    """Starts its thread on first use; a forked child starts one of its own."""
+    """Starts its thread on first use; a forked child starts one of its own. Ends with its owner, or by `close`."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._closers: list[Closer] = []
+        self._end: weakref.finalize | None = None
         self._pid = 0
         self._guard = threading.Lock()
 
@@ -46,32 +51,36 @@ class BackgroundLoop:
         return await asyncio.wrap_future(self.submit(work))
 
     def owns_this_thread(self) -> bool:
-        """Is the caller running on this loop already (where waiting for it would never end)?"""
+        """Is the caller running on this loop already?"""
         try:
             return asyncio.get_running_loop() is self._loop
         except RuntimeError:
             return False
 
-    def close(self, last: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
-        """Run `last` on the loop, cancel what is left and end the thread. The next use starts a fresh one."""
+    def at_end(self, closer: Closer) -> None:
+        """Run this on the loop before it ends. Called on the loop."""
+        self._closers.append(closer)
+
+    def close(self) -> None:
+        """Cancel what is running, run the closers and end the thread. The next use starts a fresh one."""
         with self._guard:
-            loop, self._loop = self._loop, None
-        if loop is None or self._pid != os.getpid():
-            return
-        if last is not None:
-            asyncio.run_coroutine_threadsafe(last(), loop).result(10)
-        _stop(loop, self._pid)
+            end, self._end, self._loop = self._end, None, None
+        if end is not None:
+            end()
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._guard:
             if self._loop is None or self._pid != os.getpid():
-                self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
-                threading.Thread(target=_serve, args=(self._loop,), name="agentrl-judge", daemon=True).start()
-                weakref.finalize(self, _stop, self._loop, self._pid)  # also at exit, before daemon threads are frozen
+                self._loop, self._pid, self._closers = asyncio.new_event_loop(), os.getpid(), []
+                thread = threading.Thread(
+                    target=_serve, args=(self._loop, self._closers), name="agentrl-judge", daemon=True
+                )
+                thread.start()
+                self._end = weakref.finalize(self, _stop, self._loop, thread, self._pid)  # also runs at exit
             return self._loop
 
 
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
+def _serve(loop: asyncio.AbstractEventLoop, closers: list[Closer]) -> None:
     asyncio.set_event_loop(loop)
     try:
         loop.run_forever()
@@ -79,15 +88,15 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
         for task in left:
             task.cancel()
         loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        loop.run_until_complete(asyncio.gather(*(closer() for closer in closers), return_exceptions=True))
         loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         loop.close()
 
 
-def _stop(loop: asyncio.AbstractEventLoop, pid: int) -> None:
-    if pid != os.getpid():  # the loop of a forked child's parent is the parent's
+def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread, pid: int) -> None:
+    if pid != os.getpid() or loop.is_closed():  # a parent's loop is the parent's
         return
-    try:
-        loop.call_soon_threadsafe(loop.stop)
-    except RuntimeError:  # closed already
-        return
+    loop.call_soon_threadsafe(loop.stop)
+    if thread is not threading.current_thread():  # the garbage collector may run this anywhere
+        thread.join(5)

@@ -149,8 +149,8 @@ class EndpointJudge:
 
     def close(self) -> None:
         """Give back connections, the thread and the cache file. The judge can be used again."""
-        endpoint, self._endpoint = self._endpoint, None
-        self._background.close(endpoint[1].close if endpoint else None)
+        self._background.close()
+        self._endpoint = None
         if self._cache is not None:
             self._cache.close()
 
@@ -180,14 +180,16 @@ class EndpointJudge:
             self._connected().hope()  # a missing package or key is the caller's to mend: it raises here
         asked = await asyncio.gather(*(self._find(each, stored) for each in distinct.values()))
         findings = dict(zip(distinct, asked, strict=True))
-        results, paid = [], set()
+        results = []
         for request, question in zip(requests, questions, strict=True):
-            found = question if isinstance(question, JudgeFault) else findings[question.key]
-            if isinstance(question, Question) and isinstance(found, Finding):
-                if question.key in paid:  # the same question again in this batch
-                    found = Finding(found.value, cached=True)
-                paid.add(question.key)
+            if isinstance(question, JudgeFault):
+                self.usage.faults += 1
+                results.append(question)
+                continue
+            found = findings[question.key]
             results.append(self._verdict(request, question, found))
+            if isinstance(found, Finding):  # whoever asks the same again in this batch gets it for nothing
+                findings[question.key] = Finding(found.value, cached=True)
         return results
 
     def _question(self, request: JudgeRequest) -> Question | JudgeFault:
@@ -213,7 +215,9 @@ class EndpointJudge:
 
     def _recall(self, keys: Iterable[str]) -> dict[str, Any]:
         """What the cache knows of these questions; rows that make no sense are taken out and asked again."""
-        stored = {} if self._cache is None else self._cache.get_many(keys)
+        if self._cache is None:
+            return {}
+        stored = self._cache.get_many(keys)
         for key in list(stored):
             try:
                 self._admit(stored[key])
@@ -232,12 +236,10 @@ class EndpointJudge:
             )
         return Finding(value, cost)
 
-    def _verdict(
-        self, request: JudgeRequest, question: Question | JudgeFault, found: Finding | JudgeFault
-    ) -> Verdict | JudgeFault:
-        if isinstance(question, JudgeFault) or isinstance(found, JudgeFault):
+    def _verdict(self, request: JudgeRequest, question: Question, found: Finding | JudgeFault) -> Verdict | JudgeFault:
+        if isinstance(found, JudgeFault):
             self.usage.faults += 1
-            return question if isinstance(question, JudgeFault) else found
+            return found
         self.usage.cached += found.cached
         try:
             score, method, evidence = self._decide(request, self._admit(found.value))
@@ -252,7 +254,9 @@ class EndpointJudge:
         """The endpoint's client on the running loop (a fork or `close` leaves an old one behind)."""
         loop = asyncio.get_running_loop()
         if self._endpoint is None or self._endpoint[0] is not loop:
-            self._endpoint = loop, Endpoint(self._settings, self._api_key(), self.usage)
+            endpoint = Endpoint(self._settings, self._api_key(), self.usage)
+            self._background.at_end(endpoint.close)
+            self._endpoint = loop, endpoint
         return self._endpoint[1]
 
     def _api_key(self) -> str:

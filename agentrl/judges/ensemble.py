@@ -122,12 +122,12 @@ class AuditedJudge:
 
     def metrics(self) -> dict[str, Any]:
         """Agreement overall and by purpose, failed audits, and the judge's own metrics."""
-        own = getattr(self.judge, "metrics", None)
+        own: Any = getattr(self.judge, "metrics", None)
         with self._guard:
             figures: dict[str, Any] = {**self._overall.to_json(), "audit_faults": self._faults}
             for purpose, agreement in sorted(self._by_purpose.items()):
                 figures |= {f"{purpose}/{name}": value for name, value in agreement.to_json().items()}
-        return figures | ({f"judge/{name}": value for name, value in own().items()} if callable(own) else {})
+        return figures | ({f"judge/{name}": value for name, value in own().items()} if own is not None else {})
 
     def to_json(self) -> dict[str, Any]:
         """A spec that builds this judge again, where both judges have one."""

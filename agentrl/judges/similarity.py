@@ -103,7 +103,7 @@ def _blur(pictures: np.ndarray) -> np.ndarray:
         window = (window / window.sum()).astype(pictures.dtype)
         length = pictures.shape[axis] - size + 1
         slices = (pictures[:, i : i + length] if axis == 1 else pictures[:, :, i : i + length] for i in range(size))
-        pictures = sum(part * weight for part, weight in zip(slices, window, strict=True))
+        pictures = np.sum([part * weight for part, weight in zip(slices, window, strict=True)], axis=0)
     return pictures
 
 

@@ -294,3 +294,24 @@ def test_importing_judges_imports_no_client_library():
         [sys.executable, "-c", code, "openai", "aiolimiter"], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_a_judge_nobody_closed_leaves_no_warning_and_works_in_a_forked_child(endpoint, tmp_path):
+    import subprocess
+
+    code = """
+import os, sys
+from agentrl.judges.llm import LLMJudge
+from agentrl.judges.selfcheck_llm import batch
+judge = LLMJudge("m", sys.argv[1], cache=False)
+print([each.score for each in judge.score_sync(batch(2, "parent"))], flush=True)
+if (child := os.fork()) == 0:
+    print([each.score for each in judge.score_sync(batch(2, "child"))], flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print([each.score for each in judge.score_sync(batch(2, "later"))])
+"""
+    arguments = [sys.executable, "-W", "always::ResourceWarning", "-c", code, endpoint.base_url]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines() == ["[0.0, 1.0]"] * 3
+    assert "ResourceWarning" not in done.stderr and "Exception" not in done.stderr
