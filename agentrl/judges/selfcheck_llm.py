@@ -3,8 +3,12 @@ the campaign is a tenth of one."""
 
 from __future__ import annotations
 
+import io
 import json
+import logging
+import os
 import re
+import secrets
 import sqlite3
 import tempfile
 from collections import Counter
@@ -190,6 +194,31 @@ def cache_answers() -> tuple[bool, str]:
         return len(endpoint.calls) == 50 and scores[0] == scores[1], f"{len(endpoint.calls)} calls for two runs of 50"
 
 
+def key_stays_secret() -> tuple[bool, str]:
+    """A canary key that the endpoint echoes in headers and replies: sent, and written nowhere."""
+    canary, written = f"canary/{secrets.token_hex(12)}", io.StringIO()
+    handler, root = logging.StreamHandler(written), logging.getLogger()
+    level = root.level
+    os.environ["AGENTRL_CANARY"] = canary
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        with tempfile.TemporaryDirectory() as folder, FaultyEndpoint(headers={"X-Echo": canary}) as endpoint:
+            endpoint.answer = lambda call: honest(call).replace("compared", canary)
+            place = {"base_url": endpoint.base_url, "cache": Path(folder) / "replies.sqlite"}
+            with closing(LLMJudge("m", api_key_env="AGENTRL_CANARY", **place)) as judge:
+                written.write(repr([judge.score_sync(batch(4, "canary")), judge, judge.to_json()]))
+            sent = all(call.headers["authorization"] == f"Bearer {canary}" for call in endpoint.calls)
+            stored = b"".join(file.read_bytes() for file in Path(folder).iterdir())
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+        del os.environ["AGENTRL_CANARY"]
+    found = written.getvalue().count(canary) + stored.count(canary.encode())
+    size = len(written.getvalue()) + len(stored)
+    return sent and found == 0, f"{found} times in {size:,} bytes of logs, verdicts and cache"
+
+
 def _fault_check(kind: str) -> Callable[[], tuple[bool, str]]:
     def check() -> tuple[bool, str]:
         with tempfile.TemporaryDirectory() as folder:
@@ -204,4 +233,5 @@ CHECKS: list[tuple[str, Callable[[], tuple[bool, str]]]] = [
     ("forged verdicts", forged_verdicts),
     ("limits of the endpoint", limits_hold),
     ("cache of replies", cache_answers),
+    ("key in no log, cache or verdict", key_stays_secret),
 ]
