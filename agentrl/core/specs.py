@@ -29,8 +29,13 @@ class SpecEntry(NamedTuple):
 
 # The built-in kinds of each role: strings only, so that reading the table imports nothing.
 _TABLE: dict[str, dict[str, SpecEntry]] = {
-    "judge": {"rule": SpecEntry("agentrl.judges.rule:RuleJudge")},
-    "scorer": {},
+    "judge": {
+        "rule": SpecEntry("agentrl.judges.rule:RuleJudge"),
+        "llm": SpecEntry("agentrl.judges.llm:LLMJudge", "judge"),
+        "outcome": SpecEntry("agentrl.judges.outcome:OutcomeJudge", "judge"),
+        "audited": SpecEntry("agentrl.judges.ensemble:AuditedJudge"),
+    },
+    "scorer": {"msssim": SpecEntry("agentrl.judges.similarity:MultiScaleSimilarity")},
 }
 
 

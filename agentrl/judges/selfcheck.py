@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from agentrl.judges import selfcheck_llm
 from agentrl.judges.relations import Relation
 from agentrl.judges.scoring import score_relations
 
@@ -29,7 +30,7 @@ def golden_numbers() -> tuple[bool, str]:
     return abs(lake - 0.55) < 1e-9 and abs(room - 0.5) < 1e-9, f"FrozenLake {lake:.4f} (0.55), Sokoban {room:.4f} (0.5)"
 
 
-CHECKS: list[tuple[str, Check]] = [("golden numbers", golden_numbers)]
+CHECKS: list[tuple[str, Check]] = [("golden numbers", golden_numbers), *selfcheck_llm.CHECKS]
 
 
 def run() -> list[dict[str, Any]]:
