@@ -22,7 +22,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from agentrl.core.env import AgentEnv, whole_number
+from agentrl.core.arguments import whole_number
+from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.envs.grid.vector import GridVectorEnv
 

@@ -15,7 +15,8 @@ from agentrl.cli.arguments import Common, EnvId, JsonText, Split, json_object
 from agentrl.cli.blocks import half_blocks
 from agentrl.cli.output import print_json, waiting
 from agentrl.cli.table import GameTable
-from agentrl.core.env import AgentEnv, whole_number
+from agentrl.core.arguments import whole_number
+from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, SnapshotUnsupported
 from agentrl.policies.human import printable, read_action
 from agentrl.policies.oracle import gold_action

@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 from gymnasium.error import ResetNeeded
 
+from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError, SnapshotError, did_you_mean
 from agentrl.core.parsing import Turn
 from agentrl.core.snapshot import open_blob, seal_blob
@@ -355,22 +356,6 @@ def keyword_arguments(cls: type) -> dict[str, Any]:
                 if parameter.kind is parameter.KEYWORD_ONLY:
                     found[parameter.name] = parameter.default
     return found
-
-
-def whole_number(name: str, value: Any, *, at_least: int, at_most: int | None = None) -> int:
-    """`value` as an int, or a `ConfigError` that says what it should have been."""
-    fits = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not fits or value < at_least or (at_most is not None and value > at_most):
-        upper = "" if at_most is None else f" and at most {at_most}"
-        raise ConfigError(f"{name} must be a whole number of at least {at_least}{upper}, not {value!r}")
-    return int(value)
-
-
-def finite_number(name: str, value: Any) -> float:
-    """`value` as a finite float, or a `ConfigError`."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not math.isfinite(value):
-        raise ConfigError(f"{name} must be a finite number, not {value!r}")
-    return float(value)
 
 
 def episode_limit(truncated: bool, info: dict[str, Any]) -> str | None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from agentrl.core.errors import AgentRLError, ConfigError, MissingExtra, did_you_mean
 from agentrl.core.judging import Judge, Scorer
+from agentrl.core.redact import redact
 
 ROLES: dict[str, type] = {"judge": Judge, "scorer": Scorer}
 PLACE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -148,7 +149,8 @@ def _make(role: str, kind: str, cls: type, arguments: dict[str, Any], entry: Spe
     except ImportError as error:  # a class may import its heavy parts only when it is made
         raise _missing(role, kind, entry, error) from error
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"{role} {kind!r} does not accept {arguments}: {error}") from error
+        given = ", ".join(arguments) or "no arguments"  # names alone: a value may be a secret
+        raise ConfigError(f"{role} {kind!r} cannot be made with {given}: {redact(str(error))}") from error
 
 
 def _check_arguments(role: str, kind: str, cls: type, arguments: dict[str, Any]) -> None:

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agentrl.core.env import Outcome, finite_number, whole_number
+from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.env import Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.envs.grid.levels import Batches, LevelPool, level_pool, owned, shuffled, uniform
 from agentrl.envs.grid.relations import numbered, relation

@@ -7,63 +7,17 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from agentrl.core.env import finite_number, whole_number
 from agentrl.core.errors import ConfigError, Fault, JudgeFault
 from agentrl.core.judging import Judge, JudgeRequest, Verdict
+from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.redact import redact
 from agentrl.core.specs import resolve
+from agentrl.core.tally import Tally
 
 Result = Verdict | JudgeFault
-
-
-@dataclass
-class Agreement:
-    """How far two judges agree on what both have scored."""
-
-    threshold: float = 0.5
-    table: list[list[int]] = field(default_factory=lambda: [[0, 0], [0, 0]])  # [first good][second good]
-    difference: float = 0.0  # summed
-
-    def add(self, first: float, second: float) -> bool:
-        """Count a pair of scores; True when they fall on the same side of the threshold."""
-        sides = first >= self.threshold, second >= self.threshold
-        self.table[sides[0]][sides[1]] += 1
-        self.difference += abs(first - second)
-        return sides[0] == sides[1]
-
-    @property
-    def count(self) -> int:
-        """Pairs so far."""
-        return sum(map(sum, self.table))
-
-    @property
-    def rate(self) -> float | None:
-        """Share of pairs on the same side of the threshold."""
-        return (self.table[0][0] + self.table[1][1]) / self.count if self.count else None
-
-    @property
-    def kappa(self) -> float | None:
-        """Cohen's kappa: agreement beyond chance. None while both judges know only one side, and nothing follows."""
-        if not self.count:
-            return None
-        (bad, first_bad), (first_good, good) = self.table
-        rows, columns = (bad + first_bad, first_good + good), (bad + first_good, first_bad + good)
-        chance = sum(row * column for row, column in zip(rows, columns, strict=True)) / self.count**2
-        return None if chance == 1 else ((bad + good) / self.count - chance) / (1 - chance)
-
-    def to_json(self) -> dict[str, float | int | None]:
-        """The figures by name."""
-        mean = self.difference / self.count if self.count else None
-        return {
-            "audited": self.count,
-            "agreement": self.rate,
-            "disagreements": self.table[0][1] + self.table[1][0],
-            "mean_abs_difference": mean,
-            "kappa": self.kappa,
-        }
 
 
 class AuditedJudge:
@@ -91,8 +45,8 @@ class AuditedJudge:
         self.judge: Judge = resolve("judge", judge)
         self.auditor: Judge = resolve("judge", auditor)
         self._guard = threading.Lock()
-        self._overall = Agreement(self.threshold)
-        self._by_purpose: dict[str, Agreement] = defaultdict(lambda: Agreement(self.threshold))
+        self._overall = Tally(self.threshold)
+        self._by_purpose: dict[str, Tally] = defaultdict(lambda: Tally(self.threshold))
         self._faults = 0
 
     @property
@@ -121,7 +75,7 @@ class AuditedJudge:
         return self._compare(requests, results, chosen, audits)
 
     def metrics(self) -> dict[str, Any]:
-        """Agreement overall and by purpose, failed audits, and the judge's own metrics."""
+        """Tally overall and by purpose, failed audits, and the judge's own metrics."""
         own: Any = getattr(self.judge, "metrics", None)
         with self._guard:
             figures: dict[str, Any] = {**self._overall.to_json(), "audit_faults": self._faults}

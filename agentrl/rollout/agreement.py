@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from agentrl.core.env import finite_number
+from agentrl.core.arguments import finite_number
 from agentrl.core.judging import Judge, Verdict
+from agentrl.core.tally import Tally
 from agentrl.core.verdicts import Answer, ask
 from agentrl.rollout.judging import BATCH, StoredRequest, judging_of
 from agentrl.rollout.trajectory import Trajectory
@@ -43,18 +44,19 @@ def agreement(pairs: Sequence[Pair], threshold: float = 0.5, missing: int = 0) -
     threshold = finite_number("threshold", threshold)
     if not pairs:
         return Agreement(0, missing, threshold, None, None, None, None, None)
-    votes = [(first >= threshold, second >= threshold) for first, second in pairs]
+    tally = Tally(threshold)
+    for first, second in pairs:
+        tally.add(first, second)
     n = len(pairs)
-    means = (math.fsum(first for first, _ in pairs) / n, math.fsum(second for _, second in pairs) / n)
     return Agreement(
         pairs=n,
         missing=missing,
         threshold=threshold,
-        rate=sum(first == second for first, second in votes) / n,
-        mean_difference=math.fsum(abs(first - second) for first, second in pairs) / n,
+        rate=tally.rate,
+        mean_difference=tally.mean_difference,
         correlation=correlation(pairs),
-        kappa=cohens_kappa(votes),
-        means=means,
+        kappa=tally.kappa,
+        means=(math.fsum(first for first, _ in pairs) / n, math.fsum(second for _, second in pairs) / n),
     )
 
 
@@ -69,17 +71,6 @@ def correlation(pairs: Sequence[Pair]) -> float | None:
     if not spread[0] * spread[1]:
         return None
     return max(-1.0, min(1.0, shared / (spread[0] * spread[1])))
-
-
-def cohens_kappa(votes: Sequence[tuple[bool, bool]]) -> float | None:
-    """Agreement beyond chance of two raters with two answers; None where chance explains everything."""
-    n = len(votes)
-    if not n:
-        return None
-    observed = sum(first == second for first, second in votes) / n
-    yes = [sum(vote[side] for vote in votes) / n for side in (0, 1)]
-    chance = yes[0] * yes[1] + (1 - yes[0]) * (1 - yes[1])
-    return None if chance >= 1 else (observed - chance) / (1 - chance)
 
 
 # ---------------------------------------------------------------------- pairs out of trajectories

@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from agentrl.core.env import whole_number
+from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, Fault
 from agentrl.core.policy import Policy
 from agentrl.policies import load_policy

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from agentrl.core.env import whole_number
+from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.core.judging import Judge, JudgeRequest, Purpose, Verdict
 from agentrl.core.settling import repetition_term

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from agentrl.core.env import whole_number
+from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from agentrl.core.env import whole_number
+from agentrl.core.arguments import whole_number
 from agentrl.core.parsing import quote
 from agentrl.wrappers.base import AgentWrapper, StepResult, clean_text, require_text
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeGuard
 
 import gymnasium as gym
 
-from agentrl.core.env import finite_number
+from agentrl.core.arguments import finite_number
 from agentrl.core.errors import ConfigError
 from agentrl.core.response import STRATEGIES as STRATEGIES
 from agentrl.core.response import Response as Response

@@ -11,7 +11,7 @@ from typing import Any, SupportsFloat
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
-from agentrl.core.env import finite_number
+from agentrl.core.arguments import finite_number
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import Judge, JudgeRequest, Purpose, Verdict
 from agentrl.core.response import fields_of

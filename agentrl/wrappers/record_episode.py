@@ -13,8 +13,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from agentrl.core.arguments import whole_number
 from agentrl.core.cache import write_atomically
-from agentrl.core.env import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.wrappers.base import AgentWrapper, StepResult, clean_text
 from agentrl.wrappers.episode_page import episode_page

@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium as gym
 import msgspec
 
-from agentrl.core.env import finite_number
+from agentrl.core.arguments import finite_number
 from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.core.settling import repetition_term
 from agentrl.wrappers.base import AgentWrapper, StepResult, add_term, find_layer

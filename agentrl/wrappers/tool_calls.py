@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-from agentrl.core.env import whole_number
+from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import CLOSE, OPEN, extract_answer, quote
 from agentrl.core.spaces import AnyText

@@ -9,7 +9,7 @@ import pytest
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import Judge, JudgeRequest, Verdict
 from agentrl.core.specs import resolve
-from agentrl.judges.ensemble import Agreement, AuditedJudge
+from agentrl.judges.ensemble import AuditedJudge
 
 
 class Reader:
@@ -72,25 +72,6 @@ def test_scores_are_the_judges_own_and_evidence_shows_the_audit():
     assert metrics["agreement"] == 0.5
     assert metrics["mean_abs_difference"] == pytest.approx(0.45)
     assert metrics["grounding/audited"] == 2
-
-
-def test_kappa_by_hand():
-    agreement = Agreement()
-    for first, second, count in [(1, 1, 20), (1, 0, 5), (0, 1, 10), (0, 0, 15)]:
-        for _ in range(count):
-            agreement.add(first, second)
-    # observed 0.7; by chance 0.5 * 0.6 + 0.5 * 0.4 = 0.5
-    assert agreement.kappa == pytest.approx(0.4)
-    assert agreement.rate == 0.7
-
-
-def test_without_variety_there_is_no_kappa():
-    agreement = Agreement()
-    assert agreement.kappa is None and agreement.rate is None
-    agreement.add(1, 1)
-    assert agreement.kappa is None and agreement.rate == 1.0
-    agreement.add(0, 0)
-    assert agreement.kappa == 1.0
 
 
 def test_a_broken_auditor_costs_nobody_a_verdict():

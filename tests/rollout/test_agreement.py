@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from agentrl.core.errors import ConfigError
-from agentrl.rollout.agreement import agreement, cohens_kappa, compare, correlation
+from agentrl.rollout.agreement import agreement, compare, correlation
 from agentrl.rollout.judging import StoredRequest
 
 
@@ -30,8 +30,8 @@ def test_correlation_agrees_with_the_standard_library() -> None:
 
 def test_kappa_of_a_textbook_table() -> None:
     # 20 yes/yes, 5 yes/no, 10 no/yes, 15 no/no: observed 0.7, chance 0.5.
-    votes = [(True, True)] * 20 + [(True, False)] * 5 + [(False, True)] * 10 + [(False, False)] * 15
-    assert cohens_kappa(votes) == pytest.approx(0.4)
+    pairs = [(1.0, 1.0)] * 20 + [(1.0, 0.0)] * 5 + [(0.0, 1.0)] * 10 + [(0.0, 0.0)] * 15
+    assert agreement(pairs).kappa == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("pairs", [[], [(0.5, 0.5)], [(1.0, 1.0)] * 5])

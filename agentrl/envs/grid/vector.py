@@ -10,7 +10,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from agentrl.core.env import whole_number
+from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.envs.grid import kernel
 from agentrl.envs.grid.world import ACTIONS, GridWorld

@@ -15,7 +15,8 @@ import msgspec
 import numpy as np
 from gymnasium import spaces
 
-from agentrl.core.env import AgentEnv, whole_number
+from agentrl.core.arguments import whole_number
+from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, parse_turn, quote
 from agentrl.core.spaces import AnyText
