@@ -33,7 +33,16 @@ SECTIONS = (
     "Truth",
     "Honest note",
 )
-WRAPPERS = ("ToolCalls", "Reasoning", "History", "RecordEpisode", "DiscreteActions", "ImageObservation")
+WRAPPERS = (
+    "ToolCalls",
+    "Reasoning",
+    "ReasoningReward",
+    "RepetitionPenalty",
+    "History",
+    "RecordEpisode",
+    "DiscreteActions",
+    "ImageObservation",
+)
 TWO_PLAYERS = "agentrl.envs.sokoban_duo"
 PICTURE_SIZE = 256
 
