@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
+from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import JudgeRequest, Verdict
-from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.redact import protect, redact
 from agentrl.judges.background import BackgroundLoop
 from agentrl.judges.cache import ReplyCache, default_path

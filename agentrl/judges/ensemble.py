@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError, Fault, JudgeFault
 from agentrl.core.judging import Judge, JudgeRequest, Verdict
-from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.redact import redact
 from agentrl.core.specs import resolve
 from agentrl.core.tally import Tally

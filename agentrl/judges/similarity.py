@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from agentrl.core.errors import ConfigError
 from agentrl.core.arguments import whole_number
+from agentrl.core.errors import ConfigError
 
 # Multi-scale structural similarity (Wang, Simoncelli, Bovik 2003): weights from fine to coarse, and its constants.
 WEIGHTS = np.array([0.0448, 0.2856, 0.3001, 0.2363, 0.1333])
