@@ -1,0 +1,526 @@
+"""Advantages: published numbers, an independent slow version, and what must hold for any input."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from agentrl.core.errors import ConfigError
+from agentrl.trainers import advantages as adv
+from tests.trainers import slow_reference as slow
+from tests.trainers.batches import Batch, random_batch, spoil, without_observations
+
+SEEDS = range(12)
+
+
+def close(found: Tensor, wanted: Any, tolerance: float = 1e-5) -> None:
+    torch.testing.assert_close(found, torch.as_tensor(wanted, dtype=found.dtype), atol=tolerance, rtol=tolerance)
+
+
+# ------------------------------------------------------------------ golden numbers
+
+R = torch.tensor([[0.0, 0, 1, 0, 0, 0, 2, 0]])
+V = torch.tensor([[0.1, 0.2, 0.3, 0.9, 0.9, 0.6, 0.7, 0.9]])
+MASK = torch.tensor([[1, 1, 1, 0, 0, 1, 1, 0]], dtype=torch.bool)
+ENDS = torch.tensor([[0, 0, 1, 0, 0, 0, 1, 0]], dtype=torch.bool)
+AFTER = torch.full((1, 8), float("nan")).masked_scatter(ENDS, torch.tensor([0.33, 0.77]))
+TOKEN = {"gamma": 0.99, "lam": 0.95}
+BOTH = {"turn_gamma": 0.9, "turn_lam": 0.95, "token_gamma": 0.99, "token_lam": 0.95}
+
+
+def released(rewards: Tensor = R) -> adv.Estimate:
+    return adv.bilevel_gae(rewards, V, None, MASK, ENDS, form="released", **BOTH)
+
+
+@pytest.mark.parametrize(
+    ("find", "golden"),
+    [
+        (lambda: adv.masked_gae(R, V, MASK, **TOKEN).advantages, [2.428327, 2.477753, 2.531369, 1.315650, 1.300000]),
+        (lambda: released().advantages, [2.348834, 2.393231, 2.441500, 1.315650, 1.300000]),
+        (lambda: released().returns, [2.448834, 2.593231, 2.741500, 1.915650, 2.000000]),
+        (lambda: adv.whiten(released().advantages, MASK), [0.652521, 0.726996, 0.807966, -1.080615, -1.106868]),
+        (
+            lambda: released(R.clone().index_fill_(1, torch.tensor(2), 0.0)).advantages,
+            [1.464293, 1.452731, 1.441500, 1.315650, 1.300000],
+        ),
+        (
+            lambda: adv.bilevel_gae(R, V, AFTER, MASK, ENDS, **BOTH).advantages,
+            [2.348701, 2.393090, 2.441350, 1.308408, 1.292300],
+        ),
+        (
+            lambda: adv.turn_gae(R, V, MASK, ENDS, turn_gamma=0.9, turn_lam=0.95).advantages,
+            [2.441500, 2.441500, 2.441500, 1.3, 1.3],
+        ),
+        (
+            lambda: adv.vanilla_gae(R, V, torch.ones_like(MASK), **TOKEN).advantages,
+            [2.348591, 2.392973, 2.441226, 1.357549, 1.344550],
+        ),
+    ],
+    ids=["masked", "released", "returns", "whitened", "released_no_reward", "paper", "turn_wise", "vanilla"],
+)
+def test_golden_numbers_of_the_token_and_turn_estimators(find: Callable[[], Tensor], golden: list[float]) -> None:
+    close(find()[MASK], golden)
+
+
+def test_golden_returns_of_step_ppo() -> None:
+    step = adv.step_gae(torch.tensor([1.0, 2.0]), torch.tensor([0.1, 0.6]), ["a", "a"], torch.tensor([0, 1]), **TOKEN)
+    close(step.returns, [2.910700, 2.0])
+    close(step.advantages, [2.810700, 1.4])
+
+
+SCORES, GROUPS = torch.tensor([1.0, 0, 0, 5]), ["a", "a", "a", "b"]
+
+
+def test_golden_numbers_of_the_group_estimators() -> None:
+    close(adv.grpo(SCORES, GROUPS), [1.154698, -0.577349, -0.577349, 4.999995], 1e-6)
+    close(adv.dr_grpo(SCORES, GROUPS), [0.666667, -0.333333, -0.333333, 5])
+    close(adv.rloo(SCORES, GROUPS), [1, -0.5, -0.5, 0])
+    tokens = adv.reinforce_plus_plus_baseline(SCORES, GROUPS, torch.ones(4, 3, dtype=torch.bool))
+    close(tokens, torch.tensor([-0.253493, -0.688051, -0.688051, 1.629595])[:, None].expand(4, 3))
+
+
+def test_golden_reinforce_plus_plus_carries_returns_across_an_observation() -> None:
+    mask = torch.tensor([[True, False, True]])
+    close(adv.discounted_returns(torch.tensor([[0.0, 0, 1]]), mask, gamma=0.5), [[0.5, 0, 1]])
+    whitened = adv.reinforce_plus_plus(torch.tensor([[0.0, 0, 1]]), mask, gamma=0.5)
+    close(whitened, [[-(0.5**0.5), 0, 0.5**0.5]])
+
+
+@pytest.mark.parametrize(
+    ("normalise", "golden"),
+    [
+        ("mean", [9.75, 11.666667, -9.75, -8.333333, -8.333333]),
+        ("mean_std", [1.414213, 1.861807, -1.414213, -1.284457, -1.284457]),
+    ],
+)
+def test_golden_numbers_of_gigpo(normalise: Any, golden: list[float]) -> None:
+    found = adv.gigpo(
+        torch.tensor([0.0, 10, 0, 0, 0]),
+        ["g"] * 5,
+        ["a", "a", "b", "b", "b"],
+        torch.tensor([0, 1, 0, 1, 2]),
+        ["s0", "s1", "s0", "s1", "s1"],
+        normalise=normalise,
+    )
+    close(found, golden)
+
+
+# ------------------------------------------------------------------ against the slow version
+
+G, L, g, lam = 0.9, 0.8, 0.97, 0.85
+TURN_SETTINGS = {"turn_gamma": G, "turn_lam": L}
+ALL_SETTINGS = {**TURN_SETTINGS, "token_gamma": g, "token_lam": lam}
+
+
+def rows_of(batch: Batch) -> list[dict[str, Any]]:
+    return [{name: tensor[b].tolist() for name, tensor in vars(batch).items()} for b in range(len(batch.mask))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_token_estimators_equal_the_slow_version(seed: int) -> None:
+    batch = random_batch(seed)
+    extra = {"gamma": g, "lam": lam, "bootstrap": batch.bootstrap, "kl": batch.kl}
+    masked = adv.masked_gae(batch.rewards, spoil(batch).values, batch.mask, **extra)
+    vanilla = adv.vanilla_gae(batch.rewards, batch.values, batch.tokens, **extra)
+    for b, row in enumerate(rows_of(batch)):
+        r = [x + y for x, y in zip(row["rewards"], row["kl"], strict=True)]
+        close(masked.advantages[b], slow.token_gae(r, row["values"], row["mask"], g, lam, row["bootstrap"]))
+        close(vanilla.advantages[b], slow.token_gae(r, row["values"], row["tokens"], g, lam, row["bootstrap"]))
+    close(masked.returns, torch.where(batch.mask, masked.advantages + batch.values, 0.0))
+    assert not torch.allclose(masked.advantages[batch.mask], vanilla.advantages[batch.mask])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_turn_estimators_equal_the_slow_version(seed: int) -> None:
+    batch = random_batch(seed)
+    clean = spoil(batch)
+    extra = {"bootstrap": batch.bootstrap, "kl": batch.kl}
+    args = (batch.rewards, clean.values, clean.after, batch.mask, batch.ends)
+    paper = adv.bilevel_gae(*args, **ALL_SETTINGS, **extra)
+    public = adv.bilevel_gae(*args, form="released", **ALL_SETTINGS, **extra)
+    wise = adv.turn_gae(batch.rewards, clean.values, batch.mask, batch.ends, **TURN_SETTINGS, **extra)
+    for b, row in enumerate(rows_of(batch)):
+        r, v, mask, ends, kl, end = (row[n] for n in ("rewards", "values", "mask", "ends", "kl", "bootstrap"))
+        close(paper.advantages[b], slow.bilevel(r, v, row["after"], mask, ends, kl, G, L, g, lam, end))
+        close(public.advantages[b], slow.bilevel(r, v, None, mask, ends, kl, G, L, g, lam, end))
+        close(wise.advantages[b], slow.turn_wise(r, v, mask, ends, kl, G, L, end))
+        lasts = [i for i, e in enumerate(ends) if e]
+        a_turn = slow.turn_level([r[i] for i in lasts], [row["after"][i] for i in lasts], G, L, end)
+        assert paper.turn_returns is not None
+        close(paper.turn_returns[b][lasts], [a + row["after"][i] for a, i in zip(a_turn, lasts, strict=True)])
+    assert torch.equal(wise.critic_mask, batch.ends) and torch.equal(paper.critic_mask, batch.mask)
+    close(wise.returns, torch.where(batch.ends, wise.advantages + batch.values, 0.0))
+
+
+def random_steps(seed: int) -> dict[str, Any]:
+    """Steps of several trajectories in several groups, shuffled."""
+    gen = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(1, 5, (7,), generator=gen).tolist()
+    rows = [(m, t) for m, n in enumerate(lengths) for t in range(n)]
+    rows = [rows[i] for i in torch.randperm(len(rows), generator=gen).tolist()]
+    return {
+        "whose": [f"episode {m}" for m, _ in rows],
+        "groups": [("group", m % 3) for m, _ in rows],  # the first has three trajectories, the others two
+        "index": torch.tensor([t for _, t in rows]),
+        "anchors": [int(torch.randint(0, 3, (), generator=gen)) for _ in rows],
+        "rewards": torch.randn(len(rows), generator=gen),
+        "values": torch.randn(len(rows), generator=gen),
+        "ends": torch.randn(len(rows), generator=gen),
+        "penalties": torch.rand(len(rows), generator=gen),
+    }
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_step_gae_equals_the_slow_version_in_any_order(seed: int) -> None:
+    s = random_steps(seed)
+    found = adv.step_gae(s["rewards"], s["values"], s["whose"], s["index"], gamma=g, lam=lam, bootstrap=s["ends"])
+    r, v, i, e = (s[name].tolist() for name in ("rewards", "values", "index", "ends"))
+    close(found.advantages, slow.steps(r, v, s["whose"], i, g, lam, e))
+    close(found.returns, found.advantages + s["values"])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", ["grpo", "dr_grpo", "rloo"])
+def test_group_estimators_equal_the_slow_version_and_count_trajectories_once(kind: str, seed: int) -> None:
+    s = random_steps(seed)
+    scores = adv.trajectory_returns(s["rewards"], s["whose"])
+    found = getattr(adv, kind)(scores, s["groups"], s["whose"])
+    close(found, slow.against_group(scores.tolist(), s["groups"], s["whose"], kind), 1e-4)
+    rows = range(len(scores))  # every row its own trajectory: other numbers, unless all had one step
+    close(getattr(adv, kind)(scores, s["groups"]), slow.against_group(scores.tolist(), s["groups"], rows, kind), 1e-4)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("normalise", "kind"), [("mean", "dr_grpo"), ("mean_std", "grpo")])
+def test_gigpo_equals_the_slow_version(normalise: Any, kind: str, seed: int) -> None:
+    s = random_steps(seed)
+    args = (s["groups"], s["whose"], s["index"], s["anchors"])
+    found = adv.gigpo(s["rewards"], *args, gamma=0.9, normalise=normalise, penalties=s["penalties"])
+    r, p = s["rewards"].tolist(), s["penalties"].tolist()
+    close(found, slow.gigpo(r, s["groups"], s["whose"], s["index"].tolist(), s["anchors"], 0.9, kind, p), 1e-4)
+
+
+# ------------------------------------------------------------------ properties
+
+ESTIMATORS: dict[str, Callable[[Batch], Tensor]] = {
+    "masked": lambda b: (
+        adv.masked_gae(b.rewards, b.values, b.mask, gamma=g, lam=lam, bootstrap=b.bootstrap, kl=b.kl).advantages
+    ),
+    "paper": lambda b: (
+        adv.bilevel_gae(
+            b.rewards, b.values, b.after, b.mask, b.ends, **ALL_SETTINGS, bootstrap=b.bootstrap, kl=b.kl
+        ).advantages
+    ),
+    "released": lambda b: (
+        adv.bilevel_gae(
+            b.rewards, b.values, None, b.mask, b.ends, form="released", **ALL_SETTINGS, bootstrap=b.bootstrap, kl=b.kl
+        ).advantages
+    ),
+    "turn": lambda b: (
+        adv.turn_gae(b.rewards, b.values, b.mask, b.ends, **TURN_SETTINGS, bootstrap=b.bootstrap, kl=b.kl).advantages
+    ),
+    "reinforce++": lambda b: adv.reinforce_plus_plus(b.rewards, b.mask, gamma=g),
+    "whitened turns": lambda b: adv.whiten(
+        adv.turn_gae(b.rewards, b.values, b.mask, b.ends, **TURN_SETTINGS).advantages, b.mask, b.ends
+    ),
+}
+every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+some_seeds = pytest.mark.parametrize("seed", range(6))
+
+
+@some_seeds
+def test_without_discounts_both_bilevel_forms_equal_masked_gae(seed: int) -> None:
+    b = random_batch(seed)
+    ones = dict.fromkeys(ALL_SETTINGS, 1.0)
+    masked = adv.masked_gae(b.rewards, b.values, b.mask, bootstrap=b.bootstrap)
+    for form, after in (("paper", b.after), ("released", None)):
+        found = adv.bilevel_gae(b.rewards, b.values, after, b.mask, b.ends, form=form, **ones, bootstrap=b.bootstrap)
+        close(found.advantages, masked.advantages)
+        close(found.returns, masked.returns)
+
+
+@some_seeds
+def test_released_bilevel_at_turn_ends_is_turn_wise(seed: int) -> None:
+    b = random_batch(seed)
+    public = adv.bilevel_gae(b.rewards, b.values, None, b.mask, b.ends, form="released", **ALL_SETTINGS).advantages
+    wise = adv.turn_gae(b.rewards, b.values, b.mask, b.ends, **TURN_SETTINGS).advantages
+    close(public[b.ends], wise[b.ends])
+    assert not torch.allclose(public[b.mask], wise[b.mask])
+
+
+@every_estimator
+@some_seeds
+@pytest.mark.parametrize("extra", [0, 1, 3])
+def test_observations_come_and_go_and_no_action_token_notices(name: str, seed: int, extra: int) -> None:
+    batch = random_batch(seed)
+    moved = without_observations(batch, extra)
+    # Row by row, boolean selection lists the action tokens in the same order in both layouts.
+    close(ESTIMATORS[name](moved)[moved.mask], ESTIMATORS[name](batch)[batch.mask])
+
+
+@some_seeds
+def test_vanilla_gae_does_notice_observations(seed: int) -> None:
+    batch = random_batch(seed)
+    lone = without_observations(batch)
+    with_them = adv.vanilla_gae(batch.rewards, batch.values, batch.tokens, gamma=g, lam=lam).advantages[batch.mask]
+    without = adv.vanilla_gae(lone.rewards, lone.values, lone.mask, gamma=g, lam=lam).advantages[lone.mask]
+    assert not torch.allclose(with_them, without)
+
+
+@every_estimator
+@some_seeds
+def test_padding_on_either_side_changes_nothing_and_may_hold_anything(name: str, seed: int) -> None:
+    batch = random_batch(seed)
+    sides = {}
+    for field, tensor in vars(batch).items():
+        blank = float("nan") if field in ("values", "after") else 0
+        sides[field] = tensor if tensor.ndim == 1 else torch.nn.functional.pad(tensor, (3, 5), value=blank)
+    found = ESTIMATORS[name](Batch(**sides))
+    close(found[:, 3:-5], ESTIMATORS[name](batch))
+    assert not found[:, :3].any() and not found[:, -5:].any()
+
+
+@every_estimator
+@some_seeds
+def test_the_order_of_rows_does_not_matter(name: str, seed: int) -> None:
+    batch = random_batch(seed)
+    order = torch.randperm(len(batch.mask), generator=torch.Generator().manual_seed(seed))
+    close(ESTIMATORS[name](batch.select(order)), ESTIMATORS[name](batch)[order])
+
+
+@pytest.mark.parametrize("name", ["masked", "paper", "released", "turn"])
+def test_rows_do_not_leak_into_each_other_before_whitening(name: str) -> None:
+    batch = random_batch(3)
+    for row in range(len(batch.mask)):
+        alone = torch.tensor([row])
+        close(ESTIMATORS[name](batch.select(alone)), ESTIMATORS[name](batch)[alone])
+
+
+@some_seeds
+@pytest.mark.parametrize("kind", ["grpo", "dr_grpo", "rloo"])
+def test_the_order_of_steps_does_not_matter_to_groups(kind: str, seed: int) -> None:
+    s = random_steps(seed)
+    order = torch.randperm(len(s["rewards"]), generator=torch.Generator().manual_seed(seed))
+    scores = adv.trajectory_returns(s["rewards"], s["whose"])
+    groups, whose = ([s[name][i] for i in order.tolist()] for name in ("groups", "whose"))
+    close(getattr(adv, kind)(scores[order], groups, whose), getattr(adv, kind)(scores, s["groups"], s["whose"])[order])
+
+
+@pytest.mark.parametrize("form", ["paper", "released"])
+def test_a_turn_without_reward_keeps_its_boundary(form: Any) -> None:
+    silent = R.clone()
+    silent[0, 2] = 0.0
+    after = AFTER if form == "paper" else None
+    kept = adv.bilevel_gae(silent, V, after, MASK, ENDS, form=form, **BOTH).advantages
+    merged = ENDS.clone()
+    merged[0, 2] = False  # what a boundary read off the rewards would be
+    lost = adv.bilevel_gae(silent, V, after, MASK, merged, form=form, **BOTH).advantages
+    assert not torch.allclose(kept[MASK], lost[MASK])
+    close(kept[0, 5:], adv.bilevel_gae(R, V, after, MASK, ENDS, form=form, **BOTH).advantages[0, 5:])
+
+
+@some_seeds
+def test_rloo_is_the_centred_score_times_n_over_n_minus_one(seed: int) -> None:
+    gen = torch.Generator().manual_seed(seed)
+    groups = torch.randint(0, 4, (40,), generator=gen)
+    scores = torch.randn(40, generator=gen)
+    n = torch.bincount(groups)[groups]
+    assert bool((n > 1).all())
+    close(adv.rloo(scores, groups), n / (n - 1) * adv.dr_grpo(scores, groups))
+
+
+def test_equal_scores_give_no_advantage_at_all() -> None:
+    for score in (0.1, 1 / 3, 1e6 + 0.1):
+        for find in (adv.grpo, adv.dr_grpo, adv.rloo):
+            assert find(torch.full((7,), score), [0] * 7).abs().max() < 1e-6
+
+
+def test_labels_may_be_tensors_or_anything_hashable() -> None:
+    for labels in (torch.tensor([9, 9, 9, -4]), [None, None, None, ("x", 1)], ("a", "a", "a", b"a")):
+        assert torch.equal(adv.grpo(SCORES, labels), adv.grpo(SCORES, GROUPS))
+
+
+def test_gigpo_step_alone_at_its_anchor_has_only_the_episode_part() -> None:
+    args = (torch.tensor([1.0, 3.0]), ["g", "g"], ["a", "b"], torch.tensor([0, 0]))
+    close(adv.gigpo(*args, ["x", "y"], normalise="mean"), [-1, 1])
+    close(adv.gigpo(*args, ["x", "x"], normalise="mean"), [-2, 2])
+    close(adv.gigpo(*args, ["x", "x"], normalise="mean", step_weight=0.5), [-1.5, 1.5])
+
+
+def test_gigpo_anchors_of_different_groups_are_different_places() -> None:
+    args = (torch.tensor([1.0, 3.0, 10.0, 30.0]), [0, 0, 1, 1], [0, 1, 2, 3], torch.tensor([0, 0, 0, 0]))
+    close(adv.gigpo(*args, ["x"] * 4, normalise="mean"), [-2, 2, -20, 20])
+
+
+def test_gigpo_penalty_touches_its_own_step_only() -> None:
+    rewards, index = torch.tensor([0.0, 1, 0, 1]), torch.tensor([0, 1, 0, 1])
+    args = (["g"] * 4, ["a", "a", "b", "b"], index, ["s", "t", "s", "t"])
+    found = adv.gigpo(rewards, *args, normalise="mean", penalties=torch.tensor([0.0, 0.5, 0, 0]))
+    close(found, [0, -0.25, 0, 0.25])
+
+
+# ------------------------------------------------------------------ ends of episodes
+
+
+def test_bootstrap_counts_after_external_limits_only_unless_asked() -> None:
+    values = torch.tensor([1.0, 2.0, 3.0])
+    close(adv.bootstrap_values(values, [None, "task", "external"]), [0, 0, 3])
+    close(adv.bootstrap_values(values, [None, "task", "external"], bootstrap_truncated=True), [0, 2, 3])
+    close(adv.bootstrap_values(torch.tensor([float("nan"), 2.0]), [None, "external"]), [0, 2])
+
+
+def test_every_estimator_uses_the_bootstrap_as_the_value_that_would_have_come_next() -> None:
+    end = torch.tensor([0.4])
+    token = 0.99 * 0.4
+    turn = 0.9 * 0.4
+    last = {
+        "masked": (lambda e: adv.masked_gae(R, V, MASK, **TOKEN, bootstrap=e), token),
+        "paper": (lambda e: adv.bilevel_gae(R, V, AFTER, MASK, ENDS, **BOTH, bootstrap=e), turn),
+        "released": (lambda e: adv.bilevel_gae(R, V, None, MASK, ENDS, form="released", **BOTH, bootstrap=e), turn),
+        "turn": (lambda e: adv.turn_gae(R, V, MASK, ENDS, turn_gamma=0.9, turn_lam=0.95, bootstrap=e), turn),
+    }
+    for find, more in last.values():
+        close((find(end).advantages - find(None).advantages)[0, 6], more)
+    step = (torch.tensor([1.0]), torch.tensor([0.5]), ["a"], torch.tensor([0]))
+    close(adv.step_gae(*step, gamma=0.99, bootstrap=end).advantages, [0.5 + token])
+
+
+def test_rewards_are_put_on_last_actions_and_turn_ends() -> None:
+    close(adv.rewards_at_last_action(torch.tensor([3.0]), MASK), [[0, 0, 0, 0, 0, 0, 3, 0]])
+    close(adv.rewards_at_turn_ends(torch.tensor([[1.0, 2.0, 0.0]]), ENDS), R)
+    with pytest.raises(ConfigError, match="2 turns"):
+        adv.rewards_at_turn_ends(torch.tensor([[1.0]]), ENDS)
+    with pytest.raises(ConfigError, match="turn_rewards"):
+        adv.rewards_at_turn_ends(torch.tensor([[1.0, 2.0, 3.0]]), ENDS)
+    with pytest.raises(ConfigError, match="no token"):
+        adv.rewards_at_last_action(torch.tensor([3.0, 1.0]), torch.cat([MASK, torch.zeros_like(MASK)]))
+
+
+def test_a_row_without_actions_gets_nothing() -> None:
+    mask, ends = (torch.cat([m, torch.zeros_like(m)]) for m in (MASK, ENDS))
+    rewards = torch.cat([R, torch.zeros_like(R)])
+    found = adv.bilevel_gae(rewards, V.expand(2, 8), V.expand(2, 8), mask, ends, bootstrap=torch.ones(2))
+    assert found.advantages[0].any() and not found.advantages[1].any() and not found.returns[1].any()
+
+
+def test_kl_rewards_punish_action_tokens_only() -> None:
+    nan = float("nan")
+    new, ref = torch.tensor([[-1.0, nan, -2.0]]), torch.tensor([[-1.5, -1.0, -1.0]])
+    mask = torch.tensor([[True, False, True]])
+    close(adv.kl_rewards(new, ref, mask, beta=0.1), [[-0.05, 0, 0.1]])
+    close(adv.kl_rewards(new, ref, mask, beta=0.1, kind="k2"), [[-0.0125, 0, -0.05]])
+
+
+# ------------------------------------------------------------------ whitening and number types
+
+
+def test_whitening_has_mean_zero_and_spread_one_over_its_statistics() -> None:
+    batch = random_batch(5)
+    white = adv.whiten(batch.values, batch.mask)
+    close(white[batch.mask].mean(), 0.0)
+    close(white[batch.mask].std(), 1.0)
+    assert not white[~batch.mask].any()
+    turn_white = adv.whiten(batch.values, batch.mask, batch.ends)
+    close(turn_white[batch.ends].mean(), 0.0)
+    close(turn_white[batch.ends].std(), 1.0)
+    close(adv.whiten(torch.tensor([1.0, 2.0, 3.0])), [-1, 0, 1])
+
+
+def test_whitening_one_number_or_equal_numbers_gives_zero() -> None:
+    close(adv.whiten(torch.tensor([7.0])), [0])
+    close(adv.whiten(torch.full((9,), 7.0)), [0] * 9)
+
+
+@every_estimator
+def test_low_precision_input_is_summed_in_float32_and_gives_no_gradient(name: str) -> None:
+    batch = random_batch(1)
+    low = Batch(**{n: t.bfloat16() if t.is_floating_point() else t for n, t in vars(batch).items()})
+    same = Batch(**{n: t.float() if t.is_floating_point() else t for n, t in vars(low).items()})
+    found = ESTIMATORS[name](low)
+    assert found.dtype == torch.float32
+    close(found, ESTIMATORS[name](same))
+    same.values.requires_grad_(True)
+    assert not ESTIMATORS[name](same).requires_grad
+
+
+def test_double_input_keeps_its_precision() -> None:
+    assert adv.masked_gae(R.double(), V.double(), MASK, **TOKEN).advantages.dtype == torch.float64
+
+
+# ------------------------------------------------------------------ bad input
+
+STEP = {"rewards": torch.ones(2), "values": torch.ones(2), "trajectories": ["a", "a"], "step_index": torch.arange(2)}
+GI = {k: v for k, v in STEP.items() if k != "values"} | {"groups": [0, 0], "anchors": [0, 0]}
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: adv.masked_gae(R, V[:, :-1], MASK), "values has shape"),
+        (lambda: adv.masked_gae(R.long(), V, MASK), "rewards must be a tensor of floats"),
+        (lambda: adv.masked_gae(R.tolist(), V, MASK), "rewards must be a tensor of floats, not list"),
+        (lambda: adv.masked_gae(R, V, MASK.long()), "booleans, not int64"),
+        (lambda: adv.masked_gae(R[0], V[0], MASK[0]), "two dimensions"),
+        (lambda: adv.masked_gae(torch.zeros_like(R), V, torch.zeros_like(MASK)), "selects nothing"),
+        (lambda: adv.masked_gae(R + 1, V, MASK), "rewards is not zero"),
+        (lambda: adv.masked_gae(torch.where(ENDS, torch.nan, R), V, MASK), "rewards must be finite"),
+        (lambda: adv.masked_gae(R, V, MASK, kl=torch.ones_like(R)), "kl is not zero"),
+        (lambda: adv.masked_gae(R, V, MASK, bootstrap=torch.ones(2)), "bootstrap has shape"),
+        (lambda: adv.masked_gae(R, V, MASK, gamma=1.5), "gamma must lie between"),
+        (lambda: adv.masked_gae(R, V, MASK, lam=float("nan")), "lam must be a finite"),
+        (lambda: adv.bilevel_gae(R, V, None, MASK, ENDS), "values_after"),
+        (lambda: adv.bilevel_gae(R, V, V, MASK, ENDS, form="other"), "form must be"),
+        (lambda: adv.bilevel_gae(R, V, V, MASK, ENDS.roll(1, 1)), "no action tokens"),
+        (lambda: adv.bilevel_gae(R, V, V, MASK, ENDS.roll(-1, 1)), "behind the last turn"),
+        (lambda: adv.bilevel_gae(R, V, V, MASK, ENDS & False), "turn_ends selects nothing"),
+        (lambda: adv.turn_gae(R.roll(-1, 1), V, MASK, ENDS), "turn_rewards is not zero"),
+        (lambda: adv.step_gae(**STEP | {"step_index": torch.tensor([0, 2])}), "without a gap"),
+        (lambda: adv.step_gae(**STEP | {"step_index": torch.tensor([0, -1])}), "without a gap"),
+        (lambda: adv.step_gae(**STEP | {"step_index": torch.tensor([0, 0])}), "twice"),
+        (lambda: adv.step_gae(**STEP | {"step_index": torch.tensor([0.0, 1.0])}), "whole numbers"),
+        (lambda: adv.step_gae(**STEP | {"step_index": torch.arange(3)}), "for 2 steps"),
+        (lambda: adv.step_gae(**STEP | {"values": torch.ones(3)}), "values has shape"),
+        (lambda: adv.step_gae(**STEP | {"rewards": torch.tensor([1.0, torch.nan])}), "finite"),
+        (lambda: adv.step_gae(**STEP | {"trajectories": ["a"]}), "1 labels for 2 rows"),
+        (lambda: adv.grpo(SCORES, "aaab"), "list with one label"),
+        (lambda: adv.grpo(SCORES, torch.tensor([0.0, 0, 0, 1])), "flat tensor of integers"),
+        (lambda: adv.grpo(SCORES, GROUPS[:3]), "3 labels for 4 rows"),
+        (lambda: adv.grpo(SCORES[:0], []), "one number per row"),
+        (lambda: adv.grpo(torch.tensor([1.0, torch.nan]), [0, 0]), "not known yet"),
+        (lambda: adv.grpo(SCORES, GROUPS, [0, 0, 1, 2]), "whole score"),
+        (lambda: adv.grpo(torch.ones(4), GROUPS, [0, 1, 2, 2]), "in one group"),
+        (lambda: adv.gigpo(**GI, normalise="std"), "normalise must be"),
+        (lambda: adv.gigpo(**GI, penalties=torch.tensor([-1.0, 0.0])), "must not be negative"),
+        (lambda: adv.gigpo(**GI | {"anchors": [0]}), "anchors has 1 labels"),
+        (lambda: adv.bootstrap_values(torch.ones(1), ["time"]), "'time'"),
+        (lambda: adv.bootstrap_values(torch.ones(2), [None]), "last_values has shape"),
+        (lambda: adv.whiten(V, torch.zeros_like(MASK)), "at least one"),
+        (lambda: adv.whiten(V, MASK[:, 1:]), "mask must be booleans of shape"),
+        (lambda: adv.to_tokens(torch.ones(2), MASK), "per_row has shape"),
+        (lambda: adv.kl_rewards(V, V, MASK, kind="k4"), "k1"),
+    ],
+)
+def test_input_that_cannot_be_right_is_refused_with_its_name(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        call()
+
+
+def test_without_torch_the_message_says_what_to_install() -> None:
+    code = """
+import sys
+sys.modules["torch"] = None
+import agentrl
+from agentrl.core.errors import MissingExtra
+try:
+    import agentrl.trainers.advantages
+except MissingExtra as error:
+    print(error.package, error.extra)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["torch", "train"], done.stderr[-2000:]
