@@ -10,12 +10,13 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from agentrl.judges.clauses import ClauseReader
-from agentrl.judges.discourse import Discourse
-from agentrl.judges.facts import Facts
-from agentrl.judges.phrases import Chunk, Chunker
+from agentrl.judges.grammar.chunker import Chunker
+from agentrl.judges.grammar.chunks import Chunk
+from agentrl.judges.grammar.clauses import ClauseReader
+from agentrl.judges.grammar.discourse import Discourse
+from agentrl.judges.grammar.facts import Facts
+from agentrl.judges.grammar.tokens import MAX_CHARACTERS, lex
 from agentrl.judges.relations import CLASSES, Relation
-from agentrl.judges.tokens import MAX_CHARACTERS, lex
 
 _UNIQUE = {"sokoban": frozenset[str](), "frozenlake": frozenset(("target",))}
 

@@ -5,11 +5,29 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from agentrl.judges.lexicon import LEXICON, PHRASES
+from agentrl.judges.grammar.lexicon import LEXICON, PHRASES
 
 _UNICODE = "áßΩж中文العربية🙂🧊\u200b\u202e\u0000\ud7ff\uffff\u0301ﬁİ½²Ⅷ"
 _MARKS = "{}[]()<>\"'`.,;:!?=->#*_|/\\\n\t 0123456789"
-_NOTATION = ["{", "}", "[", "]", "(2, 3)", "[1,", "player_position:", '"box_positions"', "[[", "]]", "P", "X", "O", "G", "\n", "#", "_"]
+_NOTATION = [
+    "{",
+    "}",
+    "[",
+    "]",
+    "(2, 3)",
+    "[1,",
+    "player_position:",
+    '"box_positions"',
+    "[[",
+    "]]",
+    "P",
+    "X",
+    "O",
+    "G",
+    "\n",
+    "#",
+    "_",
+]
 
 
 def random_texts(count: int, seed: int = 0) -> Iterator[str]:
@@ -23,7 +41,8 @@ def random_texts(count: int, seed: int = 0) -> Iterator[str]:
 
 def _characters(rng: random.Random) -> str:
     return "".join(
-        rng.choice(_UNICODE) if rng.random() < 0.3 else chr(rng.randrange(32, 0x2FFF)) for _ in range(rng.randrange(200))
+        rng.choice(_UNICODE) if rng.random() < 0.3 else chr(rng.randrange(32, 0x2FFF))
+        for _ in range(rng.randrange(200))
     )
 
 
@@ -41,5 +60,7 @@ def _words(rng: random.Random, words: list[str]) -> str:
 
 
 def _huge(rng: random.Random, words: list[str]) -> str:
-    unit = rng.choice((_words(rng, words), "{", "the ", "left and ", "one ", "(1, 2)", "#_P_#\n", "the player's ", "a box and "))
+    unit = rng.choice(
+        (_words(rng, words), "{", "the ", "left and ", "one ", "(1, 2)", "#_P_#\n", "the player's ", "a box and ")
+    )
     return (unit or "x") * (200_000 // max(1, len(unit)))

@@ -17,10 +17,19 @@ from agentrl.judges.scoring import score_relations
 
 EVERYTHING = [Relation("", v, h) for v in ("above", "same", "below") for h in ("left", "same", "right")]
 _SIDES = ("above", "below", "to the left of", "to the right of")
-_CORNERS = ("above and to the left of", "above and to the right of", "below and to the left of",
-            "below and to the right of")
-_RINGS = ("above and in the same column as", "below and in the same column as", "in the same row and to the left of",
-          "in the same row and to the right of", *_CORNERS)
+_CORNERS = (
+    "above and to the left of",
+    "above and to the right of",
+    "below and to the left of",
+    "below and to the right of",
+)
+_RINGS = (
+    "above and in the same column as",
+    "below and in the same column as",
+    "in the same row and to the left of",
+    "in the same row and to the right of",
+    *_CORNERS,
+)
 
 # {0} and {1} are the two kinds of objects of a game.
 _TEMPLATES = (

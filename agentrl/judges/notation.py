@@ -41,7 +41,9 @@ _KEYS = (  # what a key that contains the word is about; the first that fits
     ("hole", ("hole", "pit")),
 )
 _AXES = {"row": 0, "r": 0, "y": 0, "col": 1, "column": 1, "c": 1, "x": 1}
-_NEUTRAL = frozenset(("position", "positions", "pos", "location", "locations", "cell", "cells", "coordinates", "coordinate"))
+_NEUTRAL = frozenset(
+    ("position", "positions", "pos", "location", "locations", "cell", "cells", "coordinates", "coordinate")
+)
 
 Cells = dict[str, list[Cell]]
 

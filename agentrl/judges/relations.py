@@ -93,6 +93,11 @@ def _cells(value: Any, key: str) -> list[Cell]:
         raise JudgeFault(f"{key} must hold positions, not {type(value).__name__}")
     positions = [value] if len(value) == 2 and type(value[0]) is int else value
     for cell in positions:
-        if not isinstance(cell, (list, tuple)) or len(cell) != 2 or type(cell[0]) is not int or type(cell[1]) is not int:
+        if (
+            not isinstance(cell, (list, tuple))
+            or len(cell) != 2
+            or type(cell[0]) is not int
+            or type(cell[1]) is not int
+        ):
             raise JudgeFault(f"{key} must hold [row, column] pairs")
     return [(cell[0], cell[1]) for cell in positions]

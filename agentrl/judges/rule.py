@@ -9,10 +9,10 @@ from typing import Any
 from agentrl.core.errors import JudgeFault
 from agentrl.core.judging import JudgeRequest, Verdict
 from agentrl.judges.english import Reading, read_english
+from agentrl.judges.grammar.tokens import MAX_CHARACTERS
 from agentrl.judges.notation import read_notation
 from agentrl.judges.relations import Relation, facts
 from agentrl.judges.scoring import score_relations
-from agentrl.judges.tokens import MAX_CHARACTERS
 
 PURPOSES = ("grounding", "worldmodeling")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agentrl.judges.lexicon import LEXICON, LONGEST_PHRASE, PHRASES, Lexeme
+from agentrl.judges.grammar.lexicon import LEXICON, LONGEST_PHRASE, PHRASES, Lexeme
 
 MAX_CHARACTERS = 6000  # a description is a few sentences; what comes after is not read
 MAX_TOKENS = 1200
@@ -23,12 +23,13 @@ _SYMBOLS = {  # capital letters of the drawings, used as names
     "sokoban": {"P": "player", "X": "box", "O": "target"},
     "frozenlake": {"P": "player", "G": "target", "O": "hole"},
 }
+_OWNERS = (["its"], ["the"], ["my"], ["his"], ["your"])  # "has to its left" is no duty
 _COMPASS = {"N": "north", "E": "east", "S": "south", "W": "west"}
 # "right" before one of these means "directly", unless an article or preposition makes it a noun.
 _AFTER_INTENSIFIER = frozenset(
-    "above below under beneath underneath over next beside on at in now there here where up down atop adjacent".split()
+    ["above", "below", "under", "beneath", "underneath", "over", "next", "beside", "on", "at", "in", "now", "there", "here", "where", "up", "down", "atop", "adjacent"]
 )
-_BEFORE_NOUN_RIGHT = frozenset("the poss poss_player poss_it to at dir and or comma filler".split())
+_BEFORE_NOUN_RIGHT = frozenset(["the", "poss", "poss_player", "poss_it", "to", "at", "dir", "and", "or", "comma", "filler"])
 STOP, COMMA, COLON = Lexeme("stop"), Lexeme("comma"), Lexeme("colon")
 _MARKS = {",": COMMA, "(": COMMA, ")": COMMA, ":": COLON, "=": COLON, "->": COLON, "&": LEXICON["and"]}
 _MARKS |= {".": STOP, ";": STOP, "!": STOP, "?": Lexeme("stop", "?")}
@@ -91,7 +92,7 @@ _CLAUSE_OPENERS = frozenset(("stop", "and", "comma", "but", "while"))
 def _phrase_at(words: list[str], i: int) -> tuple[int, Lexeme] | None:
     following = words[i + 1 : i + 1 + LONGEST_PHRASE]
     for rest, lexeme in PHRASES[words[i]]:
-        if following[: len(rest)] == rest:
+        if following[: len(rest)] == rest and not (lexeme.kind == "goal" and following[1:2] in _OWNERS):
             return len(rest) + 1, lexeme
     return None
 

@@ -8,14 +8,29 @@ from __future__ import annotations
 
 import itertools
 
-from agentrl.judges.discourse import PLAYER, Discourse
-from agentrl.judges.facts import Fact, Facts
-from agentrl.judges.phrases import Axes, Chunk, Mention, Place, Spot
+from agentrl.judges.grammar.chunks import Chunk, Mention, Place, Spot
+from agentrl.judges.grammar.discourse import PLAYER, Discourse
+from agentrl.judges.grammar.facts import Fact, Facts
 
-_OPENERS = frozenset(("", "stop", "and", "comma", "but", "while", "or", "if", "then", "which", "so_that", "there", "now", "colon"))
+_OPENERS = frozenset(
+    ("", "stop", "and", "comma", "but", "while", "or", "if", "then", "which", "so_that", "there", "now", "colon")
+)
 _JOINTS = frozenset(("and", "comma", "but", "while", "or"))
-_FINITE_AFTER = _JOINTS | {"np", "there", "which", "place", "spot", "colon", "", "stop", "then", "now", "view", "currently"}
-_BASE_FORMS = frozenset("stand lie sit remain stay end_up end start exist appear seem become land wind_up".split())
+_FINITE_AFTER = _JOINTS | {
+    "np",
+    "there",
+    "which",
+    "place",
+    "spot",
+    "colon",
+    "",
+    "stop",
+    "then",
+    "now",
+    "view",
+    "currently",
+}
+_BASE_FORMS = frozenset(["stand", "lie", "sit", "remain", "stay", "end_up", "end", "start", "exist", "appear", "seem", "become", "land", "wind_up"])
 _INVERTERS = frozenset(("there", "is", "found", "will", "has", "see"))
 _VERBAL = frozenset(("is", "be", "was", "will", "would", "has", "move", "goal", "not", "colon", "see", "found", "spot"))
 
@@ -63,6 +78,8 @@ class ClauseReader:
         self.ground: list[int] | None = None  # what a place without landmark is measured from
         self.pending = self.beside = self.participle = False
         self.actor: list[int] | None = None  # who pushes, while the subject is what is pushed
+        self.owner: list[int] | None = None  # who has what the subject is
+        self.placed: tuple[list[int], list[int], set[int]] | None = None  # the last figures, grounds and axes
 
     def _close(self) -> None:
         if self.pending and self.subject is not None:
@@ -78,9 +95,7 @@ class ClauseReader:
         self._start_sentence()
 
     def _joint(self, _: object) -> None:
-        self.negated = False
-        if self.before != "if":
-            self.supposed = False
+        self.negated = self.supposed = False
 
     def _and(self, _: object) -> None:
         pass
@@ -150,6 +165,8 @@ class ClauseReader:
         wanted, self.wants = self.wants, ""
         if wanted == "move" and self.actor is None:
             self.actor = owner
+        if wanted == "has":
+            self.owner = owner
         if wanted == "has" and owner is not None and not self.fronted:
             self.ground = owner
         elif wanted in ("has", "with", "see", "surrounded"):
@@ -308,9 +325,14 @@ class ClauseReader:
 
     def _place(self, place: Place) -> None:
         if self._inverts():
+            owner = self.owner
             self._close()
             self._start_clause()
             self.subject = None
+            self.previous_subject = owner or self.previous_subject
+        if self.wants in ("has", "see") and self.ahead == "np":  # "has to its left the box"
+            self.fronted.append(place)
+            return
         if self.subject is None:
             self.fronted.append(place)
         else:
@@ -366,7 +388,9 @@ class ClauseReader:
             return
         if self.moving and not place.reaching and not (self.prediction and explicit):
             return
-        self.beside |= place.direct and not place.atoms
+        if place.direct and not place.atoms:
+            self.beside = True
+            self._straighten(figures)
         if grounds is None:
             self._together(figures, place)
         elif "respectively" in (self.before, self.ahead) and len(figures) == len(place.atoms):
@@ -404,11 +428,21 @@ class ClauseReader:
                         self.facts.add(axis, Fact(figure, origin, sign))
 
     def _relate(self, figures: list[int], grounds: list[int], place: Place) -> None:
+        axes = {axis for signs, _ in place.atoms for axis in (0, 1) if signs[axis] is not None}
+        self.placed = (figures, grounds, axes) if axes else self.placed
         for figure in figures:
             for signs, cells in self._members(figure, place):
                 member = signs[0]
                 for ground in grounds:
                     self._add(member, ground, signs[1], cells, place.direct or self.beside)
+
+    def _straighten(self, figures: list[int]) -> None:
+        """ "To the right, next to me": nothing lies to the side of what was just placed."""
+        if self.placed is not None and self.placed[0] == figures and len(self.placed[2]) == 1:
+            axis = 1 - next(iter(self.placed[2]))
+            for figure in figures:
+                for ground in self.placed[1]:
+                    self.facts.add(axis, Fact(figure, ground, 0, 0, weak=True))
 
     def _members(self, figure: int, place: Place) -> list[tuple[tuple[int, list[tuple[int, int, int | None]]], None]]:
         """The figure with all its directions; a plural whose directions clash is spread over several members."""

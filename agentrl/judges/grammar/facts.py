@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from agentrl.judges.discourse import PLAYER, Discourse
-from agentrl.judges.phrases import Spot
+from agentrl.judges.grammar.chunks import Spot
+from agentrl.judges.grammar.discourse import PLAYER, Discourse
 from agentrl.judges.relations import Relation
 
 MAX_FACTS = 400

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentrl.judges.phrases import Mention
+from agentrl.judges.grammar.chunks import Mention
 
 PLAYER = 0
 MAX_INDIVIDUALS = 96
@@ -34,8 +34,9 @@ class Discourse:
                 self._last_group = found
         return found
 
-    def refer_all(self, mentions: tuple[Mention, ...], avoid: list[int] | None = None,
-                  prefer: list[int] | None = None) -> list[int]:
+    def refer_all(
+        self, mentions: tuple[Mention, ...], avoid: list[int] | None = None, prefer: list[int] | None = None
+    ) -> list[int]:
         """Everyone in a list of mentions, each once."""
         found = list(dict.fromkeys(i for mention in mentions for i in self.refer(mention, avoid, prefer)))
         if len(found) > 1:
@@ -93,6 +94,9 @@ class Discourse:
 
     def _next_of_group(self, cls: str, mention: Mention) -> list[int]:
         """ "One ..., another ..., the others ...": members of the group in turn, then fresh ones."""
+        size = mention.number if isinstance(mention.number, int) else 0
+        if size > 1 and len(self._group.get(cls, [])) != size:  # "one of the two boxes"
+            self._set_group(cls, [self._new(cls) for _ in range(size)], distinct=True)
         group, used = self._group.get(cls, []), self._turn.get(cls, 0)
         if len(group) > 1 and used < len(group) and (mention.how != "other" or used):
             self._turn[cls] = len(group) if mention.plural else used + 1
