@@ -15,6 +15,7 @@ from agentrl.core.errors import ConfigError, did_you_mean
 # Name -> (module with run(quick) -> the contract's JSON, what it measures).
 BENCHES: dict[str, tuple[str, str]] = {
     "grid": ("agentrl.benchmarks.grid", "steps, level resets and pictures per second of the grid worlds"),
+    "judge": ("agentrl.benchmarks.judge", "descriptions and predictions judged per second by the rule judge"),
 }
 
 

@@ -31,7 +31,7 @@ _NOTATION = [
 
 
 def random_texts(count: int, seed: int = 0) -> Iterator[str]:
-    """Random strings: bytes, Unicode, words of the grammar in any order, nested brackets, broken notation, huge ones."""
+    """Random strings: Unicode, words of the grammar in any order, nested brackets, broken notation, huge ones."""
     rng = random.Random(seed)
     words = [*LEXICON, *(" ".join([first, *rest]) for first, ends in PHRASES.items() for rest, _ in ends)]
     makers = (_characters, _symbols, _nested, lambda r: _words(r, words), lambda r: _words(r, words + _NOTATION * 20))

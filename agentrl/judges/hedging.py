@@ -36,7 +36,7 @@ _TEMPLATES = (
     "",
     "The {0} is above, below, to the left of and to the right of the player.",
     "The {0} is above or below the player. The {1} is to the left or to the right of the player.",
-    "The {0} is above the player. The {0} is below the player. The {1} is above the player. The {1} is below the player.",
+    "The {0} is above the player. The {0} is below the player. The {1} is above me. The {1} is below me.",
     "The {0} is either left or right of the player, and the {1} is either above or below the player.",
     "The player is above, below, left of and right of the {0} and the {1}.",
     "The {0} might be above the player, or it could be below the player. The {1} may be anywhere.",

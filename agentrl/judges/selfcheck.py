@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from agentrl.judges import corpus
 from agentrl.judges.relations import Relation
+from agentrl.judges.report import GAMES, hedging, hostile
+from agentrl.judges.rule import PURPOSES
 from agentrl.judges.scoring import score_relations
 
 Check = Callable[[], tuple[bool, str]]
@@ -29,7 +32,43 @@ def golden_numbers() -> tuple[bool, str]:
     return abs(lake - 0.55) < 1e-9 and abs(room - 0.5) < 1e-9, f"FrozenLake {lake:.4f} (0.55), Sokoban {room:.4f} (0.5)"
 
 
-CHECKS: list[tuple[str, Check]] = [("golden numbers", golden_numbers)]
+def reading_corpus() -> tuple[bool, str]:
+    """Free English: at least 95 % of the held-out relations are read right, and at least 95 % of what is read is."""
+    train, heldout = (corpus.measure(corpus.load(split)) for split in corpus.SPLITS)
+    passed = heldout.recall >= 0.95 and heldout.precision >= 0.95 and train.statements + heldout.statements >= 400
+    return passed, "; ".join(
+        f"{name}: {figures.statements} statements of {figures.shapes} shapes, precision {figures.precision:.3f}, "
+        f"recall {figures.recall:.3f}"
+        for name, figures in (("train", train), ("held-out", heldout))
+    )
+
+
+def hedging_does_not_pay() -> tuple[bool, str]:
+    """No text that says everything or nothing beats one random relation per object, over 1,000 states."""
+    rows = [hedging(game, purpose) for game in GAMES for purpose in PURPOSES]
+    return all(row["pass"] for row in rows), "; ".join(
+        f"{row['game']} {row['purpose']}: best of {row['texts']} hedges {row['best_hedge']:.3f}, "
+        f"guessing {row['guessing']:.3f}"
+        for row in rows
+    )
+
+
+def hostile_texts() -> tuple[bool, str]:
+    """10,000 random strings: no exception, every verdict in range."""
+    found = hostile()
+    passed = found["exceptions"] == found["bad_verdicts"] == 0
+    return passed, (
+        f"{found['texts']} texts, {found['exceptions']} exceptions, {found['bad_verdicts']} bad verdicts, "
+        f"slowest {1000 * found['slowest_seconds']:.0f} ms"
+    )
+
+
+CHECKS: list[tuple[str, Check]] = [
+    ("golden numbers", golden_numbers),
+    ("rule judge reads English", reading_corpus),
+    ("hedging does not pay", hedging_does_not_pay),
+    ("random strings", hostile_texts),
+]
 
 
 def run() -> list[dict[str, Any]]:

@@ -9,39 +9,26 @@ from __future__ import annotations
 import itertools
 
 from agentrl.judges.grammar.chunks import Chunk, Mention, Place, Spot
-from agentrl.judges.grammar.discourse import PLAYER, Discourse
-from agentrl.judges.grammar.facts import Fact, Facts
+from agentrl.judges.grammar.discourse import PLAYER
+from agentrl.judges.grammar.facts import Fact
+from agentrl.judges.grammar.placing import Placing
 
 _OPENERS = frozenset(
     ("", "stop", "and", "comma", "but", "while", "or", "if", "then", "which", "so_that", "there", "now", "colon")
 )
 _JOINTS = frozenset(("and", "comma", "but", "while", "or"))
-_FINITE_AFTER = _JOINTS | {
-    "np",
-    "there",
-    "which",
-    "place",
-    "spot",
-    "colon",
-    "",
-    "stop",
-    "then",
-    "now",
-    "view",
-    "currently",
-}
-_BASE_FORMS = frozenset(["stand", "lie", "sit", "remain", "stay", "end_up", "end", "start", "exist", "appear", "seem", "become", "land", "wind_up"])
+_FINITE_AFTER = _JOINTS | frozenset(
+    ("", "np", "there", "which", "place", "spot", "colon", "stop", "then", "now", "view", "currently")
+)
+_BASE_FORMS = frozenset(
+    ("stand", "lie", "sit", "remain", "stay", "end_up", "end", "start", "exist", "appear", "seem", "become", "land")
+)
 _INVERTERS = frozenset(("there", "is", "found", "will", "has", "see"))
 _VERBAL = frozenset(("is", "be", "was", "will", "would", "has", "move", "goal", "not", "colon", "see", "found", "spot"))
 
 
-class ClauseReader:
+class ClauseReader(Placing):
     """A small state machine; one instance reads one text."""
-
-    def __init__(self, prediction: bool, people: Discourse, facts: Facts) -> None:
-        self.prediction, self.people, self.facts = prediction, people, facts
-        self._start_sentence()
-        self.previous_subject: list[int] = []
 
     def read(self, chunks: list[Chunk]) -> None:
         """Take in every chunk, in order."""
@@ -56,30 +43,6 @@ class ClauseReader:
         self._close()
 
     # ------------------------------------------------------------------ clause by clause
-
-    def _start_sentence(self) -> None:
-        self.mark = self.facts.bookmark()
-        self.before, self.ahead, self.beyond = "", "stop", "stop"
-        self.doubtful = self.acted = False
-        self.order: tuple[int, int] | None = None
-        self.view: list[int] = [PLAYER]
-        self.supposed = False
-        self.sentence: list[int] = []
-        self.subject: list[int] | None = None
-        self.subject_mentions: tuple[Mention, ...] = ()
-        self._start_clause()
-
-    def _start_clause(self, gapped: bool = False) -> None:
-        self.negated = self.moving = self.currently = False
-        if not gapped:
-            self.wished = self.future = self.past = False
-        self.fronted: list[Place | Spot] = []
-        self.wants = ""
-        self.ground: list[int] | None = None  # what a place without landmark is measured from
-        self.pending = self.beside = self.participle = False
-        self.actor: list[int] | None = None  # who pushes, while the subject is what is pushed
-        self.owner: list[int] | None = None  # who has what the subject is
-        self.placed: tuple[list[int], list[int], set[int]] | None = None  # the last figures, grounds and axes
 
     def _close(self) -> None:
         if self.pending and self.subject is not None:
@@ -97,12 +60,9 @@ class ClauseReader:
     def _joint(self, _: object) -> None:
         self.negated = self.supposed = False
 
-    def _and(self, _: object) -> None:
-        pass
-
     def _but(self, value: object) -> None:
         self._joint(value)
-        self.supposed = self.currently = self.doubtful = False
+        self.currently = self.doubtful = False
 
     # ------------------------------------------------------------------ noun phrases
 
@@ -113,9 +73,9 @@ class ClauseReader:
             return  # "the target, not the box, is ..."
         if not people and mentions[0].cls == "other" and self.before not in _OPENERS:
             return  # "blocks the way"
-        if self.supposed and (self.ahead in ("will", "would") or (self.acted and self.ahead in _VERBAL)):
-            if self.before not in _JOINTS:
-                self.supposed = False  # "after these moves I will ...": the main clause, without a comma
+        main = self.ahead in ("will", "would") or (self.acted and self.ahead in _VERBAL)
+        if main and self.before not in _JOINTS:
+            self.supposed = False  # "after these moves I will ...": the main clause, without a comma
         self._take_np(people, mentions)
         self.sentence += people
 
@@ -178,7 +138,7 @@ class ClauseReader:
     def _which(self, _: object) -> None:
         if self.ahead in ("np", "there"):
             return  # "I see that the box ..."
-        last = self._latest()
+        last = self.sentence[-1:]  # a relative clause is about the thing named last
         if last:
             self.previous_subject = self.subject or []
             other = [i for i in (self.subject or []) if i not in last]
@@ -186,10 +146,6 @@ class ClauseReader:
             self._start_clause()
             self.subject, self.subject_mentions, self.beside = last, (), beside
             self.ground = other or None
-
-    def _latest(self) -> list[int]:
-        """The thing named last, which a relative clause is about."""
-        return self.sentence[-1:]
 
     # ------------------------------------------------------------------ verbs and moods
 
@@ -204,8 +160,7 @@ class ClauseReader:
         if self.before in _JOINTS and value in _BASE_FORMS and (self.wished or self.future):
             return  # "should go around and stand"
         if self.before in _FINITE_AFTER:
-            self.wished = self.moving = self.past = False
-            self.future = False
+            self.wished = self.moving = self.past = self.future = False
             if self.before in _JOINTS:
                 self.negated = False
         self.wants = ""
@@ -284,9 +239,6 @@ class ClauseReader:
     def _then(self, _: object) -> None:
         self.supposed = False
 
-    def _now(self, _: object) -> None:
-        self.supposed = False
-
     def _move(self, _: object) -> None:
         self.moving = self.acted = True
         self.fronted = []
@@ -298,9 +250,6 @@ class ClauseReader:
     def _currently(self, _: object) -> None:
         self.currently, self.supposed = True, False
 
-    def _colon(self, value: object) -> None:
-        self._is(value)
-
     def _view(self, mentions: tuple[Mention, ...]) -> None:
         found = self.people.refer_all(mentions)
         if self.subject is None:
@@ -309,11 +258,6 @@ class ClauseReader:
             self.ground = found
 
     # ------------------------------------------------------------------ places
-
-    def _claimed(self) -> bool:
-        if self.negated or self.wished or self.supposed or self.past or self.doubtful:
-            return False
-        return not self.currently if self.prediction else not self.future
 
     def _inverts(self) -> bool:
         """Does this place open a clause of its own, as in "... and to the left is the box"?"""
@@ -339,15 +283,6 @@ class ClauseReader:
             self.pending = False
             self._put(self.subject, place)
 
-    def _place_fronted(self) -> None:
-        self.pending = False
-        fronted, self.fronted = self.fronted, []
-        for place in fronted:
-            if isinstance(place, Spot):
-                self._put_spot(self.subject or [], place)
-            else:
-                self._put(self.subject or [], place)
-
     def _goes_to(self, mentions: tuple[Mention, ...]) -> None:
         if self.moving and self.prediction and self.subject:
             self._put(self.subject, Place((((0, 0), None),), mentions, reaching=True))
@@ -369,106 +304,6 @@ class ClauseReader:
         else:
             self._put_spot(self.subject, spot)
 
-    def _put_spot(self, figures: list[int], spot: Spot) -> None:
-        if not self._claimed():
-            return
-        plural = len(self.subject_mentions) == 1 and self.subject_mentions[0].plural
-        free = [i for i in figures if i not in self.facts.spots]
-        if plural and figures != [PLAYER]:
-            self.facts.add_spot(free[0] if free else self.people.fresh_like(figures[0]), spot) if figures else None
-            return
-        for figure in figures:
-            self.facts.add_spot(figure, spot)
-
-    def _put(self, figures: list[int], place: Place) -> None:
-        """Keep that the figures are at the place, if that is claimed at all."""
-        grounds = self._grounds(figures, place)
-        explicit = place.grounds is not None
-        if place.absolute or not self._claimed():
-            return
-        if self.moving and not place.reaching and not (self.prediction and explicit):
-            return
-        if place.direct and not place.atoms:
-            self.beside = True
-            self._straighten(figures)
-        if grounds is None:
-            self._together(figures, place)
-        elif "respectively" in (self.before, self.ahead) and len(figures) == len(place.atoms):
-            for figure, atom in zip(figures, place.atoms, strict=True):
-                self._relate([figure], grounds, place._replace(atoms=(atom,)))
-        elif place.either:
-            self.facts.void.update(i for i in (grounds if figures == [PLAYER] else figures) if i != PLAYER)
-        else:
-            self._relate(figures, grounds, place)
-
-    def _grounds(self, figures: list[int], place: Place) -> list[int] | None:
-        """The landmarks; None when the figures are only compared with each other."""
-        if place.grounds is not None:
-            avoid = figures
-            found = self.people.refer_all(place.grounds, avoid, [*(self.ground or []), *self._antecedents_of(figures)])
-            self.sentence += found
-            self.ground = found
-            return found
-        if len(figures) > 1 and any(0 in axes for axes, _ in place.atoms) and self.ground is None:
-            return None
-        if self.ground is not None:
-            return self.ground
-        return self.view
-
-    def _antecedents_of(self, figures: list[int]) -> list[int]:
-        return [i for i in [*(self.subject or []), *self.previous_subject] if i not in figures]
-
-    def _together(self, figures: list[int], place: Place) -> None:
-        """ "The box and the player are in the same row"."""
-        origin = PLAYER if PLAYER in figures else figures[0]
-        for (rows, columns), _ in place.atoms:
-            for figure in figures:
-                for axis, sign in ((0, rows), (1, columns)):
-                    if sign is not None:
-                        self.facts.add(axis, Fact(figure, origin, sign))
-
-    def _relate(self, figures: list[int], grounds: list[int], place: Place) -> None:
-        axes = {axis for signs, _ in place.atoms for axis in (0, 1) if signs[axis] is not None}
-        self.placed = (figures, grounds, axes) if axes else self.placed
-        for figure in figures:
-            for signs, cells in self._members(figure, place):
-                member = signs[0]
-                for ground in grounds:
-                    self._add(member, ground, signs[1], cells, place.direct or self.beside)
-
-    def _straighten(self, figures: list[int]) -> None:
-        """ "To the right, next to me": nothing lies to the side of what was just placed."""
-        if self.placed is not None and self.placed[0] == figures and len(self.placed[2]) == 1:
-            axis = 1 - next(iter(self.placed[2]))
-            for figure in figures:
-                for ground in self.placed[1]:
-                    self.facts.add(axis, Fact(figure, ground, 0, 0, weak=True))
-
-    def _members(self, figure: int, place: Place) -> list[tuple[tuple[int, list[tuple[int, int, int | None]]], None]]:
-        """The figure with all its directions; a plural whose directions clash is spread over several members."""
-        atoms = [
-            (axis, sign, cells) for axes, cells in place.atoms for axis, sign in enumerate(axes) if sign is not None
-        ]
-        plural = any(m.plural for m in self.subject_mentions) and figure != PLAYER
-        if plural and _clash(atoms):
-            members = [figure] + [self.people.fresh_like(figure) for _ in place.atoms[1:]]
-            return [
-                ((m, [(axis, sign, cells) for axis, sign in enumerate(axes) if sign is not None]), None)
-                for m, (axes, cells) in zip(members, place.atoms, strict=True)
-            ]
-        return [((figure, atoms), None)]
-
-    def _add(self, figure: int, ground: int, atoms: list[tuple[int, int, int | None]], _: object, direct: bool) -> None:
-        for axis, sign, cells in atoms:
-            self.facts.add(axis, Fact(figure, ground, sign, cells))
-        axes = {axis for axis, _, _ in atoms}
-        if direct and len(axes) == 1 and atoms[0][1] != 0:
-            self.facts.add(1 - axes.pop(), Fact(figure, ground, 0, 0, weak=True))
-
-
-def _clash(atoms: list[tuple[int, int, int | None]]) -> bool:
-    return any(len({sign for axis, sign, _ in atoms if axis == wanted}) > 1 for wanted in (0, 1))
-
 
 _HANDLERS = {
     "np": ClauseReader._np,
@@ -476,8 +311,6 @@ _HANDLERS = {
     "spot": ClauseReader._spot,
     "stop": ClauseReader._stop,
     "comma": ClauseReader._joint,
-    "and": ClauseReader._and,
-    "or": ClauseReader._and,
     "but": ClauseReader._but,
     "while": ClauseReader._but,
     "is": ClauseReader._is,
@@ -497,10 +330,10 @@ _HANDLERS = {
     "so_that": ClauseReader._so_that,
     "then": ClauseReader._then,
     "maybe": ClauseReader._maybe,
-    "now": ClauseReader._now,
+    "now": ClauseReader._then,
     "move": ClauseReader._move,
     "currently": ClauseReader._currently,
-    "colon": ClauseReader._colon,
+    "colon": ClauseReader._is,
     "view": ClauseReader._view,
     "goes_to": ClauseReader._goes_to,
     "which": ClauseReader._which,

@@ -30,8 +30,8 @@ class NounReader:
         self.kinds = [lexeme[0] for lexeme in lexemes]
         self._several = False  # was the last thing named more than one?
 
-    def noun_phrase(self, i: int) -> tuple[Any, int] | None:
-        """A tuple of one mention and where it ends; "skip" for a phrase about something unknown."""
+    def noun_phrase(self, i: int) -> Nouns | None:
+        """A tuple of one mention and where it ends; no mention for a word that only floats there."""
         kinds, lexemes = self.kinds, self.lexemes
         how, number, det, unknown, label = None, None, False, False, None
         floating = kinds[i] in ("both", "all") and kinds[i - 1] in ("is", "be", "will")  # "they are both above"
@@ -50,7 +50,7 @@ class NounReader:
             elif kind == "one":
                 if how in (None, "the", "all", "some"):
                     how = "one"
-            elif kind == "of" and how in ("count", "one", "both", "all", "some", "no", "ordinal", "another", "other"):
+            elif kind == "of" and how in _PARTITIVES:
                 pass
             elif kind in OWNERS:
                 after = i + 1 + (kinds[i + 1] in ("filler", "unk"))  # my current position
@@ -108,7 +108,7 @@ class NounReader:
         plural = plural and how not in ("one", "another")
         return (Mention(cls, how or ("some" if plural else "bare"), number, plural),), i
 
-    def _headless(self, i: int, how: str | None, number: int | None, unknown: bool) -> tuple[Any, int] | None:
+    def _headless(self, i: int, how: str | None, number: int | None, unknown: bool) -> Nouns | None:
         """ "One", "the other", "the second" without a noun; or a thing that the grammar does not know."""
         kind = self.kinds[i]
         spread = self._several and self.kinds[i - 2] in ("comma", "and", "colon")  # "two boxes, one up and one down"

@@ -13,8 +13,18 @@ from agentrl.judges.grammar.chunks import (
     Mention,
     Place,
 )
-from agentrl.judges.grammar.nouns import NounReader
+from agentrl.judges.grammar.nouns import NounReader, Nouns
 
+_NOWHERE: Axes = (None, None)
+_ALIGNED: dict[str, Axes] = {
+    "horizontal": (0, None),
+    "row": (0, None),
+    "vertical": (None, 0),
+    "column": (None, 0),
+    **SAME,
+}
+_ALIGNED["unit"] = (0, 0)
+_ALIGNMENT = frozenset(("adjacent", "toward", "align", "horizontal", "vertical", "share", "row", "column", "filler"))
 _CONNECTORS = frozenset(("and", "comma", "or"))
 _NO_PLACE_STARTS = frozenset(("noun", "of", "link", "it", "both", "unk"))
 
@@ -30,11 +40,7 @@ class PlaceReader(NounReader):
                 return on
         if kind in ("adjacent", "toward", "share", "align", "horizontal", "vertical"):
             return self._alignment(i)
-        if (
-            kind in INSIDE_PLACE
-            and kind not in ("noun", "of", "link", "it", "both", "unk")
-            and (self._atom_ahead(i) is not None)
-        ):
+        if kind in INSIDE_PLACE and kind not in _NO_PLACE_STARTS and self._atom_ahead(i) is not None:
             return self._directions(i)
         return None
 
@@ -59,40 +65,30 @@ class PlaceReader(NounReader):
     def _alignment(self, i: int) -> tuple[Place, int] | None:
         """ "Next to", "aligned vertically with", "shares a row with"."""
         kinds = self.kinds
-        kind, j, axes, seen = kinds[i], i, (None, None), kinds[i]
-        while (
-            kinds[j]
-            in ("adjacent", "toward", "align", "horizontal", "vertical", "share", "row", "column", "the", "a", "filler")
-            or (kinds[j] in SAME and seen in ("share", "align"))
-            or (seen == "share" and kinds[j] == "unit")
-            or (seen == "align" and kinds[j] == "at" and kinds[j + 2] in ("row", "column"))
-        ):
-            if kinds[j] in ("the", "a") and self._noun_next(j):
-                break
-            if kinds[j] in ("horizontal", "row", "same_row"):
-                axes = (0, None)
-            elif kinds[j] in ("vertical", "column", "same_column"):
-                axes = (None, 0)
-            elif kinds[j] in ("same_place", "unit"):
-                axes = (0, 0)
+        kind, j, axes, seen = kinds[i], i, _NOWHERE, kinds[i]
+        while self._in_alignment(j, seen):
+            axes = _ALIGNED.get(kinds[j], axes)
             seen = "align" if kinds[j] == "align" else seen
             j += 1
         if seen in ("horizontal", "vertical"):
             return self._directions(i + 1) if self._atom_ahead(i + 1) is not None else None
         grounds = None
         k = j + (kinds[j] in ("with", "to", "link"))
-        if kinds[k] in NOUN_STARTS and self._atom_ahead(k) is None:
-            np = self.noun_phrase(k)
-            if np is not None and np[0]:
-                grounds, j = self._more_nouns(np[0], np[1], subject=False)
-        if kinds[j] in ("horizontal", "vertical") and axes == (None, None):
-            axes, j = ((0, None) if kinds[j] == "horizontal" else (None, 0)), j + 1
-        atoms = () if axes == (None, None) else ((axes, None),)
-        return Place(atoms, grounds, direct=kind == "adjacent"), j
+        if kinds[k] in NOUN_STARTS and self._atom_ahead(k) is None and (np := self.noun_phrase(k)) and np[0]:
+            grounds, j = self._more_nouns(np[0], np[1], subject=False)
+        if kinds[j] in ("horizontal", "vertical") and axes == _NOWHERE:  # in line with me vertically
+            axes, j = _ALIGNED[kinds[j]], j + 1
+        return Place(() if axes == _NOWHERE else ((axes, None),), grounds, direct=kind == "adjacent"), j
 
-    def _noun_next(self, i: int) -> bool:
-        np = self.noun_phrase(i)
-        return np is not None
+    def _in_alignment(self, i: int, seen: str) -> bool:
+        kind = self.kinds[i]
+        if kind in ("the", "a"):
+            return self.noun_phrase(i) is None
+        if kind in SAME or kind == "unit":
+            return seen == "share" or (seen == "align" and kind != "unit")
+        if kind == "at":  # aligned in a column
+            return seen == "align" and self.kinds[i + 2] in ("row", "column")
+        return kind in _ALIGNMENT
 
     def _directions(self, i: int) -> tuple[Place, int]:
         """Directions in a row, joined or not, and the landmark that ends them."""
@@ -169,28 +165,29 @@ class PlaceReader(NounReader):
         inverted = kinds[end] in ("is", "there", "will", "see", "found", "has") and not opening
         return None if inverted else j
 
-    def _landmark(self, i: int, style: str) -> tuple[tuple[Mention, ...], int] | None:
-        """What a direction is measured from; an empty tuple when it is the grid itself."""
+    def _landmark(self, i: int, style: str) -> Nouns | None:
+        """What a direction is measured from; no mention when it is the grid itself."""
         kinds = self.kinds
         kind = kinds[i]
-        if kind in ("of", "link") or (kind == "to" and self._atom_ahead(i) is None) or (kind == "with" and style.startswith("same")):
+        linked = kind in ("of", "link") or (kind == "to" and self._atom_ahead(i) is None)
+        if linked or (kind == "with" and style.startswith("same")):
             j = i + 1
         elif style == "prep" or (style == "edge" and kind == "at"):
             j = i + (kind == "at")
         else:
             return None
-        k = j
-        while kinds[k] in ("the", "a", "unk"):
-            k += 1
-        if kinds[k] == "region" or (kinds[k] == "noun" and self.lexemes[k].value[0] == "other"):
-            return (), k + 1
+        if (end := self._outside(j)) is not None:
+            return (), end
         if kinds[j] == "which" and kinds[j + 1] in ("is", "stop", "comma"):  # below that
             return (Mention(None, "it"),), j + 1
-        if kinds[j] not in NOUN_STARTS:
-            return None
-        if style == "prep" and kind not in ("of", "link", "to") and self._atom_ahead(j) is not None:
+        if kinds[j] not in NOUN_STARTS or (style == "prep" and not linked and self._atom_ahead(j) is not None):
             return None
         np = self.noun_phrase(j)
-        if np is None or not np[0]:
-            return None
-        return self._more_nouns(np[0], np[1], subject=False)
+        return self._more_nouns(np[0], np[1], subject=False) if np and np[0] else None
+
+    def _outside(self, i: int) -> int | None:
+        """The end of a landmark that is no thing of the game: the grid, a wall."""
+        while self.kinds[i] in ("the", "a", "unk"):
+            i += 1
+        other = self.kinds[i] == "noun" and self.lexemes[i].value[0] == "other"
+        return i + 1 if other or self.kinds[i] == "region" else None

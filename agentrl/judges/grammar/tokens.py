@@ -13,7 +13,7 @@ _TOKEN = re.compile(
     r"[(\[]\s*-?\d{1,4}\s*,\s*-?\d{1,4}\s*[)\]]"  # (2, 3)
     r"|[A-Za-z]+(?:'[A-Za-z]+)?\d{0,3}"
     r"|\d{1,6}(?:st|nd|rd|th)?"
-    r"|->|=|[.,;:!?()&]|\s[-–—]+\s|[–—]"
+    r"|->|=|[.,;:!?()&]|\s[-\u2013\u2014]+\s|[\u2013\u2014]"
     r"|\n\s*(?=[A-Z*•#\d\n-])"
     r"|[←↑→↓↖↗↘↙⬅⬆➡⬇]"
 )
@@ -23,24 +23,32 @@ _SYMBOLS = {  # capital letters of the drawings, used as names
     "sokoban": {"P": "player", "X": "box", "O": "target"},
     "frozenlake": {"P": "player", "G": "target", "O": "hole"},
 }
-_OWNERS = (["its"], ["the"], ["my"], ["his"], ["your"])  # "has to its left" is no duty
 _COMPASS = {"N": "north", "E": "east", "S": "south", "W": "west"}
-# "right" before one of these means "directly", unless an article or preposition makes it a noun.
-_AFTER_INTENSIFIER = frozenset(
-    ["above", "below", "under", "beneath", "underneath", "over", "next", "beside", "on", "at", "in", "now", "there", "here", "where", "up", "down", "atop", "adjacent"]
+_OWNERS = (["its"], ["the"], ["my"], ["his"], ["your"])  # "has to its left" is no duty
+
+
+def _words(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# "right" before one of these means "directly", unless the kind of lexeme before it makes it a noun.
+_AFTER_INTENSIFIER = _words(
+    "above below under beneath underneath over next beside on at in now there here where up down atop adjacent"
 )
-_BEFORE_NOUN_RIGHT = frozenset(["the", "poss", "poss_player", "poss_it", "to", "at", "dir", "and", "or", "comma", "filler"])
+_BEFORE_NOUN_RIGHT = _words("the poss poss_player poss_it to at dir and or comma filler")
+_PREDICATES = _words("dir to at direct adjacent not")
+_CLAUSE_OPENERS = _words("stop and comma but while")
 STOP, COMMA, COLON = Lexeme("stop"), Lexeme("comma"), Lexeme("colon")
 _MARKS = {",": COMMA, "(": COMMA, ")": COMMA, ":": COLON, "=": COLON, "->": COLON, "&": LEXICON["and"]}
 _MARKS |= {".": STOP, ";": STOP, "!": STOP, "?": Lexeme("stop", "?")}
+_ODD_WORDS = _words("( → over right")  # they mean different things in different company
 
 
 def lex(text: str, game: str = "sokoban") -> list[Lexeme]:
-    """The lexemes of a text, always ending with a stop."""
-    text = text.replace("’", "'")
-    found = _TOKEN.findall(text[:MAX_CHARACTERS].replace("right-", "rightward "))[:MAX_TOKENS]
+    """The lexemes of a text, always ending with two stops."""
+    text = text[:MAX_CHARACTERS].replace("\u2019", "'").replace("right-", "rightward ")
+    found = _TOKEN.findall(text)[:MAX_TOKENS]
     words = [word.lower() for word in found]
-    symbols = _SYMBOLS.get(game, {})
     lexemes: list[Lexeme] = []
     i, total = 0, len(words)
     while i < total:
@@ -48,45 +56,18 @@ def lex(text: str, game: str = "sokoban") -> list[Lexeme]:
         if word in PHRASES and (phrase := _phrase_at(words, i)):
             lexemes.append(phrase[1])
             i += phrase[0]
-            continue
-        if word == "(" and i + 2 < total and words[i + 2] == ")" and _is_alias(lexemes, words[i + 1]):
-            i += 3
-            continue
-        if word == "→" and LEXICON.get(words[min(i + 1, total - 1)], STOP).kind in ("dir", "at", "to"):
-            lexemes.append(COLON)
-        elif word == "over" and lexemes and lexemes[-1].kind == "unit":  # one tile over
-            lexemes.append(LEXICON["more"])
-        elif word == "right" and _is_intensifier(words, i, lexemes):
-            lexemes.append(LEXICON["directly"])
-        elif len(word) == 1 and found[i] in _COMPASS and words[min(i + 1, total - 1)] == "of":
-            lexemes.append(LEXICON[_COMPASS[found[i]]])
-        elif len(word) == 1 and found[i] in symbols:
-            lexemes.append(Lexeme("noun", (symbols[found[i]], False, False)))
-        elif (known := LEXICON.get(word)) is not None:
-            lexemes.append(known)
+        elif word in _ODD_WORDS and (odd := _odd(words, i, lexemes)):
+            lexemes += odd[1]
+            i += odd[0]
         else:
-            _append_other(lexemes, word, found[i])
-        i += 1
+            known = LEXICON.get(word) if len(word) > 1 else _letter(words, found, i, game)
+            if known is not None:
+                lexemes.append(known)
+            else:
+                _append_other(lexemes, word, found[i])
+            i += 1
     lexemes += (STOP, STOP)
     return _contracted(lexemes) if "'s" in text else lexemes
-
-
-def _contracted(lexemes: list[Lexeme]) -> list[Lexeme]:
-    """ "The hole's below me": an owner that opens a clause and is not followed by "left is ..." is a noun and a verb."""
-    found: list[Lexeme] = []
-    opening = True
-    for i, lexeme in enumerate(lexemes):
-        if lexeme.kind == "poss" and opening and lexemes[i + 1].kind in _PREDICATES:
-            if not (lexemes[i + 1].kind == "dir" and lexemes[i + 2].kind in ("is", "side", "has", "colon", "unk")):
-                found += (Lexeme("noun", (lexeme.value, False, False)), LEXICON["is"])
-                continue
-        found.append(lexeme)
-        opening = lexeme.kind in _CLAUSE_OPENERS or (opening and lexeme.kind in ("the", "a"))
-    return found
-
-
-_PREDICATES = frozenset(("dir", "to", "at", "direct", "adjacent", "not"))
-_CLAUSE_OPENERS = frozenset(("stop", "and", "comma", "but", "while"))
 
 
 def _phrase_at(words: list[str], i: int) -> tuple[int, Lexeme] | None:
@@ -97,16 +78,52 @@ def _phrase_at(words: list[str], i: int) -> tuple[int, Lexeme] | None:
     return None
 
 
+def _odd(words: list[str], i: int, before: list[Lexeme]) -> tuple[int, tuple[Lexeme, ...]] | None:
+    """How many words to take and what they mean here; None for the usual meaning."""
+    word, after = words[i], words[i + 1] if i + 1 < len(words) else ""
+    if word == "(":
+        alias = words[i + 2 : i + 3] == [")"] and _is_alias(before, after)
+        return (3, ()) if alias else None
+    if word == "→":
+        return (1, (COLON,)) if LEXICON.get(after, STOP).kind in ("dir", "at", "to") else None
+    if word == "over":  # one tile over
+        return (1, (LEXICON["more"],)) if before and before[-1].kind == "unit" else None
+    intensifier = after in _AFTER_INTENSIFIER and not (before and before[-1].kind in _BEFORE_NOUN_RIGHT)
+    return (1, (LEXICON["directly"],)) if intensifier else None
+
+
 def _is_alias(before: list[Lexeme], word: str) -> bool:
     """ "The target (goal)", "the player (P)": another name of what came before."""
     after_noun = bool(before) and before[-1].kind in ("noun", "index")
     return after_noun and (len(word) == 1 or LEXICON.get(word, STOP).kind == "noun" or word[-1].isdigit())
 
 
-def _is_intensifier(words: list[str], i: int, before: list[Lexeme]) -> bool:
-    if i + 1 >= len(words) or words[i + 1] not in _AFTER_INTENSIFIER:
-        return False
-    return not before or before[-1].kind not in _BEFORE_NOUN_RIGHT
+def _letter(words: list[str], found: list[str], i: int, game: str) -> Lexeme | None:
+    """A single character: "a", "I", a mark, the symbol of a drawing used as a name, or a point of the compass."""
+    raw = found[i]
+    if raw in _COMPASS and words[i + 1 : i + 2] == ["of"]:
+        return LEXICON[_COMPASS[raw]]
+    if raw in _SYMBOLS[game]:
+        return Lexeme("noun", (_SYMBOLS[game][raw], False, False))
+    return LEXICON.get(words[i])
+
+
+def _contracted(lexemes: list[Lexeme]) -> list[Lexeme]:
+    """ "The hole's below me": an owner that opens a clause is a noun and a verb, unless it owns what follows."""
+    found: list[Lexeme] = []
+    opening = True
+    for i, lexeme in enumerate(lexemes):
+        if lexeme.kind == "poss" and opening and _is_verb(lexemes[i + 1].kind, lexemes[i + 2].kind):
+            found += (Lexeme("noun", (lexeme.value, False, False)), LEXICON["is"])
+            continue
+        found.append(lexeme)
+        opening = lexeme.kind in _CLAUSE_OPENERS or (opening and lexeme.kind in ("the", "a"))
+    return found
+
+
+def _is_verb(after: str, then: str) -> bool:
+    owned = after == "dir" and then in ("is", "side", "has", "colon", "unk")
+    return after in _PREDICATES and not owned
 
 
 def _append_other(lexemes: list[Lexeme], word: str, raw: str) -> None:
