@@ -16,7 +16,7 @@ from agentrl.judges.grammar.clauses import ClauseReader
 from agentrl.judges.grammar.discourse import Discourse
 from agentrl.judges.grammar.facts import Facts
 from agentrl.judges.grammar.tokens import MAX_CHARACTERS, lex
-from agentrl.judges.relations import CLASSES, Relation
+from agentrl.judges.relations import CLASSES, Game, Relation
 
 _UNIQUE = {"sokoban": frozenset[str](), "frozenlake": frozenset(("target",))}
 
@@ -32,7 +32,7 @@ class Reading(NamedTuple):
     voided: list[str]
 
 
-def read_english(text: str, game: str, prediction: bool = False, counts: dict[str, int] | None = None) -> Reading:
+def read_english(text: str, game: Game, prediction: bool = False, counts: dict[str, int] | None = None) -> Reading:
     """The claims of a description, or of a prediction; `counts` says how many "all the holes" are."""
     people, facts = Discourse(_UNIQUE[game]), Facts()
     ClauseReader(prediction, people, facts).read(chunks_of(text[:MAX_CHARACTERS], game))

@@ -120,7 +120,7 @@ def random_states(game: Game, count: int, seed: int = 0, boxes: int = 1) -> list
 
 def guessing_score(states: list[dict[str, Any]], seed: int = 0) -> float:
     """The mean score of one relation per object, drawn uniformly from the nine there are."""
-    rng = random.Random(seed)
+    rng = random.Random(seed + 7919)  # not the stream that the states were drawn from
     scores = []
     for state in states:
         game, true = facts(state)

@@ -21,6 +21,9 @@ _KEYS: dict[Game, dict[str, str]] = {  # key of the structured form -> kind of o
 }
 
 
+_INTS = [int, int]
+
+
 class Relation(NamedTuple):
     """One object seen from the player; None where nothing is said about that axis."""
 
@@ -30,52 +33,57 @@ class Relation(NamedTuple):
 
     def to_json(self) -> dict[str, str | None]:
         """A plain dictionary, for evidence and corpora."""
-        return {"object": self.object, "vertical": self.vertical, "horizontal": self.horizontal}
+        name, vertical, horizontal = self
+        return {"object": name, "vertical": vertical, "horizontal": horizontal}
+
+
+# By name and by the signs of the rows and columns: truths are looked up, not built.
+_BY_SIGNS: dict[tuple[str, int, int], Relation] = {
+    (name, rows, columns): Relation(name, vertical, horizontal)
+    for name in ("target", "box", "hole")
+    for rows, vertical in ((-1, "above"), (0, "same"), (1, "below"))
+    for columns, horizontal in ((-1, "left"), (0, "same"), (1, "right"))
+}
 
 
 def between(name: str, cell: Cell, player: Cell) -> Relation:
     """How a cell lies relative to the player's."""
-    rows, columns = cell[0] - player[0], cell[1] - player[1]
-    vertical: Vertical = "above" if rows < 0 else "below" if rows > 0 else "same"
-    horizontal: Horizontal = "left" if columns < 0 else "right" if columns > 0 else "same"
-    return Relation(name, vertical, horizontal)
+    (row, column), (player_row, player_column) = cell, player
+    rows, columns = (row > player_row) - (row < player_row), (column > player_column) - (column < player_column)
+    return _BY_SIGNS[name, rows, columns]
 
 
 def game_of(state: State | Mapping[str, Any]) -> Game:
     """Which game a state belongs to, recognised by the keys of its structured form."""
     structured = state if isinstance(state, Mapping) else _structured(state)
-    for game, keys in _KEYS.items():
-        if all(key in structured for key in keys):
-            return game
+    if "box_positions" in structured and "target_positions" in structured:
+        return "sokoban"
+    if "hole_positions" in structured and "target_position" in structured:
+        return "frozenlake"
     raise JudgeFault(f"no rules for a state with {', '.join(sorted(map(str, structured))) or 'nothing in it'}")
 
 
 def truth(state: State | Mapping[str, Any]) -> list[Relation]:
     """Every target, box and hole of a state, or of its `to_json` dictionary, seen from the player."""
-    return list(_facts(state)[1])
+    return list(facts(state)[1])
 
 
 def facts(state: State | Mapping[str, Any]) -> tuple[Game, tuple[Relation, ...]]:
     """The game and its true relations together; `JudgeFault` if the state is none of the games'."""
-    return _facts(state)
-
-
-def _facts(state: State | Mapping[str, Any]) -> tuple[Game, tuple[Relation, ...]]:
     if not isinstance(state, Mapping):
         return _facts_of_state(state)
     game = game_of(state)
     player = _cells(state.get("player_position"), "player_position")
     if len(player) != 1:
         raise JudgeFault("player_position must be one [row, column]")
-    found = [
-        between(name, cell, player[0]) for key, name in _KEYS[game].items() for cell in _cells(state.get(key), key)
-    ]
+    origin = player[0]
+    found = [between(name, cell, origin) for key, name in _KEYS[game].items() for cell in _cells(state[key], key)]
     return game, tuple(found)
 
 
 @lru_cache(maxsize=4096)
 def _facts_of_state(state: State) -> tuple[Game, tuple[Relation, ...]]:
-    return _facts(_structured(state))
+    return facts(_structured(state))
 
 
 def _structured(state: Any) -> Mapping[str, Any]:
@@ -91,13 +99,9 @@ def _cells(value: Any, key: str) -> list[Cell]:
     """One position or a list of them, as cells."""
     if not isinstance(value, (list, tuple)):
         raise JudgeFault(f"{key} must hold positions, not {type(value).__name__}")
-    positions = [value] if len(value) == 2 and type(value[0]) is int else value
-    for cell in positions:
-        if (
-            not isinstance(cell, (list, tuple))
-            or len(cell) != 2
-            or type(cell[0]) is not int
-            or type(cell[1]) is not int
-        ):
+    cells: list[Cell] = []
+    for cell in [value] if len(value) == 2 and type(value[0]) is int else value:
+        if not isinstance(cell, (list, tuple)) or [type(part) for part in cell] != _INTS:
             raise JudgeFault(f"{key} must hold [row, column] pairs")
-    return [(cell[0], cell[1]) for cell in positions]
+        cells.append((cell[0], cell[1]))
+    return cells

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from agentrl.core.errors import JudgeFault
@@ -11,10 +12,11 @@ from agentrl.core.judging import JudgeRequest, Verdict
 from agentrl.judges.english import Reading, read_english
 from agentrl.judges.grammar.tokens import MAX_CHARACTERS
 from agentrl.judges.notation import read_notation
-from agentrl.judges.relations import Relation, facts
+from agentrl.judges.relations import CLASSES, Game, Relation, facts
 from agentrl.judges.scoring import score_relations
 
 PURPOSES = ("grounding", "worldmodeling")
+CACHED_LENGTH = 2000
 
 
 class RuleJudge:
@@ -47,13 +49,15 @@ def judge(request: JudgeRequest) -> Verdict | JudgeFault:
         game, true = facts(request.state)
     except JudgeFault as fault:
         return fault
-    counts = Counter(relation.object for relation in true)
-    reading = read(request.text, game, request.purpose == "worldmodeling", counts)
+    names = [relation.object for relation in true]
+    counts = tuple((name, names.count(name)) for name in CLASSES[game])
+    text, prediction = request.text, request.purpose == "worldmodeling"
+    reading = (remembered_reading if len(text) <= CACHED_LENGTH else _read)(text, game, prediction, counts)
     score, evidence = score_relations(game, [complete(claim) for claim in reading.claims], true, dilute=True)
     return Verdict(score, "rule", {**_evidence(reading, true), **evidence})
 
 
-def read(text: str, game: str, prediction: bool = False, counts: dict[str, int] | None = None) -> Reading:
+def read(text: str, game: Game, prediction: bool = False, counts: dict[str, int] | None = None) -> Reading:
     """Everything a text claims, in whatever notation; the claims of different notations add up unless they agree."""
     text = text[:MAX_CHARACTERS]
     sources, rest = read_notation(text, game)
@@ -65,6 +69,14 @@ def read(text: str, game: str, prediction: bool = False, counts: dict[str, int] 
         drawn |= Counter(source)
     spoken = Counter(claim for claim in reading.claims if not _said_already(claim, drawn))
     return Reading(list((drawn | spoken).elements()), reading.voided)
+
+
+def _read(text: str, game: Game, prediction: bool, counts: tuple[tuple[str, int], ...]) -> Reading:
+    return read(text, game, prediction, dict(counts))
+
+
+# Texts come back: every member of a group may write the same, and an audit judges again.
+remembered_reading = lru_cache(maxsize=2048)(_read)
 
 
 def complete(claim: Relation) -> Relation:
@@ -90,5 +102,5 @@ def _evidence(reading: Reading, true: Sequence[Relation]) -> dict[str, Any]:
     return {
         "claimed": [claim.to_json() for claim in reading.claims],
         "true": [relation.to_json() for relation in true],
-        "voided": reading.voided,
+        "voided": list(reading.voided),  # the reading is remembered, the evidence is the caller's
     }

@@ -7,7 +7,6 @@ targets (0.7) and holes (0.3) are weighted over the kinds of objects that are th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,6 +17,8 @@ WEIGHTS: dict[str, dict[str, float]] = {
     "sokoban": {"target": 0.5, "box": 0.5},
     "frozenlake": {"target": 0.7, "hole": 0.3},
 }
+Pair = tuple[Relation, Relation]  # claim, truth
+Tally = dict[Relation, int]
 Pairs = list[tuple[Relation, Relation, float]]  # claim, truth, credit
 
 
@@ -31,17 +32,18 @@ def score_relations(
     """
     if game not in CLASSES:
         raise ConfigError(f"game must be one of {', '.join(CLASSES)}, not {game!r}")
-    said, there = _by_class(claimed), _by_class(true)
+    claimed, true = list(claimed), list(true)
     total = weight_sum = 0.0
     f1: dict[str, float] = {}
     matched: list[dict[str, Any]] = []
     for name, weight in WEIGHTS[game].items():
-        claims, truths = said.get(name, []), there.get(name, [])
+        claims = [relation for relation in claimed if relation[0] == name]
+        truths = [relation for relation in true if relation[0] == name]
         pairs = match_exact(claims, truths) if game == "sokoban" else match_half(claims, truths)
-        f1[name] = f1_score(sum(credit for _, _, credit in pairs), len(claims), len(truths))
+        f1[name] = f1_score(sum([worth for _, _, worth in pairs]), len(claims), len(truths))
         if dilute and len(claims) > len(truths):
             f1[name] *= len(truths) / len(claims)
-        matched += [{"claim": c.to_json(), "truth": t.to_json(), "credit": credit} for c, t, credit in pairs]
+        matched += [{"claim": c.to_json(), "truth": t.to_json(), "credit": worth} for c, t, worth in pairs]
         if game == "sokoban" or claims or truths:
             total, weight_sum = total + weight * f1[name], weight_sum + weight
     score = total / weight_sum if weight_sum else 1.0
@@ -73,55 +75,61 @@ def match_half(claims: Sequence[Relation], truths: Sequence[Relation]) -> Pairs:
     pairs = match_exact(claims, truths)
     if len(pairs) == min(len(claims), len(truths)):
         return pairs
-    if len(claims) == len(truths) == 1:
-        worth = credit(claims[0], truths[0])
-        return [(claims[0], truths[0], worth)] if worth else []
-    said = Counter(claims) - Counter(claim for claim, _, _ in pairs)
-    free = Counter(truths) - Counter(truth for _, truth, _ in pairs)
+    said, free = _tally(claims), _tally(truths)
+    for relation, _, _ in pairs:
+        said[relation] -= 1
+        free[relation] -= 1
     return pairs + [(claim, truth, 0.5) for (claim, truth), count in _flow(said, free).items() for _ in range(count)]
 
 
 def credit(claim: Relation, truth: Relation) -> float:
     """A half for each axis on which something was said and it is right."""
-    vertical = claim.vertical is not None and claim.vertical == truth.vertical
-    horizontal = claim.horizontal is not None and claim.horizontal == truth.horizontal
-    return 0.5 * vertical + 0.5 * horizontal
+    _, vertical, horizontal = claim
+    right = (vertical is not None and vertical == truth[1]) + (horizontal is not None and horizontal == truth[2])
+    return 0.5 * right
 
 
-def _flow(said: Counter[Relation], free: Counter[Relation]) -> Counter[tuple[Relation, Relation]]:
+def _tally(relations: Sequence[Relation]) -> Tally:
+    counts: Tally = {}
+    for relation in relations:
+        counts[relation] = counts.get(relation, 0) + 1
+    return counts
+
+
+def _flow(said: Tally, free: Tally) -> dict[Pair, int]:
     """As many half-credit pairs as possible: augmenting paths, each carrying as much as it can."""
     partners = {claim: [truth for truth in free if credit(claim, truth) > 0] for claim in said}
-    paired: Counter[tuple[Relation, Relation]] = Counter()
-    left = Counter(free)
+    paired: dict[Pair, int] = {}
     for claim, count in said.items():
-        while count > 0 and (path := _augmenting_path(claim, partners, paired, left)):
-            amount = min(count, left[path[-1][1]], *(paired[back] for back in _backward(path)))
-            for edge in path:
-                paired[edge] += amount
-            for edge in _backward(path):
-                paired[edge] -= amount
-            left[path[-1][1]] -= amount
+        while count > 0 and (path := _augmenting_path(claim, partners, paired, free)):
+            dissolved = _backward(path)
+            amount = min(count, free[path[-1][1]], *[paired[pair] for pair in dissolved])
+            for pair in path:
+                paired[pair] = paired.get(pair, 0) + amount
+            for pair in dissolved:
+                paired[pair] -= amount
+            free[path[-1][1]] -= amount
             count -= amount
-    return +paired
+    return paired
 
 
-def _backward(path: list[tuple[Relation, Relation]]) -> list[tuple[Relation, Relation]]:
+def _backward(path: list[Pair]) -> list[Pair]:
     """The pairs that an augmenting path dissolves: each later claim gives up the truth before it."""
     return [(path[i + 1][0], path[i][1]) for i in range(len(path) - 1)]
 
 
 def _augmenting_path(
-    start: Relation,
-    partners: dict[Relation, list[Relation]],
-    paired: Counter[tuple[Relation, Relation]],
-    left: Counter[Relation],
-) -> list[tuple[Relation, Relation]] | None:
+    start: Relation, partners: dict[Relation, list[Relation]], paired: dict[Pair, int], free: Tally
+) -> list[Pair] | None:
     """Breadth first from a claim to a truth with room left, by way of claims that could switch partners."""
-    paths: list[list[tuple[Relation, Relation]]] = [[(start, truth)] for truth in partners[start]]
+    for truth in partners[start]:
+        if free[truth] > 0:
+            return [(start, truth)]
+    paths: list[list[Pair]] = [[(start, truth)] for truth in partners[start]]
     seen = set(partners[start])
     for path in paths:
         end = path[-1][1]
-        if left[end] > 0:
+        if free[end] > 0:
             return path
         for (claim, truth), count in paired.items():
             if truth == end and count > 0:
@@ -129,10 +137,3 @@ def _augmenting_path(
                 seen.update(fresh)
                 paths += [[*path, (claim, other)] for other in fresh]
     return None
-
-
-def _by_class(relations: Iterable[Relation]) -> dict[str, list[Relation]]:
-    found: dict[str, list[Relation]] = {}
-    for relation in relations:
-        found.setdefault(relation.object, []).append(relation)
-    return found

@@ -21,8 +21,10 @@ class Chunker(PlaceReader, SpotReader):
         i, end = 0, len(self.kinds) - 1  # the last stop is a sentinel
         kinds, lexemes = self.kinds, self.lexemes
         while i < end:
-            if kinds[i] in CLAUSE_WORDS:
-                found.append(Chunk(kinds[i], lexemes[i][1]))
+            kind = kinds[i]
+            if kind in CLAUSE_WORDS:
+                if kind != "stop" or not found or found[-1][0] != "stop":
+                    found.append((kind, lexemes[i][1]))
                 i += 1
                 continue
             chunk, i = self._chunk(i)
@@ -33,16 +35,16 @@ class Chunker(PlaceReader, SpotReader):
     def _chunk(self, i: int) -> tuple[Chunk | None, int]:
         kind = self.kinds[i]
         if kind == "dir" and (order := self._order(i)) is not None:
-            return Chunk("order", order), i + 3
+            return ("order", order), i + 3
         if self._has_spots and (spot := self._spot(i)) is not None:
-            return Chunk("spot", spot[0]), spot[1]
+            return ("spot", spot[0]), spot[1]
         if kind in NOUN_STARTS and (np := self.noun_phrase(i)) is not None:
             if not np[0]:
                 return None, np[1]
             mentions, i = self._more_nouns(np[0], np[1], subject=True, after_verb=self.kinds[i - 1] in VERBS)
-            return Chunk("np", mentions), i
+            return ("np", mentions), i
         if (place := self._place(i)) is not None:
-            return Chunk("place", place[0]), place[1]
+            return ("place", place[0]), place[1]
         if kind == "between":
             return self._between(i)
         if kind in ("link", "to"):
@@ -64,21 +66,21 @@ class Chunker(PlaceReader, SpotReader):
         if np is None or not np[0]:
             return None, i + 1
         mentions, after = self._more_nouns(np[0], np[1], subject=False)
-        return Chunk("between" if len(mentions) > 1 else "np", mentions), after
+        return ("between" if len(mentions) > 1 else "np", mentions), after
 
     def _landmark_alone(self, i: int) -> tuple[Chunk | None, int]:
         """ "Relative to the player" sets the point of view; "to the target" is where something goes."""
         np = self.noun_phrase(i + 1) if self.kinds[i + 1] in NOUN_STARTS else None
         if np is None or not np[0]:
             infinitive = self.kinds[i] == "to" and self.kinds[i + 1] in ACTIONS
-            return (Chunk("goal") if infinitive and self.kinds[i - 1] not in ("will", "would") else None), i + 1
+            return (("goal", None) if infinitive and self.kinds[i - 1] not in ("will", "would") else None), i + 1
         word, after = self.lexemes[i].value, np[1]
         if self.kinds[i - 1] == "distance":  # the direction to the goal is ...
-            return Chunk("np", np[0]), after
+            return ("np", np[0]), after
         if (self.kinds[i - 1] in ("unit", "number") and word == "from") or word == "away_from":
-            return Chunk("near"), after
+            return ("near", None), after
         if word.endswith("where"):
-            return Chunk("view", np[0]), after + (self.kinds[after] in ("is", "be"))
+            return ("view", np[0]), after + (self.kinds[after] in ("is", "be"))
         if word == "as" and self.kinds[after] in VERBS:
             return None, i + 1  # "as the box is ...": the start of a clause
-        return Chunk("view" if self.kinds[i] == "link" else "goes_to", np[0]), after
+        return ("view" if self.kinds[i] == "link" else "goes_to", np[0]), after

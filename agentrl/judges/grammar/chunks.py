@@ -34,11 +34,8 @@ class Spot(NamedTuple):
     column: tuple[str, int] | None = None
 
 
-class Chunk(NamedTuple):
-    """A piece of a clause: "np", "place", "spot" or the kind of a verb, conjunction or mark."""
-
-    kind: str
-    value: Any = None
+# A piece of a clause: its kind ("np", "place", "spot", or the kind of a verb, conjunction or mark) and its value.
+Chunk = tuple[str, Any]
 
 
 def _kinds(words: str) -> frozenset[str]:
@@ -56,5 +53,5 @@ ACTIONS = _kinds("move arrive has see unk coincide goal blocks")  # after "to": 
 PREDICATES = VERBS | _kinds("unk now currently colon pair dir adjacent direct which align share")
 CLAUSE_WORDS = _kinds(
     "is be was will would has with see there surrounded blocks not only goal found so_that if then move currently now "
-    "and or but while stop comma colon which maybe respectively"
+    "and or but while stop comma colon which maybe respectively legend"
 )

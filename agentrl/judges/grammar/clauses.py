@@ -23,6 +23,7 @@ _FINITE_AFTER = _JOINTS | frozenset(
 _BASE_FORMS = frozenset(
     ("stand", "lie", "sit", "remain", "stay", "end_up", "end", "start", "exist", "appear", "seem", "become", "land")
 )
+_CONDITIONS = frozenset(("if", "unless", "suppose", "supposing", "assuming", "whether", "in_case", "provided"))
 _INVERTERS = frozenset(("there", "is", "found", "will", "has", "see"))
 _VERBAL = frozenset(("is", "be", "was", "will", "would", "has", "move", "goal", "not", "colon", "see", "found", "spot"))
 
@@ -32,12 +33,11 @@ class ClauseReader(Placing):
 
     def read(self, chunks: list[Chunk]) -> None:
         """Take in every chunk, in order."""
-        total = len(chunks)
+        kinds = [kind for kind, _ in chunks] + ["stop", "stop"]
         for index, (kind, value) in enumerate(chunks):
-            self.ahead = chunks[index + 1].kind if index + 1 < total else "stop"
-            self.beyond = chunks[index + 2].kind if index + 2 < total else "stop"
             handler = _HANDLERS.get(kind)
             if handler is not None:
+                self.ahead, self.beyond = kinds[index + 1], kinds[index + 2]
                 handler(self, value)
             self.before = kind
         self._close()
@@ -229,15 +229,18 @@ class ClauseReader(Placing):
     def _found(self, _: object) -> None:
         self.wished = False
 
-    def _if(self, _: object) -> None:
+    def _if(self, word: object) -> None:
+        """A subordinate clause claims nothing; what follows from an "if" is no description of the present either."""
         self.supposed, self.acted = True, False
+        self.doubtful |= word in _CONDITIONS and not self.prediction
 
     def _so_that(self, _: object) -> None:
         """A purpose; in a prediction it is what will come about, unless the means is only wished for."""
         self.supposed, self.acted = self.wished or not self.prediction, False
 
-    def _then(self, _: object) -> None:
+    def _then(self, word: object) -> None:
         self.supposed = False
+        self.doubtful = self.doubtful and word == "then"
 
     def _move(self, _: object) -> None:
         self.moving = self.acted = True
@@ -247,8 +250,12 @@ class ClauseReader(Placing):
     def _maybe(self, _: object) -> None:
         self.doubtful = True
 
+    def _legend(self, _: object) -> None:
+        """ "Symbols: ... P you, * you on the goal" explains; it describes nothing."""
+        self.doubtful |= self.ahead == "colon"
+
     def _currently(self, _: object) -> None:
-        self.currently, self.supposed = True, False
+        self.currently, self.supposed, self.doubtful = True, False, False
 
     def _view(self, mentions: tuple[Mention, ...]) -> None:
         found = self.people.refer_all(mentions)
@@ -332,6 +339,7 @@ _HANDLERS = {
     "maybe": ClauseReader._maybe,
     "now": ClauseReader._then,
     "move": ClauseReader._move,
+    "legend": ClauseReader._legend,
     "currently": ClauseReader._currently,
     "colon": ClauseReader._is,
     "view": ClauseReader._view,

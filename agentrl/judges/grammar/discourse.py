@@ -25,11 +25,13 @@ class Discourse:
 
     def refer(self, mention: Mention, avoid: list[int] | None = None, prefer: list[int] | None = None) -> list[int]:
         """The individuals that a mention means; none for "no box" or things outside the game."""
+        if mention.cls == "player":
+            self._recent.append(PLAYER)
+            return [PLAYER]
         found = self._find(mention, avoid or [], prefer or [])
         if found:
-            self._denied = None if found != [PLAYER] else self._denied
+            self._denied = None
             self._recent += found
-            del self._recent[:-24]
             if len(found) > 1:
                 self._last_group = found
         return found
@@ -38,6 +40,8 @@ class Discourse:
         self, mentions: tuple[Mention, ...], avoid: list[int] | None = None, prefer: list[int] | None = None
     ) -> list[int]:
         """Everyone in a list of mentions, each once."""
+        if len(mentions) == 1:
+            return self.refer(mentions[0], avoid, prefer)
         found = list(dict.fromkeys(i for mention in mentions for i in self.refer(mention, avoid, prefer)))
         if len(found) > 1:
             self._last_group = found
@@ -45,8 +49,6 @@ class Discourse:
 
     def _find(self, mention: Mention, avoid: list[int], prefer: list[int]) -> list[int]:
         cls, how = mention.cls, mention.how
-        if cls == "player":
-            return [PLAYER]
         if cls == "other" or how == "no":
             self._denied = cls if cls != "other" else self._denied
             return []
@@ -141,13 +143,13 @@ class Discourse:
         for candidate in prefer:
             if candidate not in avoid:
                 return [candidate]
-        for candidate in reversed(self._recent):
+        for candidate in reversed(self._recent[-24:]):
             if candidate not in avoid and candidate != PLAYER:
                 return [candidate]
         return [PLAYER] if PLAYER not in avoid else []
 
     def _recent_things(self) -> list[int]:
-        return list(dict.fromkeys(i for i in reversed(self._recent) if i != PLAYER))
+        return list(dict.fromkeys(i for i in reversed(self._recent[-24:]) if i != PLAYER))
 
     def _recent_class(self) -> str | None:
         if self._denied is not None:

@@ -22,6 +22,8 @@ class Fact(NamedTuple):
     weak: bool = False
 
 
+Bookmark = tuple[int, int, "set[int] | frozenset[int]"]
+_NOBODY: frozenset[int] = frozenset()
 Value = tuple[int, int | None]  # sign and number of cells, seen from the player
 
 
@@ -43,26 +45,28 @@ class Facts:
         """Keep an absolute place."""
         self.spots.setdefault(individual, []).append(spot)
 
-    def bookmark(self) -> tuple[int, int, set[int]]:
+    def bookmark(self) -> Bookmark:
         """Where the text stands, for `forget`."""
-        return len(self.axes[0]), len(self.axes[1]), set(self.void)
+        return len(self.axes[0]), len(self.axes[1]), set(self.void) if self.void else _NOBODY
 
-    def forget(self, mark: tuple[int, int, set[int]]) -> None:
+    def forget(self, mark: Bookmark) -> None:
         """Take back what was said since the bookmark: it turned out to be a question."""
         del self.axes[0][mark[0] :]
         del self.axes[1][mark[1] :]
-        self.void = mark[2]
+        self.void = set(mark[2])
 
     # ------------------------------------------------------------------ solving
 
     def relations(self, people: Discourse, counts: dict[str, int]) -> tuple[list[Relation], list[str]]:
         """Claims about the player's surroundings in order of mention, and the classes of those that void themselves."""
-        self._compare_spots()
+        if self.spots:
+            self._compare_spots()
         values = [self._solve(axis) for axis in (0, 1)]
         for figure, one, other in self.middles:
             for axis in (0, 1):
-                self._beyond(axis, values[axis], figure, one, other)
-        values = [self._chain(axis, values[axis]) for axis in (0, 1)]
+                self._beyond(values[axis], figure, one, other)
+        for axis in (0, 1):
+            self._chain(axis, values[axis])
         claims: list[tuple[int, Relation]] = []
         for individual in range(1, len(people.classes)):
             rows, columns = values[0].get(individual), values[1].get(individual)
@@ -91,10 +95,10 @@ class Facts:
                 values[individual] = strong[0][0], strong[0][1]
         return values
 
-    def _chain(self, axis: int, values: dict[int, Value]) -> dict[int, Value]:
+    def _chain(self, axis: int, values: dict[int, Value]) -> None:
         """Derive what is certain from relations between things: above what is above is above."""
-        between = [fact for fact in self.axes[axis] if PLAYER not in (fact.figure, fact.ground)]
-        for _ in range(3):
+        between = [fact for fact in self.axes[axis] if fact[0] != PLAYER != fact[1]]
+        for _ in range(3 if between and values else 0):
             before = len(values)
             for figure, ground, sign, cells, _ in between:
                 if ground in values and figure not in values:
@@ -103,9 +107,8 @@ class Facts:
                     _put(values, ground, _sum(values[figure], (-sign, cells)))
             if len(values) == before:
                 break
-        return values
 
-    def _beyond(self, axis: int, values: dict[int, Value], figure: int, one: int, other: int) -> None:
+    def _beyond(self, values: dict[int, Value], figure: int, one: int, other: int) -> None:
         """What lies between the player and a thing shows the direction of that thing."""
         far = other if one == PLAYER else one
         if PLAYER in (one, other) and figure in values and far not in values:

@@ -130,6 +130,7 @@ _WORDS = {
     "intends let let's lets wish wishes hope hopes in_order_to required attempt supposed_to avoid avoids "
     "avoiding can could might may would_like could_be might_be may_be ought requires require aiming "
     "wanting",
+    "legend": "symbols legend rules instructions key",
     "maybe": "maybe perhaps possibly ideally hopefully potentially",
     "found": "can_be_found can_be_seen could_be_seen can_be_spotted may_be_found may_be_seen could_be_found",
     "so_that": "so_that such_that",

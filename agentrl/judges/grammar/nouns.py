@@ -33,6 +33,10 @@ class NounReader:
     def noun_phrase(self, i: int) -> Nouns | None:
         """A tuple of one mention and where it ends; no mention for a word that only floats there."""
         kinds, lexemes = self.kinds, self.lexemes
+        if kinds[i] == "noun":
+            return self._noun(i, None, None)
+        if kinds[i + 1] == "noun" and kinds[i] in ("the", "a"):  # most of them
+            return self._noun(i + 1, kinds[i], None)
         how, number, det, unknown, label = None, None, False, False, None
         floating = kinds[i] in ("both", "all") and kinds[i - 1] in ("is", "be", "will")  # "they are both above"
         for _ in range(MAX_NOUN_PHRASE):
@@ -94,10 +98,7 @@ class NounReader:
         if kinds[i] == "unit" and not person:  # goal square, box positions
             plural |= self.lexemes[i].value.endswith("s")
             i += 1
-        if kinds[i] == "index" or (kinds[i] == "number" and kinds[i + 1] in ("is", "colon", "will", "has")):
-            return (Mention(cls, "index", self.lexemes[i].value),), i + 1
-        bare_pair = kinds[i] == "number" and kinds[i + 1] == "comma" and kinds[i + 2] == "number"
-        if kinds[i] == "number" and kinds[i + 1] not in ("unit", "row", "column", "dir", "to") and not bare_pair:
+        if kinds[i] == "index" or (kinds[i] == "number" and self._is_index(i)):
             return (Mention(cls, "index", self.lexemes[i].value),), i + 1
         if cls not in ("player", "other"):
             self._several = plural
@@ -107,6 +108,12 @@ class NounReader:
             how = "the"
         plural = plural and how not in ("one", "another")
         return (Mention(cls, how or ("some" if plural else "bare"), number, plural),), i
+
+    def _is_index(self, i: int) -> bool:
+        """Is the number after a noun its name ("box 2"), not a distance or a coordinate?"""
+        after = self.kinds[i + 1]
+        bare_pair = after == "comma" and self.kinds[i + 2] == "number"
+        return after not in ("unit", "row", "column", "dir", "to") and not bare_pair
 
     def _headless(self, i: int, how: str | None, number: int | None, unknown: bool) -> Nouns | None:
         """ "One", "the other", "the second" without a noun; or a thing that the grammar does not know."""

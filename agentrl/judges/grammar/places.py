@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from agentrl.judges.grammar.chunks import (
-    ATOMS,
-    BEFORE_ATOM,
     INSIDE_PLACE,
     NOUN_STARTS,
     OWNERS,
@@ -25,8 +23,23 @@ _ALIGNED: dict[str, Axes] = {
 }
 _ALIGNED["unit"] = (0, 0)
 _ALIGNMENT = frozenset(("adjacent", "toward", "align", "horizontal", "vertical", "share", "row", "column", "filler"))
+_TRAILERS = frozenset(("side", "filler", "unit", "row", "column"))
 _CONNECTORS = frozenset(("and", "comma", "or"))
 _NO_PLACE_STARTS = frozenset(("noun", "of", "link", "it", "both", "unk"))
+
+
+class _Run:
+    """Directions as far as they have been read."""
+
+    __slots__ = ("absolute", "article", "atoms", "cells", "direct", "either", "grounds", "opening", "style")
+
+    def __init__(self, opening: bool) -> None:
+        self.opening = opening  # does the phrase open a clause?
+        self.atoms: list[tuple[Axes, int | None]] = []
+        self.grounds: tuple[Mention, ...] | None = None
+        self.direct = self.either = self.absolute = self.article = False
+        self.style = ""  # of the last direction: prep, side, edge or same
+        self.cells: int | None = None
 
 
 class PlaceReader(NounReader):
@@ -92,64 +105,65 @@ class PlaceReader(NounReader):
 
     def _directions(self, i: int) -> tuple[Place, int]:
         """Directions in a row, joined or not, and the landmark that ends them."""
-        kinds, lexemes = self.kinds, self.lexemes
-        atoms: list[tuple[Axes, int | None]] = []
-        grounds: tuple[Mention, ...] | None = None
-        direct = either = article = absolute = False
-        style, cells = "", None
-        opening = i == 0 or kinds[i - 1] in ("stop", "and", "comma", "but", "while")
+        kinds = self.kinds
+        run = _Run(opening=i == 0 or kinds[i - 1] in ("stop", "and", "comma", "but", "while"))
+        ahead: int | None = self._atom_ahead(i)
+        while ahead is not None:
+            self._before_atom(run, i, ahead)
+            self._atom(run, ahead)
+            i = self._after_atom(run, ahead + 1)
+            if run.grounds is None and (landmark := self._landmark(i, run.style)) is not None:
+                run.grounds, i = landmark
+                run.absolute = not run.grounds
+                break
+            if kinds[i] in _CONNECTORS:
+                ahead = self._continues(i, run.opening)
+                run.either |= ahead is not None and "or" in (kinds[i], kinds[i + 1])
+                i = i if ahead is None else ahead
+                ahead = None if ahead is None else self._atom_ahead(i)
+            else:
+                ahead = self._atom_ahead(i) if kinds[i] in INSIDE_PLACE else None
+        absolute = run.absolute and not run.grounds
+        return Place(tuple(run.atoms), run.grounds or None, run.direct, run.either, absolute), i
+
+    def _before_atom(self, run: _Run, i: int, end: int) -> None:
+        """Articles, owners ("my left"), distances ("two cells up") and "directly"."""
+        run.article, run.cells = False, None
+        for j in range(i, end):
+            kind = self.kinds[j]
+            if kind == "the" or kind == "a":
+                run.article = True
+            elif kind == "number" or kind == "one":
+                run.cells = 1 if kind == "one" else self.lexemes[j].value
+            elif kind == "direct":
+                run.direct = True
+            elif kind in OWNERS:
+                run.grounds = (self._owner(j),)
+
+    def _atom(self, run: _Run, i: int) -> None:
+        kind, value = self.lexemes[i]
+        if kind == "dir":
+            run.style = value[0]
+            run.absolute |= run.style == "edge" and run.article
+            run.atoms.append((value[1:], run.cells))
+        else:
+            run.style = "prep" if value == "level_with" else "same"
+            run.atoms.append((_ALIGNED[kind], None))
+
+    def _after_atom(self, run: _Run, i: int) -> int:
+        """What may trail a direction: "side", "two cells", "-adjacent", "corner", the "of" of "left of and below"."""
+        kinds = self.kinds
         while True:
             kind = kinds[i]
-            if kind in ATOMS or (kind in ("row", "column") and grounds is not None and kinds[i + 1] != "dir"):
-                if kind == "dir":
-                    style, down, along = lexemes[i].value
-                    absolute |= style == "edge" and article
-                    atoms.append(((down, along), cells))
-                else:
-                    style = "prep" if lexemes[i].value == "level_with" else kind
-                    atoms.append((SAME.get(kind) or ((0, None) if kind == "row" else (None, 0)), None))
-                cells, article = None, False
+            if kind in ("corner", "region"):
+                run.absolute = True
+            elif kind == "adjacent":
+                run.direct, run.style = True, "prep"
+            elif kind in ("number", "one") and kinds[i + 1] == "unit":
                 i += 1
-                continue
-            if atoms and grounds is None and (landmark := self._landmark(i, style)) is not None:
-                grounds, i = landmark
-                absolute = grounds == ()
-                break
-            if kind in ("row", "column") and kinds[i + 1] == "of" and not atoms:
-                atoms.append(((0, None) if kind == "row" else (None, 0), None))
-                style = "same_row"
-            elif kind in OWNERS and self._atom_ahead(i + 1) is not None:
-                grounds = (self._owner(i),)
-            elif kind == "direct":
-                direct = True
-            elif kind == "adjacent" and atoms:  # left-adjacent to
-                direct, style = True, "prep"
-            elif kind in ("number", "one") and self._atom_ahead(i) is not None:
-                cells = 1 if kind == "one" else lexemes[i].value
-            elif kind in ("the", "a"):
-                if self._atom_ahead(i) is None:
-                    break
-                article = True
-            elif kind in ("corner", "region"):
-                absolute = True
-            elif kind in _CONNECTORS and atoms and (ahead := self._continues(i, opening)):
-                either |= kind == "or" or kinds[i + 1] == "or"
-                i = ahead
-                continue
-            elif (
-                kind in ("side", "filler")
-                or (kind == "of" and kinds[i + 1] in _CONNECTORS)
-                or (kind in ("unit", "row", "column") and (atoms or cells))
-            ):
-                pass
-            elif kind in ("number", "one") and atoms and kinds[i + 1] == "unit":
-                i += 1  # down two cells
-            elif kind not in BEFORE_ATOM or self._atom_ahead(i) is None:
-                break
+            elif kind not in _TRAILERS and not (kind == "of" and kinds[i + 1] in _CONNECTORS):
+                return i
             i += 1
-        if absolute and grounds:
-            absolute = False
-        return Place(tuple(atoms), grounds or None, direct, either, absolute), i
 
     def _continues(self, i: int, opening: bool) -> int | None:
         """Does another direction follow a conjunction, and not the beginning of an inverted clause?"""

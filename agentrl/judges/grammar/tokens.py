@@ -10,8 +10,8 @@ MAX_CHARACTERS = 6000  # a description is a few sentences; what comes after is n
 MAX_TOKENS = 1200
 
 _TOKEN = re.compile(
-    r"[(\[]\s*-?\d{1,4}\s*,\s*-?\d{1,4}\s*[)\]]"  # (2, 3)
-    r"|[A-Za-z]+(?:'[A-Za-z]+)?\d{0,3}"
+    r"[A-Za-z]+(?:'[A-Za-z]+)?\d{0,3}"
+    r"|[(\[]\s*-?\d{1,4}\s*,\s*-?\d{1,4}\s*[)\]]"  # (2, 3)
     r"|\d{1,6}(?:st|nd|rd|th)?"
     r"|->|=|[.,;:!?()&]|\s[-\u2013\u2014]+\s|[\u2013\u2014]"
     r"|\n\s*(?=[A-Z*•#\d\n-])"
@@ -42,6 +42,11 @@ STOP, COMMA, COLON = Lexeme("stop"), Lexeme("comma"), Lexeme("colon")
 _MARKS = {",": COMMA, "(": COMMA, ")": COMMA, ":": COLON, "=": COLON, "->": COLON, "&": LEXICON["and"]}
 _MARKS |= {".": STOP, ";": STOP, "!": STOP, "?": Lexeme("stop", "?")}
 _ODD_WORDS = _words("( → over right")  # they mean different things in different company
+_PLAIN = {  # the words that mean the same everywhere: most of every text
+    word: lexeme
+    for word, lexeme in (LEXICON | _MARKS).items()
+    if word not in PHRASES and word not in _ODD_WORDS and (len(word) > 1 or word in _MARKS)
+}
 
 
 def lex(text: str, game: str = "sokoban") -> list[Lexeme]:
@@ -53,7 +58,11 @@ def lex(text: str, game: str = "sokoban") -> list[Lexeme]:
     i, total = 0, len(words)
     while i < total:
         word = words[i]
-        if word in PHRASES and (phrase := _phrase_at(words, i)):
+        plain = _PLAIN.get(word)
+        if plain is not None:
+            lexemes.append(plain)
+            i += 1
+        elif word in PHRASES and (phrase := _phrase_at(words, i)):
             lexemes.append(phrase[1])
             i += phrase[0]
         elif word in _ODD_WORDS and (odd := _odd(words, i, lexemes)):

@@ -1,0 +1,131 @@
+"""What is read out of English: the corpus, and the distinctions that matter for rewards."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentrl.judges import corpus
+from agentrl.judges.relations import Relation
+from agentrl.judges.rule import read
+
+
+def said(text: str, game: str = "sokoban", prediction: bool = False, **counts: int) -> list[tuple]:
+    """The claims of a text, as plain tuples."""
+    return sorted(map(tuple, read(text, game, prediction, counts).claims), key=str)
+
+
+def test_the_corpus_is_large_varied_and_split_by_shape():
+    train, heldout = corpus.load("train"), corpus.load("heldout")
+    assert len(train) + len(heldout) >= 400 and len(heldout) >= 100
+    assert not {s.shape for s in train} & {s.shape for s in heldout}
+    assert not {s.text for s in train} & {s.text for s in heldout}
+    for game in ("sokoban", "frozenlake"):
+        for purpose in ("grounding", "worldmodeling"):
+            assert sum(s.game == game and s.purpose == purpose for s in train + heldout) >= 20
+
+
+@pytest.mark.parametrize(("split", "least"), (("train", 0.99), ("heldout", 0.95)))
+def test_relations_of_the_corpus_are_read_right(split, least):
+    figures = corpus.measure(corpus.load(split))
+    assert figures.recall >= least and figures.precision >= least, figures
+
+
+@pytest.mark.parametrize("statement", corpus.load("train")[::7], ids=lambda s: s.shape)
+def test_reading_does_not_depend_on_case_or_spacing(statement):
+    if "\n" in statement.text or any(c.isupper() and len(w) == 1 for w in statement.text.split() for c in w):
+        return  # drawings and symbols used as names
+    usual = said(statement.text, statement.game, statement.purpose == "worldmodeling")
+    assert said(statement.text.lower(), statement.game, statement.purpose == "worldmodeling") == usual
+    spaced = statement.text.replace(" ", "  ")
+    assert said(spaced, statement.game, statement.purpose == "worldmodeling") == usual
+
+
+@pytest.mark.parametrize(
+    "text",
+    (
+        "The box is right of the player.",
+        "The player is left of the box.",
+        "To the right of the player there is a box.",
+        "On my right is the box.",
+        "The player has the box on his right.",
+        "I see a crate to my right.",
+        "The box is east of you.",
+    ),
+)
+def test_the_same_fact_from_either_side(text):
+    assert said(text) == [("box", None, "right")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    (
+        "The box is not above the player.",
+        "The box isn't left of the player.",
+        "There is no box below the player.",
+        "I need to get to the left of the box.",
+        "I want to push the box so that it is above the target.",
+        "If I move up, the box is left of the player.",
+        "The box might be above the player.",
+        "Maybe the box is above the player.",
+        "Is the box above the player?",
+        "The box was above the player.",
+        "The box is at the top of the grid.",
+        "The player is on the left side of the room.",
+        "The wall is above the player.",
+    ),
+)
+def test_what_is_denied_wished_supposed_asked_or_absolute_is_no_claim(text):
+    assert said(text) == []
+
+
+def test_the_future_is_a_claim_of_predictions_only():
+    text = "The box will be above the player."
+    assert said(text) == [] and said(text, prediction=True) == [("box", "above", None)]
+
+
+def test_what_is_so_before_the_move_is_no_prediction():
+    text = "Currently the box is above the player. After the move the box will be below the player."
+    assert said(text, prediction=True) == [("box", "below", None)]
+    assert said(text) == [("box", "above", None)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    (
+        "The box is above and below the player.",
+        "The box is left or right of the player.",
+        "The box is left of the player. The player is left of the box.",
+        "The player is at (1, 1). The player is at (3, 3). The box is at (2, 2).",
+    ),
+)
+def test_contradictions_void_the_claim(text):
+    reading = read(text, "sokoban")
+    assert reading.claims == [Relation("box")] and reading.voided == ["box"]
+
+
+def test_relations_between_things_are_chained_only_when_certain():
+    above = "The box is above the player. The target is above the box."
+    unclear = "The box is above the player. The target is below the box."
+    counted = "The box is one cell above the player. The target is three cells below the box."
+    assert said(above) == [("box", "above", None), ("target", "above", None)]
+    assert said(unclear) == [("box", "above", None)]
+    assert said(counted) == [("box", "above", None), ("target", "below", None)]
+
+
+def test_repeating_a_claim_adds_nothing():
+    assert said("A hole is above me. " * 5, "frozenlake") == [("hole", "above", None)]
+
+
+def test_several_individuals_stay_apart():
+    text = "One hole is above me, another hole is above me, hole3 is above me."
+    assert said(text, "frozenlake") == [("hole", "above", None)] * 3
+
+
+def test_all_means_as_many_as_there_are():
+    assert said("All the boxes are above the player.", box=3) == [("box", "above", None)] * 3
+    assert said("The holes are left of me.", "frozenlake", hole=2) == [("hole", None, "left")] * 2
+
+
+def test_a_lake_has_one_goal_however_often_it_is_named():
+    text = "A goal is above me. Another goal is below me. A third goal is left of me."
+    assert read(text, "frozenlake").claims == [Relation("target")]
