@@ -17,7 +17,7 @@ from agentrl.envs.grid.kernel import kernel_name
 
 GAMES = ("FrozenLake", "Sokoban")
 NUM_ENVS = 4096
-PICTURE_ENVS = 32  # a batch of pictures that still fits the processor's caches
+PICTURE_ENVS = 8  # a batch of pictures that still fits the caches of one core
 PEERS = ("gymnasium", "envpool", "gym-sokoban")
 # (case, our implementation's case, the peer whose best counts, required ratio)
 REQUIRED = (

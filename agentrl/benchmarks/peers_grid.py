@@ -25,6 +25,7 @@ Rows = list[dict[str, Any]]
 def gymnasium_rows(seconds: float, repeats: int) -> Rows:
     """Steps and pictures of FrozenLake-v1, as Gymnasium makes it."""
     import gymnasium as gym
+    import numpy as np
 
     plain = gym.make("FrozenLake-v1", is_slippery=False)
     drawn = gym.make("FrozenLake-v1", is_slippery=False, render_mode="rgb_array")
@@ -41,7 +42,8 @@ def gymnasium_rows(seconds: float, repeats: int) -> Rows:
         return len(actions)
 
     def pictures() -> int:
-        assert drawn.render().shape == (256, 256, 3)
+        picture = drawn.render()
+        assert isinstance(picture, np.ndarray) and picture.shape == (256, 256, 3)
         return 1
 
     v = version("gymnasium")
@@ -53,7 +55,7 @@ def gymnasium_rows(seconds: float, repeats: int) -> Rows:
 
 def envpool_rows(seconds: float, repeats: int) -> Rows:
     """Steps of FrozenLake-v1 with one thread at several batch sizes; the best one counts."""
-    import envpool
+    import envpool  # pyright: ignore[reportMissingImports]  (the peers' own environment has it)
     import numpy as np
 
     rows = []
@@ -76,7 +78,7 @@ def envpool_rows(seconds: float, repeats: int) -> Rows:
 
 def gym_sokoban_rows(seconds: float, repeats: int) -> Rows:
     """Resets and steps of a 6x6 room with one box."""
-    from gym_sokoban.envs.sokoban_env import SokobanEnv
+    from gym_sokoban.envs.sokoban_env import SokobanEnv  # pyright: ignore[reportMissingImports]  (as above)
 
     env = SokobanEnv(dim_room=(6, 6), num_boxes=1, max_steps=9)
 

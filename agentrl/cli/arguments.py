@@ -14,6 +14,7 @@ from agentrl.core.errors import ConfigError
 Chosen = TypeVar("Chosen")
 EnvId = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ID")]
 JsonText = Annotated[str, tyro.conf.arg(metavar="JSON")]
+JudgeText = Annotated[str, tyro.conf.arg(metavar="KIND|JSON")]
 Split = Annotated[str, tyro.conf.arg(metavar="train|dev|test")]
 
 
@@ -39,3 +40,19 @@ def json_object(option: str, text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ConfigError(f"{option} takes a JSON object such as '{{\"size\": 8}}', not {text!a}")
     return value
+
+
+def json_list(option: str, text: str) -> list[Any]:
+    """The JSON list a person typed for an option."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"{option} takes a JSON list: {error}") from error
+    if not isinstance(value, list):
+        raise ConfigError(f"{option} takes a JSON list, not {text!a}")
+    return value
+
+
+def judge_spec(option: str, text: str) -> str | dict[str, Any]:
+    """A judge as a person types it: the name of a kind, or a JSON object with a kind."""
+    return json_object(option, text) if text.lstrip().startswith("{") else text

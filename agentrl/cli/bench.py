@@ -64,7 +64,12 @@ def show(result: dict[str, Any]) -> None:
     rows = [[quantity(row.get(column)) for column in columns] for row in result["results"]]
     print_table(columns, rows, title=f"{title}, {result['threads']} thread(s)")
     ratios = [
-        (r["case"], r["ours"], r["peer"], times(r["ratio"]), times(r["required"]), verdict(bool(r["pass"])))
+        (
+            r["case"],
+            *map(quantity, (r["ours"], r["peer"])),
+            *map(times, (r["ratio"], r["required"])),
+            verdict(r["pass"]),
+        )
         for r in result["ratios"]
     ]
     if ratios:

@@ -1,4 +1,4 @@
-"""`agentrl check ID|--all`: the public test kit."""
+"""`agentrl check ID|judges|--all`: the public test kit."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from agentrl.cli.output import log, print_json, print_table, progress, verdict
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.registry import TABLE, find, is_available
 
+JUDGES = "judges"  # stands among the ids for all judges together
+
 
 @dataclass(kw_only=True)
 class Arguments(Common):
-    """Put environments through the public test kit; fails when any of them does not pass."""
+    """Put environments through the public test kit, or the judges through theirs; fails when any does not pass."""
 
-    ids: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="ID")] = ()
-    """Which environments; "module:id" for those of another package."""
+    ids: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="ID|judges")] = ()
+    """Which environments ("module:id" for those of another package); the word judges for the judges."""
     all: bool = False
     """Every environment of the table."""
     env_kwargs: JsonText = "{}"
@@ -33,7 +35,7 @@ def run(arguments: Arguments) -> int:
     reports = []
     with progress("check", len(ids)) as advance:
         for env_id in ids:
-            reports.append(check_one(env_id, kwargs))
+            reports.append(check_judges() if env_id == JUDGES else check_one(env_id, kwargs))
             log(f"{env_id}: {reports[-1]['status']} ({reports[-1]['seconds']:.1f} s)")
             advance()
     passed = all(report["pass"] for report in reports)
@@ -49,7 +51,7 @@ def chosen_ids(ids: tuple[str, ...], everything: bool) -> list[str]:
     if everything == bool(ids):
         raise ConfigError("say which environments to check: ids, or --all (not both)")
     for env_id in ids:
-        if ":" not in env_id:
+        if env_id != JUDGES and ":" not in env_id:
             find(env_id)
     return [entry.id for entry in TABLE] if everything else list(ids)
 
@@ -71,6 +73,22 @@ def check_one(env_id: str, kwargs: dict[str, Any]) -> dict[str, Any]:
         raise  # the person's arguments are wrong, not the environment
     except Exception as error:  # one broken environment must not hide the verdict on the others
         return failure(env_id, "failed", "kit", f"{type(error).__name__}: {error}", started)
+
+
+def check_judges() -> dict[str, Any]:
+    """The report of the judges, in the shape of an environment's."""
+    started = time.perf_counter()
+    try:
+        from agentrl.judges import selfcheck
+
+        checks = selfcheck.run()
+    except ImportError as error:
+        return failure(JUDGES, "unavailable", "available", str(error), started)
+    except Exception as error:
+        return failure(JUDGES, "failed", "kit", f"{type(error).__name__}: {error}", started)
+    good = bool(checks) and all(check["pass"] for check in checks)
+    seconds = time.perf_counter() - started
+    return {"id": JUDGES, "status": "ok" if good else "failed", "pass": good, "seconds": seconds, "checks": checks}
 
 
 def failure(env_id: str, status: str, check: str, detail: str, started: float) -> dict[str, Any]:

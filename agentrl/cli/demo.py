@@ -10,7 +10,7 @@ from pathlib import Path
 from agentrl import __version__
 from agentrl.cli.arguments import Common
 from agentrl.cli.output import interval, number, print_json, print_table, progress
-from agentrl.core.env import whole_number
+from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.policies import load_policy
 from agentrl.rollout.episode import make, play_episode

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
-from agentrl.cli.arguments import Common, EnvId, JsonText, Split, json_object
+import tyro
+
+from agentrl.cli.arguments import Common, EnvId, JsonText, JudgeText, Split, json_list, json_object, judge_spec
 from agentrl.cli.output import interval, log, number, print_json, print_table, progress
-from agentrl.core.errors import Fault
+from agentrl.core.errors import ConfigError, Fault
+from agentrl.core.response import STRATEGIES
 from agentrl.rollout.episode import EpisodeRecord
-from agentrl.rollout.evaluate import Evaluation, evaluate
+from agentrl.rollout.evaluate import Evaluation, Save, evaluate
+from agentrl.rollout.trajectory_file import TrajectoryWriter
+
+Strategy = Annotated[str, tyro.conf.arg(metavar="|".join(STRATEGIES))]
 
 
 @dataclass(kw_only=True)
@@ -27,13 +37,26 @@ class Arguments(Common):
     """Which tasks."""
     env_kwargs: JsonText = "{}"
     """Arguments of the environment, for example '{"size": 8}'."""
+    strategy: Strategy = ""
+    """Ask for replies in this form (the Reasoning wrapper)."""
+    representation: Annotated[str, tyro.conf.arg(metavar="natural|symbolic|structured")] = "natural"
+    """How observations and predictions are to be written."""
+    judge: JudgeText = ""
+    """Pay for true observations and predictions (the ReasoningReward wrapper), for example: rule."""
+    deferred: bool = False
+    """Only note down what is to be judged; `agentrl judge` does it later."""
+    wrap: JsonText = "[]"
+    """Further wrappers, inside first, for example '[{"wrapper": "History", "turns": 2}]'."""
+    save: Path | None = None
+    """Write every trajectory to this file (JSON lines) while it runs."""
 
 
 def run(arguments: Arguments) -> int:
     """Evaluate and print; fails when the machinery let not a single episode finish."""
     kwargs = json_object("--env-kwargs", arguments.env_kwargs)
+    wrappers = chosen_wrappers(arguments)
     label = f"{arguments.id} {arguments.policy}"
-    with progress(label, arguments.episodes) as advance:
+    with saving(arguments.save) as save, progress(label, arguments.episodes) as advance:
 
         def seen(episode: EpisodeRecord | Fault) -> None:
             if isinstance(episode, Fault):
@@ -47,10 +70,39 @@ def run(arguments: Arguments) -> int:
             arguments.seed,
             arguments.split,
             kwargs,
+            wrappers=wrappers,
             on_episode=seen,
+            on_trajectory=save,
         )
     print_json(result.to_json()) if arguments.json else show(result)
     return 0 if result.metrics["scored"] else 1
+
+
+def chosen_wrappers(arguments: Arguments) -> list[dict[str, Any]]:
+    """The wrappers that the options ask for, inside first."""
+    wrappers: list[dict[str, Any]] = []
+    if arguments.strategy:
+        form = {"strategy": arguments.strategy, "representation": arguments.representation}
+        wrappers.append({"wrapper": "Reasoning", **form})
+    if arguments.judge or arguments.deferred:
+        if not arguments.strategy:
+            raise ConfigError("--judge and --deferred need --strategy: what shall be judged?")
+        judge = judge_spec("--judge", arguments.judge or "rule")
+        wrappers.append({"wrapper": "ReasoningReward", "judge": judge, "deferred": arguments.deferred})
+    return wrappers + json_list("--wrap", arguments.wrap)
+
+
+@contextlib.contextmanager
+def saving(path: Path | None) -> Iterator[Save | None]:
+    """What writes a trajectory to the file; None where nothing is to be kept."""
+    if path is None:
+        yield None
+        return
+    if path.exists():
+        # Two evaluations in one file could no longer be told apart.
+        raise ConfigError(f"{path} is there already; choose another file with --save, or remove it")
+    with TrajectoryWriter(path) as writer:
+        yield writer.write
 
 
 def show(result: Evaluation) -> None:
@@ -65,6 +117,7 @@ def show(result: Evaluation) -> None:
         ("effective turns", number(result.effective_rate)),
         ("turns per episode", number(result.turns_mean, 2)),
         ("truncated", number(result.truncated_rate)),
+        ("rewards pending", result.metrics["pending"]),
         ("faults", result.faults),
         ("seconds", number(result.seconds, 2)),
     ]

@@ -15,7 +15,8 @@ from agentrl.cli.arguments import Common, EnvId, JsonText, Split, json_object
 from agentrl.cli.blocks import half_blocks
 from agentrl.cli.output import print_json, waiting
 from agentrl.cli.table import GameTable
-from agentrl.core.env import whole_number
+from agentrl.core.arguments import whole_number
+from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, SnapshotUnsupported
 from agentrl.policies.human import printable, read_action
 from agentrl.policies.oracle import gold_action
@@ -72,6 +73,8 @@ class Game:
 
     def __init__(self, env: gym.Env, table: GameTable, screen: Screen) -> None:
         self.env, self.table, self.screen = env, table, screen
+        # None for a foreign environment, which has no truth to tell.
+        self.base = env.unwrapped if isinstance(env.unwrapped, AgentEnv) else None
         commands = ("hint", "state", "undo", "next", "help")
         self._commands = {name: getattr(self, f"_{name}") for name in commands}
 
@@ -107,7 +110,7 @@ class Game:
         text, pictures = read_observation(self.table.observation)
         if not isinstance(self.table.observation, dict):
             # A plain array means little to a person; these kinds have no text, so say their feedback and draw them.
-            drawing = self.env.unwrapped.state().symbolic() if hasattr(self.env.unwrapped, "state") else ""
+            drawing = self.base.state().symbolic() if self.base else ""
             text = "\n".join(filter(None, (self.table.info.get("feedback"), drawing or str(self.table.observation))))
         self.screen.say(text)
         for picture in pictures:
@@ -120,12 +123,14 @@ class Game:
         self.screen.say("No way to success is known from here." if action is None else f"hint: {self._spell(action)}")
 
     def _spell(self, action: Any) -> str:
-        naming = getattr(self.env.unwrapped, "_name", str)
+        naming = getattr(self.env.unwrapped, "action_name", str)
         return action if isinstance(action, str) else naming(action)
 
     def _state(self) -> None:
-        state = self.env.unwrapped.state()
-        for name in sorted(self.env.unwrapped.representations):
+        if self.base is None:
+            raise ConfigError(f"{type(self.env.unwrapped).__name__} cannot tell its state; agentrl environments can")
+        state = self.base.state()
+        for name in sorted(self.base.representations):
             value = state.represent(name)
             self.screen.say(f"[{name}]\n" + ("\n".join(value) if isinstance(value, list) else str(value)))
 

@@ -11,7 +11,7 @@ import tyro
 
 from agentrl.cli.arguments import Common, EnvId, JsonText, Split, json_object
 from agentrl.cli.output import print_json, print_table, progress, waiting
-from agentrl.core.env import whole_number
+from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.policies import load_policy
 from agentrl.rollout.episode import EpisodeRecord, make, play_episode

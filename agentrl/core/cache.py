@@ -80,7 +80,7 @@ def _store(path: Path, arrays: dict[str, np.ndarray]) -> None:
         if array.dtype.hasobject:
             raise TypeError(f"{key} holds objects, which only pickle could store")
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
+    np.savez(buffer, **arrays)  # pyright: ignore[reportArgumentType]  (no array is called allow_pickle)
     body = buffer.getvalue()
     try:
         write_atomically(path, hashlib.sha256(body).digest() + body)

@@ -14,13 +14,14 @@ import math
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import gymnasium as gym
 import msgspec
 import numpy as np
 from gymnasium.error import ResetNeeded
 
+from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError, SnapshotError, did_you_mean
 from agentrl.core.parsing import Turn
 from agentrl.core.snapshot import open_blob, seal_blob
@@ -52,8 +53,9 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     action_separator: str = ", "  # joins primitive actions into one turn
     guides: ClassVar[Mapping[str, str]] = {}  # representation -> how to write it, for the agent
     snapshot_version: ClassVar[int] = 1
+    _arguments: dict[str, Any]  # as given to the constructor
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> AgentEnv:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         env = super().__new__(cls)
         env._arguments = kwargs
         return env
@@ -354,22 +356,6 @@ def keyword_arguments(cls: type) -> dict[str, Any]:
                 if parameter.kind is parameter.KEYWORD_ONLY:
                     found[parameter.name] = parameter.default
     return found
-
-
-def whole_number(name: str, value: Any, *, at_least: int, at_most: int | None = None) -> int:
-    """`value` as an int, or a `ConfigError` that says what it should have been."""
-    fits = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not fits or value < at_least or (at_most is not None and value > at_most):
-        upper = "" if at_most is None else f" and at most {at_most}"
-        raise ConfigError(f"{name} must be a whole number of at least {at_least}{upper}, not {value!r}")
-    return int(value)
-
-
-def finite_number(name: str, value: Any) -> float:
-    """`value` as a finite float, or a `ConfigError`."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not math.isfinite(value):
-        raise ConfigError(f"{name} must be a finite number, not {value!r}")
-    return float(value)
 
 
 def episode_limit(truncated: bool, info: dict[str, Any]) -> str | None:

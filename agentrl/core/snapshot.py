@@ -173,8 +173,8 @@ def _unpack(value: Any) -> Any:
 
 def _save_layer(layer: gym.Wrapper) -> bytes:
     # Looked up on the class: an instance might forward the name to what it wraps.
-    if hasattr(type(layer), "snapshot"):
-        return type(layer).snapshot(layer)  # type: ignore[attr-defined]
+    if save := getattr(type(layer), "snapshot", None):
+        return save(layer)
     if type(layer) in _KNOWN:
         return _KNOWN[type(layer)][0](layer)
     if _is_stateless(type(layer)):
@@ -186,8 +186,8 @@ def _save_layer(layer: gym.Wrapper) -> bytes:
 
 
 def _load_layer(layer: gym.Wrapper, blob: bytes) -> None:
-    if hasattr(type(layer), "restore"):
-        type(layer).restore(layer, blob)  # type: ignore[attr-defined]
+    if load := getattr(type(layer), "restore", None):
+        load(layer, blob)
     elif type(layer) in _KNOWN:
         _KNOWN[type(layer)][1](layer, blob)
 

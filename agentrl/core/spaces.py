@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import CustomSpaceError
+from gymnasium.spaces.utils import flatdim, flatten, flatten_space, unflatten
 from gymnasium.vector.utils import create_shared_memory
 
 from agentrl.core.errors import ConfigError
@@ -78,5 +79,5 @@ def _no_array(space: AnyText, *_: Any) -> Any:
     raise CustomSpaceError("text of any length cannot be flattened into an array; leave it out with FilterObservation")
 
 
-for _function in (spaces.utils.flatdim, spaces.utils.flatten_space, spaces.utils.flatten, spaces.utils.unflatten):
+for _function in (flatdim, flatten_space, flatten, unflatten):
     _function.register(AnyText, _no_array)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from agentrl.core.errors import AgentRLError, ConfigError, MissingExtra, did_you_mean
 from agentrl.core.judging import Judge, Scorer
+from agentrl.core.redact import redact
 
 ROLES: dict[str, type] = {"judge": Judge, "scorer": Scorer}
 PLACE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -29,8 +30,13 @@ class SpecEntry(NamedTuple):
 
 # The built-in kinds of each role: strings only, so that reading the table imports nothing.
 _TABLE: dict[str, dict[str, SpecEntry]] = {
-    "judge": {"rule": SpecEntry("agentrl.judges.rule:RuleJudge")},
-    "scorer": {},
+    "judge": {
+        "rule": SpecEntry("agentrl.judges.rule:RuleJudge"),
+        "llm": SpecEntry("agentrl.judges.llm:LLMJudge", "judge"),
+        "outcome": SpecEntry("agentrl.judges.outcome:OutcomeJudge", "judge"),
+        "audited": SpecEntry("agentrl.judges.ensemble:AuditedJudge"),
+    },
+    "scorer": {"msssim": SpecEntry("agentrl.judges.similarity:MultiScaleSimilarity")},
 }
 
 
@@ -143,7 +149,8 @@ def _make(role: str, kind: str, cls: type, arguments: dict[str, Any], entry: Spe
     except ImportError as error:  # a class may import its heavy parts only when it is made
         raise _missing(role, kind, entry, error) from error
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"{role} {kind!r} does not accept {arguments}: {error}") from error
+        given = ", ".join(arguments) or "no arguments"  # names alone: a value may be a secret
+        raise ConfigError(f"{role} {kind!r} cannot be made with {given}: {redact(str(error))}") from error
 
 
 def _check_arguments(role: str, kind: str, cls: type, arguments: dict[str, Any]) -> None:

@@ -88,7 +88,8 @@ def take_over_pipes() -> tuple[int, int]:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # so that a crash loses no line
+    # So that a crash loses no line.
+    sys.stdout.reconfigure(line_buffering=True)  # pyright: ignore[reportAttributeAccessIssue]  (typed as any TextIO)
     return requests, answers
 
 

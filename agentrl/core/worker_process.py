@@ -48,7 +48,8 @@ class WorkerProcess:
         self._ending = threading.Lock()
         self._tail = bytearray()
         pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
-        self._requests, self._answers, self._messages = (pipe.fileno() for pipe in pipes if pipe)
+        self._pipes = [pipe for pipe in pipes if pipe]  # always the three of them
+        self._requests, self._answers, self._messages = (pipe.fileno() for pipe in self._pipes)
         for descriptor in (self._requests, self._answers, self._messages):
             os.set_blocking(descriptor, False)
         self._widen_pipes()
@@ -162,7 +163,7 @@ class WorkerProcess:
     def end(self, grace: float = 0.0) -> int:
         """Close the pipes, wait `grace` seconds for a tidy exit, end the group; returns the exit status."""
         with contextlib.suppress(OSError):
-            self._process.stdin.close()  # type: ignore[union-attr]
+            self._pipes[0].close()
         status = 0
         if os.getpid() == self._owner:
             self._await_exit(time.monotonic() + grace)
@@ -174,10 +175,11 @@ class WorkerProcess:
 
     def _close_pipes(self) -> None:
         last_piece = time.monotonic() + 0.1  # a process that escaped the group might write for ever
-        while not self._process.stderr.closed and self._keep_messages() and time.monotonic() < last_piece:  # type: ignore[union-attr]
+        _, answers, messages = self._pipes
+        while not messages.closed and self._keep_messages() and time.monotonic() < last_piece:
             pass
-        for pipe in (self._process.stdout, self._process.stderr):
-            pipe.close()  # type: ignore[union-attr]
+        answers.close()
+        messages.close()
         if self._death >= 0:
             os.close(self._death)
             self._death = -1

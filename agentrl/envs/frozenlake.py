@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agentrl.core.env import Outcome, finite_number, whole_number
+from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.env import Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.envs.grid.levels import Batches, LevelPool, level_pool, owned, shuffled, uniform
 from agentrl.envs.grid.relations import numbered, relation
@@ -154,7 +155,7 @@ class FrozenLakeEnv(GridWorld):
 
     def _best_gamble(self) -> list[int] | None:
         """The move with the best chance of arriving in the moves that are left, by dynamic programming."""
-        moves_left = (self.max_turns - self._turn) * self.max_actions_per_turn
+        moves_left = (self.max_turns - (self._turn or 0)) * self.max_actions_per_turn
         flat = self._codes.ravel()
         value = (flat == GOAL).astype(float)
         alive = (flat == FROZEN) | (flat == PLAYER)

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agentrl.core.env import Outcome, finite_number, whole_number
+from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.env import Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.envs.grid.levels import Batches, LevelPool, level_pool, mix_int, owned, shuffled, uniform
 from agentrl.envs.grid.relations import numbered, relation
@@ -67,7 +68,7 @@ class SokobanEnv(GridWorld):
     Terminates when every box is on a target. Truncates after `max_turns` turns (`info["limit"] == "task"`).
 
     ## Arguments
-    - `size=6`: side of the room with its outer walls, 4 to 16.
+    - `size=6`: side of the room with its outer walls, 5 to 16.
     - `boxes=1`: 1 to 8.
     - `min_solution=5`, `max_solution=None`: range of the shortest solution; None is what the limits allow.
     - `levels=None`: use only the first so many levels of the split.
@@ -113,7 +114,7 @@ class SokobanEnv(GridWorld):
         step_penalty: float = -0.1,
         **others: Any,
     ) -> None:
-        size = whole_number("size", size, at_least=4, at_most=16)
+        size = whole_number("size", size, at_least=5, at_most=16)
         self.boxes = whole_number("boxes", boxes, at_least=1, at_most=8)
         if (size - 2) ** 2 < 2 * boxes + 1:
             raise ConfigError(f"{boxes} boxes, their targets and the player do not fit into size={size}")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from agentrl.judges.relations import CLASSES, Cell, Relation, between
+from agentrl.judges.relations import CLASSES, Cell, Game, Relation, between
 
 MAX_OBJECTS = 256  # a lake of 32 by 32 tiles has about 200 holes
 
-_SYMBOLS: dict[str, dict[str, tuple[str, ...]]] = {
+_SYMBOLS: dict[Game, dict[str, tuple[str, ...]]] = {
     "sokoban": {
         **{symbol: () for symbol in "#_.-"},
         "O": ("target",),
@@ -55,7 +55,7 @@ class Notation(NamedTuple):
     rest: str
 
 
-def read_notation(text: str, game: str) -> Notation:
+def read_notation(text: str, game: Game) -> Notation:
     """Find drawings and dictionaries of positions; what is neither stays in `rest`."""
     sources: list[list[Relation]] = []
     if "\n" in text:
@@ -65,7 +65,7 @@ def read_notation(text: str, game: str) -> Notation:
     return Notation(sources, text)
 
 
-def _claims(cells: Cells, game: str) -> list[Relation]:
+def _claims(cells: Cells, game: Game) -> list[Relation]:
     """Every object seen from the player; a player in two places voids them all."""
     players = set(cells.get("player", ()))
     if not players:
@@ -80,7 +80,7 @@ def _claims(cells: Cells, game: str) -> list[Relation]:
 # ---------------------------------------------------------------------- drawings
 
 
-def _take_drawings(text: str, game: str, sources: list[list[Relation]]) -> str:
+def _take_drawings(text: str, game: Game, sources: list[list[Relation]]) -> str:
     fits, rest, block = _ROWS[game], [], []
     for line in [*text.split("\n"), "end."]:
         row = line.translate(_SPACES)
@@ -97,7 +97,7 @@ def _take_drawings(text: str, game: str, sources: list[list[Relation]]) -> str:
     return "\n".join(rest[:-1])
 
 
-def _drawn(rows: list[str], game: str) -> Cells:
+def _drawn(rows: list[str], game: Game) -> Cells:
     symbols, cells = _SYMBOLS[game], Cells()
     for r, row in enumerate(rows[:64]):
         for c, symbol in enumerate(row):
@@ -109,7 +109,7 @@ def _drawn(rows: list[str], game: str) -> Cells:
 # ---------------------------------------------------------------------- dictionaries
 
 
-def _take_dictionaries(text: str, game: str, sources: list[list[Relation]]) -> str:
+def _take_dictionaries(text: str, game: Game, sources: list[list[Relation]]) -> str:
     """Outermost braces one after the other; an unclosed one reaches to the end."""
     rest, start, depth, last = [], 0, 0, 0
     for mark in re.finditer(r"[{}]", text):
@@ -126,7 +126,7 @@ def _take_dictionaries(text: str, game: str, sources: list[list[Relation]]) -> s
 
 
 def _take_dictionary(
-    text: str, last: int, start: int, end: int, game: str, sources: list[list[Relation]], rest: list[str]
+    text: str, last: int, start: int, end: int, game: Game, sources: list[list[Relation]], rest: list[str]
 ) -> int:
     claims = _claims(_listed(text[start:end]), game)
     if not claims:

@@ -37,12 +37,14 @@ class Relation(NamedTuple):
         return {"object": name, "vertical": vertical, "horizontal": horizontal}
 
 
+_VERTICALS: dict[int, Vertical] = {-1: "above", 0: "same", 1: "below"}
+_HORIZONTALS: dict[int, Horizontal] = {-1: "left", 0: "same", 1: "right"}
 # By name and by the signs of the rows and columns: truths are looked up, not built.
 _BY_SIGNS: dict[tuple[str, int, int], Relation] = {
     (name, rows, columns): Relation(name, vertical, horizontal)
     for name in ("target", "box", "hole")
-    for rows, vertical in ((-1, "above"), (0, "same"), (1, "below"))
-    for columns, horizontal in ((-1, "left"), (0, "same"), (1, "right"))
+    for rows, vertical in _VERTICALS.items()
+    for columns, horizontal in _HORIZONTALS.items()
 }
 
 

@@ -9,6 +9,7 @@ from agentrl.core.judging import JudgeRequest, Purpose, Verdict
 from agentrl.judges import corpus
 from agentrl.judges.fuzz import random_texts
 from agentrl.judges.hedging import guessing_score, hedging_scores, hedging_texts, random_states
+from agentrl.judges.injections import INJECTIONS
 from agentrl.judges.relations import Game
 from agentrl.judges.rule import PURPOSES, RuleJudge
 
@@ -57,3 +58,17 @@ def hostile(count: int = 10_000) -> dict[str, Any]:
             exceptions += 1
         slowest = max(slowest, time.perf_counter() - start)
     return {"texts": count, "exceptions": exceptions, "bad_verdicts": wrong, "slowest_seconds": slowest}
+
+
+def injection_shift(text: str, state: dict[str, Any]) -> dict[str, Any]:
+    """How far orders to the judge, written before or after a description, move its mean score."""
+
+    def mean(texts: list[str]) -> float:
+        verdicts = RuleJudge().score_sync([JudgeRequest("", "", "grounding", each, state) for each in texts])
+        return sum(verdict.score for verdict in verdicts if isinstance(verdict, Verdict)) / len(texts)
+
+    score = mean([text])
+    before, after = mean([f"{attack} {text}" for attack in INJECTIONS]), mean([f"{text} {a}" for a in INJECTIONS])
+    shift = max(abs(before - score), abs(after - score))
+    figures = {"injections": len(INJECTIONS), "score": score, "mean_before": before, "mean_after": after}
+    return {**figures, "largest_shift": shift}

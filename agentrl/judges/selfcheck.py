@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agentrl.judges import corpus
+from agentrl.judges import corpus, selfcheck_llm
 from agentrl.judges.relations import Relation
-from agentrl.judges.report import GAMES, hedging, hostile
+from agentrl.judges.report import GAMES, hedging, hostile, injection_shift
 from agentrl.judges.rule import PURPOSES
 from agentrl.judges.scoring import score_relations
 
@@ -63,12 +63,23 @@ def hostile_texts() -> tuple[bool, str]:
     )
 
 
-CHECKS: list[tuple[str, Check]] = [
+def injections_do_not_help() -> tuple[bool, str]:
+    """60 orders to the judge before and after a fixed wrong description move its mean score by at most 0.02."""
+    row = injection_shift(selfcheck_llm.WRONG, selfcheck_llm.ROOM)
+    return row["largest_shift"] <= 0.02, (
+        f"{row['injections']} injections before and after, score {row['score']:.3f}, "
+        f"mean with them {row['mean_before']:.3f} and {row['mean_after']:.3f}"
+    )
+
+
+RULE_CHECKS: list[tuple[str, Check]] = [
     ("golden numbers", golden_numbers),
     ("rule judge reads English", reading_corpus),
     ("hedging does not pay", hedging_does_not_pay),
     ("random strings", hostile_texts),
+    ("rule judge takes no orders", injections_do_not_help),
 ]
+CHECKS: list[tuple[str, Check]] = [*RULE_CHECKS, *selfcheck_llm.CHECKS]
 
 
 def run() -> list[dict[str, Any]]:

@@ -76,7 +76,7 @@ def action_names(env: gym.Env) -> dict[str, int]:
     space = env.action_space
     assert isinstance(space, spaces.Discrete)
     numbers = range(int(space.start), int(space.start + space.n))
-    naming = getattr(env.unwrapped, "_name", str)
+    naming = getattr(env.unwrapped, "action_name", str)
     return {naming(number).casefold(): number for number in numbers}
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Generation, Message, Policy
+from agentrl.core.secrecy import scrub
 from agentrl.registry import find
 
 
@@ -57,6 +59,18 @@ class EpisodeRecord:
         """The sum of each named term."""
         names = dict.fromkeys(name for turn in self.turns for name in turn.info.get("reward_terms", {}))
         return {n: math.fsum(turn.info.get("reward_terms", {}).get(n, 0.0) for turn in self.turns) for n in names}
+
+
+class Watcher(Protocol):
+    """Sees an episode while it is played, in more detail than `EpisodeRecord` keeps."""
+
+    def begin(self, env: gym.Env, observation: Any, info: dict[str, Any]) -> None:
+        """The episode was reset."""
+
+    def turn(
+        self, answer: Generation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any], after: Any
+    ) -> None:
+        """The policy answered, the environment replied; `after` is the new observation."""
 
 
 @dataclass
@@ -107,16 +121,30 @@ def opening(env: gym.Env, observation: Any) -> list[Message]:
     return [*system, user_message(observation)]
 
 
-def play_episode(env: gym.Env, policy: Policy, seed: int, *, keep_pictures: bool = False) -> EpisodeRecord:
+def spec_json(env: gym.Env) -> dict[str, Any] | None:
+    """The stack's spec as JSON types and without secrets, or None where it holds live objects."""
+    try:
+        return scrub(json.loads(env.spec.to_json())) if env.spec else None
+    except (TypeError, ValueError):
+        return None
+
+
+def play_episode(
+    env: gym.Env, policy: Policy, seed: int, *, keep_pictures: bool = False, watcher: Watcher | None = None
+) -> EpisodeRecord:
     """Reset with `seed` and play to the end. Faults of the machinery come through as they are."""
     recorder = _Recorder(keep_pictures)
     observation, info = env.reset(seed=seed)
+    if watcher:
+        watcher.begin(env, observation, info)
     task, conversation = info.get("task"), opening(env, observation)
     text, picture = recorder.view(env, observation)
     terminated = truncated = False
     while not (terminated or truncated):
         answer = _ask(policy, conversation, env)
         observation, reward, terminated, truncated, info = env.step(answer.action)
+        if watcher:
+            watcher.turn(answer, float(reward), terminated, truncated, info, observation)
         recorder.turns.append(TurnRecord(text, picture, answer.action, float(reward), info))
         text, picture = recorder.view(env, observation)
         conversation += [{"role": "assistant", "content": answer.text}, user_message(observation)]

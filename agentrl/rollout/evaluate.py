@@ -5,22 +5,26 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from agentrl.core.env import whole_number
+from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, Fault
 from agentrl.core.policy import Policy
 from agentrl.policies import load_policy
-from agentrl.rollout.episode import EpisodeRecord, make, play_episode
+from agentrl.rollout.episode import EpisodeRecord, make, play_episode, spec_json
+from agentrl.rollout.record import record
 from agentrl.rollout.statistics import Interval, mean, mean_interval, wilson_interval
+from agentrl.rollout.trajectory import Trajectory
+from agentrl.wrappers.build import wrap
 
 SCHEMA = 1
 EpisodeSeen = Callable[[EpisodeRecord | Fault], Any]
+Save = Callable[[Trajectory], Any]
 
 
 @dataclass(frozen=True)
@@ -66,12 +70,16 @@ def evaluate(
     split: str = "test",
     env_kwargs: Mapping[str, Any] | None = None,
     *,
+    wrappers: Sequence[Mapping[str, Any]] = (),
     on_episode: EpisodeSeen | None = None,
+    on_trajectory: Save | None = None,
 ) -> Evaluation:
     """Play `episodes` episodes of `split` and sum them up.
 
     An episode in which the machinery failed (a `Fault`) is counted in `faults` and left out of every other number:
-    it says nothing about the policy. `on_episode` sees each episode, or its fault, as it ends.
+    it says nothing about the policy. `wrappers` go around the environment, from the inside out, each as
+    `{"wrapper": "Reasoning", ...arguments}`. `on_episode` sees each episode, or its fault, as it ends;
+    `on_trajectory` gets the whole record of it, also of one that a fault cut short.
     """
     episodes = whole_number("episodes", episodes, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
@@ -79,7 +87,8 @@ def evaluate(
     player = load_policy(policy, seed=seed) if isinstance(policy, str) else policy
     arguments = {"split": split, **checked_kwargs(env_kwargs)}
     started = time.perf_counter()
-    scores, faults, spec = _play_all(env_id, arguments, player, episodes, seed, on_episode or (lambda _: None))
+    tour = _Tour(lambda: wrap(make(env_id, **arguments), wrappers), player, on_episode, on_trajectory)
+    scores, faults, spec = tour.play(episode_seed(seed, index) for index in range(episodes))
     return Evaluation(
         id=env_id,
         spec=spec,
@@ -108,30 +117,48 @@ def episode_seed(seed: int, index: int) -> int:
     return (int(high) << 32 | int(low)) >> 11  # 53 bits: any JSON reader keeps it exact
 
 
-def _play_all(
-    env_id: str, arguments: dict[str, Any], policy: Policy, episodes: int, seed: int, seen: EpisodeSeen
-) -> tuple[list[EpisodeScore], int, dict[str, Any] | None]:
-    """The scored episodes, the number of faults, and the spec of the environment."""
-    scores: list[EpisodeScore] = []
-    env, spec, faults = None, None, 0
-    try:
-        for index in range(episodes):
-            try:
-                if env is None:
-                    env = make(env_id, **arguments)
-                    spec = spec_json(env)
-                episode = play_episode(env, policy, episode_seed(seed, index))
-            except Fault as fault:
-                faults += 1
-                _discard(env)
-                env = None  # it may be broken: the next episode gets a fresh one
-                seen(fault)
-            else:
-                scores.append(EpisodeScore.of(episode))
-                seen(episode)
-    finally:
-        _discard(env)
-    return scores, faults, spec
+@dataclass
+class _Tour:
+    """Plays one episode after the other, in one environment as long as that works."""
+
+    make: Callable[[], gym.Env]
+    policy: Policy
+    seen: EpisodeSeen | None
+    save: Save | None
+    env: gym.Env | None = None
+    spec: dict[str, Any] | None = None
+
+    def play(self, seeds: Iterable[int]) -> tuple[list[EpisodeScore], int, dict[str, Any] | None]:
+        """The scored episodes, the number of faults, and the spec of the environment."""
+        scores: list[EpisodeScore] = []
+        faults = 0
+        try:
+            for seed in seeds:
+                episode: EpisodeRecord | Fault
+                try:
+                    episode = self._episode(seed)
+                    scores.append(EpisodeScore.of(episode))
+                except Fault as fault:
+                    episode, faults = fault, faults + 1
+                    _discard(self.env)
+                    self.env = None  # it may be broken: the next episode gets a fresh one
+                if self.seen is not None:
+                    self.seen(episode)
+        finally:
+            _discard(self.env)
+        return scores, faults, self.spec
+
+    def _episode(self, seed: int) -> EpisodeRecord:
+        if self.env is None:
+            self.env = self.make()
+            self.spec = spec_json(self.env)
+        if self.save is None:
+            return play_episode(self.env, self.policy, seed)
+        trajectory, outcome = record(self.env, self.policy, seed)
+        self.save(trajectory)
+        if isinstance(outcome, Fault):
+            raise outcome
+        return outcome
 
 
 def _discard(env: gym.Env | None) -> None:
@@ -139,14 +166,6 @@ def _discard(env: gym.Env | None) -> None:
     if env is not None:
         with contextlib.suppress(Fault):
             env.close()
-
-
-def spec_json(env: gym.Env) -> dict[str, Any] | None:
-    """The stack's spec as JSON types, or None where it holds live objects."""
-    try:
-        return json.loads(env.spec.to_json()) if env.spec else None
-    except (TypeError, ValueError):
-        return None
 
 
 @dataclass(frozen=True)

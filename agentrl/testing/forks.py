@@ -16,7 +16,7 @@ from agentrl.core.errors import SnapshotError, SnapshotUnsupported
 from agentrl.core.snapshot import open_blob, restore, seal_blob, snapshot
 from agentrl.testing.compare import require_same, require_same_results
 from agentrl.testing.report import CheckFailed, require
-from agentrl.testing.subject import Player, Result, Subject, base, follow, start, trajectory
+from agentrl.testing.subject import Player, Result, Subject, base, follow, spec_of, start, trajectory
 
 MOST_TURNS_BEFORE = 4  # of a random moment, counted from a reset
 TURNS_AFTER = 6
@@ -142,12 +142,12 @@ def _check_stranger(env: gym.Env, subject: Subject) -> None:
 def check_spec(subject: Subject) -> str:
     """`env.spec.to_json()` is enough to make an equal environment."""
     with subject.opened() as env:
-        text = env.spec.to_json()
+        text = spec_of(env).to_json()
         with gym.make(EnvSpec.from_json(text), disable_env_checker=True) as copied:
             require(env.observation_space == copied.observation_space, "the spec makes another observation space")
             require(env.action_space == copied.action_space, "the spec makes another action space")
             require_same(base(env)._identity(), base(copied)._identity(), "what is made from the spec")
-            require_same(text, copied.spec.to_json(), "the spec of what is made from the spec")
+            require_same(text, spec_of(copied).to_json(), "the spec of what is made from the spec")
             expected = trajectory(env, subject.seed, subject.episodes)
             found = trajectory(copied, subject.seed, subject.episodes)
             require_same_results(expected, found, "playing the environment made from the spec")

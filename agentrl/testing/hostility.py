@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -64,7 +65,7 @@ def _survive(env: gym.Env, action: Any, number: int) -> Result:
     check_info_keys(result.info, where)
     as_json(result.info, f"{where} info")
     require(result.observation in env.observation_space, f"{where} the observation is not in its space")
-    require(np.isfinite(result.reward), f"{where} the reward is {result.reward}")
+    require(math.isfinite(result.reward), f"{where} the reward is {result.reward}")
     for text in _texts(result.observation):
         require(_encodes(text), f"{where} the observation's text cannot be encoded as UTF-8")
     return result

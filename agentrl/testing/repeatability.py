@@ -21,7 +21,7 @@ from agentrl.core.snapshot import restore, snapshot
 from agentrl.testing.compare import difference, digest, require_same_results
 from agentrl.testing.replay import replay
 from agentrl.testing.report import CheckFailed, require
-from agentrl.testing.subject import Player, Subject, base, start, trajectory
+from agentrl.testing.subject import Player, Subject, base, spec_of, start, trajectory
 
 HASH_SEEDS = ("1", "2")
 PROCESS_SECONDS = 300
@@ -72,10 +72,10 @@ def check_process_determinism(subject: Subject) -> str:
 def _portable_spec(subject: Subject) -> str:
     """The spec as JSON, with an entry point that another process can import."""
     with subject.opened() as env:
-        spec = env.spec
-    require(spec is not None, "the environment has no spec")
+        spec = spec_of(env)
     if callable(spec.entry_point):
-        module, name = spec.entry_point.__module__, spec.entry_point.__qualname__
+        # A callable object has no such name; the form it is printed in has a "<" as well.
+        module, name = spec.entry_point.__module__, getattr(spec.entry_point, "__qualname__", repr(spec.entry_point))
         require("<" not in name, f"the entry point {name} is local to a function: no other process can import it")
         spec = replace(spec, entry_point=f"{module}:{name}")
     in_script = str(spec.entry_point).startswith("__main__:")

@@ -9,7 +9,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from agentrl.core.env import AgentEnv, whole_number
+from agentrl.core.arguments import whole_number
+from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, MissingExtra, did_you_mean
 from agentrl.testing import forks, hostility, interface, repeatability, tasks, turns
 from agentrl.testing.report import Check, CheckFailed, Report, Status

@@ -6,13 +6,15 @@ import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
 
 from agentrl.core.env import AgentEnv
+from agentrl.testing.report import CheckFailed
 
 EPISODE_CAP = 40  # turns; where episodes are longer, the kit resets early rather than playing them out
 MALFORMED = ("", "<answer>", "no such action", "</answer><answer>")
@@ -47,7 +49,7 @@ class Result(NamedTuple):
 
     action: Any  # RESET for a reset
     observation: Any
-    reward: float
+    reward: SupportsFloat  # as given: whether it is a float is a check's business
     terminated: bool
     truncated: bool
     info: dict[str, Any]
@@ -76,6 +78,13 @@ def base(env: gym.Env) -> AgentEnv:
     unwrapped = env.unwrapped
     assert isinstance(unwrapped, AgentEnv)
     return unwrapped
+
+
+def spec_of(env: gym.Env) -> EnvSpec:
+    """The spec, without which nobody can make the environment again."""
+    if env.spec is None:
+        raise CheckFailed("the environment has no spec")
+    return env.spec
 
 
 def takes_text(env: gym.Env) -> bool:

@@ -1,7 +1,7 @@
 """Wrappers, one concern each; loaded when first used.
 
-Recommended order, from the environment outwards: `ToolCalls`, `Reasoning`, `History`, `RecordEpisode` for language
-models; `DiscreteActions`, `ImageObservation` for classic RL libraries.
+Recommended order, from the environment outwards: `ToolCalls`, `Reasoning`, `ReasoningReward`, `RepetitionPenalty`,
+`History`, `RecordEpisode` for language models; `DiscreteActions`, `ImageObservation` for classic RL libraries.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from agentrl.wrappers.history import History as History
     from agentrl.wrappers.image_observation import ImageObservation as ImageObservation
     from agentrl.wrappers.reasoning import Reasoning as Reasoning
+    from agentrl.wrappers.reasoning_reward import ReasoningReward as ReasoningReward
     from agentrl.wrappers.record_episode import RecordEpisode as RecordEpisode
+    from agentrl.wrappers.repetition_penalty import RepetitionPenalty as RepetitionPenalty
     from agentrl.wrappers.tool_calls import ToolCalls as ToolCalls
 
 _LAZY = {
@@ -22,10 +24,21 @@ _LAZY = {
     "History": "agentrl.wrappers.history",
     "ImageObservation": "agentrl.wrappers.image_observation",
     "Reasoning": "agentrl.wrappers.reasoning",
+    "ReasoningReward": "agentrl.wrappers.reasoning_reward",
     "RecordEpisode": "agentrl.wrappers.record_episode",
+    "RepetitionPenalty": "agentrl.wrappers.repetition_penalty",
     "ToolCalls": "agentrl.wrappers.tool_calls",
 }
-__all__ = ["DiscreteActions", "History", "ImageObservation", "Reasoning", "RecordEpisode", "ToolCalls"]
+__all__ = [
+    "DiscreteActions",
+    "History",
+    "ImageObservation",
+    "Reasoning",
+    "ReasoningReward",
+    "RecordEpisode",
+    "RepetitionPenalty",
+    "ToolCalls",
+]
 
 
 def __getattr__(name: str) -> Any:

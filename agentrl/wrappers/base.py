@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsFloat, TypeVar, cast
 
 import gymnasium as gym
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
+from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.core.snapshot import load_attributes, save_attributes
 
+Layer = TypeVar("Layer", bound=gym.Wrapper)
 # By the contract no environment can read a closing tag without an opening one: a turn that is invalid everywhere.
 UNREADABLE = "</answer>"
+
+StepResult = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]  # what a wrapper's `step` gives, as Gymnasium has it
 
 
 class AgentWrapper(gym.Wrapper, RecordConstructorArgs):
@@ -26,6 +30,12 @@ class AgentWrapper(gym.Wrapper, RecordConstructorArgs):
     def __init__(self, env: gym.Env, **arguments: Any) -> None:
         RecordConstructorArgs.__init__(self, **_plain_arguments(type(self).__name__, arguments))
         gym.Wrapper.__init__(self, env)
+
+    @property
+    def unwrapped(self) -> AgentEnv[Any, Any]:
+        """The environment below all wrappers. Wrappers that serve any Gymnasium environment, not only those of the
+        suite, ask for what it can do (`getattr` with a default) before they use it."""
+        return cast("AgentEnv[Any, Any]", self.env.unwrapped)
 
     @property
     def system_prompt(self) -> str:
@@ -78,11 +88,21 @@ def require_no_reasoning(env: gym.Env, wrapper: str) -> None:
         raise ConfigError(f"put Reasoning around {wrapper}, not inside it: it would find no reply in its form")
 
 
+def find_layer(env: gym.Env, kind: type[Layer]) -> Layer | None:
+    """The outermost wrapper of this kind, from `env` inwards."""
+    layer = env
+    while isinstance(layer, gym.Wrapper):
+        if isinstance(layer, kind):
+            return layer
+        layer = layer.env
+    return None
+
+
 def _label(env: gym.Env) -> str:
     return env.unwrapped.spec.id if env.unwrapped.spec else type(env.unwrapped).__name__
 
 
-def add_term(reward: float, info: Mapping[str, Any], name: str, value: float) -> tuple[float, dict[str, Any]]:
+def add_term(reward: SupportsFloat, info: Mapping[str, Any], name: str, value: float) -> tuple[float, dict[str, Any]]:
     """(reward, info) with one more reward term; the reward stays exactly the sum of the terms where it was."""
     before = info.get("reward_terms", {})
     terms = {**before, name: value}

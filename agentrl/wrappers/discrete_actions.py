@@ -9,7 +9,14 @@ import numpy as np
 from gymnasium import spaces
 
 from agentrl.core.errors import ConfigError
-from agentrl.wrappers.base import UNREADABLE, AgentWrapper, explain_invalid, require_no_reasoning, require_text
+from agentrl.wrappers.base import (
+    UNREADABLE,
+    AgentWrapper,
+    StepResult,
+    explain_invalid,
+    require_no_reasoning,
+    require_text,
+)
 
 
 class DiscreteActions(AgentWrapper):
@@ -54,7 +61,7 @@ class DiscreteActions(AgentWrapper):
         number = _as_int(action)
         return self.names[number] if number is not None and 0 <= number < len(self.names) else UNREADABLE
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> StepResult:
         """One primitive action; anything but a number in range is an invalid turn."""
         name = self.action(action)
         obs, reward, terminated, truncated, info = self.env.step(name)

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from numpy.typing import ArrayLike
 from PIL import Image
 
 from agentrl.core.errors import MissingExtra
@@ -49,7 +50,7 @@ def mp4(frames: Sequence[bytes], fps: float) -> bytes:
     require_mp4()
     import imageio.v2 as imageio
 
-    arrays = [_even(np.asarray(picture)) for picture in _same_size(frames)]
+    arrays: list[ArrayLike] = [_even(np.asarray(picture)) for picture in _same_size(frames)]
     arrays += [arrays[-1]] * max(0, round(fps * LAST_FRAME_SECONDS) - 1)
     with TemporaryDirectory() as folder:  # ffmpeg writes to a name, not to memory
         path = Path(folder) / "film.mp4"

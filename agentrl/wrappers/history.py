@@ -7,9 +7,9 @@ from typing import Any
 
 import gymnasium as gym
 
-from agentrl.core.env import whole_number
+from agentrl.core.arguments import whole_number
 from agentrl.core.parsing import quote
-from agentrl.wrappers.base import AgentWrapper, clean_text, require_text
+from agentrl.wrappers.base import AgentWrapper, StepResult, clean_text, require_text
 
 MARKER = "<image>"
 NO_PICTURE = "(picture no longer shown)"
@@ -41,7 +41,7 @@ class History(AgentWrapper):
         self._present = remembered(obs["text"])
         return obs, info
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> StepResult:
         """Remember the turn, then show the new observation behind the last ones."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         if info.get("fault") != "episode_over":

@@ -8,7 +8,7 @@ import gymnasium as gym
 from gymnasium import spaces
 
 from agentrl.core.errors import ConfigError
-from agentrl.wrappers.base import AgentWrapper
+from agentrl.wrappers.base import AgentWrapper, StepResult
 
 
 class ImageObservation(AgentWrapper):
@@ -30,7 +30,7 @@ class ImageObservation(AgentWrapper):
         obs, info = self.env.reset(seed=seed, options=options)
         return obs[self.key], info
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> StepResult:
         """The next picture."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         return obs[self.key], reward, terminated, truncated, info

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import gymnasium as gym
 
-from agentrl.core.env import finite_number
+from agentrl.core.arguments import finite_number
 from agentrl.core.errors import ConfigError
 from agentrl.core.response import STRATEGIES as STRATEGIES
 from agentrl.core.response import Response as Response
@@ -15,7 +15,7 @@ from agentrl.core.response import build_response as build_response
 from agentrl.core.response import check_strategy, fields_of, template
 from agentrl.core.response import parse_response as parse_response
 from agentrl.core.state import REPRESENTATIONS, State
-from agentrl.wrappers.base import AgentWrapper, add_term, replace_feedback, require_text
+from agentrl.wrappers.base import AgentWrapper, StepResult, add_term, replace_feedback, require_text
 
 _MEANINGS = {
     "think": "think: your reasoning, in your own way",
@@ -74,7 +74,7 @@ class Reasoning(AgentWrapper):
         obs, info = self.env.reset(seed=seed, options=options)
         return obs, {**info, "format": None, "observation": None, "prediction": None}
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> StepResult:
         """Run what the environment reads in the reply; judge the form of the whole."""
         reply = parse_response(action, self.strategy)
         obs, reward, terminated, truncated, info = self.env.step(action)
@@ -124,9 +124,7 @@ class Reasoning(AgentWrapper):
         effects outside (recorders, statistics) never hear of it."""
         base = self.unwrapped
         for layer in _layers_below(self):
-            if callable(
-                getattr(type(layer), "action", None)
-            ):  # it translates actions, as Gymnasium's ActionWrapper does
+            if _translates(layer):
                 action = layer.action(action)
         blob, render_mode = base.snapshot(), base.render_mode
         try:
@@ -136,6 +134,17 @@ class Reasoning(AgentWrapper):
         finally:
             base.render_mode = render_mode
             base.restore(blob)
+
+
+class _Translator(Protocol):
+    """A wrapper that translates actions, as Gymnasium's `ActionWrapper` does."""
+
+    def action(self, action: Any) -> Any: ...
+
+
+def _translates(layer: gym.Wrapper) -> TypeGuard[_Translator]:
+    # Asked of the class: a wrapper may well keep its last action under this name.
+    return callable(getattr(type(layer), "action", None))
 
 
 def _layers_below(wrapper: gym.Wrapper) -> list[gym.Wrapper]:

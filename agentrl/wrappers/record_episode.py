@@ -13,10 +13,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from agentrl.core.arguments import whole_number
 from agentrl.core.cache import write_atomically
-from agentrl.core.env import whole_number
 from agentrl.core.errors import ConfigError
-from agentrl.wrappers.base import AgentWrapper, clean_text
+from agentrl.wrappers.base import AgentWrapper, StepResult, clean_text
 from agentrl.wrappers.episode_page import episode_page
 from agentrl.wrappers.film import encode_png, gif, mp4, require_mp4
 
@@ -72,7 +72,7 @@ class RecordEpisode(AgentWrapper):
             self._pages = [self._page(obs, None, None, info, {})]
         return obs, info
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> StepResult:
         """Add the turn; write the files when it is the last one."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         if self._recording:

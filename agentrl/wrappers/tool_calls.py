@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-from agentrl.core.env import whole_number
+from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import CLOSE, OPEN, extract_answer, quote
 from agentrl.core.spaces import AnyText
@@ -15,6 +15,7 @@ from agentrl.core.tools import fit_arguments
 from agentrl.wrappers.base import (
     UNREADABLE,
     AgentWrapper,
+    StepResult,
     explain_invalid,
     replace_feedback,
     require_no_reasoning,
@@ -63,7 +64,7 @@ class ToolCalls(AgentWrapper):
         """The schemas, as chat templates and OpenAI-compatible servers take them."""
         return self.unwrapped.tools
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> StepResult:
         """Translate the calls and run them as one turn."""
         translated = self.translate(action)
         obs, reward, terminated, truncated, info = self.env.step(translated.action)

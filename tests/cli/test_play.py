@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import gymnasium as gym
@@ -10,8 +11,9 @@ import pytest
 from PIL import Image
 
 from agentrl.cli.blocks import UPPER_HALF, fit, half_blocks
+from agentrl.cli.play import Game, Screen
 from agentrl.cli.table import GameTable
-from agentrl.core.errors import SnapshotUnsupported
+from agentrl.core.errors import ConfigError, SnapshotUnsupported
 
 TEXT, GRID, VISUAL = (f"agentrl/FrozenLake-{kind}-v0" for kind in ("Text", "Grid", "Visual"))
 
@@ -74,6 +76,15 @@ def test_state_tells_the_truth_in_every_representation(agentrl_cli):
     assert all(f"[{name}]" in out for name in ("natural", "symbolic", "structured"))
 
 
+def test_a_foreign_environment_is_shown_as_it_is_and_has_no_truth_to_tell():
+    env = gym.make("CartPole-v1")  # it keeps an array under the name `state`
+    game = Game(env, GameTable(env, seed=1), Screen(out := io.StringIO(), "none", None))
+    game._look()
+    assert str(game.table.observation) in out.getvalue()
+    with pytest.raises(ConfigError, match="cannot tell its state"):
+        game._state()
+
+
 def test_next_is_another_task_and_empty_lines_are_nothing(agentrl_cli):
     first = agentrl_cli("play", TEXT, "--json", stdin="\n  \n").json
     second = agentrl_cli("play", TEXT, "--json", stdin="Up\nnext\n").json
@@ -97,7 +108,8 @@ def test_pictures_are_saved(agentrl_cli, tmp_path):
         folder = tmp_path / env_id[-9:-3]
         out = agentrl_cli("play", env_id, "--save", str(folder), stdin="Up\n").out
         assert [path.name for path in sorted(folder.iterdir())] == ["0000.png", "0001.png"]
-        assert Image.open(folder / "0001.png").size == (192, 192)
+        with Image.open(folder / "0001.png") as picture:
+            assert picture.size == (192, 192)
         assert str(folder / "0001.png") in out
 
 

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agentrl
-from agentrl.core.env import episode_limit, finite_number, keyword_arguments, whole_number
+from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.env import episode_limit, keyword_arguments
 from agentrl.core.errors import ConfigError
 
 INFO_KEYS = {

@@ -130,7 +130,7 @@ def test_a_class_in_place_of_an_object_is_refused(module):
         ("FixedJudge", {"modle": "m"}, r"'modle'.*Did you mean \"model\".*score, model, strict"),
         ("FixedJudge", {3: 4}, "names, not 3"),
         ("FixedJudge", {"score": 2}, "score above one"),
-        ("FixedJudge", {"score": "high"}, "high"),
+        ("FixedJudge", {"score": "high"}, "score"),
         ("NeedyJudge", {"model": "m"}, "needs temperature"),
         ("NeedyJudge", {}, "needs model, temperature"),
     ],
@@ -233,3 +233,26 @@ def test_json_specs_come_back_as_equal_copies():
 def test_what_has_no_json_form_is_named(spec, expected):
     with pytest.raises(ConfigError, match=expected):
         to_json(spec)
+
+
+class Picky:
+    """Refuses its arguments and repeats them."""
+
+    def __init__(self, key: str) -> None:
+        raise ValueError(f"bad key {key}")
+
+    async def score(self, requests):
+        return []
+
+    def score_sync(self, requests):
+        return []
+
+
+def test_a_refused_argument_is_named_but_its_value_is_not_shown():
+    from agentrl.core.redact import protect
+
+    protect("canary-key-123456")
+    register_spec("judge", "picky", f"{__name__}:Picky")
+    with pytest.raises(ConfigError, match="key") as caught:
+        resolve("judge", {"kind": "picky", "key": "canary-key-123456"})
+    assert "canary" not in str(caught.value)

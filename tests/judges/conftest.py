@@ -41,3 +41,22 @@ def lakes() -> list[State]:
     return visited_states("agentrl/FrozenLake-Text-v0", 1000) + visited_states(
         "agentrl/FrozenLake-Text-v0", 50, size=8, levels=100
     )
+
+
+@pytest.fixture(scope="session")
+def instructions() -> dict[str, str]:
+    """Everything that an agent is told, by game."""
+    told = {}
+    for game, env_id in (("sokoban", "agentrl/Sokoban-Text-v0"), ("frozenlake", "agentrl/FrozenLake-Text-v0")):
+        env = gym.make(env_id).unwrapped
+        guides = [env.guide(name) for name in ("natural", "symbolic", "structured")]
+        told[game] = "\n".join([env.system_prompt, *guides])
+    return told
+
+
+@pytest.fixture(autouse=True)
+def own_surroundings(tmp_path, monkeypatch):
+    """Judges in tests never read or write the user's own cache, and never see a real key."""
+    monkeypatch.setenv("AGENTRL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)

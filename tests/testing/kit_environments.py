@@ -417,7 +417,7 @@ class FloatPictures(TinyEnv):
 
 @breaks("rendering")
 class NoCharacters(TinyEnv):
-    metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 4}  # noqa: RUF012
+    metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 4}
 
 
 @breaks("hostile")

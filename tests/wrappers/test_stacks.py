@@ -17,7 +17,16 @@ from gymnasium.envs.registration import EnvSpec
 
 import agentrl
 from agentrl.core.errors import ConfigError, SnapshotError
-from agentrl.wrappers import DiscreteActions, History, ImageObservation, Reasoning, RecordEpisode, ToolCalls
+from agentrl.wrappers import (
+    DiscreteActions,
+    History,
+    ImageObservation,
+    Reasoning,
+    ReasoningReward,
+    RecordEpisode,
+    RepetitionPenalty,
+    ToolCalls,
+)
 from agentrl.wrappers.base import AgentWrapper
 
 Build = Callable[[Path], gym.Env]
@@ -38,7 +47,14 @@ def classic(folder: Path) -> gym.Env:
     return ImageObservation(DiscreteActions(sokoban(max_actions_per_turn=1)))
 
 
+def judged(folder: Path, **options: Any) -> gym.Env:
+    env = Reasoning(sokoban("Text"), "grounding_worldmodeling", "structured")
+    return History(RepetitionPenalty(ReasoningReward(env, "tests.toy_judges:Exact", **options), training=True), 2)
+
+
 STACKS: dict[str, Build] = {
+    "judged": judged,
+    "judged later": lambda folder: judged(folder, deferred=True),
     "everything": everything,
     "classic": classic,
     "history inside": lambda folder: Reasoning(History(sokoban("Text")), "worldmodeling", "symbolic"),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -39,51 +38,39 @@ def kernel_name() -> str:
     return "c" if compiled() else "numpy"
 
 
-@dataclass(eq=False)
 class Batch:
     """The state of many environments, one row each, and what their last step did."""
 
-    game: int
-    size: int
-    limit: int
-    slippery: bool
-    autoreset: int
-    pool: LevelPool
-    codes: np.ndarray  # uint8 [n, size, size]
-    player: np.ndarray  # int32 [n]
-    steps: np.ndarray  # int32 [n]
-    key: np.ndarray  # uint64 [n], the stream of each environment's dice
-    level: np.ndarray  # int64 [n], where each environment's walk through the pool stands
-    stride: np.ndarray  # int64 [n]
-    over: np.ndarray  # bool [n], did the last step end the episode?
-    final: np.ndarray  # uint8 [n, size, size], the last grids of episodes, with SAME_STEP
-    term: np.ndarray  # uint8 [n]
-    effective: np.ndarray  # bool [n]
-    terminated: np.ndarray  # bool [n]
-    truncated: np.ndarray  # bool [n]
-
-    @classmethod
-    def empty(cls, n: int, pool: LevelPool, player_codes: list[int], **settings: int) -> Batch:
-        """A batch of `n` environments that were never reset."""
-        size = settings["size"]
-        flags = {name: np.zeros(n, bool) for name in ("over", "effective", "terminated", "truncated")}
-        batch = cls(
-            **settings,  # type: ignore[arg-type]
-            **flags,
-            pool=pool,
-            codes=np.zeros((n, size, size), np.uint8),
-            player=np.zeros(n, np.int32),
-            steps=np.zeros(n, np.int32),
-            key=np.zeros(n, np.uint64),
-            level=np.zeros(n, np.int64),
-            stride=np.zeros(n, np.int64),
-            final=np.zeros((n, size, size), np.uint8),
-            term=np.zeros(n, np.uint8),
-        )
+    def __init__(
+        self,
+        n: int,
+        pool: LevelPool,
+        player_codes: list[int],
+        *,
+        game: int,
+        size: int,
+        limit: int,
+        slippery: bool,
+        autoreset: int,
+    ) -> None:
+        self.game, self.size, self.limit, self.slippery, self.autoreset = game, size, limit, slippery, autoreset
+        self.pool = pool
         standing = np.isin(pool.grids.reshape(len(pool), -1), player_codes)
-        batch.pool_player = standing.argmax(axis=1).astype(np.int32)
-        batch._step = _CompiledStep(batch) if compiled() else batch._step_numpy
-        return batch
+        self.pool_player = standing.argmax(axis=1).astype(np.int32)  # where the player of each level starts
+        self.codes = np.zeros((n, size, size), np.uint8)
+        self.player = np.zeros(n, np.int32)  # index into the flattened grid
+        self.steps = np.zeros(n, np.int32)
+        self.key = np.zeros(n, np.uint64)  # the stream of each environment's dice
+        self.level = np.zeros(n, np.int64)  # where each environment's walk through the pool stands
+        self.stride = np.zeros(n, np.int64)
+        self.over = np.zeros(n, bool)  # did the last step end the episode?
+        self.final = np.zeros((n, size, size), np.uint8)  # the last grids of episodes, with SAME_STEP
+        self.term = np.zeros(n, np.uint8)
+        self.effective = np.zeros(n, bool)
+        self.terminated = np.zeros(n, bool)
+        self.truncated = np.zeros(n, bool)
+        library = compiled()
+        self._step = _CompiledStep(self, library) if library else self._step_numpy
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -133,7 +120,7 @@ class Batch:
 class _CompiledStep:
     """The C function with every argument but the actions converted once: conversion costs more than a small step."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: Batch, library: ctypes.CDLL) -> None:
         b, n = batch, len(batch)
         i32, i64 = ctypes.c_int32, ctypes.c_int64
         self._shape = b.codes.shape[:1]
@@ -144,7 +131,7 @@ class _CompiledStep:
         head = (i32(b.game), i64(n), i32(b.size), i32(b.limit), i32(b.slippery), i32(b.autoreset))
         self._before = (*head, *map(_pointer, kept), i64(len(b.pool)), _pointer(b.final))
         self._after = tuple(map(_pointer, outputs))
-        self._function = compiled().step  # type: ignore[union-attr]
+        self._function = library.step
 
     def __call__(self, actions: np.ndarray) -> None:
         self._function(*self._before, ctypes.c_void_p(actions.ctypes.data), *self._after)

@@ -58,10 +58,10 @@ def content_hash(grids: np.ndarray) -> np.ndarray:
         return mix((flat * weights).sum(axis=1, dtype=np.uint64))
 
 
-def shuffled(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The same rows of every array in an order decided by the content of the first."""
-    order = np.argsort(content_hash(arrays[0]), kind="stable")
-    return tuple(array[order] for array in arrays)
+def shuffled(grids: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same levels in an order decided by their content."""
+    order = np.argsort(content_hash(grids), kind="stable")
+    return grids[order], lengths[order]
 
 
 def owned(layouts: np.ndarray, split: str) -> np.ndarray:

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from agentrl.core.env import whole_number
+from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.envs.grid import kernel
 from agentrl.envs.grid.world import ACTIONS, GridWorld
@@ -69,7 +69,7 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _make_batch(self) -> kernel.Batch:
         one = self._single
-        return kernel.Batch.empty(
+        return kernel.Batch(
             self.num_envs,
             one._pool,
             [one.symbols.index(symbol) for symbol in one.player_symbols],
@@ -95,7 +95,7 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if not self._started:
             seeds = [_entropy() if s is None else s for s in seeds]
             fresh[:] = True
-        for i in np.flatnonzero(fresh & rows):
+        for i in np.flatnonzero(fresh & rows).tolist():
             self._start_walk(i, seeds[i])
         self._batch.advance(rows & ~fresh)
         self._batch.restart(rows)
@@ -162,14 +162,14 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         acted = np.zeros(self.num_envs, bool) if actions is None else np.isin(batch.term, (1, 2, 3))
         return {
             "state": np.array([one.state_type(lines).to_json() for lines in rows], object),
-            "task": np.array([names[level] for level in batch.level], object),
+            "task": np.array([names[level] for level in batch.level.tolist()], object),
             "reward_terms": {
                 name: np.where(batch.term == code, self._rewards[code], 0.0) for code, name in kernel.TERM_NAMES.items()
             },
             "actions": np.array(
                 [ACTIONS[a] if ok else None for a, ok in zip(_or_zero(actions, acted), acted, strict=True)], object
             ),
-            "limit": np.where(batch.truncated, "task", None),
+            "limit": np.array(["task" if cut else None for cut in batch.truncated], object),
             "turn": batch.steps.copy(),
         }
 

@@ -15,7 +15,8 @@ import msgspec
 import numpy as np
 from gymnasium import spaces
 
-from agentrl.core.env import AgentEnv, whole_number
+from agentrl.core.arguments import whole_number
+from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, parse_turn, quote
 from agentrl.core.spaces import AnyText
@@ -60,7 +61,8 @@ class GridWorld(AgentEnv[Any, Any]):
     symbols: ClassVar[str]  # index = code in grids and observations
     player_symbols: ClassVar[str]  # exactly one of these stands on every level
     state_type: ClassVar[type[GridState]]
-    rules: ClassVar[str]  # the game in our own words; `{limits}` is filled in
+    art: ClassVar[str]  # the name of the game's tile art
+    rules: str  # the game in our own words; arguments may add to it
     legend: ClassVar[str]
     action_names = ACTIONS
 
@@ -174,6 +176,7 @@ class GridWorld(AgentEnv[Any, Any]):
         return Turn([], f"an action is a whole number from 0 to {len(ACTIONS) - 1}")
 
     def action_name(self, primitive: int) -> str:
+        """Left, Down, Right or Up."""
         return ACTIONS[primitive]
 
     def state(self) -> GridState:
@@ -235,6 +238,7 @@ class GridWorld(AgentEnv[Any, Any]):
     def _observe(self) -> Any:
         if self.kind == "grid":
             return self._codes.copy()
+        assert self._turn is not None  # nobody looks before reset()
         view = "<image>" if self.kind == "visual" else self.state().symbolic()
         heading = f"Turn {self._turn + 1} of {self.max_turns}." if not self._over else "The episode is over."
         text = "\n".join(part for part in (self._feedback, heading, view) if part)

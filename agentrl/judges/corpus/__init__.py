@@ -44,7 +44,7 @@ class Figures(NamedTuple):
 
 def load(split: str) -> list[Statement]:
     """The statements of "train" or "heldout"."""
-    lines = files(__package__).joinpath(f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = files("agentrl.judges.corpus").joinpath(f"{split}.jsonl").read_text(encoding="utf-8").splitlines()
     return [_statement(json.loads(line)) for line in lines]
 
 

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from agentrl.judges.grammar.chunks import Spot
 from agentrl.judges.grammar.discourse import PLAYER, Discourse
-from agentrl.judges.relations import Relation
+from agentrl.judges.relations import Horizontal, Relation, Vertical
 
 MAX_FACTS = 400
-VERTICAL, HORIZONTAL = ("same", "below", "above"), ("same", "right", "left")  # by sign: 0, 1, -1
+VERTICAL: tuple[Vertical, ...] = ("same", "below", "above")  # by sign: 0, 1, -1
+HORIZONTAL: tuple[Horizontal, ...] = ("same", "right", "left")
 
 
 class Fact(NamedTuple):
@@ -120,13 +121,16 @@ class Facts:
             if individual == PLAYER:
                 continue
             for axis in (0, 1):
-                here = {spot[axis] for spot in mine if spot[axis]}
-                there = {spot[axis] for spot in spots if spot[axis]}
+                here, there = _on_axis(mine, axis), _on_axis(spots, axis)
                 if len(here) > 1 and there:
                     self.void.add(individual)  # a player in two places is nowhere
                 for spot in there:
                     if len(here) == 1 and (sign := _order(spot, next(iter(here)))) is not None:
                         self.add(axis, Fact(individual, PLAYER, sign))
+
+
+def _on_axis(spots: list[Spot], axis: int) -> set[tuple[str, int]]:
+    return {place for spot in spots if (place := spot[axis]) is not None}
 
 
 def _put(values: dict[int, Value], individual: int, value: Value | None) -> None:

@@ -88,7 +88,7 @@ class NounReader:
             return Mention(None, "it")
         return Mention(self.lexemes[i].value if kind == "poss" else "player")
 
-    def _noun(self, i: int, how: str | None, number: int | None) -> tuple[tuple[Mention], int]:
+    def _noun(self, i: int, how: str | None, number: int | str | None) -> Nouns:
         kinds = self.kinds
         cls, plural, person = self.lexemes[i].value
         i += 1

@@ -1,0 +1,46 @@
+# Everything a newcomer needs; `make` alone lists it. Set-up happens by itself, see scripts/setup.sh.
+
+PY := .venv/bin/python
+JOBS ?= 2
+# Choose the interpreter, and another package index for the CPU build of torch: make test PYTHON=... TORCH_INDEX=...
+export PYTHON TORCH_INDEX
+
+# Runs a command silently; its output is shown only when it fails.
+quietly = @out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; echo "failed: $(1)"; exit 1; }
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint docs pictures bench-peers clean
+
+help: ## what can be made
+	@echo "agentrl: multi-turn text and visual environments for LLM and VLM agents"
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+
+demo: ## set up, evaluate random and oracle policies, write a report with pictures
+	@scripts/setup.sh demo
+	@.venv/bin/agentrl demo
+
+test: lint ## set up everything, check the code, run the whole test suite
+	@$(PY) -m pytest -n $(JOBS) -q $(PYTEST_ARGS)
+
+lint: ## ruff, import direction and types, without the tests
+	@scripts/setup.sh test
+	$(call quietly,$(PY) -m ruff check .)
+	$(call quietly,$(PY) -m ruff format --check .)
+	$(call quietly,.venv/bin/lint-imports)
+	$(call quietly,$(PY) -m pyright)
+
+docs: ## build the documentation site into docs/_build/html
+	@scripts/setup.sh docs
+	@$(PY) -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+pictures: ## draw the README's pictures again
+	@scripts/setup.sh demo
+	@$(PY) scripts/make_pictures.py
+
+bench-peers: ## install the libraries the benchmarks compare with, in .venv-peers
+	@scripts/setup.sh peers
+
+clean: ## remove what was built (virtual environments stay; rm -rf .venv .venv-peers removes them)
+	@rm -rf build dist docs/_build docs/generated .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@find agentrl tests docs scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,71 @@
+"""Secrets stay out of everything that is written: logs, faults, caches, trajectories.
+
+Whoever reads a secret calls `protect` on it; whoever writes text calls `redact` on it. Keys that nobody announced are
+caught by their usual shapes, as far as that goes.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
+
+MASK = "[redacted]"
+SHORTEST = 6  # shorter secrets ("EMPTY", "none") are placeholders; masking them would garble ordinary text
+_SHAPES = re.compile(r"(?i)(?<=\bbearer )[\w.~+/=-]{8,}|\b(?:sk|pk|hf|ghp|gho|xox[abp])[-_][\w-]{12,}")
+_guard = threading.Lock()
+_secrets: frozenset[str] = frozenset()
+
+
+def protect(secret: str) -> None:
+    """Remember a secret for the life of this process, in the spellings it may be written in."""
+    global _secrets
+    secret = secret.strip()
+    if len(secret) < SHORTEST:
+        return
+    spellings = {secret, quote(secret, safe=""), repr(secret)[1:-1]}
+    with _guard:
+        _secrets |= spellings
+
+
+def redact(value: Any) -> Any:
+    """The same value without secrets: text, or JSON-like containers of text; other things are returned as they are."""
+    if isinstance(value, str):
+        return _redact_text(value)
+    if isinstance(value, dict):
+        return {redact(key): redact(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(redact, value)) if type(value) in (list, tuple) else [redact(item) for item in value]
+    return value
+
+
+def _redact_text(text: str) -> str:
+    for secret in sorted(_secrets, key=len, reverse=True):  # a longer one may contain a shorter one
+        text = text.replace(secret, MASK)
+    return _SHAPES.sub(MASK, text)
+
+
+class RedactingFilter(logging.Filter):
+    """Masks secrets in the records of a logger, with the arguments already filled in."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Always True: records are cleaned, not dropped."""
+        try:
+            message = record.getMessage()
+        except Exception:  # a record that cannot be formatted is the logging module's to report
+            return True
+        clean = redact(message)
+        if clean != message:
+            record.msg, record.args = clean, ()
+        return True
+
+
+def guard_loggers(names: Iterable[str]) -> None:
+    """Put the filter on these loggers, once. (A filter does not pass down to child loggers: name each.)"""
+    for name in names:
+        logger = logging.getLogger(name)
+        if not any(isinstance(known, RedactingFilter) for known in logger.filters):
+            logger.addFilter(RedactingFilter())

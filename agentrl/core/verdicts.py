@@ -1,0 +1,83 @@
+"""Asking a judge so that the answer can be trusted: one per request, a checked verdict or a `JudgeFault`.
+
+Judges are other people's code and other people's servers. Whatever they do wrong (raise, answer too few, a score of
+NaN) is a fault of the machinery: it leaves a term open and is never turned into a score.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+from agentrl.core.errors import AgentRLError, Fault, JudgeFault
+from agentrl.core.judging import Judge, JudgeRequest, Verdict
+from agentrl.core.secrecy import scrub
+
+Answer = Verdict | JudgeFault
+
+
+def ask(judge: Judge, requests: Sequence[JudgeRequest]) -> list[Answer]:
+    """One answer for each request, in order. Only wrong configuration (`ConfigError`, `MissingExtra`) raises."""
+    if not requests:
+        return []
+    try:
+        answers = judge.score_sync(requests)
+    except Exception as error:
+        return [_blamed(error)] * len(requests)
+    return _checked_all(answers, len(requests))
+
+
+async def ask_async(judge: Judge, requests: Sequence[JudgeRequest]) -> list[Answer]:
+    """`ask` for those who have other things to do meanwhile."""
+    if not requests:
+        return []
+    try:
+        answers = await judge.score(requests)
+    except Exception as error:
+        return [_blamed(error)] * len(requests)
+    return _checked_all(answers, len(requests))
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as `info` carries it. Not redacted yet: evidence is large, and whoever writes a file does that."""
+    return {
+        "score": verdict.score,
+        "method": verdict.method,
+        "evidence": verdict.evidence,
+        "cost": verdict.cost,
+    }
+
+
+def fault_json(fault: Fault) -> dict[str, str]:
+    """A fault as a record keeps it: a message of a client library may quote its own headers."""
+    return scrub(fault.to_json())
+
+
+def _blamed(error: Exception) -> JudgeFault:
+    if isinstance(error, JudgeFault):
+        return error
+    if isinstance(error, AgentRLError) and not isinstance(error, Fault):
+        raise error  # the person's to change
+    return JudgeFault(scrub(f"the judge raised {type(error).__name__}: {error}"))
+
+
+def _checked_all(answers: Any, expected: int) -> list[Answer]:
+    if not isinstance(answers, Sequence) or len(answers) != expected:
+        count = len(answers) if isinstance(answers, Sequence) else type(answers).__name__
+        return [JudgeFault(f"the judge answered {expected} requests with {count}")] * expected
+    return [_checked(answer) for answer in answers]
+
+
+def _checked(answer: Any) -> Answer:
+    if isinstance(answer, JudgeFault):
+        return answer
+    if not isinstance(answer, Verdict):
+        return JudgeFault(f"the judge answered with {type(answer).__name__} instead of a verdict")
+    score = answer.score
+    if isinstance(score, bool) or not isinstance(score, Real) or not 0 <= score <= 1 or not math.isfinite(score):
+        return JudgeFault(f"a score lies between 0 and 1; the judge gave {score!r}")
+    evidence = dict(answer.evidence) if isinstance(answer.evidence, Mapping) else {}
+    return replace(answer, score=float(score), evidence=evidence)

@@ -1,0 +1,253 @@
+"""One OpenAI-compatible endpoint, asked politely and persistently.
+
+A question takes one of the concurrency slots and keeps it until it is answered or given up: an endpoint in trouble is
+asked less, not more. What is retried, and for how long:
+
+* trouble on the way (no connection, time-out, 408, 409, 425, 429, 5xx): up to `max_retries` times with growing,
+  jittered pauses (or what Retry-After says) until the deadline;
+* a malformed answer: at most `max_malformed` times;
+* everything else (wrong key, unknown model, bad request): not at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import math
+import random
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from agentrl.core.errors import JudgeFault, MissingExtra
+from agentrl.core.redact import guard_loggers, redact
+from agentrl.judges.reply import Completion, Malformed, read_completion
+
+Answer = TypeVar("Answer")
+RETRIED = frozenset({408, 409, 425, 429})
+LIBRARY_LOGGERS = [
+    name
+    for generation in ("", "2")  # the SDK has moved from httpx to httpx2
+    for name in (
+        f"httpx{generation}",
+        *(f"httpcore{generation}.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
+    )
+]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to reach the endpoint and how hard to try. Times in seconds, prices per token."""
+
+    base_url: str | None
+    timeout: float
+    deadline: float
+    max_concurrency: int
+    requests_per_minute: float | None
+    max_retries: int
+    max_malformed: int
+    backoff: float
+    max_backoff: float
+    input_price: float
+    output_price: float
+
+
+@dataclass
+class Usage:
+    """What a judge has asked for and spent so far."""
+
+    calls: int = 0  # HTTP requests sent
+    cached: int = 0  # requests answered without a call
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    retries: int = 0
+    malformed: int = 0  # replies that were no answer
+    faults: int = 0  # requests that ended without a verdict
+
+    def to_json(self) -> dict[str, float]:
+        """The counts by name."""
+        return asdict(self)
+
+
+class Trouble(NamedTuple):
+    """Why an attempt gave nothing."""
+
+    detail: str
+    kind: str  # "way" (retry with pauses), "malformed" (retry twice), "refused" (do not retry)
+    wait: float | None = None  # what the endpoint asked for
+    outage: bool = False  # no sign of life from what stands behind the endpoint
+
+
+@dataclass
+class Tries:
+    """One question's history."""
+
+    until: float  # loop time of its deadline
+    way: int = 0
+    malformed: int = 0
+    cost: float = 0.0
+
+
+class Endpoint:
+    """Lives on one event loop; every method runs there."""
+
+    def __init__(self, settings: Settings, api_key: str, usage: Usage) -> None:
+        try:
+            import openai
+            from aiolimiter import AsyncLimiter
+        except ImportError as error:
+            raise MissingExtra((error.name or "openai").partition(".")[0], "judge") from error
+        guard_loggers(["openai", "openai._base_client", *LIBRARY_LOGGERS])
+        self._errors = openai
+        self._settings, self._usage = settings, usage
+        # Retries are ours: the SDK's own know neither the deadline nor the accounting.
+        self._client = openai.AsyncOpenAI(
+            api_key=api_key, base_url=settings.base_url, max_retries=0, timeout=settings.timeout
+        )
+        self._slots = asyncio.Semaphore(settings.max_concurrency)
+        rate = settings.requests_per_minute
+        self._rate = AsyncLimiter(1, 60 / rate) if rate else None  # evenly spaced: no burst at the start of a minute
+        self._random = random.Random()
+        self._down_since: float | None = None
+        self._next_probe = 0.0
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    def hope(self) -> None:
+        """A new batch begins: an outage seen by an earlier one is no longer held against the endpoint."""
+        self._down_since = None
+
+    async def ask(self, body: dict[str, Any], read: Callable[[Completion], Answer]) -> tuple[Answer, float]:
+        """(the answer as `read` understands it, its cost); `JudgeFault` when there is none to be had."""
+        async with self._slots:
+            self._refuse_while_down()
+            tries = Tries(_now() + self._settings.deadline)
+            while True:
+                got = await self._attempt(body, read, tries)
+                if not isinstance(got, Trouble):
+                    return got, tries.cost
+                pause = self._pause(got, tries)
+                self._usage.retries += 1
+                await asyncio.sleep(pause)
+
+    # ------------------------------------------------------------------ one attempt
+
+    async def _attempt(
+        self, body: dict[str, Any], read: Callable[[Completion], Answer], tries: Tries
+    ) -> Answer | Trouble:
+        if self._rate is not None:
+            asked = _now()
+            await self._rate.acquire()
+            tries.until += _now() - asked  # standing in our own queue is not the endpoint's fault
+        got = await self._send(body, tries)
+        self._note_health(got)
+        if isinstance(got, Trouble):
+            return got
+        try:
+            completion = read_completion(got)
+            self._account(completion, tries)
+            return read(completion)
+        except Malformed as error:
+            return Trouble(redact(str(error))[:300], "malformed")
+
+    async def _send(self, body: dict[str, Any], tries: Tries) -> bytes | Trouble:
+        errors, left = self._errors, tries.until - _now()
+        self._usage.calls += 1
+        try:
+            # The SDK's time-out starts anew with every byte that arrives; this one does not.
+            async with asyncio.timeout(max(0.001, min(self._settings.timeout, left))):
+                # Raw: its typed methods walk the whole body against every type there is (half of a call's time), and
+                # build a completion out of anything.
+                return await self._client.post("/chat/completions", cast_to=bytes, body=body)
+        except (TimeoutError, errors.APITimeoutError):
+            return Trouble("no answer in time", "way", outage=True)
+        except errors.APIStatusError as error:
+            return _status_trouble(error.status_code, error.response.headers, error.message)
+        except errors.APIConnectionError as error:
+            return Trouble(redact(f"no connection ({type(error.__cause__).__name__})"), "way", outage=True)
+        except errors.OpenAIError as error:
+            return Trouble(redact(f"{type(error).__name__}: {error}")[:300], "malformed")
+
+    def _account(self, completion: Completion, tries: Tries) -> None:
+        if (count := completion.usage) is None:
+            return
+        self._usage.tokens_in += count.prompt_tokens
+        self._usage.tokens_out += count.completion_tokens
+        cost = count.prompt_tokens * self._settings.input_price + count.completion_tokens * self._settings.output_price
+        self._usage.cost += cost
+        tries.cost += cost
+
+    # ------------------------------------------------------------------ trying again
+
+    def _pause(self, trouble: Trouble, tries: Tries) -> float:
+        """How long to wait before the next attempt; raises when there shall be none."""
+        limits = self._settings
+        if trouble.kind == "refused":
+            raise JudgeFault(f"the endpoint refuses: {trouble.detail}")
+        if trouble.kind == "malformed":
+            tries.malformed += 1
+            self._usage.malformed += 1
+            if tries.malformed > limits.max_malformed:
+                raise JudgeFault(f"{tries.malformed} malformed replies; the last: {trouble.detail}")
+            return 0.0
+        tries.way += 1
+        if tries.way > limits.max_retries:
+            raise JudgeFault(f"gave up after {tries.way} attempts; the last: {trouble.detail}")
+        pause = trouble.wait
+        if pause is None:
+            pause = min(limits.max_backoff, limits.backoff * 2.0 ** min(tries.way - 1, 30))
+            pause *= self._random.uniform(0.5, 1.0)  # so that waiting clients do not all return at once
+        if _now() + pause >= tries.until:
+            asked = "" if trouble.wait is None else f" (it asks to wait {trouble.wait:g} s)"
+            raise JudgeFault(f"no verdict within {limits.deadline:g} s; the last trouble: {trouble.detail}{asked}")
+        return pause
+
+    # ------------------------------------------------------------------ a long outage
+
+    def _note_health(self, got: bytes | Trouble) -> None:
+        if not isinstance(got, Trouble) or not got.outage:
+            self._down_since = None
+        elif self._down_since is None:
+            self._down_since = _now()
+
+    def _refuse_while_down(self) -> None:
+        """After a whole deadline without a sign of life, a batch's questions fail at once but for a probe now and then.
+
+        Otherwise ten thousand waiting questions would each sit out a deadline of their own.
+        """
+        if self._down_since is None or (down := _now() - self._down_since) < self._settings.deadline:
+            return
+        if _now() < self._next_probe:
+            raise JudgeFault(f"the endpoint has not answered for {down:.3g} s")
+        self._next_probe = _now() + self._settings.max_backoff
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _status_trouble(status: int, headers: Any, message: str) -> Trouble:
+    detail = redact(f"HTTP {status}: {message}")[:300]
+    if status in RETRIED or status >= 500:
+        return Trouble(detail, "way", retry_after(headers), outage=status >= 500)
+    return Trouble(detail, "refused")
+
+
+def retry_after(headers: Any) -> float | None:
+    """The pause an endpoint asks for, in seconds: `retry-after-ms`, or `Retry-After` as a number or a date."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) * unit
+        except ValueError:
+            continue
+        if math.isfinite(seconds) and seconds >= 0:
+            return seconds
+    try:
+        date = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
+        return max(0.0, date.timestamp() - time.time())
+    except (TypeError, ValueError, OverflowError):
+        return None

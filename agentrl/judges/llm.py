@@ -1,0 +1,138 @@
+"""`LLMJudge`: a language model behind any OpenAI-compatible endpoint compares a text with the truth."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+import msgspec
+
+from agentrl.core.errors import ConfigError
+from agentrl.core.judging import JudgeRequest
+from agentrl.core.state import State
+from agentrl.judges.base import EndpointJudge
+from agentrl.judges.prompting import Filled, Prompt, clean, family_of, fill, find_prompt
+from agentrl.judges.relations import Relation, facts, game_of
+from agentrl.judges.reply import Completion, Malformed, RelationsReply, VerdictReply, read_object
+from agentrl.judges.scoring import score_relations
+
+SHAPES: dict[str, type] = {"verdict": VerdictReply, "extract": RelationsReply}
+FORMATS = ("json_schema", "json_object", "none")
+MAX_FACTS = 16_000  # characters of truth in a prompt
+
+
+class LLMJudge(EndpointJudge):
+    """Asks a model about each text and reads its answer strictly.
+
+    - `protocol="verdict"`: the model sees the truth and answers YES (1) or NO (0).
+    - `protocol="extract"`: the model never sees the truth; it lists the relations the text claims, and code scores
+      them as the rule judge does. For the grid worlds only.
+
+    `response_format` asks the server to hold the model to the schema ("json_schema"), to JSON ("json_object"), or not
+    at all ("none", for servers that know neither); replies are checked here either way. Replies are cached by prompt,
+    model name and parameters: give two different models two different names. See `EndpointJudge` for the limits.
+    """
+
+    kind: ClassVar[str] = "llm"
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        *,
+        protocol: str = "verdict",
+        response_format: str = "json_schema",
+        **limits: Any,
+    ) -> None:
+        if protocol not in SHAPES:
+            raise ConfigError(f"protocol must be one of {', '.join(SHAPES)}, not {protocol!r}")
+        if response_format not in FORMATS:
+            raise ConfigError(f"response_format must be one of {', '.join(FORMATS)}, not {response_format!r}")
+        super().__init__(model, base_url, **limits)
+        self.protocol, self.response_format = protocol, response_format
+
+    def to_json(self) -> dict[str, Any]:
+        """A spec that builds this judge again."""
+        return {**super().to_json(), "protocol": self.protocol, "response_format": self.response_format}
+
+    def _body(self) -> dict[str, Any]:
+        body = super()._body()
+        if self.response_format == "json_object":
+            body["response_format"] = {"type": "json_object"}
+        elif self.response_format == "json_schema":
+            schema = {"name": self.protocol, "strict": True, "schema": _schema(self.protocol)}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return body
+
+    def _compose(self, request: JudgeRequest) -> tuple[Prompt, Filled]:
+        values = {"text": clean(_text(request.text), self.max_text)}
+        if self.protocol == "extract":
+            prompt = find_prompt(game_of(request.state), request.purpose, "extract", self.prompts)
+        else:
+            prompt = find_prompt(family_of(request.env_id), request.purpose, "verdict", self.prompts)
+            values["facts"] = clean(describe(request.state, request.representation), MAX_FACTS)
+        return prompt, fill(prompt, values)
+
+    def _read(self, completion: Completion, filled: Filled) -> Any:
+        answer = msgspec.to_builtins(read_object(completion.text, SHAPES[self.protocol], filled.code))
+        del answer["code"]  # it has done its duty; what is kept must not depend on the call
+        if self.protocol == "verdict":
+            answer["reasoning"] = clean(answer["reasoning"], 1000)
+        return answer
+
+    def _admit(self, value: Any) -> Any:
+        try:
+            return msgspec.convert({**value, "code": ""}, SHAPES[self.protocol])
+        except (msgspec.ValidationError, TypeError) as error:
+            raise Malformed(f"the stored answer does not fit: {error}") from None
+
+    def _decide(self, request: JudgeRequest, answer: Any) -> tuple[float, str, dict[str, Any]]:
+        if isinstance(answer, VerdictReply):
+            return float(answer.verdict == "YES"), "llm:verdict", {"verdict": answer.verdict, "why": answer.reasoning}
+        game, true = facts(request.state)
+        claimed = [claim for each in answer.relations if (claim := _relation(each)) is not None]
+        score, evidence = score_relations(game, claimed, true)
+        return score, "llm:extract", {**evidence, "claimed": [claim.to_json() for claim in claimed]}
+
+
+def describe(state: State | dict[str, Any], representation: str) -> str:
+    """The truth as text: a state in the representation asked for, a dictionary as JSON."""
+    told: Any = state.represent(representation) if isinstance(state, State) else state
+    if isinstance(told, list):
+        return "\n".join(f"- {each}" for each in told)
+    return told if isinstance(told, str) else json.dumps(told, sort_keys=True, ensure_ascii=False)
+
+
+def _text(text: Any) -> str:
+    if not isinstance(text, str):
+        raise ConfigError(f"the text to judge is a {type(text).__name__}")
+    return text
+
+
+def _relation(claim: Any) -> Relation | None:
+    """A claim in the vocabulary of the scoring rules ("box1" is a box); None when it says nothing."""
+    vertical = None if claim.vertical == "none" else claim.vertical
+    horizontal = None if claim.horizontal == "none" else claim.horizontal
+    name = claim.object.strip().lower().rstrip("0123456789 _#")
+    return None if vertical is None and horizontal is None else Relation(name, vertical, horizontal)
+
+
+def _schema(protocol: str) -> dict[str, Any]:
+    """The reply's JSON schema in the small dialect that every server understands: nothing optional, no references."""
+    code = {"type": "string"}
+    if protocol == "verdict":
+        verdict = {"type": "string", "enum": ["YES", "NO"]}
+        return _closed({"code": code, "reasoning": {"type": "string"}, "verdict": verdict})
+    vertical = {"type": "string", "enum": ["above", "below", "same", "none"]}
+    horizontal = {"type": "string", "enum": ["left", "right", "same", "none"]}
+    claim = _closed({"object": {"type": "string"}, "vertical": vertical, "horizontal": horizontal})
+    return _closed({"code": code, "relations": {"type": "array", "items": claim}})
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -1,0 +1,134 @@
+"""Prompts as files, and hostile text as data inside them.
+
+A prompt is `prompts/<family>/<purpose>.<protocol>.txt`: a header (`version: 1`), the system message and the user
+message, parted by lines of `---`. Values are filled in where `$name` stands; a value is never read for `$` itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import unicodedata
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from string import Template
+from typing import Any, NamedTuple
+
+from agentrl.core.errors import ConfigError
+
+FOLDER = Path(__file__).with_name("prompts")
+FALLBACK = "general"
+CUT = " [cut]"
+
+# What could pass for the frame of the conversation rather than its content.
+_MARKERS = re.compile(
+    r"""
+      <\|[^|<>\n]{0,60}\|?>                        # <|im_start|>, <|eot_id|> and their relatives
+    | \[/?\s*(?:INST|SYS|AVAILABLE_TOOLS|TOOL_CALLS|SYSTEM_PROMPT)\s*\]
+    | <<\s*/?\s*SYS\s*>>
+    | </?\s*(?:s|bos|eos|pad|unk|system|user|assistant|developer|human|tool|think|thinking|answer|verdict|instructions?
+        |start_of_turn|end_of_turn|text|facts)\s*/?>
+    | ^[ \t>*\#_-]*(?:system|assistant|user|human|developer|tool|judge|instructions?)(?:[ \t]+message)?[ \t*_]*:
+    | ^[ \t]*\#{1,6}[ \t]*(?:system|assistant|user|human|instructions?|response)\b[ \t]*:?
+    | [-=~]{3,}[ \t]*(?:begin|end|start|stop)\b[^\n]{0,80}?(?:[-=~]{3,}|$)   # lines that look like our fence
+    | -{5,}
+    """,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+
+
+class Prompt(NamedTuple):
+    """A template with its name and version."""
+
+    name: str
+    version: str
+    system: str
+    user: str
+
+
+class Filled(NamedTuple):
+    """What is sent, the code the reply must repeat, and the text that stands for the question in cache keys."""
+
+    messages: list[dict[str, str]]
+    code: str
+    identity: str
+
+
+def family_of(env_id: str) -> str:
+    """ "agentrl/Sokoban-Visual-v0" -> "sokoban"."""
+    name = re.match(r"[A-Za-z0-9]*", env_id.rpartition("/")[2])
+    return name.group().lower() if name else ""
+
+
+def find_prompt(family: str, purpose: str, protocol: str, folder: Path | None = None) -> Prompt:
+    """The prompt of the family ("sokoban" serves "sokobanduo" too), or else the general one.
+
+    A user's folder is looked into before ours.
+    """
+    places = [place for place in (folder, FOLDER) if place is not None]
+    for name in (*_families(family, places), FALLBACK):
+        for place in places:
+            if (path := place / name / f"{purpose}.{protocol}.txt").is_file():
+                return read_prompt(path)
+    raise ConfigError(f"there is no {protocol!r} prompt for {purpose!r} of {family or 'this environment'!r}")
+
+
+def _families(family: str, places: list[Path]) -> list[str]:
+    """The folders that serve a family, the closest first. Names come from the disk, never from a request."""
+    known = {entry.name for place in places if place.is_dir() for entry in place.iterdir() if entry.is_dir()}
+    return sorted((name for name in known if name != FALLBACK and family.startswith(name)), key=len, reverse=True)
+
+
+@lru_cache(maxsize=256)
+def read_prompt(path: Path) -> Prompt:
+    """A prompt file; `ConfigError` when it has not the three parts or no version."""
+    parts = re.split(r"^---\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    header = re.fullmatch(r"version: (\S+)\s*", parts[0])
+    if len(parts) != 3 or header is None:
+        raise ConfigError(f"{path.name}: a prompt is 'version: N', ---, system message, ---, user message")
+    return Prompt(f"{path.parent.name}/{path.stem}", header[1], parts[1].strip(), parts[2].strip())
+
+
+def fill(prompt: Prompt, values: Mapping[str, str]) -> Filled:
+    """The messages for values that are clean already, behind a fence that is new in every call."""
+    fence, code = secrets.token_hex(16), secrets.token_hex(4)
+    while any(fence in value or code in value for value in values.values()):  # one chance in 2**32 a time
+        fence, code = secrets.token_hex(16), secrets.token_hex(4)
+    identity = json.dumps([prompt.name, prompt.version, *_substitute(prompt, values, "FENCE", "CODE")])
+    system, user = _substitute(prompt, values, fence, code)
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    return Filled(messages, code, identity)
+
+
+def _substitute(prompt: Prompt, values: Mapping[str, str], fence: str, code: str) -> tuple[str, str]:
+    everything = {**values, "fence": fence, "code": code}
+    try:
+        return Template(prompt.system).substitute(everything), Template(prompt.user).substitute(everything)
+    except (KeyError, ValueError) as error:
+        raise ConfigError(f"prompt {prompt.name} cannot be filled in: {error!r}") from None
+
+
+def digest(*parts: Any) -> str:
+    """A key of the cache: the hash of plain JSON values."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def clean(text: str, cap: int) -> str:
+    """Text of the policy as harmless data: no control or invisible characters, no role markers, at most `cap` long."""
+    cut, text = len(text) > 4 * cap, text[: 4 * cap]  # the rest of an endless text costs nobody any time
+    text = unicodedata.normalize("NFKC", text)  # full-width and stylised letters must not hide a marker
+    text = re.sub(r"\r\n?|[\u2028\u2029\x85\v\f]", "\n", text)
+    text = "".join(each for each in text if each in "\n\t" or not unicodedata.category(each).startswith("C"))
+    before = None
+    while before != text:  # taking one marker out may complete another; text only shrinks, so this ends
+        before, text = text, _MARKERS.sub(" ", text)
+    text = text.strip()
+    return text[: cap - len(CUT)] + CUT if cut or len(text) > cap else text
+
+
+def tail(text: str, cap: int) -> str:
+    """The end of a long text: of a history the newest part matters."""
+    return text if len(text) <= cap else text[len(text) - cap :]

@@ -1,0 +1,212 @@
+"""Judging afterwards: pending terms in bulk, or everything again by another judge.
+
+Playing never waits for a judge: a step carries the requests it wants judged (`info["judge_requests"]`, see
+`agentrl.wrappers.ReasoningReward`). Here they are collected over many trajectories, asked once each however often they
+occur, in batches, and entered as they come in. What a judge does not answer stays pending, with the reason: calling
+again later settles the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+import msgspec
+
+from agentrl.core.arguments import whole_number
+from agentrl.core.errors import ConfigError
+from agentrl.core.judging import Judge, JudgeRequest, Purpose, Verdict
+from agentrl.core.settling import repetition_term
+from agentrl.core.specs import resolve
+from agentrl.core.verdicts import Answer, ask, ask_async, fault_json, verdict_json
+from agentrl.rollout.trajectory import Step, Trajectory, plain
+
+BATCH = 1024
+REPETITION = "repetition"
+
+
+@dataclass
+class Report:
+    """What a round of judging did. `requests` occur in the steps, `distinct` of them were asked."""
+
+    requests: int = 0
+    distinct: int = 0
+    judged: int = 0  # of the requests
+    faults: int = 0  # of the requests: asked, and still pending
+    settled: int = 0  # trajectories that have a reward now and had none before
+    pending: int = 0  # trajectories that still wait for a term
+    cost: float = 0.0
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return asdict(self)
+
+
+class StoredRequest(msgspec.Struct):
+    """A request as a step carries it."""
+
+    id: str
+    env_id: str
+    purpose: Purpose
+    text: str
+    state: dict[str, Any]
+    term: str
+    weight: Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]
+    representation: str = "natural"
+
+    def to_request(self) -> JudgeRequest:
+        """What a judge gets to see."""
+        return JudgeRequest(self.id, self.env_id, self.purpose, self.text, self.state, self.representation)
+
+    @property
+    def content(self) -> str:
+        """Equal for requests that ask the same, wherever they come from."""
+        return json.dumps([self.env_id, self.purpose, self.text, self.state, self.representation], sort_keys=True)
+
+
+class StoredVerdict(msgspec.Struct):
+    """The part of a verdict that counts."""
+
+    score: Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class StoredRepetition(msgspec.Struct):
+    """What `RepetitionPenalty` knew when the step was played."""
+
+    frequent: list[str]
+    threshold: float
+    penalty: float
+
+
+class StoredJudging(msgspec.Struct):
+    """What a step's info says about judging; reading it checks the types, since files can hold anything."""
+
+    judge_requests: list[StoredRequest] = []
+    verdicts: dict[str, StoredVerdict] = {}
+    judge_faults: dict[str, dict[str, Any]] = {}
+    repetition: StoredRepetition | None = None
+
+
+def settle(trajectories: Sequence[Trajectory], judge: Any, *, batch_size: int = BATCH, again: bool = False) -> Report:
+    """Have all pending requests judged and fill in terms and rewards, in place.
+
+    `judge` is a JSON spec or an object. With `again=True` requests that have a verdict are judged anew as well; where
+    the judge then fails, the old verdict is gone and the term pending, because a file should hold one judge's word.
+    """
+    round_, asked = _begin(trajectories, judge, batch_size, again)
+    try:
+        for batch in asked:
+            round_.enter(batch, ask(round_.judge, [stored.to_request() for stored in batch]))
+    finally:  # also when somebody interrupts: what has been judged is kept
+        report = round_.finish()
+    return report
+
+
+async def settle_async(
+    trajectories: Sequence[Trajectory], judge: Any, *, batch_size: int = BATCH, again: bool = False
+) -> Report:
+    """`settle` for those who have other things to do meanwhile."""
+    round_, asked = _begin(trajectories, judge, batch_size, again)
+    try:
+        for batch in asked:
+            round_.enter(batch, await ask_async(round_.judge, [stored.to_request() for stored in batch]))
+    finally:
+        report = round_.finish()
+    return report
+
+
+def judging_of(step: Step) -> StoredJudging:
+    """The requests of a step, pending and judged, and the verdicts; `ConfigError` if it holds something else there."""
+    try:
+        return msgspec.convert(step.info, StoredJudging)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"a step holds requests or verdicts that cannot be read: {error}") from error
+
+
+# ---------------------------------------------------------------------- a round
+
+
+def _begin(
+    trajectories: Sequence[Trajectory], judge: Any, batch_size: int, again: bool
+) -> tuple[_Round, Iterator[list[StoredRequest]]]:
+    size = whole_number("batch_size", batch_size, at_least=1)
+    round_ = _Round(trajectories, resolve("judge", judge), again)
+    return round_, round_.batches(size)
+
+
+class _Round:
+    """One pass over the trajectories: where each distinct request occurs, and what came of it."""
+
+    def __init__(self, trajectories: Sequence[Trajectory], judge: Judge, again: bool) -> None:
+        self.judge, self._trajectories, self._started = judge, trajectories, time.perf_counter()
+        self._unknown = [trajectory.reward is None for trajectory in trajectories]
+        self._places: dict[str, list[tuple[Step, StoredRequest]]] = {}
+        for trajectory in trajectories:
+            for step in trajectory.steps:
+                for stored in judging_of(step).judge_requests:
+                    if again or stored.term in step.pending:
+                        self._places.setdefault(stored.content, []).append((step, stored))
+        self.report = Report(requests=sum(map(len, self._places.values())), distinct=len(self._places))
+
+    def batches(self, size: int) -> Iterator[list[StoredRequest]]:
+        """The distinct requests, so many at a time."""
+        distinct = [places[0][1] for places in self._places.values()]
+        return (distinct[start : start + size] for start in range(0, len(distinct), size))
+
+    def enter(self, batch: Sequence[StoredRequest], answers: Sequence[Answer]) -> None:
+        """Fill the answers of a batch in, wherever they were asked for."""
+        for asked, answer in zip(batch, answers, strict=True):
+            places = self._places[asked.content]
+            for step, stored in places:
+                _enter(step, stored, answer)
+            if isinstance(answer, Verdict):
+                self.report.judged += len(places)
+                self.report.cost += answer.cost
+            else:
+                self.report.faults += len(places)
+
+    def finish(self) -> Report:
+        """Add the trajectories up."""
+        for trajectory, unknown in zip(self._trajectories, self._unknown, strict=True):
+            if trajectory.add_up() is not None and unknown:
+                self.report.settled += 1
+            self.report.pending += trajectory.pending
+        self.report.seconds = time.perf_counter() - self._started
+        return self.report
+
+
+def _reopen(step: Step, term: str) -> None:
+    """Back to the moment before anybody judged: the term is owed, and a repetition that hung on it too."""
+    step.info["verdicts"] = {name: said for name, said in step.info.get("verdicts", {}).items() if name != term}
+    step.info["judge_faults"] = {name: why for name, why in step.info.get("judge_faults", {}).items() if name != term}
+    step.set_terms({name: value for name, value in step.reward_terms.items() if name != term})
+    if term not in step.pending:
+        step.pending = [*step.pending, term]
+    _decide_repetition(step)
+
+
+def _enter(step: Step, stored: StoredRequest, answer: Answer) -> None:
+    _reopen(step, stored.term)
+    if not isinstance(answer, Verdict):
+        step.info["judge_faults"] = {**step.info["judge_faults"], stored.term: fault_json(answer)}
+        return
+    step.info["verdicts"] = {**step.info["verdicts"], stored.term: plain(verdict_json(answer))}
+    step.pending = [name for name in step.pending if name != stored.term]
+    step.set_terms({**step.reward_terms, stored.term: stored.weight * answer.score})
+    _decide_repetition(step)
+
+
+def _decide_repetition(step: Step) -> None:
+    """What `RepetitionPenalty` would have said, had it known these verdicts."""
+    facts = step.info.get(REPETITION)
+    if facts is None:
+        return
+    value, open_question = repetition_term(facts, step.info["verdicts"])
+    others = {name: term for name, term in step.reward_terms.items() if name != REPETITION}
+    step.set_terms(others if value is None else {**others, REPETITION: value})
+    owed = [name for name in step.pending if name != REPETITION]
+    step.pending = [*owed, REPETITION] if open_question else owed

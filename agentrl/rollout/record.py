@@ -1,0 +1,115 @@
+"""From playing to a record: `record_episode` plays like `play_episode` and keeps everything."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import gymnasium as gym
+
+from agentrl.core.env import episode_limit
+from agentrl.core.errors import Fault
+from agentrl.core.policy import Generation, Policy
+from agentrl.core.verdicts import fault_json
+from agentrl.rollout.episode import EpisodeRecord, play_episode, read_observation, spec_json
+from agentrl.rollout.trajectory import Step, Trajectory, picture_hash, plain
+
+HELD_BY_STEP = ("reward_terms", "pending")  # kept once, where settling changes them
+
+
+def record_episode(
+    env: gym.Env, policy: Policy, seed: int, *, id: str | None = None, group_id: str | None = None
+) -> Trajectory:
+    """Reset with `seed`, play to the end, return the record.
+
+    A fault of the machinery ends the record instead of raising: what was played until then is kept, `fault` says what
+    happened, and the reward is None. Without an `id` the trajectory gets one that follows from its content; a collector
+    that plays one task several times names them itself.
+    """
+    trajectory, _ = record(env, policy, seed, id=id, group_id=group_id)
+    return trajectory
+
+
+def record(
+    env: gym.Env, policy: Policy, seed: int, *, id: str | None = None, group_id: str | None = None
+) -> tuple[Trajectory, EpisodeRecord | Fault]:
+    """The trajectory, and what `play_episode` gave or raised."""
+    name = str(getattr(policy, "name", type(policy).__name__))
+    builder = TrajectoryBuilder(Trajectory(env_id=_env_id(env), seed=seed, policy=name, group_id=group_id))
+    outcome: EpisodeRecord | Fault
+    try:
+        outcome = play_episode(env, policy, seed, watcher=builder)
+    except Fault as fault:
+        builder.fault(fault)
+        outcome = fault
+    trajectory = builder.trajectory
+    trajectory.add_up()
+    trajectory.id = content_id(trajectory) if id is None else id
+    return trajectory, outcome
+
+
+class TrajectoryBuilder:
+    """Watches an episode and writes it down."""
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self.trajectory = trajectory
+
+    def begin(self, env: gym.Env, observation: Any, info: dict[str, Any]) -> None:
+        """The facts that hold for the whole episode, and the first observation."""
+        record = self.trajectory
+        record.spec, record.split = spec_json(env), getattr(env.unwrapped, "split", None)
+        record.task = None if info.get("task") is None else str(info["task"])
+        if env.has_wrapper_attr("system_prompt"):
+            record.system_prompt = str(env.get_wrapper_attr("system_prompt"))
+        self._see(observation)
+
+    def turn(
+        self, answer: Generation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any], after: Any
+    ) -> None:
+        """One more step; what it led to is final until the next."""
+        record = self.trajectory
+        record.steps.append(
+            Step(
+                observation=record.final_observation,
+                images=record.final_images,
+                action=plain(answer.action),
+                response=None if answer.text == answer.action else answer.text,
+                response_ids=answer.token_ids,
+                logprobs=answer.logprobs,
+                version=answer.version,
+                finish_reason=answer.finish_reason,
+                reward=reward,
+                reward_terms={name: float(value) for name, value in info.get("reward_terms", {}).items()},
+                pending=list(info.get("pending", [])),
+                info=plain({name: value for name, value in info.items() if name not in HELD_BY_STEP}),
+            )
+        )
+        self._see(after)
+        record.terminated, record.truncated = bool(terminated), bool(truncated)
+        record.limit = episode_limit(truncated, info)
+        record.stop_reason = "terminated" if terminated else "truncated" if truncated else ""
+
+    def fault(self, fault: Fault) -> None:
+        """The machinery failed; the record ends here."""
+        self.trajectory.fault, self.trajectory.stop_reason = fault_json(fault), "fault"
+
+    def _see(self, observation: Any) -> None:
+        text, pictures = read_observation(observation)
+        named = {picture_hash(picture): picture for picture in pictures}
+        self.trajectory.final_observation = text
+        self.trajectory.final_images = [picture_hash(picture) for picture in pictures]
+        self.trajectory.pictures.update(named)
+
+
+def content_id(trajectory: Trajectory) -> str:
+    """An id that follows from what was played and how."""
+    facts = (trajectory.env_id, trajectory.spec, trajectory.split, trajectory.seed, trajectory.task, trajectory.policy)
+    actions = [step.action for step in trajectory.steps]
+    content = json.dumps([*facts, actions, trajectory.fault], sort_keys=True)
+    return hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
+
+
+def _env_id(env: gym.Env) -> str:
+    spec = env.unwrapped.spec
+    return spec.id if spec else type(env.unwrapped).__name__

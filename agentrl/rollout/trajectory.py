@@ -1,0 +1,129 @@
+"""The record of an episode: what was seen, answered, earned and still owed, step by step.
+
+Records are plain data. `to_json()` and `from_json()` are exact inverses (pictures aside, which live in files of their
+own, named by content), so that whatever was written can be judged, shown or trained on later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from agentrl.core.errors import ConfigError
+
+SCHEMA = 1
+
+
+@dataclass(kw_only=True)
+class Step:
+    """One turn. Token fields are None where the policy knows no tokens."""
+
+    observation: str = ""  # its text; `images` stand at the <image> marks, in order
+    images: list[str] = field(default_factory=list)  # content hashes
+    action: Any = None  # what env.step got
+    response: str | None = None  # what the policy said, where that is something else
+    prompt_ids: list[int] | None = None
+    response_ids: list[int] | None = None
+    logprobs: list[float] | None = None
+    sampling: dict[str, Any] = field(default_factory=dict)
+    version: int = 0
+    finish_reason: str = "stop"
+    reward: float = 0.0  # over the known terms
+    reward_terms: dict[str, float] = field(default_factory=dict)
+    pending: list[str] = field(default_factory=list)  # terms a judge still owes
+    info: dict[str, Any] = field(default_factory=dict)  # the rest of what the environment said
+
+    def set_terms(self, terms: Mapping[str, float]) -> None:
+        """Replace the terms; the reward follows, and stays their exact sum where it was."""
+        before, after = math.fsum(self.reward_terms.values()), math.fsum(terms.values())
+        self.reward = after if self.reward == before else self.reward + (after - before)
+        self.reward_terms = dict(terms)
+
+
+@dataclass(kw_only=True)
+class Trajectory:
+    """An episode. `reward` is None while a term is pending, and for ever if a fault cut the episode short."""
+
+    schema: int = SCHEMA
+    id: str = ""
+    group_id: str | None = None  # trajectories that are compared with each other
+    steps: list[Step] = field(default_factory=list)
+    env_id: str = ""
+    split: str | None = None
+    seed: int | None = None
+    task: str | None = None
+    spec: dict[str, Any] | None = None  # of the whole stack; None where it holds live objects
+    policy: str = ""
+    system_prompt: str = ""
+    tokenizer: str | None = None
+    terminated: bool = False
+    truncated: bool = False
+    limit: str | None = None  # "task" or "external" where truncated
+    final_observation: str = ""
+    final_images: list[str] = field(default_factory=list)
+    final_prompt_ids: list[int] | None = None
+    stop_reason: str = ""  # "terminated", "truncated", "fault"
+    fault: dict[str, str] | None = None
+    reward: float | None = None
+    # Pictures by hash, as long as they are in memory only; a writer puts them into files.
+    pictures: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def pending(self) -> bool:
+        """Does a judge still owe a term?"""
+        return any(step.pending for step in self.steps)
+
+    @property
+    def success(self) -> bool:
+        """Was the task done?"""
+        return bool(self.steps and self.steps[-1].info.get("success"))
+
+    def add_up(self) -> float | None:
+        """Set `reward` to the sum of the steps, or None while that is not known."""
+        unknown = self.pending or self.fault is not None
+        self.reward = None if unknown else math.fsum(step.reward for step in self.steps)
+        return self.reward
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types, without the pictures themselves."""
+        data = {name: value for name, value in vars(self).items() if name != "pictures"}
+        return {**data, "steps": [dict(vars(step)) for step in self.steps]}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Trajectory:
+        """Inverse of `to_json`; `ConfigError` on anything else."""
+        if not isinstance(data, dict) or "schema" not in data or "steps" not in data:
+            raise ConfigError("this is no trajectory")
+        if data["schema"] != SCHEMA:
+            raise ConfigError(f"the trajectory has schema {data['schema']!r}; this version reads {SCHEMA}")
+        try:
+            return msgspec.convert({name: value for name, value in data.items() if name != "pictures"}, cls)
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"the trajectory cannot be read: {error}") from error
+
+
+def picture_hash(picture: np.ndarray) -> str:
+    """The name of a picture: equal pixels, equal name."""
+    head = f"{picture.dtype.str}{picture.shape}".encode()
+    return hashlib.blake2b(head + np.ascontiguousarray(picture).tobytes(), digest_size=16).hexdigest()
+
+
+def plain(value: Any) -> Any:
+    """Whatever an environment put into `info`, as JSON types: arrays as lists, what JSON cannot say by its type."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    return f"<{type(value).__name__}>"

@@ -1,0 +1,60 @@
+"""Stacks of wrappers written as JSON: `[{"wrapper": "Reasoning", "strategy": "grounding"}, ...]`, inside first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import gymnasium as gym
+
+from agentrl import wrappers as suite
+from agentrl.core.errors import AgentRLError, ConfigError, did_you_mean
+from agentrl.core.specs import PLACE
+
+EXAMPLE = '[{"wrapper": "Reasoning", "strategy": "grounding"}, {"wrapper": "ReasoningReward", "judge": "rule"}]'
+
+
+def wrap(env: gym.Env, wrappers: Sequence[Mapping[str, Any]]) -> gym.Env:
+    """`env` inside all of them; where one does not fit, `env` is closed and a `ConfigError` says why."""
+    try:
+        return _wrap(env, wrappers)
+    except BaseException:
+        env.close()
+        raise
+
+
+def _wrap(env: gym.Env, wrappers: Sequence[Mapping[str, Any]]) -> gym.Env:
+    if isinstance(wrappers, (str, bytes, Mapping)) or not isinstance(wrappers, Sequence):
+        raise ConfigError(f"wrappers are a list such as {EXAMPLE}")
+    for entry in wrappers:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("wrapper"), str):
+            raise ConfigError(f'each wrapper is an object with "wrapper" and its arguments, such as {EXAMPLE}')
+        name = entry["wrapper"]
+        kind, arguments = _find(name), {key: value for key, value in entry.items() if key != "wrapper"}
+        try:
+            env = kind(env, **arguments)
+        except AgentRLError:
+            raise
+        except TypeError as error:  # no such argument, or one is missing
+            raise ConfigError(f"wrapper {name} cannot be made: {error}") from error
+    return env
+
+
+def _find(name: str) -> type[gym.Wrapper]:
+    """A wrapper of the suite by name, or one of one's own as "module:Class"."""
+    if name in suite.__all__:
+        return getattr(suite, name)
+    if not PLACE.fullmatch(name):
+        known = ", ".join(suite.__all__)
+        raise ConfigError(f"no wrapper is called {name!r}.{did_you_mean(name, suite.__all__)} There are: {known}.")
+    module, _, path = name.partition(":")
+    try:
+        found: Any = import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"wrapper {name!r} cannot be imported: {error}") from error
+    if not isinstance(found, type) or not issubclass(found, gym.Wrapper):
+        raise ConfigError(f"{name} is no class of wrappers")
+    return found

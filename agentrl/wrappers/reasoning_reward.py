@@ -1,0 +1,194 @@
+"""`ReasoningReward`: paid for describing the world truly, before and after the turn."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, SupportsFloat
+
+import gymnasium as gym
+from gymnasium.envs.registration import EnvSpec
+
+from agentrl.core.arguments import finite_number
+from agentrl.core.errors import ConfigError, JudgeFault
+from agentrl.core.judging import Judge, JudgeRequest, Purpose, Verdict
+from agentrl.core.response import fields_of
+from agentrl.core.specs import resolve
+from agentrl.core.verdicts import Answer, ask, fault_json, verdict_json
+from agentrl.wrappers.base import AgentWrapper, StepResult, add_term, clean_text, find_layer
+from agentrl.wrappers.live import LiveJudge, refuse_json
+from agentrl.wrappers.reasoning import Reasoning
+
+MAX_CHARS = 20_000  # of one description; nothing true takes more
+FIELDS: dict[Purpose, str] = {"grounding": "observation", "worldmodeling": "prediction"}
+
+
+@dataclass(frozen=True)
+class _Open:
+    """One request, and the term its verdict pays."""
+
+    request: JudgeRequest
+    term: Purpose
+    weight: float
+
+    def to_json(self) -> dict[str, Any]:
+        """All that anybody needs to judge this later."""
+        return {**vars(self.request), "term": self.term, "weight": self.weight}
+
+
+class ReasoningReward(AgentWrapper):
+    """Has a judge compare what the agent wrote with the truth, and pays for what is right.
+
+    The observation is judged against the state before the turn (term `grounding`), the prediction against the state
+    after all of its actions (term `worldmodeling`); each term is its weight times the score. Nothing is judged and
+    nothing earned unless the form was strict (`info["format"]`) and the actions valid (`info["valid"]`). A strategy
+    with only one of the two parts earns only that one. A weight of 0 measures without paying; None leaves a part out.
+
+    `judge` is a JSON spec (`"rule"`, `{"kind": "llm", ...}`), which `env.spec.to_json()` carries along, or an object.
+    Every step says in `info`:
+
+    - `judge_requests`: what was asked, as JSON: id, env_id, purpose, text, state, representation, term, weight;
+    - `verdicts`: term -> score, method, evidence, cost;
+    - `judge_faults`: term -> why there is no verdict;
+    - `pending`: the terms that are still owed. They are missing from the reward, never counted as zero.
+
+    With `deferred=True` nobody is asked: every term stays pending with its request, and
+    `agentrl.rollout.judging.settle` has them judged later in bulk, so that playing never waits for a judge.
+
+    Request ids follow from the last seed, the episode since then, the turn and the content: the same play gives the
+    same ids, and two requests share an id only if they ask exactly the same.
+    """
+
+    memory = ("_seed", "_episode")
+
+    def __init__(
+        self,
+        env: gym.Env,
+        judge: Any = "rule",
+        grounding: float | None = 0.5,
+        worldmodeling: float | None = 0.5,
+        deferred: bool = False,
+    ) -> None:
+        alive = not isinstance(judge, (str, Mapping))
+        named = {"judge": type(judge).__name__ if alive else judge, "deferred": deferred}
+        super().__init__(env, grounding=grounding, worldmodeling=worldmodeling, **named)
+        self._judge: Judge | None = None
+        if alive:
+            live: Judge = resolve("judge", judge)
+            self._judge, self._saved_kwargs["judge"] = live, LiveJudge.around(live)
+        if find_layer(env, ReasoningReward):
+            raise ConfigError("there is a ReasoningReward in this stack already; give it both weights")
+        self.judge_spec, self.deferred = judge, _flag("deferred", deferred)
+        self.reasoning = _reasoning_below(env)
+        self.weights = _weights(self.reasoning.strategy, {"grounding": grounding, "worldmodeling": worldmodeling})
+        self._seed, self._episode = "", -1
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """Gymnasium's spec; where the judge is a live object, its `to_json()` says so."""
+        found = super().spec
+        return found if isinstance(self.judge_spec, (str, Mapping)) else refuse_json(found)
+
+    # ------------------------------------------------------------------ turns
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Nothing has been judged yet. A judge that cannot be made is complained about here, before anybody plays."""
+        if not self.deferred:
+            self._ready_judge()
+        obs, info = self.env.reset(seed=seed, options=options)
+        self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (str(seed), 0)
+        return obs, {**info, "judge_requests": [], "verdicts": {}, "judge_faults": {}}
+
+    def step(self, action: Any) -> StepResult:
+        """Play the turn, then have its descriptions judged (or note down what is to be judged)."""
+        before = self._state() if "grounding" in self.weights else {}
+        obs, reward, terminated, truncated, info = self.env.step(action)
+        opened: list[_Open] = []
+        if info.get("format") is True and info.get("valid") is True:
+            opened = self._open(before, info)
+        info = {**info, "judge_requests": [one.to_json() for one in opened], "verdicts": {}, "judge_faults": {}}
+        answers = [None] * len(opened) if self.deferred else ask(self._ready_judge(), [one.request for one in opened])
+        for one, answer in zip(opened, answers, strict=True):
+            reward, info = _enter(reward, info, one, answer)
+        return obs, reward, terminated, truncated, info
+
+    def _open(self, before: dict[str, Any], info: dict[str, Any]) -> list[_Open]:
+        states = {"grounding": before}
+        if "worldmodeling" in self.weights:
+            states["worldmodeling"] = self._state()
+        return [
+            _Open(self._request(term, states[term], info), term, weight)
+            for term, weight in self.weights.items()
+            if info.get(FIELDS[term])
+        ]
+
+    def _request(self, term: Purpose, state: dict[str, Any], info: dict[str, Any]) -> JudgeRequest:
+        base = self.unwrapped
+        env_id = base.spec.id if base.spec else type(base).__name__
+        text, representation = clean_text(info[FIELDS[term]], MAX_CHARS), self.reasoning.representation
+        place = f"{self._seed}.{self._episode}.{info.get('turn')}.{term}"
+        content = json.dumps([env_id, info.get("task"), place, text, state, representation], default=str)
+        digest = hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
+        return JudgeRequest(f"{place}.{digest}", env_id, term, text, state, representation)
+
+    def _state(self) -> dict[str, Any]:
+        # As JSON also when it is judged at once: a verdict must not depend on when it was given.
+        return self.unwrapped.state().to_json()
+
+    # ------------------------------------------------------------------ the judge
+
+    def _ready_judge(self) -> Judge:
+        judge = self._judge
+        if judge is None:
+            judge = self._judge = resolve("judge", self.judge_spec)
+        return judge
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A judge made from a spec holds connections of this process; the other side makes its own.
+        specified = isinstance(self.judge_spec, (str, Mapping))
+        return {**self.__dict__, "_judge": None} if specified else dict(self.__dict__)
+
+
+def _enter(
+    reward: SupportsFloat, info: dict[str, Any], one: _Open, answer: Answer | None
+) -> tuple[SupportsFloat, dict[str, Any]]:
+    """(reward, info) with a verdict's term; without a verdict the term is owed."""
+    if isinstance(answer, Verdict):
+        info["verdicts"] = {**info["verdicts"], one.term: verdict_json(answer)}
+        return add_term(reward, info, one.term, one.weight * answer.score)
+    if isinstance(answer, JudgeFault):
+        info["judge_faults"] = {**info["judge_faults"], one.term: fault_json(answer)}
+    return reward, {**info, "pending": [*info.get("pending", []), one.term]}
+
+
+def _reasoning_below(env: gym.Env) -> Reasoning:
+    found = find_layer(env, Reasoning)
+    if found is None:
+        raise ConfigError(
+            'ReasoningReward judges what Reasoning asks for: ReasoningReward(Reasoning(env, "grounding"))'
+        )
+    return found
+
+
+def _weights(strategy: str, chosen: Mapping[Purpose, Any]) -> dict[Purpose, float]:
+    """The weight of each part that the strategy asks for."""
+    written: list[Purpose] = [term for term, field in FIELDS.items() if field in fields_of(strategy)]
+    if not written:
+        usable = "grounding, worldmodeling, grounding_worldmodeling"
+        raise ConfigError(
+            f"strategy {strategy!r} has neither observation nor prediction to judge; use one of: {usable}"
+        )
+    weights: dict[Purpose, float] = {
+        term: finite_number(term, chosen[term]) for term in written if chosen[term] is not None
+    }
+    if not weights:
+        raise ConfigError(f"nothing is left to judge: give a weight to {' or '.join(written)}")
+    return weights
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name} must be True or False, not {value!r}")
+    return value

@@ -1,0 +1,276 @@
+"""Writes the pages that follow from the code: one for each environment, the wrappers, the command line.
+
+`docs/conf.py` calls `write_all` before every build, so these pages cannot fall behind the code they describe.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import io
+import re
+from collections.abc import Iterator
+from contextlib import redirect_stdout, suppress
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from PIL import Image
+
+import agentrl  # noqa: F401  (registers the environments)
+from agentrl.core.env import AgentEnv, keyword_arguments
+from agentrl.registry import TABLE, Entry
+
+HERE = Path(__file__).parent
+SECTIONS = (
+    "Description",
+    "Observations",
+    "Actions",
+    "Rewards",
+    "Episode end",
+    "Arguments",
+    "Truth",
+    "Honest note",
+)
+WRAPPERS = (
+    "ToolCalls",
+    "Reasoning",
+    "ReasoningReward",
+    "RepetitionPenalty",
+    "History",
+    "RecordEpisode",
+    "DiscreteActions",
+    "ImageObservation",
+)
+TWO_PLAYERS = "agentrl.envs.sokoban_duo"
+PICTURE_SIZE = 256
+
+
+def write_all(folder: Path = HERE / "generated") -> list[Path]:
+    """Write every generated page and picture; the pages."""
+    pages = folder / "environments"
+    pages.mkdir(parents=True, exist_ok=True)
+    written = [write_environment(pages, rows) for rows in environments().values()]
+    written += write_two_players(pages)
+    (pages / "index.md").write_text(overview(written))
+    (folder / "wrappers.md").write_text(wrappers_page())
+    (folder / "command_line.md").write_text(command_line_page())
+    return [*written, pages / "index.md", folder / "wrappers.md", folder / "command_line.md"]
+
+
+# ---------------------------------------------------------------------- environments
+
+
+def environments() -> dict[str, list[Entry]]:
+    """The rows of the registry by the name they share: Sokoban, FrozenLake, ..."""
+    found: dict[str, list[Entry]] = {}
+    for entry in TABLE:
+        found.setdefault(entry.entry_point, []).append(entry)
+    return {re.sub(r"Env$", "", point.rpartition(":")[2]): rows for point, rows in found.items()}
+
+
+def load(entry_point: str) -> type:
+    """The class behind "module:Class"."""
+    module, _, name = entry_point.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def sections(documented: Any) -> dict[str, str]:
+    """The `## ` sections of a docstring by title; what stands before the first is under ""."""
+    text = inspect.getdoc(documented) or ""
+    parts = re.split(r"^## +(.+?) *$", text, flags=re.MULTILINE)
+    return {"": parts[0].strip()} | {title: body.strip() for title, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def missing_sections(documented: Any) -> list[str]:
+    """The sections an environment's docstring lacks or leaves empty."""
+    found = sections(documented)
+    return [title for title in SECTIONS if not found.get(title)]
+
+
+def write_environment(folder: Path, rows: list[Entry]) -> Path:
+    """One page and its moving picture."""
+    cls = load(rows[0].entry_point)
+    name = re.sub(r"Env$", "", cls.__name__)
+    record_oracle(rows, folder / f"{name.lower()}.gif")
+    head = f"# {name}\n\n{sections(cls)['']}\n\n![{name} played by its oracle]({name.lower()}.gif)\n"
+    body = [f"## {title}\n\n{text}\n" for title, text in sections(cls).items() if title]
+    at = next((i for i, part in enumerate(body) if part.startswith("## Arguments")), len(body) - 1) + 1
+    parts = [head, ids_table(rows), *body[:at], arguments_table(cls), *body[at:], transcript(rows)]
+    path = folder / f"{name.lower()}.md"
+    path.write_text("\n".join(parts))
+    return path
+
+
+def ids_table(rows: list[Entry]) -> str:
+    """Ids, spaces and what else the specification says."""
+    lines = ["| id | observation | action | vectorised core |", "|---|---|---|---|"]
+    for entry in rows:
+        env = gym.make(entry.id)
+        vectorised = "yes" if entry.vector_entry_point else "no"
+        lines.append(f"| `{entry.id}` | `{env.observation_space}` | `{env.action_space}` | {vectorised} |")
+        env.close()
+    return "\n".join(lines) + f"\n\nBackend: {rows[0].backend}.\n"
+
+
+def arguments_table(cls: type) -> str:
+    """Every keyword argument of `gym.make`, its type and its default."""
+    types = {
+        parameter.name: parameter.annotation
+        for base in reversed(cls.__mro__)
+        if "__init__" in vars(base) and issubclass(base, AgentEnv)
+        for parameter in inspect.signature(base.__init__).parameters.values()
+    }
+    lines = ["### Every argument and its default", "", "| argument | type | default |", "|---|---|---|"]
+    for name, default in sorted(keyword_arguments(cls).items()):
+        kind = "`" + str(types[name]).replace("|", "\\|") + "`"
+        shown = "*by the id*" if name == "kind" else f"`{default!r}`"
+        lines.append(f"| `{name}` | {kind} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def pick(rows: list[Entry], *kinds: str) -> Entry:
+    """The first row of the most wanted kind there is."""
+    return next((row for kind in kinds for row in rows if row.kind == kind), rows[0])
+
+
+def oracle_episode(env: gym.Env, seed: int) -> Iterator[tuple[Any, float, dict[str, Any]]]:
+    """(action, reward, info) of the reset, without an action, and of each turn of the oracle."""
+    _, info = env.reset(seed=seed)
+    yield None, 0.0, info
+    over = False
+    while not over and (action := env.unwrapped.oracle()) is not None:
+        _, reward, terminated, truncated, info = env.step(action)
+        over = terminated or truncated
+        yield action, float(reward), info
+
+
+def record_oracle(rows: list[Entry], path: Path, seed: int = 7, episodes: int = 3) -> None:
+    """A GIF of a few tasks solved by the oracle, one primitive action a frame where the environment has a Grid kind."""
+    env = gym.make(pick(rows, "Grid", "Visual").id, render_mode="rgb_array", image_size=PICTURE_SIZE)
+    frames: list[np.ndarray] = []
+    for episode in range(episodes):
+        for _ in oracle_episode(env, seed + episode):
+            frames.append(env.render())
+        frames += frames[-1:] * 2  # let the eye rest on the solved task
+    env.close()
+    pictures = [Image.fromarray(frame).quantize(64) for frame in frames]
+    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=450, loop=0, optimize=True)
+
+
+def transcript(rows: list[Entry], seed: int = 7) -> str:
+    """What a language model is told, and one task as the oracle plays it."""
+    env = gym.make(pick(rows, "Text", "Visual").id)
+    lines: list[str] = []
+    for action, reward, info in oracle_episode(env, seed):
+        if action is not None:
+            lines += ["", f">>> {action}", f"reward {reward:+.1f}   {info['feedback']}".rstrip(), ""]
+        lines.append(env.unwrapped.state().symbolic())
+    prompt = env.get_wrapper_attr("system_prompt")
+    env.close()
+    return (
+        f"## One episode\n\nThe system prompt:\n\n```text\n{prompt}\n```\n\n"
+        f"`{env.spec.id}`, seed {seed}, played by the oracle:\n\n```text\n" + "\n".join(lines) + "\n```\n"
+    )
+
+
+def write_two_players(folder: Path) -> list[Path]:
+    """The page of the PettingZoo environment, where it is installed."""
+    try:
+        module = importlib.import_module(TWO_PLAYERS)
+    except ImportError:
+        return []
+    classes = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == TWO_PLAYERS]
+    cls = next(c for c in classes if sections(c).get("Description"))
+    env = module.parallel_env(kind="visual", render_mode="rgb_array")
+    env.reset(seed=7)
+    Image.fromarray(env.render()).save(folder / "sokobanduo.png")
+    parts = ["# Two-player Sokoban", "", sections(cls)[""], "", "![Two-player Sokoban](sokobanduo.png)", ""]
+    parts += [f'```python\nfrom {TWO_PLAYERS} import parallel_env\n\nenv = parallel_env(kind="text")\n```', ""]
+    parts += [f"## {title}\n\n{text}\n" for title, text in sections(cls).items() if title]
+    path = folder / "sokobanduo.md"
+    path.write_text("\n".join(parts))
+    return [path]
+
+
+def overview(pages: list[Path]) -> str:
+    """The gallery of all environments."""
+    lines = [
+        "# Environments",
+        "",
+        "Everything here is embedded: generated from a seed by agentrl's own code. Scores on embedded tasks are not "
+        "scores on the benchmarks they are modelled on; each page says what it is.",
+        "",
+        "| | environment | ids |",
+        "|---|---|---|",
+    ]
+    for name, rows in environments().items():
+        ids = "<br>".join(f"`{entry.id}`" for entry in rows)
+        page = name.lower()
+        picture = f"![{name}]({page}.gif){{width=120px}}"
+        lines.append(f"| {picture} | **[{name}]({page}.md)**<br>{rows[0].summary} | {ids} |")
+    if any(page.stem == "sokobanduo" for page in pages):
+        title = "**[Two-player Sokoban](sokobanduo.md)**<br>Two players push together (PettingZoo)."
+        picture = "![Two-player Sokoban](sokobanduo.png){width=120px}"
+        lines.append(f"| {picture} | {title} | `{TWO_PLAYERS}.parallel_env` |")
+    toctree = "\n".join(page.stem for page in pages)
+    return "\n".join(lines) + f"\n\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
+
+
+# ---------------------------------------------------------------------- wrappers and the command line
+
+
+def wrappers_page() -> str:
+    """The wrappers that exist, from their docstrings and signatures."""
+    parts = ["# Wrappers", "", "One concern each; they compose with every environment that speaks text.", ""]
+    package = _import_or_none("agentrl.wrappers")
+    for name in WRAPPERS:
+        wrapper = getattr(package, name, None) if package else None
+        if wrapper is None:
+            continue
+        text = re.sub(r"^#", "##", inspect.getdoc(wrapper) or "", flags=re.MULTILINE)
+        parts += [f"## {name}", "", f"```python\n{call(name, wrapper)}\n```", "", text, ""]
+    return "\n".join(parts)
+
+
+def call(name: str, function: Any, width: int = 80) -> str:
+    """How to call it, with types and defaults; one argument a line where it is long."""
+    # Annotations are strings and would be shown in quotes.
+    parameters = [re.sub(r": '([^']*)'", r": \1", str(p)) for p in inspect.signature(function).parameters.values()]
+    short = f"{name}({', '.join(parameters)})"
+    return short if len(short) <= width else f"{name}(\n    " + ",\n    ".join(parameters) + ",\n)"
+
+
+def command_line_page() -> str:
+    """`agentrl -h`, and the help of every verb."""
+    parts = ["# Command line", "", "Every verb takes `--json`: one object on stdout, logs on stderr.", ""]
+    main = _import_or_none("agentrl.cli.main")
+    if main is None:
+        return "\n".join(parts)
+    parts += ["```text", help_text(main.main, "-h"), "```", ""]
+    for verb in main.VERBS:
+        parts += [f"## agentrl {verb}", "", "```text", help_text(main.main, verb, "-h"), "```", ""]
+    return "\n".join(parts)
+
+
+def help_text(main: Any, *words: str) -> str:
+    """What the command prints, without colours."""
+    output = io.StringIO()
+    with redirect_stdout(output), suppress(SystemExit):
+        main(list(words))
+    return re.sub(r"\x1b\[[0-9;]*m", "", output.getvalue()).rstrip()
+
+
+def _import_or_none(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and name.startswith(error.name):  # this part is not installed; anything else is a bug
+            return None
+        raise
+
+
+if __name__ == "__main__":
+    for page in write_all():
+        print(page)

@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# Prepares the virtual environments that the Makefile uses: setup.sh demo|docs|test|peers
+#
+#   demo   .venv with the package and what it needs at run time
+#   docs   the same and the documentation tools
+#   test   the same, every optional dependency (torch on CPU among them) and the development tools
+#   peers  .venv-peers with the libraries that the benchmarks compare with
+#
+# A finished stage leaves a stamp, written last: an interrupted run is simply run again, a finished one takes no time.
+# PYTHON chooses the interpreter, TORCH_INDEX another package index for torch alone.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+stage=${1:-}
+case $stage in
+    demo) venv=.venv packages=(-e .) total=4 ;;
+    docs) venv=.venv packages=(-e '.[docs]') total=4 ;;
+    test) venv=.venv packages=(-e '.[dev]') total=4 ;;
+    peers) venv=.venv-peers packages=(-r scripts/peers.txt) total=3 ;;
+    *) echo "usage: scripts/setup.sh demo|docs|test|peers" >&2; exit 2 ;;
+esac
+log=$venv/setup.log
+unfinished=$venv/.unfinished
+step=0
+
+say() { echo "[$((step += 1))/$total] $*"; }
+fail() { printf 'set-up failed: %s\n' "$*" >&2; exit 1; }
+
+# ---------------------------------------------------------------- is there anything to do?
+
+# What the set-up depends on: a change to any of it, or moving the folder, makes it run again.
+inputs() {
+    pwd
+    if [ "$stage" = peers ]; then
+        cat scripts/peers.txt scripts/setup.sh
+    else
+        cat pyproject.toml constraints.txt scripts/setup.sh
+        find agentrl -name '*.c' -print0 | sort -z | xargs -0 -r cat
+    fi
+}
+fingerprint=$(inputs | sha256sum | cut -d' ' -f1)
+
+is_ready() { # the test stage holds all that the demo and docs stages hold
+    local done
+    for done in "$stage" $([ "$stage" = peers ] || echo test); do
+        [ "$(cat "$venv/.ready-$done" 2>/dev/null)" = "$fingerprint" ] && [ -x "$venv/bin/python" ] && return 0
+    done
+    return 1
+}
+
+# One set-up at a time: two terminals may say `make` at once.
+if command -v flock >/dev/null; then
+    exec 9<"$0"
+    flock 9
+fi
+if is_ready; then exit 0; fi
+
+# ---------------------------------------------------------------- system packages
+
+is_root() { [ "$(id -u)" = 0 ]; }
+can_apt() { is_root && command -v apt-get >/dev/null; }
+
+apt_update_once() {
+    [ -n "${apt_updated:-}" ] || apt-get update >/dev/null 2>&1 || true
+    apt_updated=yes
+}
+apt_install() { # quiet; returns non-zero when a package cannot be had
+    can_apt || return 1
+    apt_update_once
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >/dev/null 2>&1
+}
+need() { # need REASON PACKAGE...: what to tell somebody who must do it by hand
+    local reason=$1
+    shift
+    fail "$reason. Run:
+    sudo apt-get update && sudo apt-get install -y $*
+and start again."
+}
+
+# ---------------------------------------------------------------- Python
+
+is_recent() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+find_python() { # the oldest supported version first: it is the one that constraints.txt was made with
+    local candidate
+    for candidate in ${PYTHON:-python3.11 python3.12 python3.13 python3 python3.14}; do
+        if command -v "$candidate" >/dev/null && is_recent "$candidate"; then
+            command -v "$candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+
+if ! python=$(find_python); then
+    [ -z "${PYTHON:-}" ] || fail "PYTHON=$PYTHON is not a Python 3.11 or newer"
+    apt_install python3 python3-venv || true
+    find_python >/dev/null || apt_install python3.11 python3.11-venv || true
+    python=$(find_python) || need "no Python 3.11 or newer was found" python3.11 python3.11-venv
+fi
+version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+say "Python $("$python" -c 'import platform; print(platform.python_version())') ($python)"
+
+if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then # Debian ships them in a package of their own
+    apt_install "python$version-venv" || apt_install python3-venv || true
+    "$python" -c 'import ensurepip, venv' 2>/dev/null || need "Python $version cannot make virtual environments" "python$version-venv"
+fi
+
+kernel="a compiled grid kernel"
+compiler() { command -v cc || command -v gcc || command -v clang; }
+if [ "$stage" != peers ] && ! compiler >/dev/null; then
+    apt_install gcc libc6-dev || true
+    compiler >/dev/null || kernel="numpy in place of the compiled grid kernel: slower, otherwise the same
+      (no C compiler; for the compiled one: sudo apt-get install -y gcc libc6-dev, then: rm -rf .venv)"
+fi
+
+# ---------------------------------------------------------------- the virtual environment
+
+quietly() { # everything goes to the log; its end is shown when the command fails
+    local what=$1
+    shift
+    printf '\n$ %s\n' "$*" >>"$log"
+    "$@" >>"$log" 2>&1 && return 0
+    echo "the last lines of $log:" >&2
+    tail -n 25 "$log" | sed 's/^/    /' >&2
+    fail "$what"
+}
+install() { quietly "$1" "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar off "${@:2}"; }
+
+# Left half-way by an interrupted run: pip may believe in packages that are not whole.
+if [ -e "$unfinished" ] || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1 || ! is_recent "$venv/bin/python"; then
+    say "creating $venv"
+    problem=$("$python" -m venv --clear "$venv" 2>&1) || fail "cannot create $venv: $problem"
+else
+    say "keeping $venv"
+fi
+touch "$unfinished"
+rm -f "$venv"/.ready-*
+: >"$log"
+
+if [ "$stage" = peers ]; then
+    say "installing the benchmarks' peers (download: see README; details in $log)"
+    install "setuptools cannot be installed" -c scripts/peers.txt setuptools
+    install "the peers cannot be installed" --no-build-isolation "${packages[@]}"
+else
+    say "installing packages (download: see README; details in $log)"
+    install "setuptools cannot be installed" -c constraints.txt setuptools
+    if [ "$stage" = test ] && [ -n "${TORCH_INDEX:-}" ]; then
+        # Alone and without its dependencies: they come from the ordinary index, as pinned.
+        install "torch cannot be installed from $TORCH_INDEX" --no-deps --index-url "$TORCH_INDEX" "$(grep '^torch==' constraints.txt)"
+    fi
+    # Without isolation the build uses the setuptools pinned above and downloads nothing of its own.
+    install "the packages cannot be installed" -c constraints.txt --no-build-isolation "${packages[@]}"
+    step=$((total - 1))
+    "$venv/bin/python" -c 'import sys; from agentrl.envs.grid.kernel import kernel_name as k; sys.exit(k() != "c")' 2>>"$log" \
+        || [ "$kernel" != "a compiled grid kernel" ] || kernel="numpy in place of the compiled grid kernel (it could not be built: see $log)"
+    say "agentrl is ready, with $kernel"
+fi
+
+rm -f "$unfinished"
+echo "$fingerprint" >"$venv/.ready-$stage"

@@ -1,0 +1,69 @@
+"""An environment's docstring is its page: every section is there, and the pages' sources can be made."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from agentrl.core.env import keyword_arguments
+from agentrl.registry import TABLE
+from docs import generate
+
+CLASSES = sorted({entry.entry_point for entry in TABLE})
+
+
+@pytest.mark.parametrize("entry_point", CLASSES)
+def test_every_environment_documents_every_section(entry_point: str) -> None:
+    assert generate.missing_sections(generate.load(entry_point)) == []
+
+
+@pytest.mark.parametrize("lost", generate.SECTIONS)
+def test_a_missing_or_empty_section_is_noticed(lost: str) -> None:
+    whole = {title: f"## {title}\nSome words.\n" for title in generate.SECTIONS}
+
+    class Documented:
+        pass
+
+    Documented.__doc__ = "First line.\n\n" + "\n".join(whole.values())
+    assert generate.missing_sections(Documented) == []
+    Documented.__doc__ = "First line.\n\n" + "\n".join({**whole, lost: ""}.values())
+    assert generate.missing_sections(Documented) == [lost]
+    Documented.__doc__ = "First line.\n\n" + "\n".join({**whole, lost: f"## {lost}\n\n"}.values())
+    assert generate.missing_sections(Documented) == [lost]
+
+
+@pytest.mark.parametrize("entry_point", CLASSES)
+def test_the_docstring_names_every_argument_with_its_true_default(entry_point: str) -> None:
+    cls = generate.load(entry_point)
+    told = dict(re.findall(r"`(\w+)=([^`]+)`", generate.sections(cls)["Arguments"]))
+    defaults = {name: value for name, value in keyword_arguments(cls).items() if name != "kind"}
+    assert {name: repr(value).replace("'", '"') for name, value in defaults.items()} == told
+
+
+def test_pages_and_pictures_are_written(tmp_path: Path) -> None:
+    pages = generate.write_all(tmp_path)
+    names = {page.relative_to(tmp_path).as_posix() for page in pages}
+    assert names >= {
+        "environments/index.md",
+        "environments/frozenlake.md",
+        "environments/sokoban.md",
+        "wrappers.md",
+        "command_line.md",
+    }
+    assert all(page.stat().st_size > 0 for page in pages)
+    for name in ("frozenlake", "sokoban"):
+        page = (tmp_path / "environments" / f"{name}.md").read_text()
+        assert all(f"\n## {title}\n" in page for title in generate.SECTIONS)
+        assert "| `split` | `str` | `'train'` |" in page and ">>> " in page
+        assert (tmp_path / "environments" / f"{name}.gif").read_bytes().startswith(b"GIF89a")
+
+
+def test_every_page_is_reached_from_the_front_page(tmp_path: Path) -> None:
+    generate.write_all(tmp_path)
+    index = (tmp_path / "environments" / "index.md").read_text()
+    assert all(f"`{entry.id}`" in index for entry in TABLE)
+    pages = {path.stem for path in (tmp_path / "environments").glob("*.md")} - {"index"}
+    toctree = index.split("{toctree}", 1)[1]
+    assert all(f"\n{page}\n" in toctree for page in pages)

@@ -1,0 +1,140 @@
+"""Prompts are complete and versioned; text of the policy stays data."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentrl.core.errors import ConfigError
+from agentrl.judges.injections import INJECTIONS
+from agentrl.judges.prompting import FOLDER, clean, digest, family_of, fill, find_prompt, read_prompt
+
+FILES = sorted(FOLDER.glob("*/*.txt"))
+VALUES = {"text": "T-value", "facts": "F-value", "instruction": "I-value", "actions": "A-value", "page": "P-value"}
+
+
+def test_there_is_a_prompt_for_every_family_and_purpose():
+    names = {f"{path.parent.name}/{path.stem}" for path in FILES}
+    for family in ("sokoban", "frozenlake"):
+        for purpose in ("grounding", "worldmodeling"):
+            assert {f"{family}/{purpose}.verdict", f"{family}/{purpose}.extract"} <= names
+    assert {"general/grounding.verdict", "general/worldmodeling.verdict", "general/answer.verdict"} <= names
+    assert "web/outcome.logprob" in names
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_prompt_can_be_filled_and_fences_each_value(path):
+    prompt = read_prompt(path)
+    filled = fill(prompt, VALUES)
+    system, user = (message["content"] for message in filled.messages)
+    fence = user.split("----- begin ")[1].split(" -----")[0].split()[-1]
+    assert len(fence) == 32
+    assert not any(value in system for value in VALUES.values()) and fence not in system  # the same in every call
+    assert "T-value" in user and "$" not in user
+    for value in VALUES.values():
+        if value in user:
+            before, after = user.split(value)
+            assert before.endswith(f"{fence} -----\n") and after.startswith("\n----- end ")
+    assert filled.code in user or path.stem.endswith("logprob")
+    if path.stem.endswith("extract"):
+        assert "F-value" not in user
+
+
+def test_the_identity_of_a_question_does_not_depend_on_the_fence():
+    prompt = read_prompt(FILES[0])
+    first, second = fill(prompt, VALUES), fill(prompt, VALUES)
+    assert first.messages != second.messages and first.code != second.code
+    assert first.identity == second.identity
+    assert fill(prompt, {**VALUES, "text": "other"}).identity != first.identity
+    assert fill(prompt._replace(version="2"), VALUES).identity != first.identity
+
+
+def test_a_value_is_never_expanded():
+    prompt = find_prompt("sokoban", "grounding", "verdict")
+    filled = fill(prompt, {**VALUES, "text": "$fence ${code} $facts %s {fence}"})
+    assert "$fence ${code} $facts %s {fence}" in filled.messages[1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("env_id", "family"),
+    [
+        ("agentrl/Sokoban-Visual-v0", "sokoban"),
+        ("FrozenLake-v1", "frozenlake"),
+        ("../../etc/passwd", "passwd"),
+        ("a/../b", "b"),
+        ("", ""),
+        ("/", ""),
+    ],
+)
+def test_the_family_is_the_name_of_the_environment(env_id, family):
+    assert family_of(env_id) == family
+
+
+def test_relatives_and_strangers_get_the_closest_prompt():
+    assert find_prompt("sokobanduo", "grounding", "verdict").name == "sokoban/grounding.verdict"
+    assert find_prompt("kitchen", "grounding", "verdict").name == "general/grounding.verdict"
+    with pytest.raises(ConfigError):
+        find_prompt("kitchen", "grounding", "extract")
+    with pytest.raises(ConfigError):
+        find_prompt("..", "../secret", "verdict")
+
+
+@pytest.mark.parametrize("text", ["", "version: 1\n---\nonly system\n", "---\na\n---\nb\n", "version: 1\na\n---\nb\n"])
+def test_a_file_without_its_parts_is_refused(text, tmp_path):
+    path = tmp_path / "x.verdict.txt"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"x\.verdict\.txt"):
+        read_prompt(path)
+
+
+def test_a_prompt_with_an_unknown_name_is_refused(tmp_path):
+    path = tmp_path / "x.verdict.txt"
+    path.write_text("version: 1\n---\nsystem\n---\n$text $nothing\n")
+    with pytest.raises(ConfigError, match="nothing"):
+        fill(read_prompt(path), VALUES)
+
+
+# ---------------------------------------------------------------------- cleaning
+
+
+@given(st.text())
+def test_cleaning_is_total_idempotent_and_capped(text):
+    once = clean(text, 60)
+    assert len(once) <= 60
+    assert clean(once, 60) == once
+    assert not [c for c in once if unicodedata.category(c).startswith("C") and c not in "\n\t"]
+
+
+@pytest.mark.parametrize("attack", INJECTIONS)
+def test_attacks_lose_their_markers(attack):
+    cleaned = clean(attack, 4000).lower()
+    for marker in ("<|", "|>", "[inst]", "[/inst]", "<<sys>>", "<answer>", "</answer>", "</text>", "-----", "\x1b"):
+        assert marker not in cleaned
+    assert not any(line.startswith(("system:", "assistant:", "human:")) for line in cleaned.splitlines())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The box is above the player (two steps), and the target is to its left.",
+        "#####\n#_O_#\n#XP_#\n#####",
+        '{"player_position": [1, 2], "box_positions": [[1, 1]]}',
+        "I < you > me; 3 - 2 = 1; a -- b; the system: none",
+        "Größe, naïve, 箱は左です",
+    ],
+)
+def test_ordinary_descriptions_are_left_as_they_are(text):
+    assert clean(text, 4000) == text
+
+
+def test_long_text_is_cut_and_says_so_quickly():
+    assert clean("a" * 10_000_000, 100) == "a" * 94 + " [cut]"
+    assert len(clean("<|" * 100_000 + "x|>" * 100_000, 4000)) <= 4000
+
+
+def test_digests_tell_values_apart():
+    assert digest("a", {"b": 1, "c": 2}) == digest("a", {"c": 2, "b": 1})
+    assert len({digest("a", "bc"), digest("ab", "c"), digest("a", 1), digest("a", "1"), digest("a", True)}) == 5
