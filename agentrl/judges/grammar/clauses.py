@@ -294,6 +294,10 @@ class ClauseReader(Placing):
         if self.moving and self.prediction and self.subject:
             self._put(self.subject, Place((((0, 0), None),), mentions, reaching=True))
 
+    def _near(self, mentions: tuple[Mention, ...]) -> None:
+        """ "Two tiles away from the goal": no direction, but the goal has been named."""
+        self.sentence += self.people.refer_all(mentions)
+
     def _order(self, value: tuple[int, int]) -> None:
         self.order = value
 
@@ -345,6 +349,7 @@ _HANDLERS = {
     "view": ClauseReader._view,
     "goes_to": ClauseReader._goes_to,
     "which": ClauseReader._which,
+    "near": ClauseReader._near,
     "order": ClauseReader._order,
     "between": ClauseReader._between,
 }

@@ -110,10 +110,12 @@ class Facts:
                 break
 
     def _beyond(self, values: dict[int, Value], figure: int, one: int, other: int) -> None:
-        """What lies between the player and a thing shows the direction of that thing."""
-        far = other if one == PLAYER else one
-        if PLAYER in (one, other) and figure in values and far not in values:
-            values[far] = values[figure][0], None
+        """What lies between the player and a thing lies in the direction of that thing."""
+        if PLAYER in (one, other):
+            far = other if one == PLAYER else one
+            for known, unknown in ((figure, far), (far, figure)):
+                if known in values and unknown not in values:
+                    values[unknown] = values[known][0], None
 
     def _compare_spots(self) -> None:
         mine = self.spots.get(PLAYER, [])

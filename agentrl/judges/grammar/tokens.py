@@ -14,7 +14,7 @@ _TOKEN = re.compile(
     r"|[(\[]\s*-?\d{1,4}\s*,\s*-?\d{1,4}\s*[)\]]"  # (2, 3)
     r"|\d{1,6}(?:st|nd|rd|th)?"
     r"|->|=|[.,;:!?()&]|\s[-\u2013\u2014]+\s|[\u2013\u2014]"
-    r"|\n\s*(?=[A-Z*•#\d\n-])"
+    r"|\n\s*(?=[A-Z*•#\d\n-]|(?:(?:the|an?|my) )?\w{1,12} (?:is|are|will|lies)\b)"  # a line of its own, not a wrap
     r"|[←↑→↓↖↗↘↙⬅⬆➡⬇]"
 )
 _PAIR = re.compile(r"-?\d+")
