@@ -67,8 +67,8 @@ class ClauseReader(Placing):
     # ------------------------------------------------------------------ noun phrases
 
     def _np(self, mentions: tuple[Mention, ...]) -> None:
-        avoid = [] if self.wants == "" else (self.subject or [])
-        people = self.people.refer_all(mentions, avoid, self._antecedents())
+        avoid = self.subject if self.wants else None
+        people = self.people.refer_all(mentions, avoid, self._antecedents() if mentions[0].cls is None else None)
         if self.before == "not" and self.subject is not None and self.wants == "":
             return  # "the target, not the box, is ..."
         if not people and mentions[0].cls == "other" and self.before not in _OPENERS:
