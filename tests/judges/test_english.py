@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentrl.judges import corpus
-from agentrl.judges.relations import Relation
+from agentrl.judges.relations import Relation, truth
 from agentrl.judges.rule import read
 
 
@@ -110,6 +110,18 @@ def test_relations_between_things_are_chained_only_when_certain():
     assert said(above) == [("box", "above", None), ("target", "above", None)]
     assert said(unclear) == [("box", "above", None)]
     assert said(counted) == [("box", "above", None), ("target", "below", None)]
+
+
+def test_facts_may_stand_on_lines_of_their_own_without_full_stops(lakes, rooms):
+    for game, states in (("frozenlake", lakes[:100]), ("sokoban", rooms[:100])):
+        for state in states:
+            for text in ("\n".join(state.natural()), str(state.natural())):
+                assert sorted(read(text, game).claims) == sorted(truth(state))
+
+
+def test_a_line_may_break_inside_a_sentence():
+    text = "The box is to the left\nof the player and the target\nis above the player."
+    assert said(text) == said(text.replace("\n", " ")) == [("box", None, "left"), ("target", "above", None)]
 
 
 def test_repeating_a_claim_adds_nothing():

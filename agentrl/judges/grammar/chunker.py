@@ -78,7 +78,7 @@ class Chunker(PlaceReader, SpotReader):
         if self.kinds[i - 1] == "distance":  # the direction to the goal is ...
             return ("np", np[0]), after
         if (self.kinds[i - 1] in ("unit", "number") and word == "from") or word == "away_from":
-            return ("near", None), after
+            return ("near", np[0]), after
         if word.endswith("where"):
             return ("view", np[0]), after + (self.kinds[after] in ("is", "be"))
         if word == "as" and self.kinds[after] in VERBS:

@@ -67,8 +67,8 @@ class ClauseReader(Placing):
     # ------------------------------------------------------------------ noun phrases
 
     def _np(self, mentions: tuple[Mention, ...]) -> None:
-        avoid = [] if self.wants == "" else (self.subject or [])
-        people = self.people.refer_all(mentions, avoid, self._antecedents())
+        avoid = self.subject if self.wants else None
+        people = self.people.refer_all(mentions, avoid, self._antecedents() if mentions[0].cls is None else None)
         if self.before == "not" and self.subject is not None and self.wants == "":
             return  # "the target, not the box, is ..."
         if not people and mentions[0].cls == "other" and self.before not in _OPENERS:
@@ -294,6 +294,10 @@ class ClauseReader(Placing):
         if self.moving and self.prediction and self.subject:
             self._put(self.subject, Place((((0, 0), None),), mentions, reaching=True))
 
+    def _near(self, mentions: tuple[Mention, ...]) -> None:
+        """ "Two tiles away from the goal": no direction, but the goal has been named."""
+        self.sentence += self.people.refer_all(mentions)
+
     def _order(self, value: tuple[int, int]) -> None:
         self.order = value
 
@@ -345,6 +349,7 @@ _HANDLERS = {
     "view": ClauseReader._view,
     "goes_to": ClauseReader._goes_to,
     "which": ClauseReader._which,
+    "near": ClauseReader._near,
     "order": ClauseReader._order,
     "between": ClauseReader._between,
 }

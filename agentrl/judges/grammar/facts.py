@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from agentrl.judges.grammar.chunks import Spot
@@ -68,32 +69,37 @@ class Facts:
                 self._beyond(values[axis], figure, one, other)
         for axis in (0, 1):
             self._chain(axis, values[axis])
-        claims: list[tuple[int, Relation]] = []
-        for individual in range(1, len(people.classes)):
-            rows, columns = values[0].get(individual), values[1].get(individual)
-            void = individual in self.void
-            if void or rows or columns:
-                cls = people.classes[individual]
-                vertical = None if void or rows is None else VERTICAL[rows[0]]
-                horizontal = None if void or columns is None else HORIZONTAL[columns[0]]
-                claims.append((individual, Relation(cls, vertical, horizontal)))
+        claims = list(self._claims(people, values[0], values[1]))
         return _settle(claims, people, counts), [people.classes[i] for i in sorted(self.void)]
+
+    def _claims(
+        self, people: Discourse, rows: dict[int, Value], columns: dict[int, Value]
+    ) -> Iterator[tuple[int, Relation]]:
+        for individual in sorted({*rows, *columns, *self.void}):
+            cls, down, along = people.classes[individual], rows.get(individual), columns.get(individual)
+            if individual in self.void:
+                yield individual, Relation(cls)
+            else:
+                vertical, horizontal = down and VERTICAL[down[0]], along and HORIZONTAL[along[0]]
+                yield individual, Relation(cls, vertical, horizontal)
 
     def _solve(self, axis: int) -> dict[int, Value]:
         """What is said directly about each individual and the player; contradictions void the individual."""
-        said: dict[int, list[tuple[int, int | None, bool]]] = {}
-        for figure, ground, sign, cells, weak in self.axes[axis]:
+        strong: dict[int, Value] = {}
+        weak: dict[int, Value] = {}
+        for figure, ground, sign, cells, gives_way in self.axes[axis]:
             if ground == PLAYER:
-                said.setdefault(figure, []).append((sign, cells, weak))
+                individual = figure
             elif figure == PLAYER:
-                said.setdefault(ground, []).append((-sign, cells, weak))
-        values: dict[int, Value] = {}
-        for individual, entries in said.items():
-            strong = [entry for entry in entries if not entry[2]] or entries
-            if len({sign for sign, _, _ in strong}) > 1:
-                self.void.add(individual)
+                individual, sign = ground, -sign
             else:
-                values[individual] = strong[0][0], strong[0][1]
+                continue
+            known = (weak if gives_way else strong).setdefault(individual, (sign, cells))
+            if known[0] != sign:
+                self.void.add(individual)
+        values = {**weak, **strong}
+        for individual in self.void:
+            values.pop(individual, None)
         return values
 
     def _chain(self, axis: int, values: dict[int, Value]) -> None:
@@ -110,10 +116,12 @@ class Facts:
                 break
 
     def _beyond(self, values: dict[int, Value], figure: int, one: int, other: int) -> None:
-        """What lies between the player and a thing shows the direction of that thing."""
-        far = other if one == PLAYER else one
-        if PLAYER in (one, other) and figure in values and far not in values:
-            values[far] = values[figure][0], None
+        """What lies between the player and a thing lies in the direction of that thing."""
+        if PLAYER in (one, other):
+            far = other if one == PLAYER else one
+            for known, unknown in ((figure, far), (far, figure)):
+                if known in values and unknown not in values:
+                    values[unknown] = values[known][0], None
 
     def _compare_spots(self) -> None:
         mine = self.spots.get(PLAYER, [])

@@ -6,6 +6,7 @@ from agentrl.judges.grammar.chunks import Axes, Mention, Place, Spot
 from agentrl.judges.grammar.discourse import PLAYER, Discourse
 from agentrl.judges.grammar.facts import Fact, Facts
 
+_THE_PLAYER = (Mention("player"),)
 Step = tuple[int, int, int | None]  # axis, sign, number of cells
 
 
@@ -38,7 +39,7 @@ class Placing:
         self.pending = self.beside = self.participle = False
         self.actor: list[int] | None = None  # who pushes, while the subject is what is pushed
         self.owner: list[int] | None = None  # who has what the subject is
-        self.placed: tuple[list[int], list[int], set[int]] | None = None  # the last figures, grounds and axes
+        self.placed: tuple[list[int], list[int], list[Step]] | None = None  # the last figures, grounds and steps
 
     def _claimed(self) -> bool:
         if self.negated or self.wished or self.supposed or self.past or self.doubtful:
@@ -88,8 +89,11 @@ class Placing:
     def _grounds(self, figures: list[int], place: Place) -> list[int] | None:
         """The landmarks; None when the figures are only compared with each other."""
         if place.grounds is not None:
-            earlier = [*(self.ground or []), *(self.subject or []), *self.previous_subject]
-            found = self.people.refer_all(place.grounds, figures, earlier)
+            if place.grounds == _THE_PLAYER:
+                found = self.people.refer(place.grounds[0])
+            else:
+                earlier = [*(self.ground or []), *(self.subject or []), *self.previous_subject]
+                found = self.people.refer_all(place.grounds, figures, earlier)
             self.sentence += found
             self.ground = found
             return found
@@ -111,7 +115,7 @@ class Placing:
     def _relate(self, figures: list[int], grounds: list[int], place: Place) -> None:
         steps = _steps(place.atoms)
         if steps:
-            self.placed = figures, grounds, {axis for axis, _, _ in steps}
+            self.placed = figures, grounds, steps
         for figure in figures:
             for member, own_steps in self._members(figure, place, steps):
                 for ground in grounds:
@@ -119,16 +123,15 @@ class Placing:
 
     def _straighten(self, figures: list[int]) -> None:
         """ "To the right, next to me": nothing lies to the side of what was just placed."""
-        if self.placed is not None and self.placed[0] == figures and len(self.placed[2]) == 1:
-            axis = 1 - next(iter(self.placed[2]))
+        if self.placed is not None and self.placed[0] == figures and len({step[0] for step in self.placed[2]}) == 1:
+            axis = 1 - self.placed[2][0][0]
             for figure in figures:
                 for ground in self.placed[1]:
                     self.facts.add(axis, Fact(figure, ground, 0, 0, weak=True))
 
     def _members(self, figure: int, place: Place, steps: list[Step]) -> list[tuple[int, list[Step]]]:
         """The figure with all its directions; a plural whose directions clash is spread over several members."""
-        plural = figure != PLAYER and any(mention.plural for mention in self.subject_mentions)
-        if not plural or not _clash(steps):
+        if len(steps) < 2 or figure == PLAYER or not (_clash(steps) and any(m.plural for m in self.subject_mentions)):
             return [(figure, steps)]
         members = [figure] + [self.people.fresh_like(figure) for _ in place.atoms[1:]]
         return [(member, _steps((atom,))) for member, atom in zip(members, place.atoms, strict=True)]
@@ -136,9 +139,8 @@ class Placing:
     def _add(self, figure: int, ground: int, steps: list[Step], direct: bool) -> None:
         for axis, sign, cells in steps:
             self.facts.add(axis, Fact(figure, ground, sign, cells))
-        axes = {axis for axis, _, _ in steps}
-        if direct and len(axes) == 1 and steps[0][1] != 0:
-            self.facts.add(1 - axes.pop(), Fact(figure, ground, 0, 0, weak=True))
+        if direct and steps and steps[0][1] != 0 and len({axis for axis, _, _ in steps}) == 1:
+            self.facts.add(1 - steps[0][0], Fact(figure, ground, 0, 0, weak=True))
 
 
 def _steps(atoms: tuple[tuple[Axes, int | None], ...]) -> list[Step]:

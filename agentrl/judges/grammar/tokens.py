@@ -14,7 +14,7 @@ _TOKEN = re.compile(
     r"|[(\[]\s*-?\d{1,4}\s*,\s*-?\d{1,4}\s*[)\]]"  # (2, 3)
     r"|\d{1,6}(?:st|nd|rd|th)?"
     r"|->|=|[.,;:!?()&]|\s[-\u2013\u2014]+\s|[\u2013\u2014]"
-    r"|\n\s*(?=[A-Z*•#\d\n-])"
+    r"|\n\s*(?=[A-Z*•#\d\n-]|(?:(?:the|an?|my) )?\w{1,12} (?:is|are|will|lies)\b)"  # a line of its own, not a wrap
     r"|[←↑→↓↖↗↘↙⬅⬆➡⬇]"
 )
 _PAIR = re.compile(r"-?\d+")
@@ -42,10 +42,11 @@ STOP, COMMA, COLON = Lexeme("stop"), Lexeme("comma"), Lexeme("colon")
 _MARKS = {",": COMMA, "(": COMMA, ")": COMMA, ":": COLON, "=": COLON, "->": COLON, "&": LEXICON["and"]}
 _MARKS |= {".": STOP, ";": STOP, "!": STOP, "?": Lexeme("stop", "?")}
 _ODD_WORDS = _words("( → over right")  # they mean different things in different company
+_SECONDS = {first: frozenset(rest[0] for rest, _ in entries) for first, entries in PHRASES.items()}
 _PLAIN = {  # the words that mean the same everywhere: most of every text
     word: lexeme
     for word, lexeme in (LEXICON | _MARKS).items()
-    if word not in PHRASES and word not in _ODD_WORDS and (len(word) > 1 or word in _MARKS)
+    if word not in PHRASES and word not in _ODD_WORDS and (len(word) > 1 or word in _MARKS or word == "i")
 }
 
 
@@ -54,15 +55,16 @@ def lex(text: str, game: str = "sokoban") -> list[Lexeme]:
     text = text[:MAX_CHARACTERS].replace("\u2019", "'").replace("right-", "rightward ")
     found = _TOKEN.findall(text)[:MAX_TOKENS]
     words = [word.lower() for word in found]
+    words.append("")  # there is always a next word
     lexemes: list[Lexeme] = []
-    i, total = 0, len(words)
+    i, total = 0, len(found)
     while i < total:
         word = words[i]
         plain = _PLAIN.get(word)
         if plain is not None:
             lexemes.append(plain)
             i += 1
-        elif word in PHRASES and (phrase := _phrase_at(words, i)):
+        elif word in _SECONDS and words[i + 1] in _SECONDS[word] and (phrase := _phrase_at(words, i)):
             lexemes.append(phrase[1])
             i += phrase[0]
         elif word in _ODD_WORDS and (odd := _odd(words, i, lexemes)):
