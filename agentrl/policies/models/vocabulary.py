@@ -62,8 +62,8 @@ REMARKS = (
     ": no change.",
     "The episode is over.",
     "no action given",
-    " is not an action",
     "From here a right turn is:",
+    " is not an action.",
     "Your turns so far:",
     "You saw:",
     "You did:",
@@ -78,7 +78,7 @@ WORDS = (
     "must near need next no not nothing now of off on one onto or other out over path place player position push "
     "reach reached right room row same say see seen side so start state stay step stop target targets tag text than "
     "that the them then there they this three to top towards turn turns two up wall walls way we where will with you "
-    "your Down Feedback Format From Go I Invalid Left Move Moves Now Right So Surplus The Then Turn Up You"
+    "your system user assistant Down Feedback Format From Go I Invalid Left Move Moves Now Right So Surplus The Then Turn Up You"
 ).split()
 
 
@@ -103,5 +103,5 @@ _BRACKETS = tuple(product(("{", "], ", "]], ", "[], "), ("[", "[[")))
 
 
 def words() -> list[str]:
-    """Every word with and without a space before it."""
-    return list(dict.fromkeys(f"{space}{word}" for word in WORDS for space in ("", " ")))
+    """Every word and digit with and without a space before it."""
+    return list(dict.fromkeys(f"{space}{word}" for word in (*WORDS, *DIGITS) for space in ("", " ")))
