@@ -13,8 +13,8 @@ class Message(TypedDict):
     """One message of a conversation.
 
     `images` stand in the order of the `<image>` marks of `content`. `observation` is what the environment gave, for
-    policies that read arrays instead of text. `token_ids` are the model's own tokens of an earlier answer: a policy that
-    works on tokens uses them instead of reading `content` again.
+    policies that read arrays instead of text. `token_ids` are the model's own tokens of an earlier answer: a policy
+    that works on tokens uses them instead of reading `content` again.
     """
 
     role: Literal["system", "user", "assistant"]

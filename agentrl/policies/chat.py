@@ -129,11 +129,13 @@ def checked_picture(picture: Any) -> np.ndarray:
 def parts_of(message: Message) -> list[tuple[str, Any]]:
     """A message as ("text", str), ("ids", token ids) and ("image", pixels) in order; text comes first and last.
 
-    Pictures take the places of the first marks, in order; a mark too many is text, a picture without a mark comes first.
+    Pictures take the places of the first marks, in order; a mark too many is text, a picture without one comes first.
     """
     role, content, pictures = message.get("role"), message.get("content"), list(message.get("images") or [])
     if role not in ROLES or not isinstance(content, str):
-        raise ConfigError(f"a message has a role ({', '.join(ROLES)}) and a text, not {role!r} and {type(content).__name__}")
+        raise ConfigError(
+            f"a message has a role ({', '.join(ROLES)}) and a text, not {role!r} and {type(content).__name__}"
+        )
     if message.get("token_ids") is not None and not pictures:
         return [("ids", message["token_ids"])]  # pyright: ignore[reportTypedDictNotRequiredAccess]
     texts = content.split(MARK, len(pictures)) if pictures else [content]

@@ -92,7 +92,9 @@ def _image_processor(folder: Path, model: Any, image_token: int | None) -> Any:
 
     processor = AutoImageProcessor.from_pretrained(folder, local_files_only=True, backend="pil")
     if not hasattr(processor, "merge_size") or not hasattr(model.model, "get_rope_index"):
-        raise ConfigError(f"{type(model).__name__} packs pictures in its own way; models of the Qwen-VL family are read")
+        raise ConfigError(
+            f"{type(model).__name__} packs pictures in its own way; models of the Qwen-VL family are read"
+        )
     return processor
 
 

@@ -1,4 +1,4 @@
-"""The policy that is a transformers model: any causal language model, or a vision-language model of the Qwen-VL family."""
+"""The policy that is a transformers model: any causal language model, or a model of the Qwen-VL family that sees."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ class HFPolicy:
         room = [min(self.sampling.max_new_tokens, self.engine.context - len(prompt.ids)) for prompt in prompts]
         fits = [index for index, tokens in enumerate(room) if tokens > 0]
         if len(fits) < len(prompts):
-            log.warning("%d conversations fill the model's context of %d tokens", len(prompts) - len(fits), self.engine.context)
+            log.warning(
+                "%d conversations fill the model's context of %d tokens", len(prompts) - len(fits), self.engine.context
+            )
         found = [self._generation(prompt, [], [], False) for prompt in prompts]
         if fits:
             answers = self._decode([prompts[index] for index in fits], noise[fits], [room[index] for index in fits])
@@ -139,9 +141,7 @@ class HFPolicy:
         # The last token is predicted, never read: a stop token that stands for a picture needs no picture.
         return Prompt([*prompt, *response[:-1]], pixels, grids)
 
-    def _forced(
-        self, rows: list[Prompt], starts: list[int], responses: Sequence[Sequence[int]]
-    ) -> list[torch.Tensor]:
+    def _forced(self, rows: list[Prompt], starts: list[int], responses: Sequence[Sequence[int]]) -> list[torch.Tensor]:
         import torch
 
         from agentrl.policies.sampling import log_distribution, pack

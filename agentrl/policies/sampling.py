@@ -36,7 +36,9 @@ class Sampling:
         whole_number("top_k", self.top_k, at_least=0)
         whole_number("max_new_tokens", self.max_new_tokens, at_least=1)
         if self.temperature <= 0:
-            raise ConfigError(f"temperature must be above 0, not {self.temperature}; for the likeliest token: greedy=True")
+            raise ConfigError(
+                f"temperature must be above 0, not {self.temperature}; for the likeliest token: greedy=True"
+            )
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"top_p must be above 0 and at most 1, not {self.top_p}")
 
@@ -65,10 +67,7 @@ def log_distribution(logits: torch.Tensor, temperature: float) -> torch.Tensor:
 def choose(logits: torch.Tensor, noise: torch.Tensor, how: Sampling) -> tuple[torch.Tensor, torch.Tensor]:
     """A token for each row, and its log-probability before any cut."""
     logprobs = log_distribution(logits, how.temperature)
-    if how.greedy:
-        tokens = logits.argmax(dim=-1)
-    else:
-        tokens = _invert(cut(logprobs, how.top_k, how.top_p).exp(), noise)
+    tokens = logits.argmax(dim=-1) if how.greedy else _invert(cut(logprobs, how.top_k, how.top_p).exp(), noise)
     return tokens, logprobs.gather(-1, tokens[:, None])[:, 0]
 
 

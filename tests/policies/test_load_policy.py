@@ -12,7 +12,6 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Policy
 from agentrl.policies import KINDS, PolicyKind, load_policy
 
-
 ARGUMENTS = {"hf": "hf:tiny-text"}  # kinds that need something behind the colon
 
 

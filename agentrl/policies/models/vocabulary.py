@@ -71,15 +71,16 @@ REMARKS = (
 )
 JSON_KEYS = ("player_position", "target_position", "hole_positions", "grid_size", "box_positions", "target_positions")
 JSON_JOINTS = ("]}", "]]}", "], [", "]], [", "[]", *(f", {digit}" for digit in DIGITS))
-WORDS = (
+PLAIN_WORDS = (
     "a above actions again against all and answer are at back below between blocked bottom box boxes by can cannot "
     "change column commas do done down edge edges empty every expected fall fell floor for found free from go goal "
     "grid he hole holes I ice if in into is it keep lake last leave left level line make may me more move moved moves "
     "must near need next no not nothing now of off on one onto or other out over path place player position push "
     "reach reached right room row same say see seen side so start state stay step stop target targets tag text than "
     "that the them then there they this three to top towards turn turns two up wall walls way we where will with you "
-    "your system user assistant Down Feedback Format From Go I Invalid Left Move Moves Now Right So Surplus The Then Turn Up You"
-).split()
+    "your system user assistant Down Feedback Format From Go I Invalid Left Move Moves Now Right So Surplus The "
+    "Then Turn Up You"
+)
 
 
 def relations() -> list[str]:
@@ -104,4 +105,4 @@ _BRACKETS = tuple(product(("{", "], ", "]], ", "[], "), ("[", "[[")))
 
 def words() -> list[str]:
     """Every word and digit with and without a space before it."""
-    return list(dict.fromkeys(f"{space}{word}" for word in (*WORDS, *DIGITS) for space in ("", " ")))
+    return list(dict.fromkeys(f"{space}{word}" for word in (*PLAIN_WORDS.split(), *DIGITS) for space in ("", " ")))
