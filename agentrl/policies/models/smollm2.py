@@ -123,6 +123,6 @@ def _config(settings: dict[str, Any], vocabulary: int) -> dict[str, Any]:
     }
 
 
-def _token_ids(tokenizer: Any) -> dict[str, int]:
+def _token_ids(tokenizer: Any) -> dict[str, Any]:
     wanted = {"bos_token_id": "<|im_start|>", "eos_token_id": "<|im_end|>", "pad_token_id": "<|im_end|>"}
     return {name: tokenizer.convert_tokens_to_ids(token) for name, token in wanted.items()}

@@ -122,9 +122,10 @@ def _vision_config(tokenizer: PreTrainedTokenizerFast) -> PreTrainedConfig:
         "window_size": PATCH * MERGE * 4,
         "fullatt_block_indexes": [0, 1],
     }
+    ids: dict[str, Any] = {key: tokenizer.convert_tokens_to_ids(token) for key, token in names.items()}
     return Qwen2_5_VLConfig(
         text_config={**_sizes(tokenizer), "rope_parameters": rope},
         vision_config=vision,
         tie_word_embeddings=True,
-        **{key: tokenizer.convert_tokens_to_ids(token) for key, token in names.items()},
+        **ids,
     )
