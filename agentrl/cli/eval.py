@@ -28,7 +28,7 @@ class Arguments(Common):
     id: EnvId
     """Which environment; `agentrl list` shows them."""
     policy: str = "random"
-    """Who plays: random, oracle or human."""
+    """Who plays: random, oracle, human, or hf:MODEL (a model folder, tiny-text, tiny-vlm or smollm2)."""
     episodes: int = 100
     """How many episodes."""
     seed: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, Protocol, TypedDict, runtime_checkable
 
 import gymnasium as gym
@@ -13,13 +13,15 @@ class Message(TypedDict):
     """One message of a conversation.
 
     `images` stand in the order of the `<image>` marks of `content`. `observation` is what the environment gave, for
-    policies that read arrays instead of text.
+    policies that read arrays instead of text. `token_ids` are the model's own tokens of an earlier answer: a policy
+    that works on tokens uses them instead of reading `content` again.
     """
 
     role: Literal["system", "user", "assistant"]
     content: str
     images: NotRequired[list[Any]]
     observation: NotRequired[Any]
+    token_ids: NotRequired[list[int] | None]
 
 
 Conversation = Sequence[Message]
@@ -30,7 +32,8 @@ class Generation:
     """What a policy answered to one conversation.
 
     `action` goes to `env.step`; it is the text itself for language models and an array for continuous control. Token
-    ids and log-probabilities are there when the policy knows them, as produced.
+    ids and log-probabilities are there when the policy knows them, as produced; `prompt_ids` are what the model was
+    given and `sampling` how its tokens were chosen.
     """
 
     text: str
@@ -39,6 +42,8 @@ class Generation:
     logprobs: list[float] | None = None
     finish_reason: str = "stop"
     version: int = 0  # of the weights that produced it
+    prompt_ids: list[int] | None = None
+    sampling: dict[str, Any] = field(default_factory=dict)
 
 
 @runtime_checkable

@@ -23,6 +23,7 @@ KINDS: dict[str, PolicyKind] = {
     "random": PolicyKind("agentrl.policies.random:RandomPolicy", "samples the action space"),
     "oracle": PolicyKind("agentrl.policies.oracle:OraclePolicy", "plays what the environment knows to be right"),
     "human": PolicyKind("agentrl.policies.human:HumanPolicy", "asks a person in the terminal"),
+    "hf": PolicyKind("agentrl.policies.hf:HFPolicy", "a transformers model, built in or in a folder", "model"),
 }
 
 

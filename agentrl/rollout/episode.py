@@ -114,6 +114,12 @@ def user_message(observation: Any) -> Message:
     return {"role": "user", "content": text, "images": pictures, "observation": observation}
 
 
+def said_message(answer: Generation) -> Message:
+    """An answer as it stands in the rest of the conversation, with its own tokens where it has any."""
+    said: Message = {"role": "assistant", "content": answer.text}
+    return said if answer.token_ids is None else {**said, "token_ids": answer.token_ids}
+
+
 def opening(env: gym.Env, observation: Any) -> list[Message]:
     """How a conversation starts: the rules, then the first observation."""
     prompt = env.get_wrapper_attr("system_prompt") if env.has_wrapper_attr("system_prompt") else ""
@@ -147,7 +153,7 @@ def play_episode(
             watcher.turn(answer, float(reward), terminated, truncated, info, observation)
         recorder.turns.append(TurnRecord(text, picture, answer.action, float(reward), info))
         text, picture = recorder.view(env, observation)
-        conversation += [{"role": "assistant", "content": answer.text}, user_message(observation)]
+        conversation += [said_message(answer), user_message(observation)]
     return EpisodeRecord(seed, recorder.turns, text, picture, terminated, truncated, task)
 
 

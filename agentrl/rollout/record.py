@@ -37,6 +37,7 @@ def record(
     """The trajectory, and what `play_episode` gave or raised."""
     name = str(getattr(policy, "name", type(policy).__name__))
     builder = TrajectoryBuilder(Trajectory(env_id=_env_id(env), seed=seed, policy=name, group_id=group_id))
+    builder.trajectory.tokenizer = getattr(policy, "tokenizer_hash", None)
     outcome: EpisodeRecord | Fault
     try:
         outcome = play_episode(env, policy, seed, watcher=builder)
@@ -75,8 +76,10 @@ class TrajectoryBuilder:
                 images=record.final_images,
                 action=plain(answer.action),
                 response=None if answer.text == answer.action else answer.text,
+                prompt_ids=answer.prompt_ids,
                 response_ids=answer.token_ids,
                 logprobs=answer.logprobs,
+                sampling=dict(answer.sampling),
                 version=answer.version,
                 finish_reason=answer.finish_reason,
                 reward=reward,

@@ -11,7 +11,7 @@ from agentrl.core.policy import Generation, Policy
 
 def test_generation_has_the_pinned_fields_and_cannot_be_changed():
     names = [field.name for field in dataclasses.fields(Generation)]
-    assert names == ["text", "action", "token_ids", "logprobs", "finish_reason", "version"]
+    assert names == ["text", "action", "token_ids", "logprobs", "finish_reason", "version", "prompt_ids", "sampling"]
     with pytest.raises(dataclasses.FrozenInstanceError):
         Generation("a", "a").text = "b"  # type: ignore[misc]
 

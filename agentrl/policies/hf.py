@@ -1,0 +1,189 @@
+"""The policy that is a transformers model: any causal language model, or a model of the Qwen-VL family that sees."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+
+from agentrl.core.arguments import whole_number
+from agentrl.core.errors import ConfigError, EngineFault
+from agentrl.core.policy import Conversation, Generation
+from agentrl.policies.chat import Prompt
+from agentrl.policies.engine import Engine, load_engine, tokenizer_hash
+from agentrl.policies.random import mixed_seed
+
+if TYPE_CHECKING:
+    import torch
+
+log = logging.getLogger(__name__)
+
+
+class HFPolicy:
+    """Samples answers in batches and records their token ids and log-probabilities.
+
+    `model` is a folder, a built-in name ("tiny-text", "tiny-vlm", "smollm2") or an `Engine` shared with a trainer.
+    Log-probabilities are those at `temperature`, before `top_k` and `top_p` cut; the cut only decides what is drawn.
+    A turn ends at any special token ("stop") or after `max_new_tokens` ("length"). The dice follow from `seed` and the
+    number of calls so far (`calls`, which a resumed run sets); a row's answer does not depend on `batch_size`.
+    Where the conversation leaves the model no room to answer, the answer is empty and its finish reason "length".
+    """
+
+    name = "hf"
+
+    def __init__(
+        self,
+        model: str | Path | Engine,
+        *,
+        temperature: float = 1.0,
+        top_p: float = 1.0,
+        top_k: int = 0,
+        max_new_tokens: int = 128,
+        greedy: bool = False,
+        batch_size: int = 256,
+        device: str = "auto",
+        dtype: str = "auto",
+        seed: int = 0,
+    ) -> None:
+        self.engine = model if isinstance(model, Engine) else load_engine(model, device, dtype)
+        from agentrl.policies.sampling import Sampling
+
+        self.sampling = Sampling(temperature, top_p, top_k, greedy, max_new_tokens)
+        self.batch_size = whole_number("batch_size", batch_size, at_least=1)
+        self.seed, self.calls, self.version = seed, 0, 0
+        self.tokenizer_hash = tokenizer_hash(self.engine.tokenizer)
+
+    def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
+        """One answer to each conversation."""
+        return self.answer([self.encode(conversation) for conversation in conversations])
+
+    def encode(self, conversation: Conversation) -> Prompt:
+        """The prompt of a conversation, ready to be answered."""
+        return self.engine.encoder.encode(conversation)
+
+    def answer(self, prompts: Sequence[Prompt]) -> list[Generation]:
+        """One answer to each prompt."""
+        import torch
+
+        dice = torch.Generator().manual_seed(mixed_seed(self.seed, self.calls))
+        self.calls += 1
+        noise = torch.rand(len(prompts), self.sampling.max_new_tokens, generator=dice)
+        found: dict[int, Generation] = {}
+        # Prompts of like length side by side: little padding.
+        order = sorted(range(len(prompts)), key=lambda index: len(prompts[index].ids))
+        for start in range(0, len(order), self.batch_size):
+            chosen = order[start : start + self.batch_size]
+            found |= zip(chosen, self._batch([prompts[index] for index in chosen], noise[chosen]), strict=True)
+        return [found[index] for index in range(len(prompts))]
+
+    def _batch(self, prompts: list[Prompt], noise: torch.Tensor) -> list[Generation]:
+        room = [min(self.sampling.max_new_tokens, self.engine.context - len(prompt.ids)) for prompt in prompts]
+        fits = [index for index, tokens in enumerate(room) if tokens > 0]
+        if len(fits) < len(prompts):
+            log.warning(
+                "%d conversations fill the model's context of %d tokens", len(prompts) - len(fits), self.engine.context
+            )
+        found = [self._generation(prompt, [], [], False) for prompt in prompts]
+        if fits:
+            answers = self._decode([prompts[index] for index in fits], noise[fits], [room[index] for index in fits])
+            for index, answer in zip(fits, answers, strict=True):
+                found[index] = self._generation(prompts[index], answer.ids, answer.logprobs, answer.stopped)
+        return found
+
+    def _decode(self, prompts: list[Prompt], noise: torch.Tensor, limits: list[int]) -> list[Any]:
+        import torch
+
+        from agentrl.policies.sampling import Decoder, pack
+
+        engine = self.engine
+        with engine_faults(self.batch_size), torch.inference_mode(), evaluating(engine.model):
+            batch = pack(engine.model, prompts, engine.pad, engine.encoder.image_token)
+            return Decoder(engine.model, batch, sorted(engine.stops), limits).run(noise, self.sampling)
+
+    def _generation(self, prompt: Prompt, ids: list[int], logprobs: list[float], stopped: bool) -> Generation:
+        said = ids[:-1] if stopped else ids
+        text = self.engine.tokenizer.decode(said, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        return Generation(
+            text=text,
+            action=text,
+            token_ids=ids,
+            logprobs=logprobs,
+            finish_reason="stop" if stopped else "length",
+            version=self.version,
+            prompt_ids=prompt.ids,
+            sampling=self.sampling.to_json(),
+        )
+
+    def logprobs_of(
+        self,
+        prompts: Sequence[Sequence[int]],
+        responses: Sequence[Sequence[int]],
+        images: Sequence[Sequence[Any]] | None = None,
+    ) -> list[torch.Tensor]:
+        """The log-probabilities of given responses at the sampling temperature, by one forward pass over all rows.
+
+        With gradients where they are switched on. `images` are the pictures of each prompt, in order; the prompt ids
+        already hold their places.
+        """
+        if not len(prompts) == len(responses) == len(images if images is not None else prompts):
+            raise ConfigError("prompts, responses and images belong together: one of each for every row")
+        shown = images if images is not None else [[]] * len(prompts)
+        rows = [self._whole(*row) for row in zip(prompts, responses, shown, strict=True)]
+        with engine_faults(len(rows)):
+            return self._forced(rows, [len(prompt) for prompt in prompts], responses) if rows else []
+
+    def _whole(self, prompt: Sequence[int], response: Sequence[int], images: Sequence[Any]) -> Prompt:
+        pixels, grids, _ = self.engine.encoder.pictures(images) if images else (None, None, [])
+        # The last token is predicted, never read: a stop token that stands for a picture needs no picture.
+        return Prompt([*prompt, *response[:-1]], pixels, grids)
+
+    def _forced(self, rows: list[Prompt], starts: list[int], responses: Sequence[Sequence[int]]) -> list[torch.Tensor]:
+        import torch
+
+        from agentrl.policies.sampling import log_distribution, pack
+
+        engine = self.engine
+        batch = pack(engine.model, rows, engine.pad, engine.encoder.image_token, side="right")
+        found = engine.model(
+            input_ids=batch.ids,
+            position_ids=batch.positions,
+            attention_mask=batch.mask,
+            use_cache=False,
+            **batch.extra,
+        )
+        scores = []
+        for logits, start, response in zip(found.logits, starts, responses, strict=True):
+            wanted = torch.tensor(response, dtype=torch.long, device=logits.device)
+            spread = log_distribution(logits[start - 1 : start - 1 + len(wanted)], self.sampling.temperature)
+            scores.append(spread.gather(-1, wanted[:, None])[:, 0])
+        return scores
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """No dropout inside; afterwards the mode it was in."""
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(training)
+
+
+@contextmanager
+def engine_faults(rows: int) -> Iterator[None]:
+    """Whatever the model raises as an `EngineFault`; out of memory says what to turn."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise EngineFault(f"out of GPU memory; lower batch_size (now {rows}) or max_new_tokens") from error
+    except (RuntimeError, ValueError, IndexError, MemoryError) as error:
+        if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+            raise EngineFault(f"out of memory; lower batch_size (now {rows}) or max_new_tokens") from error
+        raise EngineFault(f"the model failed: {type(error).__name__}: {error}") from error
