@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -24,26 +24,32 @@ from agentrl.core.errors import ConfigError, MissingExtra, SnapshotError
 from agentrl.core.parsing import Turn, parse_turn
 from agentrl.core.snapshot import open_blob, seal_blob
 from agentrl.core.spaces import AnyText
-from agentrl.envs.grid.levels import mix_int
 from agentrl.envs.grid.relations import numbered, relation
 from agentrl.envs.grid.world import ACTIONS, GridState
-from agentrl.envs.sokoban import BOX, FLOOR, PLAYER, STANDING, STORED, TARGET, WALL, SokobanEnv, masks, offsets, solve
+from agentrl.envs.sokoban import BOX, FLOOR, PLAYER, STANDING, STORED, TARGET, WALL, SokobanEnv, offsets
+from agentrl.envs.sokoban_plans import (
+    ON_FLOOR,
+    ON_TARGET,
+    PARTNER,
+    PARTNER_STANDING,
+    STAY,
+    find_players,
+    joint_plan,
+    moving_order,
+    second_place,
+)
 
 try:
     from pettingzoo import ParallelEnv
 except ImportError as error:
     raise MissingExtra("pettingzoo", "pettingzoo") from error
 
-PARTNER, PARTNER_STANDING = 7, 8
 SYMBOLS = "#_OXP*SQT"
 AGENTS = ("player_0", "player_1")
 LETTERS, COATS = "PQ", ("blue", "violet")
-ON_FLOOR, ON_TARGET = (PLAYER, PARTNER), (STANDING, PARTNER_STANDING)
 MOVES = (*ACTIONS, "Stay")
-STAY = len(ACTIONS)
 GRAMMAR = {name.casefold(): code for code, name in enumerate(MOVES)}
 SWAPPED = np.array([WALL, FLOOR, TARGET, BOX, PARTNER, STORED, PARTNER_STANDING, PLAYER, STANDING], np.uint8)
-MOST_SEARCHED = 100_000  # joint states; only rooms with several boxes and no room to stand aside come near
 MOST_PASSED_OVER = 1_000  # levels without a place for the second player, before we say that there are none
 
 
@@ -252,7 +258,7 @@ class SokobanDuo(ParallelEnv):
         elif found is None:
             self._level = (self._level + self._stride) % len(self._solo._pool)
         self._codes = found if found is not None else self._hosted(self._level)
-        self._players, self._task = _find_players(self._codes), spell(self._codes)
+        self._players, self._task = find_players(self._codes), spell(self._codes)
         self._terminated = self._truncated = self._success = False
         self._turn, self._feedback, self.agents = 0, ["", ""], list(AGENTS)
         self._show()
@@ -298,7 +304,7 @@ class SokobanDuo(ParallelEnv):
         """Run the rounds of a turn; the team's reward terms."""
         terms: dict[str, float] = {}
         for number in range(self.max_actions_per_turn):
-            for i in _order(self._turn or 0):
+            for i in moving_order(self._turn or 0):
                 mine = deeds[i]
                 if self._terminated or number > len(mine.turn.actions):
                     continue
@@ -370,7 +376,7 @@ class SokobanDuo(ParallelEnv):
             "limit": "task" if self._truncated else None,
             "turn": self._turn,
             "task": self._task,
-            "moves_first": _order(self._turn or 0)[0] == i,
+            "moves_first": moving_order(self._turn or 0)[0] == i,
         }
 
     # ------------------------------------------------------------------ what the players see
@@ -401,7 +407,7 @@ class SokobanDuo(ParallelEnv):
 
     def _view(self, i: int) -> dict[str, Any]:
         who = f"You are {LETTERS[i]}." if self.kind == "text" else f"You wear {COATS[i]}."
-        first = "You move first." if _order(self._turn or 0)[0] == i else "Your partner moves first."
+        first = "You move first." if moving_order(self._turn or 0)[0] == i else "Your partner moves first."
         heading = "The episode is over." if self._over else f"Turn {(self._turn or 0) + 1} of {self.max_turns}. {first}"
         view = "<image>" if self.kind == "visual" else self.state().symbolic()
         text = "\n".join(part for part in (who, self._feedback[i], heading, view) if part)
@@ -476,7 +482,7 @@ class SokobanDuo(ParallelEnv):
         try:
             saved = msgspec.convert(data, _Saved)
             codes = np.frombuffer(saved.codes, np.uint8).reshape(self.size, self.size).copy()
-            players = _find_players(codes)
+            players = find_players(codes)
             if codes.max() >= len(SYMBOLS) or len(saved.feedback) != 2 or saved.turn < 0:
                 raise ValueError("something is out of range")
         except (ValueError, TypeError, IndexError, msgspec.ValidationError) as error:
@@ -510,145 +516,6 @@ class _DuoNames(Sequence[str]):
         return spell(self._duo._hosted(range(len(self))[index]))
 
 
-# ---------------------------------------------------------------------- where to stand, and what to do
-
-Pair = tuple[int, int]  # one move of each player
-
-
 def spell(codes: np.ndarray) -> str:
     """A level as rows of symbols joined by "/"."""
     return "/".join("".join(SYMBOLS[code] for code in row) for row in codes)
-
-
-def _order(turn: int) -> tuple[int, int]:
-    """Who moves first in a turn, and who second."""
-    return (1, 0) if turn % 2 else (0, 1)
-
-
-def _find_players(codes: np.ndarray) -> list[int]:
-    """The cells of P and Q."""
-    flat = codes.ravel()
-    found = [np.flatnonzero((flat == ON_FLOOR[i]) | (flat == ON_TARGET[i])) for i in (0, 1)]
-    if any(len(cells) != 1 for cells in found):
-        raise ValueError("a room has one P (or S) and one Q (or T)")
-    return [int(cells[0]) for cells in found]
-
-
-def second_place(codes: np.ndarray, rounds: int, per_turn: int) -> int | None:
-    """Where to put the second player of a one-player level, so that both can solve it in so many rounds."""
-    flat, content = (codes.ravel(), int.from_bytes(codes.tobytes(), "little") % (2**61 - 1))
-    free = [int(cell) for cell in np.flatnonzero((flat == FLOOR) | (flat == TARGET))]
-    free.sort(key=lambda cell: mix_int(mix_int(content) ^ cell))
-    touched = _cells_of_a_solution(codes)
-    aside = [cell for cell in free if cell not in touched]
-    if aside:
-        return aside[0]  # whoever stands there can stay there
-    for cell in free:
-        room = codes.copy()
-        room.ravel()[cell] = ON_TARGET[1] if flat[cell] == TARGET else ON_FLOOR[1]
-        plan = joint_plan(room, 0, rounds, per_turn)
-        if plan is not None and len(plan) <= rounds:
-            return cell
-    return None
-
-
-def _cells_of_a_solution(codes: np.ndarray) -> set[int]:
-    """Every cell that the player or a box enters in a shortest solution of the one-player level."""
-    floor, boxes, targets = masks(codes)
-    (player,) = np.flatnonzero(np.isin(codes.ravel(), (PLAYER, STANDING))).tolist()
-    moves = solve(floor, boxes, 1 << player, targets, len(codes))
-    touched = {player}
-    for move in moves or ():
-        step = offsets(len(codes))[move]
-        player += step
-        touched.add(player)
-        if boxes >> player & 1:
-            boxes ^= (1 << player) | (1 << player + step)
-            touched.add(player + step)
-    return touched
-
-
-def joint_plan(codes: np.ndarray, turn: int, rounds: int, per_turn: int) -> list[Pair] | None:
-    """Moves of both players to success: one walks while the other stays where that is in time, else a search over
-    both; else one alone, too late for this episode but right; None if there is no way."""
-    alone = [plan for plan in (_solo_plan(codes, i) for i in (0, 1)) if plan is not None]
-    best = min(alone, key=len, default=None)
-    if best is not None and len(best) <= rounds:
-        return best
-    return _search_jointly(codes, turn, rounds, per_turn) or best
-
-
-def _solo_plan(codes: np.ndarray, i: int) -> list[Pair] | None:
-    """A shortest solution by player `i`, with the other one standing like a wall."""
-    # On a target it would have to leave some time: no plan for one.
-    if (codes == ON_TARGET[1 - i]).any():
-        return None
-    here = _find_players(codes)
-    floor, boxes, targets = _masks(codes)
-    moves = solve(floor & ~(1 << here[1 - i]), boxes, 1 << here[i], targets, len(codes))
-    return None if moves is None else [(move, STAY) if i == 0 else (STAY, move) for move in moves]
-
-
-def _masks(codes: np.ndarray) -> tuple[int, int, int]:
-    """Floor, boxes and targets of a room with two players, as sets of cells."""
-    single = np.array([WALL, FLOOR, TARGET, BOX, FLOOR, STORED, TARGET, FLOOR, TARGET], np.uint8)
-    return masks(single[codes])
-
-
-Joint = tuple[int, int, int]  # cell of P, cell of Q, boxes
-
-
-def _search_jointly(codes: np.ndarray, turn: int, rounds: int, per_turn: int) -> list[Pair] | None:
-    """A shortest plan of both by breadth-first search. An early state is never worse than the same one later: both
-    can stay."""
-    floor, boxes, targets = _masks(codes)
-    first: Joint = (*_find_players(codes), boxes)  # type: ignore[assignment]
-    came: dict[Joint, tuple[Joint, Pair] | None] = {first: None}
-    layer = [first]
-    for number in range(rounds):
-        order, grown = _order(turn + number // per_turn), []
-        for state in layer:
-            for after, pair in _joint_moves(state, order, floor, targets, len(codes)):
-                if after in came:
-                    continue
-                came[after] = (state, pair)
-                if after[2] == targets:
-                    return _retrace(came, after)
-                grown.append(after)
-        layer = grown
-        if not layer or len(came) > MOST_SEARCHED:
-            return None
-    return None
-
-
-def _joint_moves(state: Joint, order: Pair, floor: int, targets: int, size: int) -> Iterator[tuple[Joint, Pair]]:
-    """Every state one round away, with a pair of moves that leads there; a finished level is left alone."""
-    a, b = order
-    for one, between in enumerate(_ways(state, a, floor, size)):
-        if between[2] == targets:
-            yield between, (one, STAY) if a == 0 else (STAY, one)
-            continue
-        for two, after in enumerate(_ways(between, b, floor, size)):
-            yield after, (one, two) if a == 0 else (two, one)
-
-
-def _ways(state: Joint, i: int, floor: int, size: int) -> list[Joint]:
-    """Where each move of player `i` leads; `state` itself where it is stopped, and for staying."""
-    found = []
-    for step in offsets(size):
-        ahead, boxes = state[i] + step, state[2]
-        open_floor = floor & ~boxes & ~(1 << state[1 - i])
-        if boxes >> ahead & 1 and open_floor >> ahead + step & 1:
-            boxes ^= (1 << ahead) | (1 << ahead + step)
-        elif not open_floor >> ahead & 1:
-            ahead = state[i]
-        found.append((ahead, state[1], boxes) if i == 0 else (state[0], ahead, boxes))
-    return [*found, state]
-
-
-def _retrace(came: dict[Joint, tuple[Joint, Pair] | None], state: Joint) -> list[Pair]:
-    plan = []
-    while (step := came[state]) is not None:
-        state, pair = step
-        plan.append(pair)
-    return plan[::-1]
