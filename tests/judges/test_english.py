@@ -141,3 +141,21 @@ def test_all_means_as_many_as_there_are():
 def test_a_lake_has_one_goal_however_often_it_is_named():
     text = "A goal is above me. Another goal is below me. A third goal is left of me."
     assert read(text, "frozenlake").claims == [Relation("target")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Holes lie to the west and to the south.", [(None, "left"), ("below", None)]),
+        ("Holes: left, below.", [(None, "left"), ("below", None)]),
+        (
+            "Holes lie to the north, to the east and below me.",
+            [("above", None), (None, "right"), ("below", None)],
+        ),
+        ("Two holes are to the left and to the right of me.", [(None, "left"), (None, "right")]),
+        ("Two holes are above and to the left of me.", [("above", "left"), ("above", "left")]),
+        ("The hole is to the left and to the top of me.", [("above", "left")]),
+    ],
+)
+def test_listed_directions_of_a_plural_are_one_thing_each(text, expected):
+    assert sorted(said(text, "frozenlake"), key=str) == sorted([("hole", *axes) for axes in expected], key=str)

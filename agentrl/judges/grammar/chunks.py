@@ -25,6 +25,7 @@ class Place(NamedTuple):
     either: bool = False  # joined by "or"
     absolute: bool = False  # a part of the grid, not a relation between things
     reaching: bool = False  # a verb of arrival
+    apart: bool = False  # a list of directions ("to the west and to the south") rather than one ("above and left")
 
 
 class Spot(NamedTuple):

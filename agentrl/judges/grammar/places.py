@@ -31,13 +31,27 @@ _NO_PLACE_STARTS = frozenset(("noun", "of", "link", "it", "both", "unk"))
 class _Run:
     """Directions as far as they have been read."""
 
-    __slots__ = ("absolute", "article", "atoms", "cells", "direct", "either", "grounds", "opening", "style")
+    __slots__ = (
+        "absolute",
+        "apart",
+        "article",
+        "atoms",
+        "cells",
+        "direct",
+        "either",
+        "grounds",
+        "listed",
+        "opening",
+        "own",
+        "style",
+    )
 
     def __init__(self, opening: bool) -> None:
         self.opening = opening  # does the phrase open a clause?
         self.atoms: list[tuple[Axes, int | None]] = []
         self.grounds: tuple[Mention, ...] | None = None
-        self.direct = self.either = self.absolute = self.article = False
+        self.direct = self.either = self.absolute = self.article = self.listed = self.own = False
+        self.apart = True  # so far every direction stands for itself: "to the west and to the south", "left, below"
         self.style = ""  # of the last direction: prep, side, edge or same
         self.cells: int | None = None
 
@@ -118,17 +132,18 @@ class PlaceReader(NounReader):
                 break
             if kinds[i] in _CONNECTORS:
                 ahead = self._continues(i, run.opening)
+                run.listed = kinds[i] == "comma"
                 run.either |= ahead is not None and "or" in (kinds[i], kinds[i + 1])
                 i = i if ahead is None else ahead
                 ahead = None if ahead is None else self._atom_ahead(i)
             else:
                 ahead = self._atom_ahead(i) if kinds[i] in INSIDE_PLACE else None
         absolute = run.absolute and not run.grounds
-        return Place(tuple(run.atoms), run.grounds or None, run.direct, run.either, absolute), i
+        return Place(tuple(run.atoms), run.grounds or None, run.direct, run.either, absolute, apart=run.apart), i
 
     def _before_atom(self, run: _Run, i: int, end: int) -> None:
         """Articles, owners ("my left"), distances ("two cells up") and "directly"."""
-        run.article, run.cells = False, None
+        run.article, run.cells, own = False, None, False
         for j in range(i, end):
             kind = self.kinds[j]
             if kind == "the" or kind == "a":
@@ -137,8 +152,14 @@ class PlaceReader(NounReader):
                 run.cells = 1 if kind == "one" else self.lexemes[j].value
             elif kind == "direct":
                 run.direct = True
+            elif kind == "to":
+                own = True
             elif kind in OWNERS:
                 run.grounds = (self._owner(j),)
+        if run.atoms:
+            run.apart &= run.listed or (own and run.own)
+        else:
+            run.own = own
 
     def _atom(self, run: _Run, i: int) -> None:
         kind, value = self.lexemes[i]

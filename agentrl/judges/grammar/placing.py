@@ -78,13 +78,20 @@ class Placing:
             self._straighten(figures)
         if grounds is None:
             self._together(figures, place)
-        elif "respectively" in (self.before, self.ahead) and len(figures) == len(place.atoms):
+        elif len(figures) == len(place.atoms) and self._one_each(figures, place):
             for figure, atom in zip(figures, place.atoms, strict=True):
                 self._relate([figure], grounds, place._replace(atoms=(atom,)))
         elif place.either:
             self.facts.void.update(i for i in (grounds if figures == [PLAYER] else figures) if i != PLAYER)
         else:
             self._relate(figures, grounds, place)
+
+    def _one_each(self, figures: list[int], place: Place) -> bool:
+        """ "Respectively", or as many things as directions that cannot all be true of one of them."""
+        if "respectively" in (self.before, self.ahead):
+            return True
+        counted = len(self.subject_mentions) == 1 and self.subject_mentions[0].plural
+        return counted and len(figures) > 1 and PLAYER not in figures and _clash(_steps(place.atoms))
 
     def _grounds(self, figures: list[int], place: Place) -> list[int] | None:
         """The landmarks; None when the figures are only compared with each other."""
@@ -130,8 +137,11 @@ class Placing:
                     self.facts.add(axis, Fact(figure, ground, 0, 0, weak=True))
 
     def _members(self, figure: int, place: Place, steps: list[Step]) -> list[tuple[int, list[Step]]]:
-        """The figure with all its directions; a plural whose directions clash is spread over several members."""
-        if len(steps) < 2 or figure == PLAYER or not (_clash(steps) and any(m.plural for m in self.subject_mentions)):
+        """The figure with all its directions; a plural whose directions clash, or which were listed one by one without
+        a number of things, is spread over several members."""
+        plurals = [m for m in self.subject_mentions if m.plural]
+        listed = place.apart and len(place.atoms) > 1 and all(m.number is None and m.how != "both" for m in plurals)
+        if len(steps) < 2 or figure == PLAYER or not plurals or not (listed or _clash(steps)):
             return [(figure, steps)]
         members = [figure] + [self.people.fresh_like(figure) for _ in place.atoms[1:]]
         return [(member, _steps((atom,))) for member, atom in zip(members, place.atoms, strict=True)]
