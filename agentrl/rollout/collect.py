@@ -103,7 +103,8 @@ class Collector(CollectorBase):
         answers: Sequence[Generation | None]
         with timed(tally, "generate"):
             try:
-                answers = self._ask(rows)
+                # A person who left is not asked again.
+                answers = self._ask(rows, tries=1 if record_engine_faults and len(rows) == 1 else 2)
             except EngineFault as fault:
                 if not record_engine_faults:
                     raise

@@ -19,7 +19,7 @@ import gymnasium as gym
 from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, SnapshotError
 from agentrl.core.snapshot import restore_layers, snapshot_layers
 from agentrl.rollout.deadline import DeadlineThread
-from agentrl.rollout.episode import StepResult, make
+from agentrl.rollout.episode import StepResult, make, spec_json
 from agentrl.rollout.isolated import IsolatedEnv
 from agentrl.rollout.record import env_id_of
 from agentrl.rollout.starts import EnvSpec, Start
@@ -36,6 +36,7 @@ class EnvHandle:
         self._thread: DeadlineThread | None = None
         self.env: gym.Env = self._guarded(lambda: self._make(spec, split, timeout, isolate), "making it")
         self.env_id = self.env.env_id if isinstance(self.env, IsolatedEnv) else env_id_of(self.env)
+        self.spec = spec_json(self.env)
         if timeout is not None and not isolate:
             self._thread = DeadlineThread(timeout, self.env.close)
 
@@ -135,10 +136,14 @@ class EnvPool:
 
     def discard(self, place: Place) -> None:
         """What stands there may be broken: close it, and make a fresh one when the place is used again."""
-        index, number = place
-        handle = self._made[index].pop(number, None)
+        handle = self.forget(place)
         if handle is not None:
             handle.close()
+
+    def forget(self, place: Place) -> EnvHandle | None:
+        """What stands there now belongs to the caller, who closes it."""
+        index, number = place
+        return self._made[index].pop(number, None)
 
     def close(self) -> None:
         """Close all; may be called twice."""

@@ -141,7 +141,7 @@ class CollectorBase:
         job.builder, job.fault = self._blank(job.start), None
         try:
             job.handle = self.pool.open(job.place)
-            job.builder.trajectory.env_id = job.handle.env_id
+            job.builder.trajectory.env_id, job.builder.spec = job.handle.env_id, job.handle.spec
             observation, info = job.handle.reset(job.start)
             job.episode = LiveEpisode(job.handle.env, self._new_prompt(), job.builder)
             job.episode.begin(observation, info)
@@ -180,11 +180,13 @@ class CollectorBase:
 
     # ------------------------------------------------------------------ the policy
 
-    def _ask(self, jobs: Sequence[Job]) -> list[Generation | None]:
+    def _ask(self, jobs: Sequence[Job], tries: int = 2) -> list[Generation | None]:
         """An answer for each job; None, and a fault on the job, where its environment broke meanwhile."""
         try:
             return list(self._act(jobs))
         except EngineFault as fault:
+            if tries < 2:
+                raise
             log.warning("the policy is asked once more after a fault: %s", fault)
             return list(self._act(jobs))
         except Fault:
