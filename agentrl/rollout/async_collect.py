@@ -113,7 +113,7 @@ class _Run:
     async def _attempt(self, job: Job) -> bool:
         """One try to play the episode; is there another?"""
         collector = self._collector
-        job.place = collector.pool.reserve(job.start.env)
+        job.place = job.place or collector.pool.reserve(job.start.env)
         await self._in_thread(job, lambda: collector._begin(job))
         while not job.ended:
             answer = await self._asked(job)

@@ -157,16 +157,18 @@ class CollectorBase:
             job.fault = fault
 
     def _leave(self, job: Job) -> bool:
-        """This attempt is over: give the environment back. Is there another attempt?"""
+        """This attempt is over. Is there another, in the same place but a fresh environment?"""
         assert job.place is not None
         if job.fault is not None:
             self.pool.discard(job.place)
-        self.pool.give_back(job.place)
-        job.place = job.handle = None
         again = job.fault is not None and job.attempts <= self.retries and not isinstance(job.fault, EngineFault)
+        job.handle = None
         if again:
             log.warning("an episode is begun again after a fault: %s", job.fault)
-            job.episode = None
+            job.episode = job.fault = None
+        else:
+            self.pool.give_back(job.place)
+            job.place = None
         return again
 
     def _record(self, job: Job) -> Trajectory:
