@@ -115,7 +115,11 @@ def chosen_policy(arguments: Arguments) -> Policy | str:
     if KINDS[kind].argument is None:
         names = ", ".join("--" + name.replace("_", "-") for name in options)
         raise ConfigError(f"{names}: the policy {kind!r} is no model; choose --policy hf:MODEL")
-    return load_policy(arguments.policy, seed=whole_number("--seed", arguments.seed, at_least=0), **options)
+    seed = whole_number("--seed", arguments.seed, at_least=0)
+    try:
+        return load_policy(arguments.policy, seed=seed, **options)
+    except TypeError as error:  # kinds of models differ in what they take
+        raise ConfigError(f"the policy {kind!r} cannot be made with these options: {error}") from error
 
 
 def chosen_wrappers(arguments: Arguments) -> list[dict[str, Any]]:

@@ -65,12 +65,12 @@ class _Run:
 
     def __init__(self, collector: AsyncCollector, starts: Sequence[Start], on_trajectory: OnTrajectory | None) -> None:
         self._collector, self._starts, self._on_trajectory = collector, starts, on_trajectory
-        self._tally, self._found, self._live = Tally(), dict[int, Trajectory](), 0
+        self._tally, self._found, self._unfinished = Tally(), dict[int, Trajectory](), len(starts)
         self._settler = None if collector.judge is None else Settler(collector.judge)
         self._free = asyncio.Semaphore(collector.num_envs)
         self._threads = ThreadPoolExecutor(collector.num_envs, "environments")
         self._batcher: Batcher[Job, Generation | None] = Batcher(
-            self._ask, collector.max_batch, collector.max_wait, lambda: self._live
+            self._ask, collector.max_batch, collector.max_wait, lambda: min(collector.num_envs, self._unfinished)
         )
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -100,14 +100,11 @@ class _Run:
 
     async def _start(self, index: int, start: Start) -> None:
         async with self._free:
-            self._live += 1
-            try:
-                job = self._collector._job(index, start)
-                while await self._attempt(job):
-                    self._tally.retries += 1
-            finally:
-                self._live -= 1
-                self._batcher.look()
+            job = self._collector._job(index, start)
+            while await self._attempt(job):
+                self._tally.retries += 1
+            self._unfinished -= 1
+            self._batcher.look()  # perhaps nobody else is to be waited for
         await self._finish(job)
 
     async def _attempt(self, job: Job) -> bool:

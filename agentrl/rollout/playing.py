@@ -110,7 +110,8 @@ class CollectorBase:
         """Whatever survives from one episode to the next, as JSON types.
 
         That is the memory of the wrappers (the counts of a `RepetitionPenalty`, for example): the environments
-        themselves start anew with every seeded reset. The policy's own state is not in it.
+        themselves start anew with every seeded reset. The policy's own state is not in it. Between collections only;
+        a wrapper whose state nobody knows how to save raises `SnapshotUnsupported`.
         """
         return self.pool.state_dict()
 
