@@ -73,7 +73,7 @@ class Watch:
     upper end of its interval is below it.
     """
 
-    def __init__(self, *, window: int = 8, sigma: float = 4.0, floor: float = 0.05) -> None:
+    def __init__(self, *, window: int = 8, sigma: float = 5.0, floor: float = 0.05) -> None:
         self.window = whole_number("window", window, at_least=SHORT)
         self.sigma = finite_number("sigma", sigma)
         self.floor = finite_number("floor", floor)
