@@ -90,9 +90,7 @@ class Watch:
         for name in KNOWN:
             detail = self._signs[name](self)
             if self._turns_on(name, detail is not None) and detail is not None:
-                found.append(
-                    {"iteration": line.get("iteration"), "kind": "warning", "warning": name, "detail": detail}
-                )
+                found.append({"iteration": line.get("iteration"), "kind": "warning", "warning": name, "detail": detail})
         return found
 
     @property

@@ -108,7 +108,8 @@ class _Frame:
         for alarm in self.look.alarms:
             if low <= alarm <= high:
                 x = self.x(alarm)
-                parts.append(f'<line class="alarm-line" x1="{x:.1f}" x2="{x:.1f}" y1="{self.top}" y2="{self.floor}"/>')
+                parts.append(f'<line class="alarm-line" x1="{x:.1f}" x2="{x:.1f}" y1="{self.top}" y2="{self.floor}">')
+                parts.append(f"<title>a warning at {safe(self.look.x_name)} {tick_text(alarm)}</title></line>")
         middle = (self.left + end) / 2
         name = f'<text class="tick" x="{middle:.1f}" y="{self.look.height - 6}" text-anchor="middle">'
         return "".join(parts) + f"{name}{safe(self.look.x_name)}</text>"
@@ -238,7 +239,9 @@ def share_bar(values: Mapping[str, float], look: Look, show: Callable[[float], s
     total = math.fsum(value for value in values.values() if value > 0)
     if total <= 0:
         return ""
-    named = [(f"{name} {show(value)} ({value / total:.0%})", c, False) for c, (name, value) in enumerate(values.items())]
+    named = [
+        (f"{name} {show(value)} ({value / total:.0%})", c, False) for c, (name, value) in enumerate(values.items())
+    ]
     legend, rows = _legend(named, look)
     x, top, parts = 10.0, 40 + 18 * rows, []
     for colour, value in enumerate(values.values()):
@@ -258,7 +261,7 @@ def _legend(entries: Sequence[tuple[str, int, bool]], look: Look) -> tuple[str, 
         return "", 0
     x, row, parts = 10.0, 0, []
     for label, colour, dashed in entries:
-        length = 30 + 6.7 * len(label)  # a letter is about so wide; nobody can measure it here
+        length = 36 + 7 * len(label)  # a letter is about so wide; nobody can measure it here
         if x > 10 and x + length > look.width:
             x, row = 10.0, row + 1
         y = 40 + 18 * row

@@ -6,8 +6,10 @@ import json
 import logging
 import math
 import os
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +39,16 @@ class RunData:
         """The iterations that were warned about."""
         return [at for line in self.warnings if (at := figure(line, "iteration")) is not None]
 
+    @cached_property
+    def _totals(self) -> tuple[list[float], list[float]]:
+        known = [line for line in self.train if figure(line, "episodes_total") is not None]
+        return [line["iteration"] for line in known], [line["episodes_total"] for line in known]
+
     def episodes_at(self, iteration: float) -> float:
         """How many training episodes had been played when this iteration was over."""
-        seen = [
-            (at, total)
-            for line in self.train
-            if (at := figure(line, "iteration")) is not None and (total := figure(line, "episodes_total")) is not None
-        ]
-        return max((total for at, total in seen if at <= iteration), default=0.0)
+        iterations, totals = self._totals
+        place = bisect_right(iterations, iteration)
+        return float(totals[place - 1]) if place else 0.0
 
 
 def read_run(folder: str | os.PathLike[str]) -> RunData:

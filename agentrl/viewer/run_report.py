@@ -15,12 +15,13 @@ from typing import Any
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
 from agentrl.viewer.charts import Look, Series, line_chart, share_bar, stacked_bars
-from agentrl.viewer.report import details, page, percent, safe, section, short_name
+from agentrl.viewer.report import details, number, page, percent, safe, section, short_name
 from agentrl.viewer.run_data import Line, RunData, band, eval_groups, figure, interval, names, points, read_run, series
 from agentrl.viewer.samples import sample_sections
 
 PHASES = {"generate": "generation", "environment": "environment", "judge": "judge", "update": "update"}
-SMALL = {"width": 340, "height": 200, "legend": False}
+WIDE = {"width": 1080, "height": 340}
+SMALL = {"width": 340, "height": 200}
 LOSSES = {
     "policy": "policy loss",
     "critic": "critic loss",
@@ -52,14 +53,13 @@ def write_page(path: Path, text: str) -> None:
 
 def build(run: RunData) -> str:
     """The page as HTML."""
-    curves = [success_chart(run), *reward_charts(run)]
     parts = [
         alarms(run),
         heads(run),
-        _charts("Success and reward", curves),
-        _charts("What the policy does", behaviour_charts(run)),
+        _charts("Success and reward", reward_charts(run), wide=success_chart(run)),
+        _charts("What the policy does", behaviour_charts(run), small=True),
         _charts("Optimisation", optimisation_charts(run), small=True),
-        _charts("Time and tokens", time_charts(run)),
+        _charts("Time and tokens", time_charts(run), wide=total_time_chart(run)),
         by_env_table(run),
         *(section(title, *strips) for title, strips in sample_sections(run.folder)),
         config_section(run),
@@ -127,10 +127,11 @@ def heads(run: RunData) -> str:
         found = [head("training success", [line for line in run.train if figure(line, "success") is not None])]
     rewards = points(run.train, "reward_mean")
     if rewards:
-        found.append(_head("training reward", f"{rewards[0][1]:.2f}", f"{rewards[-1][1]:.2f}", "first and last"))
+        start, end = (number(round(value, 2) + 0.0) for _, value in (rewards[0], rewards[-1]))
+        found.append(_head("training reward", start, end, "first and last iteration"))
     losses = points(run.train, "loss", "nll")
     if losses:
-        found.append(_head(LOSSES["nll"], f"{losses[0][1]:.3f}", f"{losses[-1][1]:.3f}", "first and last"))
+        found.append(_head(LOSSES["nll"], f"{losses[0][1]:.3f}", f"{losses[-1][1]:.3f}", "first and last iteration"))
     shown = [one for one in found if one]
     return f'<div class="heads">{"".join(shown)}</div>' if shown else ""
 
@@ -162,64 +163,53 @@ def _head(name: str, start: str | None, end: str, note: str) -> str:
 # ---------------------------------------------------------------------- the charts
 
 
-def _charts(title: str, charts: Sequence[str], small: bool = False) -> str:
-    cards = "".join(f'<div class="card">{chart}</div>' for chart in charts if chart)
+def _charts(title: str, charts: Sequence[str], small: bool = False, wide: str = "") -> str:
+    cards = f'<div class="card full">{wide}</div>' if wide else ""
+    cards += "".join(f'<div class="card">{chart}</div>' for chart in charts if chart)
     kind = "charts small" if small else "charts"
     return section(title, f'<div class="{kind}">{cards}</div>') if cards else ""
 
 
-def success_series(run: RunData) -> list[Series]:
-    """Training success, then each held-out evaluation; intervals as bands."""
-    trained = Series("training", points(run.train, "success"), band(run.train, "success_ci", "success"), colour=7)
-    held_out = [
-        Series(
-            f"held-out, {name}",
-            points(lines, "success"),
-            band(lines, "success_ci", "success"),
-            colour=index,
-            dashed=name.endswith("greedy"),
-            marks=True,
-        )
-        for index, (name, lines) in enumerate(eval_groups(run.evals).items())
-    ]
-    return [trained, *held_out]
+def with_held_out(run: RunData, value: str, bounds: str) -> list[Series]:
+    """A figure in training, then in each held-out evaluation; intervals as bands."""
+    found = [Series("training", points(run.train, value), band(run.train, bounds, value), colour=7)]
+    for index, (name, lines) in enumerate(eval_groups(run.evals).items()):
+        greedy = name.endswith("greedy")
+        held = points(lines, value), band(lines, bounds, value)
+        found.append(Series(f"held-out, {name}", *held, colour=index, dashed=greedy, marks=True))
+    return found
 
 
 def success_chart(run: RunData) -> str:
     """Success alone: a reward in the same picture would hide it."""
-    look = Look("Success", limits=(0.0, 1.0), percent=True, alarms=run.alarms)
-    return line_chart(success_series(run), look)
+    look = Look("Success", **WIDE, limits=(0.0, 1.0), percent=True, alarms=run.alarms)
+    return line_chart(with_held_out(run, "success", "success_ci"), look)
 
 
 def reward_charts(run: RunData) -> list[str]:
     """The reward, and the terms it is made of."""
-    trained = Series(
-        "training", points(run.train, "reward_mean"), band(run.train, "reward_ci", "reward_mean"), colour=7
-    )
-    held_out = [
-        Series(f"held-out, {name}", points(lines, "reward_mean"), band(lines, "reward_ci", "reward_mean"), i, marks=True)
-        for i, (name, lines) in enumerate(eval_groups(run.evals).items())
-    ]
+    rewards = with_held_out(run, "reward_mean", "reward_ci")
     terms = [
         series(run.train, name, ("reward_terms", name), colour)
         for colour, name in enumerate(names(run.train, "reward_terms"))
     ]
     return [
-        line_chart([trained, *held_out], Look("Reward of an episode", alarms=run.alarms)),
+        line_chart(rewards, Look("Reward of an episode", alarms=run.alarms)),
         line_chart(terms, Look("Reward terms, mean of an episode", alarms=run.alarms)),
     ]
 
 
 def behaviour_charts(run: RunData) -> list[str]:
     """How it answers: rates, length."""
-    kinds = {"valid_rate": "valid", "format_rate": "right format", "effective_rate": "effective", "truncated_rate": "cut"}
+    kinds = {"valid_rate": "valid", "format_rate": "right format", "effective_rate": "effective"}
     rates = [series(run.train, label, (name,), i) for i, (name, label) in enumerate(kinds.items())]
-    length = [series(run.train, "response tokens", ("response_tokens_mean",), 0)]
+    rates.append(series(run.train, "out of turns", ("truncated_rate",), 3, dashed=True))
     turns = [series(run.train, "turns", ("turns_mean",), 1)]
+    length = [series(run.train, "tokens", ("response_tokens_mean",), 5)]
     return [
-        line_chart(rates, Look("Share of turns (cut: of episodes)", limits=(0.0, 1.0), percent=True)),
-        line_chart(turns, Look("Turns of an episode")),
-        line_chart(length, Look("Tokens of a response")),
+        line_chart(rates, Look("shares of turns and episodes", **SMALL, limits=(0.0, 1.0), percent=True)),
+        line_chart(turns, Look("turns of an episode", **SMALL, limits=(0.0, 0.0))),
+        line_chart(length, Look("tokens of a response", **SMALL, limits=(0.0, 0.0))),
     ]
 
 
@@ -228,31 +218,40 @@ def optimisation_charts(run: RunData) -> list[str]:
     known = names(run.train, "loss")
     ordered = [name for name in LOSSES if name in known] + [name for name in known if name not in LOSSES]
     charts = [
-        line_chart([series(run.train, name, ("loss", name), i)], Look(LOSSES.get(name, name), **SMALL))
+        line_chart([series(run.train, name, ("loss", name), i)], Look(LOSSES.get(name, name), **SMALL, legend=False))
         for i, name in enumerate(ordered)
     ]
-    return [*charts, line_chart([series(run.train, "lr", ("lr",), 7)], Look("learning rate", **SMALL))]
+    rate = line_chart([series(run.train, "lr", ("lr",), 7)], Look("learning rate", **SMALL, legend=False))
+    padding = line_chart(
+        [series(run.train, "padding", ("tokens", "padding"), 7)],
+        Look("share of padding", **SMALL, limits=(0.0, 0.1), percent=True, legend=False),
+    )
+    return [*charts, rate, padding]
+
+
+def time_layers(run: RunData) -> tuple[list[float], dict[str, list[float]]]:
+    """Iterations, and the seconds of each phase in them; what no phase claims is "other"."""
+    timed = [line for line in run.train if figure(line, "seconds", "total") is not None]
+    layers = {label: [figure(line, "seconds", name) or 0.0 for line in timed] for name, label in PHASES.items()}
+    known = [sum(layer[i] for layer in layers.values()) for i in range(len(timed))]
+    totals = [figure(line, "seconds", "total") or 0.0 for line in timed]
+    layers["other"] = [max(0.0, total - part) for total, part in zip(totals, known, strict=True)]
+    return [line["iteration"] for line in timed], layers
+
+
+def total_time_chart(run: RunData) -> str:
+    """Where the time of the whole run went."""
+    _, layers = time_layers(run)
+    return share_bar({name: sum(layer) for name, layer in layers.items()}, Look("Time of the run", **WIDE), duration)
 
 
 def time_charts(run: RunData) -> list[str]:
-    """Where the seconds went, of each iteration and of all; tokens."""
-    timed = [line for line in run.train if figure(line, "seconds", "total") is not None]
-    layers = {label: [figure(line, "seconds", name) or 0.0 for line in timed] for name, label in PHASES.items()}
-    totals = [figure(line, "seconds", "total") or 0.0 for line in timed]
-    known = [sum(layer[i] for layer in layers.values()) for i in range(len(timed))]
-    layers["other"] = [max(0.0, total - part) for total, part in zip(totals, known, strict=True)]
-    layers = {name: layer for name, layer in layers.items() if any(layer)}
-    tokens = [
-        series(run.train, label, ("tokens", name), i)
-        for i, (name, label) in enumerate({"generated": "generated", "trained": "trained on"}.items())
-    ]
-    padding = [series(run.train, "padding", ("tokens", "padding"), 4)]
-    total_look = Look("Seconds of the whole run")
+    """Where the seconds of each iteration went; its tokens."""
+    kinds = {"generated": "generated", "trained": "trained on"}
+    tokens = [series(run.train, label, ("tokens", name), i) for i, (name, label) in enumerate(kinds.items())]
     return [
-        stacked_bars([line["iteration"] for line in timed], layers, Look("Seconds of an iteration")),
-        share_bar({name: sum(layer) for name, layer in layers.items()}, total_look, duration),
-        line_chart(tokens, Look("Tokens of an iteration")),
-        line_chart(padding, Look("Share of padding", limits=(0.0, 0.2), percent=True)),
+        stacked_bars(*time_layers(run), Look("Seconds of an iteration")),
+        line_chart(tokens, Look("Tokens of an iteration", limits=(0.0, 0.0))),
     ]
 
 
