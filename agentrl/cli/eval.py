@@ -106,9 +106,9 @@ def run(arguments: Arguments) -> int:
 
 def chosen_policy(arguments: Arguments) -> Policy | str:
     """The policy's name, or the policy itself where options say more about it."""
-    options = {
-        name: getattr(arguments, name) for name in MODEL_OPTIONS if getattr(arguments, name) not in (None, False)
-    }
+    given = {name: getattr(arguments, name) for name in MODEL_OPTIONS}
+    # By identity: a temperature of 0 equals False, and is to be refused by the model.
+    options = {name: value for name, value in given.items() if value is not None and value is not False}
     kind = arguments.policy.partition(":")[0]
     if not options or kind not in KINDS:
         return arguments.policy

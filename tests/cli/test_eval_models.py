@@ -13,9 +13,9 @@ LAKE = "agentrl/FrozenLake-Text-v0"
 
 def test_options_of_a_model_reach_it(agentrl_cli, tmp_path: Path) -> None:
     path = tmp_path / "episodes.jsonl"
-    words = ("--policy", "hf:tiny-text", "--episodes", "3", "--max-new-tokens", "4", "--temperature", "0.5", "--greedy",
-             "--prompt-style", "step", "--history", "1", "--num-envs", "2", "--device", "cpu", "--save", str(path))  # fmt: skip
-    result = agentrl_cli("eval", LAKE, *words, "--json").json
+    model = ("--policy", "hf:tiny-text", "--max-new-tokens", "4", "--temperature", "0.5", "--greedy", "--device", "cpu")
+    play = ("--episodes", "3", "--prompt-style", "step", "--history", "1", "--num-envs", "2", "--save", str(path))
+    result = agentrl_cli("eval", LAKE, *model, *play, "--json").json
     assert (result["policy"], result["episodes"], result["faults"]) == ("hf:tiny-text", 3, 0)
     for trajectory in read_trajectories(path):
         assert len(trajectory.steps) == 3
