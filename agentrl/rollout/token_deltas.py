@@ -60,10 +60,10 @@ def _whole(data: dict[str, Any], name: str, before: list[int] | None) -> dict[st
     if not isinstance(delta, dict):
         return data
     shared, ids = delta.get("shared"), delta.get("ids")
-    fits = type(shared) is int and isinstance(ids, list) and before is not None and 0 <= shared <= len(before)
-    if not fits:
+    known = type(shared) is int and before is not None and 0 <= shared <= len(before)
+    if not known or not isinstance(ids, list):
         raise ConfigError(f"the trajectory cannot be read: its {name} refer to tokens that are not there")
-    return {**data, name: before[:shared] + ids}
+    return {**data, name: (before or [])[:shared] + ids}
 
 
 def common_prefix(first: list[int], second: list[int]) -> int:

@@ -126,9 +126,7 @@ class TrajectoryReader:
     `on_damaged`, where given, gets each such line as it is. A damaged parquet file is a `ConfigError` as a whole.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], on_damaged: Callable[[bytes], Any] | None = None
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], on_damaged: Callable[[bytes], Any] | None = None) -> None:
         self.path = Path(path)
         self.images = images_folder(self.path)
         self.on_damaged = on_damaged

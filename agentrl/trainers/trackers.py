@@ -45,7 +45,7 @@ def make_trackers(
     chosen = {name: KNOWN[name] for name in names}  # each once
     if "wandb" in chosen:
         _keep_wandb_offline()
-    for name, (_, package, extra) in chosen.items():
+    for _, package, extra in chosen.values():
         _installed(package, extra)
     clean = scrub(dict(config))
     return [Guarded(name, make(Path(folder), clean, run_name)) for name, (make, _, _) in chosen.items()]
@@ -138,7 +138,7 @@ class Wandb:
 
         folder.mkdir(parents=True, exist_ok=True)
         # What a run prints is for whoever started it: a command's JSON must reach stdout as it is.
-        settings = wandb.Settings(console="off", mode=os.environ["WANDB_MODE"])
+        settings = wandb.Settings(console="off")  # the mode it takes from WANDB_MODE
         self._run = wandb.init(project=PROJECT, name=run_name, dir=str(folder), config=config, settings=settings)
 
     def log(self, metrics: dict[str, Any], step: int) -> None:

@@ -61,9 +61,12 @@ def test_tensorboard_event_files_hold_every_figure(tmp_path: Path) -> None:
 def test_wandb_writes_an_offline_run_into_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_ERROR_REPORTING", "false")
+    import wandb  # not before: it reads its environment while it is imported
+
     (tracker,) = make_trackers(["wandb"], tmp_path / "new", {"lr": 0.1}, "run-name")
     tracker.log(LINE, 1)
     tracker.close()
+    wandb.teardown()  # its own process writes the file, at the latest when it goes
     (file,) = (tmp_path / "new" / "wandb").glob("offline-run-*/run-*.wandb")
     data = file.read_bytes()
     assert b"loss/policy" in data and b"-0.25" in data and b"run-name" in data
