@@ -1,4 +1,4 @@
-"""Trajectory files of closed runs: parquet, a tenth of the size, and any data tool reads them.
+"""Trajectory files of closed runs: parquet, which is smaller, and which any data tool reads.
 
 `to_parquet` turns a file of JSON lines into one beside it and removes the lines only after the new file was read back
 equal to them. `agentrl.rollout.parquet_columns` describes the table. All of this works on a few hundred rows at a
