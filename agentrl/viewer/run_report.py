@@ -20,8 +20,6 @@ from agentrl.viewer.run_data import Line, RunData, band, eval_groups, figure, in
 from agentrl.viewer.samples import sample_sections
 
 PHASES = {"generate": "generation", "environment": "environment", "judge": "judge", "update": "update"}
-WIDE = {"width": 1080, "height": 340}
-SMALL = {"width": 340, "height": 200}
 LOSSES = {
     "policy": "policy loss",
     "critic": "critic loss",
@@ -56,10 +54,10 @@ def build(run: RunData) -> str:
     parts = [
         alarms(run),
         heads(run),
-        _charts("Success and reward", reward_charts(run), wide=success_chart(run)),
-        _charts("What the policy does", behaviour_charts(run), small=True),
-        _charts("Optimisation", optimisation_charts(run), small=True),
-        _charts("Time and tokens", time_charts(run), wide=total_time_chart(run)),
+        _charts("Success and reward", reward_charts(run), across=success_chart(run)),
+        _charts("What the policy does", behaviour_charts(run), many=True),
+        _charts("Optimisation", optimisation_charts(run), many=True),
+        _charts("Time and tokens", time_charts(run), across=total_time_chart(run)),
         by_env_table(run),
         *(section(title, *strips) for title, strips in sample_sections(run.folder)),
         config_section(run),
@@ -163,10 +161,20 @@ def _head(name: str, start: str | None, end: str, note: str) -> str:
 # ---------------------------------------------------------------------- the charts
 
 
-def _charts(title: str, charts: Sequence[str], small: bool = False, wide: str = "") -> str:
-    cards = f'<div class="card full">{wide}</div>' if wide else ""
+def wide(title: str, **changes: Any) -> Look:
+    """The look of a chart across the whole page."""
+    return Look(title, width=1080, height=340, **changes)
+
+
+def small(title: str, **changes: Any) -> Look:
+    """The look of one of many."""
+    return Look(title, **{"width": 340, "height": 200, **changes})
+
+
+def _charts(title: str, charts: Sequence[str], many: bool = False, across: str = "") -> str:
+    cards = f'<div class="card full">{across}</div>' if across else ""
     cards += "".join(f'<div class="card">{chart}</div>' for chart in charts if chart)
-    kind = "charts small" if small else "charts"
+    kind = "charts small" if many else "charts"
     return section(title, f'<div class="{kind}">{cards}</div>') if cards else ""
 
 
@@ -182,7 +190,7 @@ def with_held_out(run: RunData, value: str, bounds: str) -> list[Series]:
 
 def success_chart(run: RunData) -> str:
     """Success alone: a reward in the same picture would hide it."""
-    look = Look("Success", **WIDE, limits=(0.0, 1.0), percent=True, alarms=run.alarms)
+    look = wide("Success", limits=(0.0, 1.0), percent=True, alarms=run.alarms)
     return line_chart(with_held_out(run, "success", "success_ci"), look)
 
 
@@ -207,9 +215,9 @@ def behaviour_charts(run: RunData) -> list[str]:
     turns = [series(run.train, "turns", ("turns_mean",), 1)]
     length = [series(run.train, "tokens", ("response_tokens_mean",), 5)]
     return [
-        line_chart(rates, Look("shares of turns and episodes", **SMALL, limits=(0.0, 1.0), percent=True)),
-        line_chart(turns, Look("turns of an episode", **SMALL, limits=(0.0, 0.0))),
-        line_chart(length, Look("tokens of a response", **SMALL, limits=(0.0, 0.0))),
+        line_chart(rates, small("shares of turns and episodes", height=250, limits=(0.0, 1.0), percent=True)),
+        line_chart(turns, small("turns of an episode", height=250, limits=(0.0, 0.0))),
+        line_chart(length, small("tokens of a response", height=250, limits=(0.0, 0.0))),
     ]
 
 
@@ -218,13 +226,13 @@ def optimisation_charts(run: RunData) -> list[str]:
     known = names(run.train, "loss")
     ordered = [name for name in LOSSES if name in known] + [name for name in known if name not in LOSSES]
     charts = [
-        line_chart([series(run.train, name, ("loss", name), i)], Look(LOSSES.get(name, name), **SMALL, legend=False))
+        line_chart([series(run.train, name, ("loss", name), i)], small(LOSSES.get(name, name), legend=False))
         for i, name in enumerate(ordered)
     ]
-    rate = line_chart([series(run.train, "lr", ("lr",), 7)], Look("learning rate", **SMALL, legend=False))
+    rate = line_chart([series(run.train, "lr", ("lr",), 7)], small("learning rate", legend=False))
     padding = line_chart(
         [series(run.train, "padding", ("tokens", "padding"), 7)],
-        Look("share of padding", **SMALL, limits=(0.0, 0.1), percent=True, legend=False),
+        small("share of padding", limits=(0.0, 0.1), percent=True, legend=False),
     )
     return [*charts, rate, padding]
 
@@ -242,7 +250,7 @@ def time_layers(run: RunData) -> tuple[list[float], dict[str, list[float]]]:
 def total_time_chart(run: RunData) -> str:
     """Where the time of the whole run went."""
     _, layers = time_layers(run)
-    return share_bar({name: sum(layer) for name, layer in layers.items()}, Look("Time of the run", **WIDE), duration)
+    return share_bar({name: sum(layer) for name, layer in layers.items()}, wide("Time of the run"), duration)
 
 
 def time_charts(run: RunData) -> list[str]:
