@@ -72,8 +72,8 @@ class Watch:
     on (the larger of what sampling explains and what is seen between iterations). Success is at the `floor` where the
     upper end of its interval is below it.
 
-    In 1,600 simulated healthy runs of 150 noisy iterations (learning, at a ceiling, learning nothing) there were 4 false
-    alarms of farming, all with success constant at 0.02. A run that learns the form of its answers first, with success
+    In 1,600 simulated healthy runs of 150 noisy iterations (learning, at a ceiling, learning nothing) 4 had a false
+    alarm of farming, all with success constant at 0.02. A run that learns the form of its answers first, with success
     still at the floor, looks like farming until success rises, and may be told so.
     """
 
