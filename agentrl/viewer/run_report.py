@@ -73,9 +73,11 @@ def title_of(run: RunData) -> str:
 
 
 def env_ids(run: RunData) -> list[str]:
-    """The environments the metrics name."""
-    trained = names(run.train, "by_env")
-    return trained or list(dict.fromkeys(str(line["env_id"]) for line in run.evals if line.get("env_id")))
+    """The environments the metrics name, or else the configuration."""
+    found = names(run.train, "by_env")
+    found = found or list(dict.fromkeys(str(line["env_id"]) for line in run.evals if line.get("env_id")))
+    configured = run.config.get("environments")
+    return found or ([str(name) for name in configured] if isinstance(configured, list) else [])
 
 
 def find_setting(config: Any, *wanted: str) -> str | None:
