@@ -66,7 +66,7 @@ class _Memory:
 
 
 class Watch:
-    """Takes each line of metrics.jsonl as it is written; `see` returns the warnings it gives rise to.
+    """Takes each line of metrics.jsonl as it is written; `update` returns the warnings it gives rise to.
 
     `window` lines are pooled before success and reward are compared, and a change counts from `sigma` standard errors
     on (the larger of what sampling explains and what is seen between iterations). Success is at the `floor` where the
@@ -85,7 +85,7 @@ class Watch:
             raise ConfigError(f"sigma must be above 0 and floor between 0 and 1, not {sigma!r} and {floor!r}")
         self._memory = _Memory()
 
-    def see(self, line: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def update(self, line: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The new warnings, each a line for metrics.jsonl; none for lines that are not about training."""
         if line.get("kind") != "train":
             return []

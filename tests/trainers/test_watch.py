@@ -30,7 +30,7 @@ def train(iteration, *, episodes=256, success=0.5, reward=0.5, spread=0.5, valid
 
 def run(lines, watch=None):
     watch = watch or Watch()
-    return [(w["warning"], w["iteration"]) for line in lines for w in watch.see(line)]
+    return [(w["warning"], w["iteration"]) for line in lines for w in watch.update(line)]
 
 
 def simulated(dice, success_of, form_of, iterations=100, episodes=256, wobble=0.3):
@@ -74,7 +74,7 @@ def test_reward_without_the_task_is_farming_and_said_once(episodes):
 def test_a_good_policy_that_gives_the_task_up_is_farming():
     lines = [train(i, success=max(0.2, 0.6 - 0.01 * i), reward=0.5 + 0.02 * i) for i in range(40)]
     watch = Watch()
-    (warning,) = [w for line in lines for w in watch.see(line)]
+    (warning,) = [w for line in lines for w in watch.update(line)]
     assert warning["warning"] == "farming" and warning["kind"] == "warning"
     assert "reward rose" in warning["detail"] and "success" in warning["detail"]
     assert watch.active == ("farming",)
