@@ -62,7 +62,7 @@ def build(run: RunData) -> str:
         *(section(title, *strips) for title, strips in sample_sections(run.folder)),
         config_section(run),
     ]
-    missing = f" {run.damaged} lines of the metrics could not be read." if run.damaged else ""
+    missing = f" {count(run.damaged, 'line')} of the metrics could not be read." if run.damaged else ""
     return page(title_of(run), intro_of(run), [part for part in parts if part], f"Folder {run.folder.name}.{missing}")
 
 
@@ -95,9 +95,14 @@ def intro_of(run: RunData) -> str:
     episodes = max((figure(line, "episodes_total") or 0.0 for line in run.train), default=0.0)
     played = f", {episodes:,.0f} episodes" if episodes else ""
     return (
-        f"{len(run.train)} iterations{played}, {duration(spent)}. Bands and ranges are 95 % intervals; held-out "
-        "levels are never trained on."
+        f"{count(len(run.train), 'iteration')}{played}, {duration(spent)}. Bands and ranges are 95 % intervals; "
+        "held-out levels are never trained on."
     )
+
+
+def count(number: int, thing: str) -> str:
+    """1 line, 2 lines."""
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
 def duration(seconds: float) -> str:
@@ -131,7 +136,8 @@ def heads(run: RunData) -> str:
         found.append(_head("training reward", start, end, "first and last iteration"))
     losses = points(run.train, "loss", "nll")
     if losses:
-        found.append(_head(LOSSES["nll"], f"{losses[0][1]:.3f}", f"{losses[-1][1]:.3f}", "first and last iteration"))
+        start = f"{losses[0][1]:.3f}" if len(losses) > 1 else None
+        found.append(_head(LOSSES["nll"], start, f"{losses[-1][1]:.3f}", "first and last iteration"))
     shown = [one for one in found if one]
     return f'<div class="heads">{"".join(shown)}</div>' if shown else ""
 
@@ -148,7 +154,8 @@ def head(name: str, lines: Sequence[Line]) -> str:
     played = figure(known[-1], "episodes")
     note = f"{ranges[0]}, then {ranges[1]}" + (f"; {played:,.0f} episodes" if played else "")
     if len(known) == 1:
-        return _head(name, None, percent(figure(known[0], "success")), ranges[0])
+        at = f"{ranges[0]}, after iteration {known[0]['iteration']:g}"
+        return _head(name, None, percent(figure(known[0], "success")), at)
     return _head(name, percent(figure(known[0], "success")), percent(figure(known[-1], "success")), note)
 
 

@@ -71,6 +71,18 @@ def test_stacked_bars_stand_on_each_other():
     assert b_height == pytest.approx(3 * a_height, abs=0.3) and second == pytest.approx(2 * a_height, abs=0.3)
 
 
+def test_only_whole_iterations_are_named():
+    svg = line_chart([Series("a", [(1, 0.5)])], Look("t"))
+    below = svg[: svg.index(">iteration<")].count('y="256.0"')
+    assert below == 1  # 1, and neither 0.75 nor 1.25
+
+
+def test_what_took_no_time_is_not_in_the_legend_and_the_others_keep_their_colours():
+    svg = stacked_bars([1, 2], {"generation": [0.0, 0.0], "update": [1.0, 1.0]}, Look("t"))
+    assert "generation" not in svg and 'class="line c1"' in svg
+    assert "judge" not in share_bar({"judge": 0.0, "update": 2.0}, Look("t"), str)
+
+
 def test_shares_divide_the_whole_width():
     svg = share_bar({"a": 1.0, "b": 3.0}, Look("t", width=420), lambda value: f"{value:g} s")
     first, second = map(float, re.findall(r'<rect[^>]* width="([\d.]+)"', svg))

@@ -140,7 +140,7 @@ def test_a_half_written_line_costs_that_line_only(tmp_path):
     with open(folder / "metrics.jsonl", "ab") as file:
         file.write(b'{"iteration": 5, "kind": "tr\xff')
     assert len(read_run(folder).train) == 4 and read_run(folder).damaged == 1
-    assert "1 lines of the metrics could not be read" in text_of(folder)
+    assert "1 line of the metrics could not be read" in text_of(folder)
 
 
 def test_what_a_resumed_run_wrote_again_counts_once(tmp_path):
