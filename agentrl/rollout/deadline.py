@@ -24,22 +24,28 @@ class DeadlineThread:
         self._calls: queue.SimpleQueue[Callable[[], Any] | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
         # A daemon: a thread that hangs must not keep the program from ending.
-        threading.Thread(target=self._serve, name="environment", daemon=True).start()
+        self._thread = threading.Thread(target=self._serve, name="environment", daemon=True)
+        self._thread.start()
+        self._busy = False  # stays so after a call that was late
 
     def call(self, function: Callable[[], Any], what: str) -> Any:
         """The result of `function()`; `EnvFault` when it does not come in time."""
+        self._busy = True
         self._calls.put(function)
         try:
             value, error = self._results.get(timeout=self.seconds)
         except queue.Empty:
             raise EnvFault(f"{what} gave no answer within {self.seconds:g} s") from None
+        self._busy = False
         if error is not None:
             raise error
         return value
 
     def leave(self) -> None:
-        """No more calls: the thread tidies up and ends, as soon as it has finished what it is doing."""
+        """No more calls: the thread tidies up and ends as soon as it can. An idle one is waited for."""
         self._calls.put(None)
+        if not self._busy:
+            self._thread.join(self.seconds)  # files that are written on closing should be there afterwards
 
     def _serve(self) -> None:
         while (function := self._calls.get()) is not None:
