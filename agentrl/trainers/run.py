@@ -362,7 +362,7 @@ def _cut(path: Path, size: int) -> None:
 def episode_figures(collection: Collection) -> dict[str, Any]:
     """Success, reward and the rest over the episodes of an iteration; success and reward are never mixed."""
     played = [trajectory for trajectory in collection.trajectories if trajectory.fault is None]
-    scores = [EpisodeScore.of_trajectory(trajectory) for trajectory in played]
+    scores = [EpisodeScore.of(trajectory) for trajectory in played]
     figures = summarise(scores)
     metrics = figures.pop("metrics")
     lengths = [len(step.response_ids or []) for trajectory in played for step in trajectory.steps]
