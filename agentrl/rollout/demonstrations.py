@@ -1,4 +1,4 @@
-"""Demonstrations: the oracle's turns, some of them replaced by random ones, as a language model would have said them."""
+"""Demonstrations: the oracle's turns, some replaced by random ones, as a language model would have said them."""
 
 from __future__ import annotations
 
