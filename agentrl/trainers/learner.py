@@ -153,7 +153,7 @@ class Learner:
                 "or switch gradient_checkpointing on"
             ) from error
         except RuntimeError as error:
-            if "can't allocate memory" not in str(error):
+            if "DefaultCPUAllocator" not in str(error):
                 raise
             raise TrainingFault(
                 f"out of memory while training; lower token_budget (now {self.options.token_budget})"
