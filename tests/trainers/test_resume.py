@@ -105,7 +105,7 @@ def test_a_run_of_which_no_checkpoint_is_left_begins_again(nano, tmp_path) -> No
 def test_sigterm_ends_with_a_checkpoint_and_the_rest_can_follow(nano, tmp_path) -> None:
     whole = ppo.train(arguments(tmp_path / "whole", str(nano), save_every=100))
     script = (
-        "import sys, pathlib, torch; from agentrl.trainers import ppo; from tests.trainers.kill_driver import arguments;"
+        "import sys, pathlib; from agentrl.trainers import ppo; from tests.trainers.kill_driver import arguments;"
         "ppo.train(arguments(pathlib.Path(sys.argv[1]), sys.argv[2], save_every=100), say=print)"
     )
     folder = tmp_path / "stopped"
