@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium as gym
@@ -91,12 +92,24 @@ def test_environments_must_be_shown(engine) -> None:
         Demonstrator().act([[{"role": "user", "content": "hello"}]])
 
 
-def test_a_tokenizer_without_an_end_is_refused(engine, monkeypatch) -> None:
-    monkeypatch.setattr(engine.tokenizer, "eos_token", None)
+class Endless:
+    """A tokenizer that knows no end."""
+
+    eos_token_id = None
+
+    def __init__(self, inner: Any) -> None:
+        self.inner, self.backend_tokenizer = inner, inner.backend_tokenizer
+
+    def __call__(self, text: str, **options: Any) -> Any:
+        return self.inner(text, **options)
+
+
+def test_a_tokenizer_without_an_end_is_refused(engine) -> None:
+    endless = SimpleNamespace(tokenizer=Endless(engine.tokenizer), encoder=engine.encoder)
     env = gym.make(LAKE.id)
     env.reset(seed=1)
     with pytest.raises(ConfigError, match="no end-of-turn token"):
-        Demonstrator(engine).act([[{"role": "user", "content": "hello"}]], [env])
+        Demonstrator(endless).act([[{"role": "user", "content": "hello"}]], [env])
     env.close()
 
 

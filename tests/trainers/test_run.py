@@ -37,7 +37,8 @@ JUDGED: dict[str, Any] = {
 
 def test_the_folder_holds_configuration_metrics_trajectories_checkpoints_and_report(undecided, tmp_path) -> None:
     options = {"save_trajectories": 3, "report": True, "eval_every": 2, "eval_episodes": 4, "save_every": 1, "keep": 2}
-    folder = ppo.train(toys.ppo(undecided, tmp_path / "run", **options))
+    lake = {"env": ("agentrl/FrozenLake-Text-v0",), "env_kwargs": '{"max_turns": 2}'}
+    folder = ppo.train(toys.ppo(undecided, tmp_path / "run", **lake, **options))
     config = json.loads((folder / "config.json").read_text())
     assert config["algorithm"] == "ppo" and config["arguments"]["episodes"] == 16
     assert {"agentrl", "torch", "transformers", "numpy", "python"} <= set(config["versions"])
@@ -202,11 +203,12 @@ def test_a_run_whose_every_episode_breaks_says_why(undecided, tmp_path) -> None:
 def test_farming_is_noticed(undecided, tmp_path, caplog) -> None:
     """Nothing can be solved, but one of the words is paid for: reward rises, success does not."""
     kwargs = json.dumps({"good": "Nowhere", "form": 1.0, "form_for": ["Left"]})
-    options = {"iterations": 24, "episodes": 32, "num_envs": 32, "env_kwargs": kwargs}
+    slowly = {"lr": 2e-3, "warmup": 30}  # the watch compares blocks of iterations that are steady in themselves
+    options = {"iterations": 32, "episodes": 32, "num_envs": 32, "env_kwargs": kwargs, **slowly}
     said: list[str] = []
     folder = ppo.train(toys.ppo(undecided, tmp_path / "run", **options), said.append)
     warnings = [line for line in lines(folder, "warning") if line["warning"] == "farming"]
-    assert len(warnings) == 1 and 8 < warnings[0]["iteration"] <= 24 and warnings[0]["detail"]
+    assert len(warnings) == 1 and 8 < warnings[0]["iteration"] <= 32 and warnings[0]["detail"]
     before = lines(folder)[lines(folder).index(warnings[0]) - 1]
     assert before["kind"] == "train" and before["iteration"] == warnings[0]["iteration"]
     assert any("farming" in text for text in said)
