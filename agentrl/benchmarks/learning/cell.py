@@ -1,4 +1,4 @@
-"""One training run in a process of its own: `python -m agentrl.benchmarks.learning.cell RUN`, inside the folder of runs.
+"""One training run in a process: `python -m agentrl.benchmarks.learning.cell RUN`, inside the folder of runs.
 
 All paths are relative to that folder, so that half-finished runs can be carried to another machine and go on there.
 """

@@ -1,4 +1,4 @@
-"""Runs the cells of experiments in parallel processes of one thread each; stops when told to, goes on where it stopped."""
+"""Runs cells in parallel processes of one thread each; stops when told to, goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from agentrl.core.errors import ConfigError
 
 LOG = "log.txt"
 GRACE = 90.0  # seconds for the iteration that is under way when time is up; what is killed then repeats a little
+POLL = 0.1  # seconds between looks at the processes
 Say = Callable[[str], Any]
 
 
@@ -41,7 +42,13 @@ class Runner:
     """Works through the runs of `cells` inside `folder`."""
 
     def __init__(
-        self, folder: str | os.PathLike[str], cells: Sequence[Cell], *, jobs: int = 1, minutes: float = 0.0, say: Say = print
+        self,
+        folder: str | os.PathLike[str],
+        cells: Sequence[Cell],
+        *,
+        jobs: int = 1,
+        minutes: float = 0.0,
+        say: Say = print,
     ) -> None:
         self.folder, self.cells, self.say = Path(folder).expanduser().absolute(), list(cells), say
         self.jobs = whole_number("jobs", jobs, at_least=1)
@@ -64,7 +71,7 @@ class Runner:
             try:
                 while not self._over() and (self._start_ready() or self._children):
                     self._reap()
-                    time.sleep(0.05)
+                    time.sleep(POLL)
             finally:
                 self._end_all()
         return self.outcome()
@@ -104,7 +111,7 @@ class Runner:
         last = time.monotonic() + GRACE
         while self._children and time.monotonic() < last:
             self._reap()
-            time.sleep(0.05)
+            time.sleep(POLL)
         for name, child in self._children.items():
             child.kill()
             child.wait()

@@ -37,7 +37,7 @@ def stages(
     prompt_style: str = "conversation",
     **more: Any,
 ) -> tuple[Stage, Stage]:
-    """Imitation in the same environment and form of reply, without a judge (it pays, and imitation is not paid); then RL."""
+    """Imitation in the same environment and form of reply (without a judge: nobody is paid for imitation), then RL."""
     task = {
         "env": [env],
         "strategy": strategy,
