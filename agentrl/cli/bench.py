@@ -43,6 +43,8 @@ class Arguments(Common):
     """Of learning: the folder of the runs."""
     results: str = ""
     """Of learning: where compact results, figures and the page go; OUT/results where it is not given."""
+    summarise_only: bool = False
+    """Of learning: train nothing, write up the runs that are there."""
 
 
 def run(arguments: Arguments) -> int:
@@ -75,7 +77,7 @@ def run_learning(module: Any, arguments: Arguments) -> int:
         else:
             print_table(("name", "cells", "question"), [tuple(map(str, one.values())) for one in known])
         return 0
-    options = {name: getattr(arguments, name) for name in ("cells", "jobs", "minutes", "out", "results")}
+    options = {name: getattr(arguments, name) for name in ("cells", "jobs", "minutes", "out", "results", "summarise_only")}
     result = module.run_learning(arguments.experiment, say=log, **options)
     if arguments.json:
         print_json(result)

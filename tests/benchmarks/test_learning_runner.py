@@ -1,4 +1,4 @@
-"""Learning experiments really run: in parallel, sharing starts, in pieces, and after a kill as if nothing had happened."""
+"""Learning experiments really run: in parallel, from shared starts, in pieces, and on after a kill."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_every_truthful_reply_fits_into_the_tokens_it_may_have(env):
     for strategy, representation in FORMS:
         form = {"wrapper": "Reasoning", "strategy": strategy, "representation": representation}
         collector = Collector([EnvSpec(env, {}, (form,))], teacher, num_envs=8)
-        played = collector.collect([Start(seed) for seed in range(24)]).trajectories
+        played = collector.collect([Start(seed) for seed in range(10)]).trajectories
         collector.close()
         longest = max(len(step.response_ids or ()) for trajectory in played for step in trajectory.steps)
         assert longest <= reply_tokens(strategy, representation), (strategy, representation, longest)

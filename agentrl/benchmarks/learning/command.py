@@ -22,16 +22,18 @@ def run_learning(
     minutes: float = 0.0,
     out: str | os.PathLike[str] = "runs/learning",
     results: str | os.PathLike[str] = "",
+    summarise_only: bool = False,
     known: Mapping[str, Experiment] = EXPERIMENTS,
     say: Callable[[str], Any] = print,
 ) -> dict[str, Any]:
     """Run what fits the patterns inside `out`; compact results go to `results` (default: `out/results`).
 
+    With `summarise_only` nothing is trained: runs that were brought together from several machines are written up.
     `pass` says that every chosen cell is finished.
     """
     experiments = chosen_experiments(pattern, known)
     runner = Runner(out, chosen_cells(experiments, cells), jobs=jobs, minutes=minutes, say=say)
-    outcome = runner.run()
+    outcome = runner.outcome() if summarise_only else runner.run()
     target = Path(results) if str(results) else runner.folder / "results"
     written = summarise(runner.folder, experiments, target)
     if written:
