@@ -77,7 +77,9 @@ def run_learning(module: Any, arguments: Arguments) -> int:
         else:
             print_table(("name", "cells", "question"), [tuple(map(str, one.values())) for one in known])
         return 0
-    options = {name: getattr(arguments, name) for name in ("cells", "jobs", "minutes", "out", "results", "summarise_only")}
+    options = {
+        name: getattr(arguments, name) for name in ("cells", "jobs", "minutes", "out", "results", "summarise_only")
+    }
     result = module.run_learning(arguments.experiment, say=log, **options)
     if arguments.json:
         print_json(result)
