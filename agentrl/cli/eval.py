@@ -28,7 +28,12 @@ class Arguments(Common):
     id: EnvId
     """Which environment; `agentrl list` shows them."""
     policy: str = "random"
-    """Who plays: random, oracle, human, or hf:MODEL (a model folder, tiny-text, tiny-vlm or smollm2)."""
+    """Who plays: random, oracle, human, hf:MODEL (a model folder, tiny-text, tiny-vlm or smollm2), openai:MODEL (any
+    OpenAI-compatible endpoint), or react:POLICY (one of the last two, told to think and then act)."""
+    base_url: str = ""
+    """The endpoint of openai:MODEL; otherwise OPENAI_BASE_URL says, or OpenAI itself is asked."""
+    policy_kwargs: JsonText = "{}"
+    """Arguments of the policy, for example '{"greedy": true}' or '{"temperature": 0.7, "concurrency": 8}'."""
     episodes: int = 100
     """How many episodes."""
     seed: int = 0
@@ -73,9 +78,21 @@ def run(arguments: Arguments) -> int:
             wrappers=wrappers,
             on_episode=seen,
             on_trajectory=save,
+            policy_kwargs=policy_arguments(arguments),
         )
     print_json(result.to_json()) if arguments.json else show(result)
     return 0 if result.metrics["scored"] else 1
+
+
+def policy_arguments(arguments: Arguments) -> dict[str, Any]:
+    """What the policy is made with."""
+    chosen = json_object("--policy-kwargs", arguments.policy_kwargs)
+    if "api_key" in chosen:
+        # Whoever lists the processes of the machine sees the command line.
+        raise ConfigError(
+            "--policy-kwargs must not hold a key; put it into OPENAI_API_KEY, or name a variable with api_key_env"
+        )
+    return {**chosen, "base_url": arguments.base_url} if arguments.base_url else chosen
 
 
 def chosen_wrappers(arguments: Arguments) -> list[dict[str, Any]]:

@@ -73,18 +73,20 @@ def evaluate(
     wrappers: Sequence[Mapping[str, Any]] = (),
     on_episode: EpisodeSeen | None = None,
     on_trajectory: Save | None = None,
+    policy_kwargs: Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """Play `episodes` episodes of `split` and sum them up.
 
     An episode in which the machinery failed (a `Fault`) is counted in `faults` and left out of every other number:
     it says nothing about the policy. `wrappers` go around the environment, from the inside out, each as
     `{"wrapper": "Reasoning", ...arguments}`. `on_episode` sees each episode, or its fault, as it ends;
-    `on_trajectory` gets the whole record of it, also of one that a fault cut short.
+    `on_trajectory` gets the whole record of it, also of one that a fault cut short. `policy_kwargs` are arguments of a
+    policy that is given by name.
     """
     episodes = whole_number("episodes", episodes, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
     name = policy if isinstance(policy, str) else getattr(policy, "name", type(policy).__name__)
-    player = load_policy(policy, seed=seed) if isinstance(policy, str) else policy
+    player = named_policy(policy, seed, policy_kwargs) if isinstance(policy, str) else policy
     arguments = {"split": split, **checked_kwargs(env_kwargs)}
     started = time.perf_counter()
     tour = _Tour(lambda: wrap(make(env_id, **arguments), wrappers), player, on_episode, on_trajectory)
@@ -100,6 +102,13 @@ def evaluate(
         faults=faults,
         seconds=time.perf_counter() - started,
     )
+
+
+def named_policy(name: str, seed: int, kwargs: Mapping[str, Any] | None) -> Policy:
+    """The policy called so; the evaluation's seed is also the policy's unless it has one of its own."""
+    if kwargs is not None and not isinstance(kwargs, Mapping):
+        raise ConfigError(f"policy_kwargs is a mapping of argument names to values, not {type(kwargs).__name__}")
+    return load_policy(name, **{"seed": seed, **(kwargs or {})})
 
 
 def checked_kwargs(kwargs: Mapping[str, Any] | None) -> dict[str, Any]:
