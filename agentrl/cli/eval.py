@@ -89,9 +89,7 @@ def policy_arguments(arguments: Arguments) -> dict[str, Any]:
     chosen = json_object("--policy-kwargs", arguments.policy_kwargs)
     if "api_key" in chosen:
         # Whoever lists the processes of the machine sees the command line.
-        raise ConfigError(
-            "--policy-kwargs must not hold a key; put it into OPENAI_API_KEY, or name a variable with api_key_env"
-        )
+        raise ConfigError("--policy-kwargs must not hold a key; put it into OPENAI_API_KEY or the api_key_env you name")
     return {**chosen, "base_url": arguments.base_url} if arguments.base_url else chosen
 
 

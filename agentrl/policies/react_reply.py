@@ -12,13 +12,16 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-LONGEST = 20_000  # letters of a reply that are looked at
-_LABEL = re.compile(r"^[\s>*_#`-]*(?:final\s+)?(action|answer)(?:\s*\d+)?[*_`\s]*[:=][*_`]*[ \t]*", re.I | re.M)
-_NEXT = re.compile(r"^[\s>*_#`-]*(?:observation|thought|example)(?:\s*\d+)?[*_`\s]*[:.]", re.I | re.M)
-_MADE_UP = re.compile(r"^[\s>*_#`-]*(?:observation|example \d+)\b[*_`\s]*[:.]", re.I | re.M)
-_TAGGED = re.compile(r"<(answer|action)>(.*?)</\1>", re.I | re.S)
+LONGEST = 20_000  # letters of a reply that are looked at, from its end
+# No pattern here may run across lines or match one text in two ways: models write hostile repetitions by themselves.
+_START = r"^[ \t>*_#`-]*"
+_LABEL = re.compile(_START + r"(?:final +)?(?:action|answer)(?: ?\d+)?[*_` \t]*[:=][*_`]*[ \t]*", re.I | re.M)
+_NEXT = re.compile(_START + r"(?:observation|thought|example)(?: ?\d+)?[*_` \t]*[:.]", re.I | re.M)
+_MADE_UP = re.compile(_START + r"(?:observation|example \d+)[*_` \t]*[:.]", re.I | re.M)
+_OPEN, _CLOSE = re.compile(r"<(?:answer|action)>", re.I), re.compile(r"</(?:answer|action)>", re.I)
 _MARKS = "`*_\"' \t\r\n[](){}<>"
-_GLUE = re.compile(r"(?:\s|[,;|.>/&+]|->|-|\band\b|\bthen\b|\d+[.)])*", re.I)
+_PAIRS = ("**", "**"), ("`", "`"), ('"', '"'), ("'", "'"), ("[", "]"), ("(", ")")
+_GLUE = re.compile(r"(?:\s|[,;|.>/&+-]|\band\b|\bthen\b|\b(?:move|go|step|walk|push)\b|\d+[.)])*", re.I)
 
 
 class Grammar(NamedTuple):
@@ -34,17 +37,20 @@ class Grammar(NamedTuple):
         return cls(tuple(getattr(base, "action_names", ())), str(getattr(base, "action_separator", ", ")))
 
 
-def read_reply(text: str, grammar: Grammar = Grammar()) -> tuple[str, str]:
+ANYTHING = Grammar()
+
+
+def read_reply(text: str, grammar: Grammar = ANYTHING) -> tuple[str, str]:
     """(the action, how it was read: "clean", "repaired" or "unread")."""
-    said = text[:LONGEST]
+    said = text[-LONGEST:]
     said = said[: found.start()] if (found := _made_up(said)) else said
     line, labelled = _last_action(said)
     if line is None:
         return text, "unread"
-    action = _by_names(line, grammar) if grammar.names else line.strip(_MARKS).rstrip(".").strip(_MARKS)
+    action = _by_names(line, grammar) if grammar.names else _unwrapped(line)
     if not action:
         return (line.strip() or text), "unread"
-    clean = labelled and said == text and line.strip() == action and said.rstrip().endswith(action)
+    clean = labelled and said == text and text.rstrip().endswith(action) and line.strip() == action
     return action, "clean" if clean else "repaired"
 
 
@@ -55,21 +61,41 @@ def _made_up(text: str) -> re.Match[str] | None:
 
 
 def _last_action(text: str) -> tuple[str | None, bool]:
-    """What stands behind the last label; or inside the last tags; or on the last line. And: was it labelled?"""
+    """What stands behind the last label; or inside the last tags; or on the only line. And: was it labelled?"""
     if labels := list(_LABEL.finditer(text)):
         rest = text[labels[-1].end() :]
         rest = rest[: following.start()] if (following := _NEXT.search(rest)) else rest
-        tagged = _TAGGED.search(rest)
-        return (tagged[2] if tagged else _first_line(rest)), tagged is None
-    if tags := _TAGGED.findall(text):
-        return tags[-1][1], False
+        inside = _inside_tags(rest)
+        return (_first_line(rest), True) if inside is None else (inside, False)
+    if (inside := _inside_tags(text)) is not None:
+        return inside, False
     lines = text.strip().splitlines()
-    return (lines[-1], False) if len(lines) == 1 else (None, False)
+    return (lines[0], False) if len(lines) == 1 else (None, False)
+
+
+def _inside_tags(text: str) -> str | None:
+    """What stands inside the last closed pair of tags."""
+    closed = list(_CLOSE.finditer(text))
+    opened = [tag for tag in _OPEN.finditer(text) if closed and tag.end() <= closed[-1].start()]
+    return text[opened[-1].end() : closed[-1].start()] if opened else None
 
 
 def _first_line(text: str) -> str:
     """The action's line; a label alone on its line is followed by it."""
     return next((line for line in text.splitlines() if line.strip(_MARKS)), "")
+
+
+def _unwrapped(line: str) -> str:
+    """Without marks that stand around the whole; those inside may be part of the action."""
+    line, before = line.strip(), None
+    while line != before:
+        before = line
+        for left, right in _PAIRS:
+            if len(line) > len(left) + len(right) and line.startswith(left) and line.endswith(right):
+                inner = line[len(left) : -len(right)]
+                # click('a') and type('b'): the first quote and the last are not a pair.
+                line = line if left in inner or right in inner else inner.strip()
+    return line
 
 
 def _by_names(line: str, grammar: Grammar) -> str | None:

@@ -106,16 +106,9 @@ class ModelServer:
         """The answer to `POST /v1/chat/completions`."""
         request = read_request(body)
         if request.model != self.name:
-            raise BadRequest(
-                f"there is no model {request.model[:80]!a}, only {self.name!a}", status=404, code="model_not_found"
-            )
-        try:
-            prompt = self.engine.encoder.encode(conversation_of(request, self.engine))
-        except ConfigError as error:
-            raise BadRequest(str(error)) from None
-        if len(prompt.ids) >= self.engine.context:
-            text = f"This model's maximum context length is {self.engine.context} tokens; the messages take {len(prompt.ids)}."
-            raise BadRequest(text, code="context_length_exceeded")
+            known = f"there is no model {request.model[:80]!a}, only {self.name!a}"
+            raise BadRequest(known, status=404, code="model_not_found")
+        prompt = self._prompt(request)
         seed = None if request.seed is None else request.seed % (1 << 63)
         answer = self._batcher.submit(Job(prompt, request.sampling(MOST_TOKENS), seed)).result(ANSWER_SECONDS)
         return self._completion(request, prompt.ids, answer)
