@@ -50,7 +50,7 @@ def read_reply(text: str, grammar: Grammar = ANYTHING) -> tuple[str, str]:
     action = _by_names(line, grammar) if grammar.names else _unwrapped(line)
     if not action:
         return (line.strip() or text), "unread"
-    clean = labelled and said == text and text.rstrip().endswith(action) and line.strip() == action
+    clean = labelled and said == text and text.rstrip().endswith(f"Action: {action}")
     return action, "clean" if clean else "repaired"
 
 
