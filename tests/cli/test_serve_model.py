@@ -56,7 +56,8 @@ def test_a_greedy_evaluation_through_the_endpoint_equals_that_of_the_model(agent
     )  # fmt: skip
     far = agentrl_cli(
         *words, "--policy", "openai:tiny-text", "--base-url", endpoint,
-        "--policy-kwargs", '{"greedy": true, "max_tokens": 16, "token_ids": true}', "--save", str(tmp_path / "far.jsonl"),
+        "--policy-kwargs", '{"greedy": true, "max_tokens": 16, "token_ids": true}',
+        "--save", str(tmp_path / "far.jsonl"),
     )  # fmt: skip
     assert figures(near) == figures(far)
     assert far.json["policy"] == "openai:tiny-text"

@@ -116,7 +116,8 @@ def test_finish_reasons_say_what_happened(message, reason, expected):
 def test_trouble_that_passes_costs_time_only(fault):
     with FaultyEndpoint(lambda call: fault if call.attempt == 1 else "ok", echo) as endpoint:
         with policy_for(endpoint, timeout=1.0) as policy:
-            assert [answer.text for answer in policy.act([user("a long enough text " * 4)])][0].startswith("A LONG")
+            (answer,) = policy.act([user("a long enough text " * 4)])
+            assert answer.text.startswith("A LONG")
         assert len(endpoint.calls) == 2
 
 
