@@ -7,7 +7,7 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +17,8 @@ from agentrl.core.errors import EngineFault
 from agentrl.policies.chat import Prompt
 from agentrl.policies.engine import Engine
 from agentrl.policies.hf import engine_faults, evaluating
+
+CLOSING = "the server is closing"
 
 
 class Overloaded(EngineFault):
@@ -56,9 +58,12 @@ class Batcher:
         return job.answer
 
     def close(self) -> None:
-        """Answer what waits already, then end the thread."""
+        """Give up what waits or runs, with a fault, and end the thread."""
         if not self._closed:
             self._closed = True
+            with contextlib.suppress(queue.Empty):
+                while (job := self._waiting.get_nowait()) is not None:
+                    job.answer.set_exception(EngineFault(CLOSING))
             self._waiting.put(None)
             self._thread.join(60)
 
@@ -108,12 +113,25 @@ class Batcher:
         for row, (job, limit) in enumerate(zip(jobs, limits, strict=True)):
             dice = torch.Generator().manual_seed(secrets.randbits(63) if job.seed is None else job.seed)
             noise[row, :limit] = torch.rand(limit, generator=dice)  # its own: neighbours do not change an answer
-        with engine_faults(self.max_batch), torch.inference_mode(), evaluating(engine.model):
+        with engine_faults(self.max_batch), torch.inference_mode(), evaluating(engine.model), self._stoppable():
             batch = pack(engine.model, [job.prompt for job in jobs], engine.pad, engine.encoder.image_token)
             answers = Decoder(engine.model, batch, sorted(engine.stops), limits).run(noise, jobs[0].how)
         self.batches += 1
         self.answered += len(answers)
         return answers
+
+    @contextlib.contextmanager
+    def _stoppable(self) -> Iterator[None]:
+        """Inside, closing ends the work at the next token: a thread in the model would abort the whole process."""
+        hook = self.engine.model.register_forward_pre_hook(self._refuse_when_closed)
+        try:
+            yield
+        finally:
+            hook.remove()
+
+    def _refuse_when_closed(self, *_: Any) -> None:
+        if self._closed:
+            raise EngineFault(CLOSING)
 
 
 def _alike(jobs: Sequence[Job]) -> list[list[Job]]:

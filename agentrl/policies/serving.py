@@ -15,10 +15,12 @@ import ipaddress
 import json
 import logging
 import secrets
+import select
 import socket
 import threading
 import time
-from concurrent.futures import TimeoutError as FutureTimeout
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -35,7 +37,8 @@ log = logging.getLogger(__name__)
 
 LARGEST_BODY = 32 << 20
 IDLE_SECONDS = 30.0  # a connection that says nothing for so long is closed
-ANSWER_SECONDS = 600.0
+ANSWER_SECONDS = 3600.0
+LOOK_SECONDS = 0.5  # between looks whether the client still waits
 MOST_TOKENS = 4096
 MOST_CONNECTIONS = 256
 
@@ -83,7 +86,7 @@ class ModelServer:
         return {"answered": self._batcher.answered, "batches": self._batcher.batches}
 
     def close(self) -> None:
-        """Stop listening, answer what waits, end the threads."""
+        """Stop listening, give up what is not answered yet, end the threads."""
         self._http.shutdown()
         self._http.server_close()
         self._batcher.close()
@@ -102,16 +105,16 @@ class ModelServer:
         entry = {"id": self.name, "object": "model", "created": 0, "owned_by": "agentrl"}
         return {"object": "list", "data": [entry | {"max_model_len": self.engine.context}]}
 
-    def complete(self, body: bytes) -> dict[str, Any]:
-        """The answer to `POST /v1/chat/completions`."""
+    def complete(self, body: bytes, left: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+        """The answer to `POST /v1/chat/completions`; given up when the client has `left`."""
         request = read_request(body)
         if request.model != self.name:
             known = f"there is no model {request.model[:80]!a}, only {self.name!a}"
             raise BadRequest(known, status=404, code="model_not_found")
         prompt = self._prompt(request)
         seed = None if request.seed is None else request.seed % (1 << 63)
-        answer = self._batcher.submit(Job(prompt, request.sampling(MOST_TOKENS), seed)).result(ANSWER_SECONDS)
-        return self._completion(request, prompt.ids, answer)
+        waiting = self._batcher.submit(Job(prompt, request.sampling(MOST_TOKENS), seed))
+        return self._completion(request, prompt.ids, _patiently(waiting, left))
 
     def _prompt(self, request: ChatRequest) -> Prompt:
         conversation, room = conversation_of(request, self.engine), self.engine.context
@@ -156,6 +159,24 @@ class ModelServer:
     def _text(self, ids: list[int]) -> str:
         with self._tokenizing:
             return self.engine.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+
+
+def _patiently(waiting: Future, left: Callable[[], bool]) -> Any:
+    """The answer, unless the client leaves first.
+
+    A question nobody waits for any more must not be worked on: clients that run out of patience ask again, and a busy
+    server would answer ever more questions of nobody.
+    """
+    until = time.monotonic() + ANSWER_SECONDS
+    while time.monotonic() < until:
+        done, _ = wait([waiting], timeout=LOOK_SECONDS)
+        if done:
+            return waiting.result()
+        if left():
+            waiting.cancel()
+            raise ConnectionError("the client left")
+    waiting.cancel()
+    raise EngineFault(f"no answer within {ANSWER_SECONDS:g} s")
 
 
 def checked_host(host: str) -> str:
@@ -231,7 +252,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path.rstrip("/") != "/v1/chat/completions":
             self.close_connection = True  # the body was not read
             raise BadRequest("there is nothing here; POST to /v1/chat/completions", status=404)
-        return self.server.owner.complete(self._body())
+        return self.server.owner.complete(self._body(), self._left)
 
     def _admit(self) -> None:
         """Who may ask: whoever has the key, through a loopback name (a web page elsewhere could use its own)."""
@@ -263,6 +284,14 @@ class _Handler(BaseHTTPRequestHandler):
             raise BadRequest("send Content-Type: application/json", status=415)
         return body
 
+    def _left(self) -> bool:
+        """Has the client hung up? (What it sends meanwhile, if anything, stays where it is.)"""
+        try:
+            ready, _, _ = select.select([self.connection], [], [], 0)
+            return bool(ready) and not self.connection.recv(1, socket.MSG_PEEK)
+        except (OSError, ValueError):
+            return True
+
     def _reply(self, work: Any) -> None:
         try:
             self._send(200, work())
@@ -270,8 +299,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(error.status, str(error), "invalid_request_error", error.code)
         except Overloaded as error:
             self._refuse(429, str(error), "rate_limit_error", "overloaded")
-        except (FutureTimeout, EngineFault) as error:
-            self._refuse(500, str(error) or "no answer in time", "server_error", None)
+        except EngineFault as error:
+            self._refuse(500, str(error), "server_error", None)
         except OSError:
             self.close_connection = True
         except Exception as error:  # nothing a client sends may end the server

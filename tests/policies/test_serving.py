@@ -6,6 +6,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import closing, suppress
 from urllib.parse import urlsplit
@@ -235,12 +236,13 @@ def test_bad_requests_get_an_error_in_the_usual_shape_and_the_server_goes_on(ser
 )
 def test_bytes_that_are_no_request_do_not_end_the_server(server, data):
     address = urlsplit(server.base_url)
-    with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
-        with suppress(OSError):  # it may hang up while we are still talking
-            connection.sendall(data)
-            connection.shutdown(socket.SHUT_WR)
-            while connection.recv(65536):
-                pass
+    place = (address.hostname, address.port)
+    # It may hang up while we are still talking.
+    with socket.create_connection(place, timeout=10) as connection, suppress(OSError):
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):
+            pass
     assert alive(server)
 
 
@@ -270,6 +272,42 @@ def test_too_many_questions_are_put_off(server, monkeypatch):
         gate.set()
         statuses = sorted(each.result()[0] for each in asked)
     assert set(statuses) == {200, 429}
+
+
+def test_a_question_whose_client_left_is_not_worked_on(server, monkeypatch):
+    gate, forward = threading.Event(), server.engine.model.forward
+
+    def slow(*args, **others):
+        gate.wait(30)
+        return forward(*args, **others)
+
+    monkeypatch.setattr(server.engine.model, "forward", slow)
+    before = server.counts["answered"]
+    with client(server, timeout=1.2) as policy, ThreadPoolExecutor(1) as pool:
+        patient = pool.submit(ask, server, hello())  # holds the model up
+        time.sleep(0.3)
+        with pytest.raises(EngineFault, match="no answer in time"):
+            policy.act([user("x"), user("y")])
+        time.sleep(1.5)  # time to notice
+        gate.set()
+        assert patient.result(30)[0] == 200
+    assert ask(server, hello())[0] == 200
+    assert server.counts["answered"] - before == 2
+
+
+def test_closing_does_not_wait_for_a_long_answer():
+    running = ModelServer(sharpened("tiny-text"), name="tiny")
+    endless = hello(max_tokens=4000, temperature=0, messages=[{"role": "user", "content": "x"}])
+    running.engine.stops = frozenset()
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(ask, running, endless)
+        until = time.monotonic() + 20
+        while not running.engine.model._forward_pre_hooks and time.monotonic() < until:
+            time.sleep(0.01)
+        running.close()
+        status, answer = asked.result(20)
+    assert status == 500 and "closing" in answer["error"]["message"]
+    assert not running._batcher._thread.is_alive() and not running.engine.model._forward_pre_hooks
 
 
 def test_closing_frees_the_port_and_refuses_clients():
