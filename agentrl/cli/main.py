@@ -20,6 +20,7 @@ VERBS: dict[str, str] = {
     "check": "put an environment, or the judges, through the public test kit",
     "bench": "measure speed beside other libraries",
     "serve-model": "serve a model on this machine as an OpenAI-compatible endpoint",
+    "report": "write the page about a training run: curves, episodes, timing",
     "record": "save episodes as GIF, MP4 or a web page",
     "demo": "evaluate random and oracle play and write a report with pictures",
 }

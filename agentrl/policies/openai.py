@@ -31,7 +31,7 @@ class OpenAIPolicy:
 
     - `base_url`: where; else `OPENAI_BASE_URL`, else OpenAI itself. The key is `api_key`, or what the environment
       variable `api_key_env` holds; servers of one's own may need none.
-    - `temperature`, `top_p`, `max_tokens`, `seed` are sent with every request; None leaves one out, for models that do
+    - `temperature`, `top_p`, `max_new_tokens` (as max_tokens) and `seed` are sent with every request; None leaves one out, for models that do
       not accept it. `greedy` asks for temperature 0. `extra_body` holds whatever else a server wants, and a None in it
       takes a field out again: `{"max_tokens": None, "max_completion_tokens": 4096}`.
     - `timeout` of one attempt and `deadline` of one answer, in seconds; `max_retries`, `backoff`, `max_backoff` after
@@ -46,6 +46,7 @@ class OpenAIPolicy:
     """
 
     name = "openai"
+    batched = True  # as many questions at once as `concurrency` allows
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class OpenAIPolicy:
         api_key_env: str = "OPENAI_API_KEY",
         temperature: float | None = 1.0,
         top_p: float | None = None,
-        max_tokens: int | None = 512,
+        max_new_tokens: int | None = 512,
         greedy: bool = False,
         seed: int | None = 0,
         concurrency: int = 32,
@@ -74,7 +75,7 @@ class OpenAIPolicy:
             raise ConfigError("model must be the name the endpoint knows the model by")
         self.model, self.seed, self.calls = model, seed, 0
         self.usage = Usage()
-        self.sampling = _sampling(0.0 if greedy else temperature, top_p, max_tokens)
+        self.sampling = _sampling(0.0 if greedy else temperature, top_p, max_new_tokens)
         if logprobs and self.sampling.get("temperature", 1.0) != 1.0:
             raise ConfigError("logprobs needs temperature=1.0: servers report them at that temperature, not another")
         self.token_ids, self.logprobs = bool(token_ids), bool(logprobs)
@@ -264,7 +265,7 @@ def data_url(picture: Any) -> str:
 # ---------------------------------------------------------------------- arguments
 
 
-def _sampling(temperature: float | None, top_p: float | None, max_tokens: int | None) -> dict[str, Any]:
+def _sampling(temperature: float | None, top_p: float | None, max_new_tokens: int | None) -> dict[str, Any]:
     """What is sent of the sampling parameters."""
     found: dict[str, Any] = {}
     if temperature is not None:
@@ -273,8 +274,8 @@ def _sampling(temperature: float | None, top_p: float | None, max_tokens: int | 
         found["top_p"] = finite_number("top_p", top_p)
         if not 0 < top_p <= 1:
             raise ConfigError(f"top_p must be above 0 and at most 1, not {top_p}")
-    if max_tokens is not None:
-        found["max_tokens"] = whole_number("max_tokens", max_tokens, at_least=1)
+    if max_new_tokens is not None:
+        found["max_tokens"] = whole_number("max_new_tokens", max_new_tokens, at_least=1)
     return found
 
 

@@ -59,7 +59,7 @@ def test_it_answers_inside_a_running_event_loop_and_beside_it():
 
 
 def test_what_is_sent_is_what_was_chosen_and_every_question_has_dice_of_its_own():
-    options = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 7, "extra_body": {"max_tokens": None, "top_k": 4}}
+    options = {"temperature": 0.5, "top_p": 0.9, "max_new_tokens": 7, "extra_body": {"max_tokens": None, "top_k": 4}}
     with FaultyEndpoint(answer=echo) as endpoint, policy_for(endpoint, seed=3, **options) as policy:
         policy.act([user("a"), user("a")])
         policy.act([user("a")])
@@ -233,7 +233,7 @@ def test_only_role_and_text_leave_the_house_unless_token_ids_are_wanted():
         ({"temperature": -1}, "temperature"),
         ({"temperature": float("nan")}, "temperature"),
         ({"top_p": 0}, "top_p"),
-        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_new_tokens": 0}, "max_new_tokens"),
         ({"concurrency": 0}, "concurrency"),
         ({"timeout": 0}, "timeout"),
         ({"max_retries": -1}, "max_retries"),

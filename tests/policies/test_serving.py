@@ -43,7 +43,7 @@ def server():
 
 
 def client(server, **options):
-    given = {"api_key": KEY, "max_tokens": 12, "max_retries": 0, "timeout": 60.0}
+    given = {"api_key": KEY, "max_new_tokens": 12, "max_retries": 0, "timeout": 60.0}
     return closing(OpenAIPolicy(server.name, base_url=server.base_url, **{**given, **options}))
 
 
