@@ -31,9 +31,9 @@ class OpenAIPolicy:
 
     - `base_url`: where; else `OPENAI_BASE_URL`, else OpenAI itself. The key is `api_key`, or what the environment
       variable `api_key_env` holds; servers of one's own may need none.
-    - `temperature`, `top_p`, `max_new_tokens` (as max_tokens) and `seed` are sent with every request; None leaves one out, for models that do
-      not accept it. `greedy` asks for temperature 0. `extra_body` holds whatever else a server wants, and a None in it
-      takes a field out again: `{"max_tokens": None, "max_completion_tokens": 4096}`.
+    - `temperature`, `top_p`, `max_new_tokens` (as max_tokens) and `seed` are sent with every request; None leaves one
+      out, for models that do not accept it. `greedy` asks for temperature 0. `extra_body` holds whatever else a server
+      wants, and a None in it takes a field out again: `{"max_tokens": None, "max_completion_tokens": 4096}`.
     - `timeout` of one attempt and `deadline` of one answer, in seconds; `max_retries`, `backoff`, `max_backoff` after
       429, 5xx, time-outs and broken connections; `concurrency` and `requests_per_minute` for all callers together.
     - `token_ids`: ask for token ids (vLLM and `serve-model` know them) and send them along with later turns.

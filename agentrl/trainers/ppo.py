@@ -79,9 +79,7 @@ def advantages(args: PPO, batch: Batch, scores: BatchScores) -> Estimate:
         earned = batch.turn_rewards(args.reward_scale)
         found = bilevel_gae(earned, scores.values, after, mask, ends, form=args.form, **turn)
     elif args.variant == "vanilla":
-        found = vanilla_gae(
-            rewards(args, batch), scores.values, batch.token_mask, gamma=args.gamma, lam=args.lam, **end
-        )
+        found = vanilla_gae(rewards(args, batch), scores.values, batch.token_mask, gamma=args.gamma, lam=args.lam, **end)
     else:
         found = masked_gae(rewards(args, batch), scores.values, mask, gamma=args.gamma, lam=args.lam, **end)
     return whitened(args, batch, found)

@@ -64,9 +64,7 @@ def train(args: SFT, say: Say | None = None) -> Path:
                 for batch in batches(rows, args, run.dice(0)):
                     losses.append(imitate(learner, batch))
                 learner.publish()
-            run.log_training(
-                {name: sum(one[name] for one in losses) / len(losses) for name in losses[0]}, episodes=False
-            )
+            run.log_training({name: sum(one[name] for one in losses) / len(losses) for name in losses[0]}, episodes=False)
         return run.close()
 
 

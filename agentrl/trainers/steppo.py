@@ -45,7 +45,9 @@ def train(args: StepPO, say: Say | None = None) -> Path:
             with run.time("update"):
                 scores = score(args, learner, batch)
                 estimate = advantages(args, batch, scores)
-                losses = improve(args, run, batch, scores, estimate, step_ppo_loss if args.step_ratio else ppo_loss)
+                losses = improve(
+                    args, run, batch, scores, estimate, step_ppo_loss if args.step_ratio else ppo_loss
+                )
                 learner.publish()
             run.log_training(losses)
         return run.close()
