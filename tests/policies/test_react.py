@@ -13,11 +13,16 @@ from agentrl.policies import load_policy
 from agentrl.policies.oracle import OraclePolicy
 from agentrl.policies.react import INSTRUCTIONS, ReActPolicy, solved_episodes
 from agentrl.policies.react_reply import Grammar, read_reply
-from agentrl.rollout.episode import make, opening
+from agentrl.rollout.episode import make
 from agentrl.rollout.evaluate import evaluate
+from agentrl.rollout.prompts import rules_of, user_message
 
 LAKE = "agentrl/FrozenLake-Text-v0"
 MOVES = Grammar(("Left", "Down", "Right", "Up"))
+
+
+def opening(env, observation):
+    return [{"role": "system", "content": rules_of(env)}, user_message(observation)]
 
 
 @pytest.mark.parametrize(
