@@ -20,6 +20,8 @@ from agentrl.policies.random import mixed_seed
 if TYPE_CHECKING:
     import torch
 
+    from agentrl.policies.decoding import FastDecoder
+
 log = logging.getLogger(__name__)
 
 
@@ -56,6 +58,7 @@ class HFPolicy:
         self.batch_size = whole_number("batch_size", batch_size, at_least=1)
         self.seed, self.calls, self.version = seed, 0, 0
         self.tokenizer_hash = tokenizer_hash(self.engine.tokenizer)
+        self._decoder: FastDecoder | None = None
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
         """One answer to each conversation."""
@@ -97,12 +100,29 @@ class HFPolicy:
     def _decode(self, prompts: list[Prompt], noise: torch.Tensor, limits: list[int]) -> list[Any]:
         import torch
 
+        from agentrl.policies.attention import supported
         from agentrl.policies.sampling import Decoder, pack
 
         engine = self.engine
         with engine_faults(self.batch_size), torch.inference_mode(), evaluating(engine.model):
+            if supported(engine.model):
+                return self._fast().run(prompts, noise, limits, self.sampling)
             batch = pack(engine.model, prompts, engine.pad, engine.encoder.image_token)
             return Decoder(engine.model, batch, sorted(engine.stops), limits).run(noise, self.sampling)
+
+    def _fast(self) -> FastDecoder:
+        """The decoder that stays with its model; another model on the engine gets another one."""
+        from agentrl.policies.decoding import FastDecoder
+
+        engine = self.engine
+        if self._decoder is None or self._decoder.model is not engine.model:
+            self._decoder = FastDecoder(engine.model, engine.pad, engine.encoder.image_token, sorted(engine.stops))
+        return self._decoder
+
+    def release(self) -> None:
+        """Give back the GPU memory kept for generation, for a trainer that needs it; the next call takes it again."""
+        if self._decoder is not None:
+            self._decoder.release()
 
     def _generation(self, prompt: Prompt, ids: list[int], logprobs: list[float], stopped: bool) -> Generation:
         said = ids[:-1] if stopped else ids

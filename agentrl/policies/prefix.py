@@ -8,7 +8,7 @@ Prompts of one environment begin with the same system prompt, the turns of one s
     whole = pack(model, prompts, pad, image_token, side="right")
     rest = after_prefix(whole, length)
     cache = expand(prefill(model, prompts[0].ids[:length]), len(prompts))
-    model(input_ids=rest.ids, position_ids=rest.positions, attention_mask=rest.mask, past_key_values=cache, **rest.extra)
+    model(rest.ids, attention_mask=rest.mask, position_ids=rest.positions, past_key_values=cache, **rest.extra)
 
 The logits are those of the columns behind the prefix. A trainer that needs the logits of each prompt's last token (they
 score the first token of the answer) says `at_most=shortest prompt - 1`, so that this token is not part of the prefix.
