@@ -64,6 +64,7 @@ class Lanes:
         self.limits.zero_()
         self.limits[:count] = torch.tensor(limits, device=self.limits.device)
         self.done.copy_(self.limits == 0)
+        self.position.zero_()
         self.position[:count] = batch.next_position
         self.noise[:count, : noise.shape[1]] = noise[:, : self.steps].to(self.noise.device)
         self.slot.fill_(width)
@@ -81,7 +82,7 @@ class FastDecoder:
     """Samples answers with one model; keeps its lanes and graphs from one batch to the next.
 
     `fixed` (on a GPU) keeps shapes to a few sizes for the sake of graphs; elsewhere shapes are exact and rows that have
-    finished leave. `graphs=False` runs the same steps without recording them.
+    finished leave. With `graphs` set to False the same steps run without being recorded.
     """
 
     def __init__(
@@ -138,15 +139,15 @@ class FastDecoder:
         if not self.fixed:
             return Lanes(rows, steps, capacity, shared, self.device)
         size = (lane_count(rows), _up(steps), _up(capacity), _up(shared))
-        for lanes in self.kept:
-            if lanes.fits(*size):
-                return lanes
+        fitting = [lanes for lanes in self.kept if lanes.fits(*size)]
+        if fitting:
+            return fitting[0]
         # Those of as many rows were too short: one set with room for both takes their place.
         short = [lanes for lanes in self.kept if lanes.rows == size[0]]
         rooms = [(lanes.steps, lanes.key_values.capacity, lanes.key_values.prefix_capacity) for lanes in short]
         sizes = [max(values) for values in zip(size[1:], *rooms, strict=True)]
         self.kept = [lanes for lanes in self.kept if lanes.rows != size[0]][-(KEPT - 1) :]
-        short.clear()  # their memory is free before the new is taken
+        short.clear()  # their memory is free before new memory is taken
         self.kept.append(Lanes(size[0], *sizes, self.device))
         return self.kept[-1]
 
@@ -181,7 +182,7 @@ class FastDecoder:
         lanes.mask.index_fill_(1, lanes.slot + room.prefix_capacity, True)
         mask = lanes.mask[:, None, None, : room.prefix_capacity + room.visible]
         logits = self._ask(lanes, lanes.token[:, None], position, mask, {})
-        lanes.position.add_(1)
+        lanes.position.add_(~lanes.done)  # who has finished stays: there may be no position behind the last
         lanes.slot.add_(1)
         self._take(lanes, logits, how)
 

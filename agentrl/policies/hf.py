@@ -15,6 +15,7 @@ from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.policy import Conversation, Generation
 from agentrl.policies.chat import Prompt
 from agentrl.policies.engine import Engine, load_engine, tokenizer_hash
+from agentrl.policies.products import quick_products
 from agentrl.policies.random import mixed_seed
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ class HFPolicy:
         from agentrl.policies.sampling import Decoder, pack
 
         engine = self.engine
-        with engine_faults(self.batch_size), torch.inference_mode(), evaluating(engine.model):
+        quick = quick_products(engine.model)
+        with engine_faults(self.batch_size), torch.inference_mode(), evaluating(engine.model), quick:
             if supported(engine.model):
                 return self._fast().run(prompts, noise, limits, self.sampling)
             batch = pack(engine.model, prompts, engine.pad, engine.encoder.image_token)
@@ -153,7 +155,7 @@ class HFPolicy:
             raise ConfigError("prompts, responses and images belong together: one of each for every row")
         shown = images if images is not None else [[]] * len(prompts)
         rows = [self._whole(*row) for row in zip(prompts, responses, shown, strict=True)]
-        with engine_faults(len(rows)):
+        with engine_faults(len(rows)), quick_products(self.engine.model):
             return self._forced(rows, [len(prompt) for prompt in prompts], responses) if rows else []
 
     def _whole(self, prompt: Sequence[int], response: Sequence[int], images: Sequence[Any]) -> Prompt:
