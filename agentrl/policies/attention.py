@@ -179,7 +179,7 @@ def products(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 @cache
 def _wide_products(device: torch.device, dtype: torch.dtype) -> bool:
-    """Can this device give a float32 product of narrower numbers? Rounding scores to bf16 costs accuracy for nothing."""
+    """Can this device give a float32 product of narrower numbers? Scores rounded to bf16 are less exact for nothing."""
     if device.type != "cuda":
         return False
     try:

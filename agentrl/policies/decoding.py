@@ -145,10 +145,10 @@ class FastDecoder:
         # Those of as many rows were too short: one set with room for both takes their place.
         short = [lanes for lanes in self.kept if lanes.rows == size[0]]
         rooms = [(lanes.steps, lanes.key_values.capacity, lanes.key_values.prefix_capacity) for lanes in short]
-        sizes = [max(values) for values in zip(size[1:], *rooms, strict=True)]
+        longest, room, shared_room = (max(values) for values in zip(size[1:], *rooms, strict=True))
         self.kept = [lanes for lanes in self.kept if lanes.rows != size[0]][-(KEPT - 1) :]
         short.clear()  # their memory is free before new memory is taken
-        self.kept.append(Lanes(size[0], *sizes, self.device))
+        self.kept.append(Lanes(size[0], longest, room, shared_room, self.device))
         return self.kept[-1]
 
     def _check_weights(self) -> None:

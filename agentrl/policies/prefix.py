@@ -34,7 +34,8 @@ def shared_length(rows: Sequence[Sequence[int]], image_token: int | None = None,
     if not rows:
         return 0
     # Whatever the least and the greatest row share, the rows between them share too.
-    first, last = min(rows), max(rows)
+    ordered = [tuple(row) for row in rows]
+    first, last = min(ordered), max(ordered)
     shortest = min(map(len, rows)) - 1
     length = shortest if at_most is None else min(shortest, at_most)
     differing = (index for index in range(length) if first[index] != last[index] or first[index] == image_token)
@@ -60,7 +61,7 @@ def expand(cache: Any, rows: int) -> Any:
     """A new cache that shows every row the one row of `cache`, without copying it; `cache` can be lent again."""
     from transformers import DynamicCache
 
-    lent = DynamicCache()
+    lent: Any = DynamicCache()
     for index, layer in enumerate(cache.layers):
         lent.update(layer.keys, layer.values, index)
         lent.layers[index].keys = layer.keys.expand(rows, -1, -1, -1)
