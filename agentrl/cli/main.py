@@ -19,6 +19,7 @@ VERBS: dict[str, str] = {
     "judge": "judge a file of trajectories again, or see how far two judges agree",
     "check": "put an environment, or the judges, through the public test kit",
     "bench": "measure speed beside other libraries",
+    "report": "write the page about a training run: curves, episodes, timing",
     "record": "save episodes as GIF, MP4 or a web page",
     "demo": "evaluate random and oracle play and write a report with pictures",
 }

@@ -20,7 +20,8 @@ from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, SnapshotUnsupported
 from agentrl.policies.human import printable, read_action
 from agentrl.policies.oracle import gold_action
-from agentrl.rollout.episode import make, read_observation
+from agentrl.rollout.episode import make
+from agentrl.rollout.prompts import read_observation
 from agentrl.rollout.evaluate import checked_kwargs
 
 HELP = """Type an action, or one of:

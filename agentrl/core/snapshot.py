@@ -94,6 +94,29 @@ def restore(env: gym.Env, blob: bytes) -> None:
         raise SnapshotError(f"the snapshot does not fit this stack of wrappers: {error}") from error
 
 
+def snapshot_layers(env: gym.Env) -> bytes:
+    """What the wrappers of `env` remember, without the environment below: all that outlives a seeded reset.
+
+    Works before the first reset too, and around environments that cannot be saved.
+    """
+    layers, _ = _layers(env)
+    return seal_blob(_stack_identity(env, layers), {"layers": [_save_layer(layer) for layer in layers]})
+
+
+def restore_layers(env: gym.Env, blob: bytes) -> None:
+    """Inverse of `snapshot_layers`, for an equal stack; the environment below must be reset before it is played."""
+    layers, _ = _layers(env)
+    data = open_blob(blob, _stack_identity(env, layers))
+    before = [_save_layer(layer) for layer in layers]
+    try:
+        for layer, saved in zip(layers, data["layers"], strict=True):
+            _load_layer(layer, saved)
+    except Exception as error:
+        for layer, saved in zip(layers, before, strict=True):
+            _load_layer(layer, saved)
+        raise SnapshotError(f"the snapshot does not fit this stack of wrappers: {error}") from error
+
+
 def _layers(env: gym.Env) -> tuple[list[gym.Wrapper], Any]:
     layers = []
     while isinstance(env, gym.Wrapper):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -14,6 +14,19 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Generation, Message, Policy
 from agentrl.core.secrecy import scrub
 from agentrl.registry import find
+from agentrl.rollout.prompts import (
+    PromptStyle,
+    WholeConversation,
+    done,
+    read_observation,
+    rules_of,
+    said_message,
+    told,
+    user_message,
+)
+from agentrl.rollout.trajectory import plain
+
+StepResult = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]  # what `env.step` gives
 
 
 @dataclass(frozen=True)
@@ -100,33 +113,6 @@ def make(env_id: str, **kwargs: Any) -> gym.Env:
         raise ConfigError(f"{env_id} cannot be made: {error}") from error
 
 
-def read_observation(observation: Any) -> tuple[str, list[np.ndarray]]:
-    """The text of an observation and its pictures, in order; ("", []) for plain arrays."""
-    if not isinstance(observation, dict):
-        return "", []
-    pictures = [v for v in observation.values() if isinstance(v, np.ndarray) and v.dtype == np.uint8 and v.ndim == 3]
-    return str(observation.get("text", "")), pictures
-
-
-def user_message(observation: Any) -> Message:
-    """An observation as the environment's message in the conversation."""
-    text, pictures = read_observation(observation)
-    return {"role": "user", "content": text, "images": pictures, "observation": observation}
-
-
-def said_message(answer: Generation) -> Message:
-    """An answer as it stands in the rest of the conversation, with its own tokens where it has any."""
-    said: Message = {"role": "assistant", "content": answer.text}
-    return said if answer.token_ids is None else {**said, "token_ids": answer.token_ids}
-
-
-def opening(env: gym.Env, observation: Any) -> list[Message]:
-    """How a conversation starts: the rules, then the first observation."""
-    prompt = env.get_wrapper_attr("system_prompt") if env.has_wrapper_attr("system_prompt") else ""
-    system: list[Message] = [{"role": "system", "content": prompt}] if prompt else []
-    return [*system, user_message(observation)]
-
-
 def spec_json(env: gym.Env) -> dict[str, Any] | None:
     """The stack's spec as JSON types and without secrets, or None where it holds live objects."""
     try:
@@ -135,28 +121,56 @@ def spec_json(env: gym.Env) -> dict[str, Any] | None:
         return None
 
 
+class LiveEpisode:
+    """An episode in progress, whoever moves it: one at a time (`play_episode`) or many in step (the collectors).
+
+    It knows what the policy is to be shown and tells its watcher what happened; it never calls the environment itself.
+    """
+
+    def __init__(self, env: gym.Env, prompt: PromptStyle, watcher: Watcher | None = None) -> None:
+        self.env, self._prompt, self._watcher = env, prompt, watcher
+        self.over = False
+
+    def begin(self, observation: Any, info: dict[str, Any]) -> None:
+        """The environment was reset."""
+        if self._watcher:
+            self._watcher.begin(self.env, observation, info)
+        self._prompt.begin(rules_of(self.env), user_message(observation))
+
+    def conversation(self) -> list[Message]:
+        """What the policy is shown now."""
+        return self._prompt.messages()
+
+    def turn(self, answer: Generation, result: StepResult) -> None:
+        """The policy answered, the environment replied."""
+        observation, reward, terminated, truncated, info = result
+        if self._watcher:
+            self._watcher.turn(answer, float(reward), terminated, truncated, info, observation)
+        what = done(plain(answer.action), info)
+        self._prompt.turn(said_message(answer), what, told(info), user_message(observation))
+        self.over = bool(terminated or truncated)
+
+
 def play_episode(
-    env: gym.Env, policy: Policy, seed: int, *, keep_pictures: bool = False, watcher: Watcher | None = None
+    env: gym.Env,
+    policy: Policy,
+    seed: int,
+    *,
+    keep_pictures: bool = False,
+    watcher: Watcher | None = None,
+    prompt: PromptStyle | None = None,
 ) -> EpisodeRecord:
     """Reset with `seed` and play to the end. Faults of the machinery come through as they are."""
     recorder = _Recorder(keep_pictures)
+    episode = LiveEpisode(env, prompt or WholeConversation(), watcher)
     observation, info = env.reset(seed=seed)
-    if watcher:
-        watcher.begin(env, observation, info)
-    task, conversation = info.get("task"), opening(env, observation)
-    text, picture = recorder.view(env, observation)
+    episode.begin(observation, info)
+    task, seen = info.get("task"), recorder.view(env, observation)
     terminated = truncated = False
-    while not (terminated or truncated):
-        answer = _ask(policy, conversation, env)
-        observation, reward, terminated, truncated, info = env.step(answer.action)
-        if watcher:
-            watcher.turn(answer, float(reward), terminated, truncated, info, observation)
-        recorder.turns.append(TurnRecord(text, picture, answer.action, float(reward), info))
-        text, picture = recorder.view(env, observation)
-        conversation += [said_message(answer), user_message(observation)]
-    return EpisodeRecord(seed, recorder.turns, text, picture, terminated, truncated, task)
-
-
-def _ask(policy: Policy, conversation: list[Message], env: gym.Env) -> Generation:
-    (answer,) = policy.act([conversation], [env])
-    return answer
+    while not episode.over:
+        (answer,) = policy.act([episode.conversation()], [env])
+        result = observation, reward, terminated, truncated, info = env.step(answer.action)
+        episode.turn(answer, result)
+        recorder.turns.append(TurnRecord(*seen, answer.action, float(reward), info))
+        seen = recorder.view(env, observation)
+    return EpisodeRecord(seed, recorder.turns, *seen, bool(terminated), bool(truncated), task)

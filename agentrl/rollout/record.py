@@ -12,7 +12,8 @@ from agentrl.core.env import episode_limit
 from agentrl.core.errors import Fault
 from agentrl.core.policy import Generation, Policy
 from agentrl.core.verdicts import fault_json
-from agentrl.rollout.episode import EpisodeRecord, play_episode, read_observation, spec_json
+from agentrl.rollout.episode import EpisodeRecord, play_episode, spec_json
+from agentrl.rollout.prompts import read_observation, rules_of
 from agentrl.rollout.trajectory import Step, Trajectory, picture_hash, plain
 
 HELD_BY_STEP = ("reward_terms", "pending")  # kept once, where settling changes them
@@ -35,19 +36,20 @@ def record(
     env: gym.Env, policy: Policy, seed: int, *, id: str | None = None, group_id: str | None = None
 ) -> tuple[Trajectory, EpisodeRecord | Fault]:
     """The trajectory, and what `play_episode` gave or raised."""
-    name = str(getattr(policy, "name", type(policy).__name__))
-    builder = TrajectoryBuilder(Trajectory(env_id=_env_id(env), seed=seed, policy=name, group_id=group_id))
-    builder.trajectory.tokenizer = getattr(policy, "tokenizer_hash", None)
+    builder = TrajectoryBuilder(blank_record(policy, env_id=env_id_of(env), seed=seed, group_id=group_id))
     outcome: EpisodeRecord | Fault
     try:
         outcome = play_episode(env, policy, seed, watcher=builder)
     except Fault as fault:
         builder.fault(fault)
         outcome = fault
-    trajectory = builder.trajectory
-    trajectory.add_up()
-    trajectory.id = content_id(trajectory) if id is None else id
-    return trajectory, outcome
+    return builder.finish(id), outcome
+
+
+def blank_record(policy: Policy, **facts: Any) -> Trajectory:
+    """A trajectory of this policy in which nothing has happened yet."""
+    name = str(getattr(policy, "name", type(policy).__name__))
+    return Trajectory(policy=name, tokenizer=getattr(policy, "tokenizer_hash", None), **facts)
 
 
 class TrajectoryBuilder:
@@ -61,8 +63,7 @@ class TrajectoryBuilder:
         record = self.trajectory
         record.spec, record.split = spec_json(env), getattr(env.unwrapped, "split", None)
         record.task = None if info.get("task") is None else str(info["task"])
-        if env.has_wrapper_attr("system_prompt"):
-            record.system_prompt = str(env.get_wrapper_attr("system_prompt"))
+        record.system_prompt = rules_of(env)
         self._see(observation)
 
     def turn(
@@ -97,6 +98,12 @@ class TrajectoryBuilder:
         """The machinery failed; the record ends here."""
         self.trajectory.fault, self.trajectory.stop_reason = fault_json(fault), "fault"
 
+    def finish(self, id: str | None = None) -> Trajectory:
+        """The record, added up and named."""
+        self.trajectory.add_up()
+        self.trajectory.id = content_id(self.trajectory) if id is None else id
+        return self.trajectory
+
     def _see(self, observation: Any) -> None:
         text, pictures = read_observation(observation)
         named = {picture_hash(picture): picture for picture in pictures}
@@ -113,6 +120,7 @@ def content_id(trajectory: Trajectory) -> str:
     return hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
 
 
-def _env_id(env: gym.Env) -> str:
+def env_id_of(env: gym.Env) -> str:
+    """The id of what lies below all wrappers; its class where it was never registered."""
     spec = env.unwrapped.spec
     return spec.id if spec else type(env.unwrapped).__name__

@@ -61,6 +61,7 @@ class Trajectory:
     spec: dict[str, Any] | None = None  # of the whole stack; None where it holds live objects
     policy: str = ""
     system_prompt: str = ""
+    prompt_style: str = "conversation"  # or "step": how a step's prompt was made from what had happened
     tokenizer: str | None = None
     terminated: bool = False
     truncated: bool = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -27,7 +27,16 @@ MAX_TEXT = 4000  # characters of one observation; a whole web page would drown t
 @cache
 def style() -> str:
     """The page's one style sheet."""
-    return files("agentrl.viewer").joinpath("style.css").read_text(encoding="utf-8")
+    return "".join(_sheet(name) for name in ("colours", "style", "charts"))
+
+
+def figure_style() -> str:
+    """What a figure needs that stands alone."""
+    return _sheet("colours") + _sheet("charts")
+
+
+def _sheet(name: str) -> str:
+    return files("agentrl.viewer").joinpath(f"{name}.css").read_text(encoding="utf-8")
 
 
 def page(title: str, intro: str, sections: Sequence[str], footer: str = "") -> str:
@@ -161,32 +170,42 @@ def css_class(policy: str) -> str:
 def filmstrip(title: str, policy: str, episode: EpisodeRecord) -> str:
     """An episode from left to right: picture, text, action and reward of every turn, then the end."""
     frames = [_turn_frame(number, turn, policy) for number, turn in enumerate(episode.turns, 1)]
-    end = _frame("End", episode.final_picture, episode.final_text, "")
+    end = frame("End", episode.final_picture, episode.final_text, "")
     ending, mood = (
         ("solved", "good") if episode.success else ("out of turns", "bad") if episode.truncated else ("lost", "bad")
     )
     total = "reward pending" if episode.reward is None else f"reward {number_signed(episode.reward)}"
-    tags = f'<span class="tag {mood}">{ending}</span>'
-    tags += "".join(f'<span class="tag">{tag}</span>' for tag in (total, f"seed {episode.seed}"))
+    return strip(title, (ending, mood), (total, f"seed {episode.seed}"), [*frames, end])
+
+
+def strip(title: str, ending: tuple[str, str], facts: Sequence[str], frames: Sequence[str]) -> str:
+    """Frames in a row under a title; `ending` is how it ended and whether that is "good" or "bad"."""
+    tags = f'<span class="tag {ending[1]}">{safe(ending[0])}</span>'
+    tags += "".join(f'<span class="tag">{safe(fact)}</span>' for fact in facts)
     head = f'<div class="strip-head"><h3>{safe(title)}</h3>{tags}</div>'
-    return f'<div class="card">{head}<ol class="strip">{"".join([*frames, end])}</ol></div>'
+    return f'<div class="card">{head}<ol class="strip">{"".join(frames)}</ol></div>'
 
 
 def _turn_frame(number: int, turn: TurnRecord, policy: str) -> str:
-    terms = turn.info.get("reward_terms", {})
-    spelled = ", ".join(f"{safe(str(name))} {number_signed(value)}" for name, value in terms.items())
-    mood = "gain" if turn.reward > 0 else "loss" if turn.reward < 0 else "soft"
-    reward = f'<span class="{mood}">reward {number_signed(turn.reward)}</span>'
     actions = ", ".join(map(str, turn.info.get("actions", []))) or "nothing ran"
     shown = turn.action if isinstance(turn.action, str) else actions
     body = (
         f'<div class="action {css_class(policy)}"><b>{safe(shown)}</b></div>'
-        f'<div>{reward}<br><span class="soft">{spelled}</span></div>'
+        f"{reward_line(turn.reward, turn.info.get('reward_terms', {}))}"
     )
-    return _frame(f"Turn {number}", turn.picture, turn.text, body)
+    return frame(f"Turn {number}", turn.picture, turn.text, body)
 
 
-def _frame(label: str, picture: np.ndarray | None, text: str, body: str) -> str:
+def reward_line(reward: float, terms: Mapping[str, float]) -> str:
+    """A reward and the terms it is made of."""
+    spelled = ", ".join(f"{safe(str(name))} {number_signed(value)}" for name, value in terms.items())
+    mood = "gain" if reward > 0 else "loss" if reward < 0 else "soft"
+    shown = f'<span class="{mood}">reward {number_signed(reward)}</span>'
+    return f'<div>{shown}<br><span class="soft">{spelled}</span></div>'
+
+
+def frame(label: str, picture: np.ndarray | None, text: str, body: str) -> str:
+    """One moment of an episode: its picture, `body` (HTML), the text."""
     image = "" if picture is None else f'<img src="{picture_uri(picture)}" alt="{safe(label)}">'
     said = f"<pre>{safe(text)}</pre>" if text else ""
     return f'<li class="frame"><span class="soft">{safe(label)}</span>{image}{body}{said}</li>'

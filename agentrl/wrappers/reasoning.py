@@ -108,8 +108,10 @@ class Reasoning(AgentWrapper):
     def gold(self) -> str | None:
         """A whole truthful reply: what is, why, what will be, and the oracle's turn; None where the oracle has none."""
         turn = self.env.get_wrapper_attr("oracle")()
-        if turn is None:
-            return None
+        return None if turn is None else self.truthful(turn)
+
+    def truthful(self, turn: str) -> str:
+        """A reply that says the truth around any turn, a foolish one too."""
         fields = fields_of(self.strategy)
         texts = {"answer": turn, "reasoning": f"From here a right turn is: {turn}."}
         texts["think"] = texts["reasoning"]

@@ -9,8 +9,9 @@ import pytest
 
 import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError, EnvFault, Fault
-from agentrl.rollout.episode import make, opening, play_episode, read_observation
+from agentrl.rollout.episode import make, play_episode
 from agentrl.rollout.evaluate import episode_seed, evaluate
+from agentrl.rollout.prompts import read_observation, user_message
 from agentrl.rollout.statistics import mean_interval, wilson_interval
 
 KEYS = {
@@ -173,10 +174,10 @@ def test_pictures_are_kept_on_request_from_the_observation_or_by_rendering():
 def test_a_picture_comes_with_its_message_and_arrays_are_handed_over():
     env = make("agentrl/FrozenLake-Visual-v0")
     observation, _ = env.reset(seed=1)
-    message = opening(env, observation)[-1]
+    message = user_message(observation)
     assert message["content"].count("<image>") == len(message["images"]) == 1
     grid = make("agentrl/FrozenLake-Grid-v0")
     observation, _ = grid.reset(seed=1)
-    (message,) = opening(grid, observation)
+    message = user_message(observation)
     assert message["content"] == "" and message["observation"] is observation
     assert read_observation(observation) == ("", [])

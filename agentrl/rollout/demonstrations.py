@@ -1,0 +1,74 @@
+"""Demonstrations: the oracle's turns, some of them replaced by random ones, as a language model would have said them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import gymnasium as gym
+import numpy as np
+
+from agentrl.core.arguments import finite_number
+from agentrl.core.errors import ConfigError
+from agentrl.core.policy import Conversation, Generation
+from agentrl.policies.random import RandomPolicy, mixed_seed, require_envs
+
+
+class Demonstrator:
+    """Plays what is right, except in a share `mistakes` of the turns, where it plays at random.
+
+    With the `Reasoning` wrapper it writes the whole reply, and writes the truth: also a foolish turn is described as
+    what it is and does. Given an `engine`, answers carry the model's tokens, ready to be learned from. What an episode
+    gets follows from this policy's seed, the episode's seed and the turn alone.
+    """
+
+    name = "demonstrator"
+
+    def __init__(self, engine: Any = None, *, mistakes: float = 0.0, seed: int = 0) -> None:
+        if not 0 <= finite_number("mistakes", mistakes) <= 1:
+            raise ConfigError(f"mistakes is a share between 0 and 1, not {mistakes!r}")
+        self.engine, self.mistakes, self.seed = engine, mistakes, seed
+        self._random = RandomPolicy(seed=mixed_seed(seed, 1))
+        self._streams: WeakKeyDictionary[gym.Env, tuple[Any, np.random.Generator]] = WeakKeyDictionary()
+        if engine is not None:
+            from agentrl.policies.engine import tokenizer_hash
+
+            self.tokenizer_hash = tokenizer_hash(engine.tokenizer)
+
+    def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
+        """One reply for each environment."""
+        chosen = require_envs(self.name, conversations, envs)
+        return [self._reply(conversation, env) for conversation, env in zip(conversations, chosen, strict=True)]
+
+    def encode(self, conversation: Conversation) -> Any:
+        """The prompt of a conversation (with an engine)."""
+        return self.engine.encoder.encode(conversation)
+
+    def _reply(self, conversation: Conversation, env: gym.Env) -> Generation:
+        text = self._said(env, self._turn(env))
+        if self.engine is None:
+            return Generation(text=text, action=text)
+        tokenizer = self.engine.tokenizer
+        ids = list(tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"])
+        if tokenizer.eos_token_id is None:
+            raise ConfigError("the model's tokenizer has no end-of-turn token; demonstrations could not end")
+        prompt = self.encode(conversation)
+        return Generation(text=text, action=text, token_ids=[*ids, tokenizer.eos_token_id], prompt_ids=prompt.ids)
+
+    def _turn(self, env: gym.Env) -> str:
+        base = env.unwrapped
+        wrong = self._random.sample(env)  # drawn in any case: the stream must not depend on who needed it
+        right = env.get_wrapper_attr("oracle")()
+        return wrong if right is None or self._dice(base).random() < self.mistakes else right
+
+    def _dice(self, base: Any) -> np.random.Generator:
+        """The episode's own dice; a seeded reset gives an environment a fresh generator, which tells a new episode."""
+        source, dice = self._streams.get(base, (None, None))
+        if dice is None or source is not base.np_random:
+            dice = np.random.default_rng(mixed_seed(self.seed, 2, base.np_random_seed))
+            self._streams[base] = (base.np_random, dice)
+        return dice
+
+    def _said(self, env: gym.Env, turn: str) -> str:
+        return env.get_wrapper_attr("truthful")(turn) if env.has_wrapper_attr("truthful") else turn

@@ -1,0 +1,187 @@
+"""The environments of a collector: made when needed, used again, thrown away when they break.
+
+Whatever an environment does wrong arrives here as a `Fault`: what it raises, what takes too long, and what is no step.
+Only mistakes of the user (`ConfigError`, `MissingExtra`) come through as they are.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import heapq
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium as gym
+
+from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, SnapshotError
+from agentrl.core.snapshot import restore_layers, snapshot_layers
+from agentrl.rollout.deadline import DeadlineThread
+from agentrl.rollout.episode import StepResult, make
+from agentrl.rollout.isolated import IsolatedEnv
+from agentrl.rollout.record import env_id_of
+from agentrl.rollout.starts import EnvSpec, Start
+from agentrl.wrappers.build import wrap
+
+Place = tuple[int, int]  # index of the environment in the mix, and which one of its kind
+
+
+class EnvHandle:
+    """One environment, whose every call either works or is a fault."""
+
+    def __init__(self, spec: EnvSpec, split: str, timeout: float | None, isolate: bool) -> None:
+        self._label = spec.id
+        self._thread: DeadlineThread | None = None
+        self.env: gym.Env = self._guarded(lambda: self._make(spec, split, timeout, isolate), "making it")
+        self.env_id = self.env.env_id if isinstance(self.env, IsolatedEnv) else env_id_of(self.env)
+        if timeout is not None and not isolate:
+            self._thread = DeadlineThread(timeout, self.env.close)
+
+    @property
+    def interruptible(self) -> bool:
+        """May it be closed while a call runs in another thread?"""
+        return self._thread is not None or isinstance(self.env, IsolatedEnv)
+
+    @staticmethod
+    def _make(spec: EnvSpec, split: str, timeout: float | None, isolate: bool) -> gym.Env:
+        if isolate:
+            return IsolatedEnv(spec, split, timeout)
+        return wrap(make(spec.id, split=split, **spec.kwargs), spec.wrappers)
+
+    def reset(self, start: Start) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode."""
+        options = None if start.task is None else {"task": start.task}
+        return self._call(lambda: _checked_reset(self.env.reset(seed=start.seed, options=options)), "reset()")
+
+    def step(self, action: Any) -> StepResult:
+        """Play a turn."""
+        return self._call(lambda: _checked_step(self.env.step(action)), "step()")
+
+    def save(self) -> bytes:
+        """What its wrappers remember from one episode to the next."""
+        env = self.env
+        return env.save() if isinstance(env, IsolatedEnv) else snapshot_layers(env)
+
+    def load(self, blob: bytes) -> None:
+        """Inverse of `save`."""
+        env = self.env
+        env.load(blob) if isinstance(env, IsolatedEnv) else restore_layers(env, blob)
+
+    def close(self) -> None:
+        """It may be broken: what it says while closing changes nothing any more."""
+        if self._thread is not None:
+            self._thread.leave()
+            return
+        with contextlib.suppress(Exception):
+            self.env.close()
+
+    def _call(self, function: Callable[[], Any], what: str) -> Any:
+        thread = self._thread
+        if thread is None:
+            return self._guarded(function, what)
+        return self._guarded(lambda: thread.call(function, f"{self._label} {what}"), what)
+
+    def _guarded(self, function: Callable[[], Any], what: str) -> Any:
+        try:
+            return function()
+        except AgentRLError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise EnvFault(f"{self._label} {what}: {type(error).__name__}: {error}") from error
+
+
+def _checked_reset(result: Any) -> tuple[Any, dict[str, Any]]:
+    observation, info = result
+    return observation, dict(info)
+
+
+def _checked_step(result: Any) -> StepResult:
+    observation, reward, terminated, truncated, info = result
+    reward = float(reward)
+    if not math.isfinite(reward):
+        raise ValueError(f"the reward is {reward}")
+    return observation, reward, bool(terminated), bool(truncated), dict(info)
+
+
+class EnvPool:
+    """Hands out environments of a mix; of the free places always the first, so that runs repeat."""
+
+    def __init__(self, specs: Sequence[EnvSpec], split: str, timeout: float | None, isolate: bool) -> None:
+        self._specs, self._split, self._timeout, self._isolate = specs, split, timeout, isolate
+        self._free: list[list[int]] = [[] for _ in specs]  # numbers, lowest first
+        self._counts = [0 for _ in specs]  # numbers given out so far
+        self._made: list[dict[int, EnvHandle]] = [{} for _ in specs]
+
+    def reserve(self, index: int) -> Place:
+        """A place for an environment of the mix's `index`-th kind; there may be one in it already."""
+        if self._free[index]:
+            return index, heapq.heappop(self._free[index])
+        self._counts[index] += 1
+        return index, self._counts[index] - 1
+
+    def open(self, place: Place) -> EnvHandle:
+        """The environment of a reserved place, made if it is not there; several threads may do this at once."""
+        index, number = place
+        if number not in self._made[index]:
+            self._made[index][number] = EnvHandle(self._specs[index], self._split, self._timeout, self._isolate)
+        return self._made[index][number]
+
+    def give_back(self, place: Place) -> None:
+        """Its episode is over: the next one may have it."""
+        index, number = place
+        heapq.heappush(self._free[index], number)
+
+    def discard(self, place: Place) -> None:
+        """What stands there may be broken: close it, and make a fresh one when the place is used again."""
+        index, number = place
+        handle = self._made[index].pop(number, None)
+        if handle is not None:
+            handle.close()
+
+    def close(self) -> None:
+        """Close all; may be called twice."""
+        for made in self._made:
+            while made:
+                _, handle = made.popitem()
+                handle.close()
+
+    # ------------------------------------------------------------------ what survives from episode to episode
+
+    def state_dict(self) -> dict[str, Any]:
+        """The memory of every environment's wrappers; equal ones (a shared counter) are written once."""
+        blobs = {(index, n): handle.save() for index, made in enumerate(self._made) for n, handle in made.items()}
+        distinct = list(dict.fromkeys(blobs[place] for place in sorted(blobs)))
+        numbers = {blob: number for number, blob in enumerate(distinct)}
+        return {
+            "memories": [base64.b64encode(blob).decode("ascii") for blob in distinct],
+            "environments": [[*place, numbers[blobs[place]]] for place in sorted(blobs)],
+        }
+
+    def load_state_dict(self, state: Any) -> None:
+        """Inverse of `state_dict`, for equal specs; `ConfigError` on anything else, with nothing changed."""
+        blobs = self._read(state)
+        fresh = EnvPool(self._specs, self._split, self._timeout, self._isolate)
+        try:
+            for place in sorted(blobs):
+                fresh.open(place).load(blobs[place])
+        except BaseException as error:
+            fresh.close()
+            if isinstance(error, SnapshotError):
+                raise ConfigError(f"the state belongs to other environments: {error}") from error
+            raise
+        self.close()
+        self._made = fresh._made
+        self._counts = [max(made, default=-1) + 1 for made in fresh._made]
+        self._free = [list(range(count)) for count in self._counts]
+
+    def _read(self, state: Any) -> dict[tuple[int, int], bytes]:
+        try:
+            blobs = [base64.b64decode(text, validate=True) for text in state["memories"]]
+            found = {(int(index), int(number)): blobs[blob] for index, number, blob in state["environments"]}
+        except (KeyError, TypeError, ValueError, IndexError, binascii.Error) as error:
+            raise ConfigError(f"this is not the state of a collector: {type(error).__name__}: {error}") from error
+        if any(not 0 <= index < len(self._specs) or number < 0 for index, number in found):
+            raise ConfigError("the state belongs to a collector with more environments than this one has")
+        return found

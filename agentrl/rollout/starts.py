@@ -1,0 +1,80 @@
+"""Which episodes to play: environments of a mix, and where an episode begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class EnvSpec:
+    """One environment of a mix, as JSON can say it. `weight` is its share of the starts, for whoever draws those."""
+
+    id: str
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    wrappers: tuple[dict[str, Any], ...] = ()  # from the inside out: {"wrapper": "Reasoning", ...arguments}
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str):
+            raise ConfigError(f"an environment is chosen by its id, not by {type(self.id).__name__}")
+        if not isinstance(self.kwargs, Mapping):
+            raise ConfigError(f"kwargs is a mapping of argument names to values, not {type(self.kwargs).__name__}")
+        if "split" in self.kwargs:
+            raise ConfigError("choose the split with split=..., not inside the environment's kwargs")
+        if isinstance(self.wrappers, (str, bytes, Mapping)) or not isinstance(self.wrappers, Sequence):
+            raise ConfigError(f"wrappers are a list of objects, not {type(self.wrappers).__name__}")
+        if finite_number("weight", self.weight) < 0:
+            raise ConfigError(f"weight must be 0 or more, not {self.weight!r}")
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where an episode begins: a seed, or exactly one task; `env` is the index of its environment in the mix."""
+
+    seed: int
+    env: int = 0
+    task: str | None = None
+    group_id: str | None = None  # episodes that are compared with each other
+    id: str | None = None  # of the trajectory; without one it follows from the content
+
+    def __post_init__(self) -> None:
+        whole_number("seed", self.seed, at_least=0)
+        whole_number("env", self.env, at_least=0)
+
+
+def grouped(starts: Sequence[Start], size: int) -> list[Start]:
+    """`size` copies of each start, side by side: one seed, one group id, ids of their own.
+
+    A group is named by its start's `group_id` or `id`; otherwise by its place and what it plays, so that no two groups
+    of one call share a name.
+    """
+    whole_number("size", size, at_least=1)
+    named = [(start, start.group_id or start.id or _group_name(number, start)) for number, start in enumerate(starts)]
+    if len({name for _, name in named}) < len(named):
+        raise ConfigError("two starts have the same id or group_id; each group needs a name of its own")
+    return [
+        replace(start, group_id=name, id=f"{start.id or name}.{copy}") for start, name in named for copy in range(size)
+    ]
+
+
+def _group_name(number: int, start: Start) -> str:
+    return f"g{number}-e{start.env}-s{start.seed}"
+
+
+def checked_starts(starts: Sequence[Start], envs: Sequence[EnvSpec]) -> list[Start]:
+    """A list of starts whose environments are there and whose ids differ."""
+    found = list(starts)
+    for start in found:
+        if not isinstance(start, Start):
+            raise ConfigError(f"a start is a Start(seed, ...), not {type(start).__name__}")
+        if start.env >= len(envs):
+            raise ConfigError(f"a start asks for environment {start.env}; there are {len(envs)}, counted from 0")
+    ids = [start.id for start in found if start.id is not None]
+    if len(set(ids)) < len(ids):
+        raise ConfigError("two starts have the same id; trajectories could no longer be told apart")
+    return found

@@ -1,0 +1,181 @@
+"""What every trainer can be told. Plain values only, so that a run's `config.json`, a recipe and the command line agree."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.errors import ConfigError
+from agentrl.rollout.collect import EnvSpec
+
+Schedule = Literal["constant", "linear", "cosine"]
+
+
+@dataclass(kw_only=True)
+class RunArguments:
+    """Options of all trainers."""
+
+    env: tuple[str, ...] = ("agentrl/FrozenLake-Text-v0",)
+    """Environments to train in: ids, or JSON objects with id, kwargs, wrappers and weight for a mix of unlike ones."""
+    env_kwargs: str = "{}"
+    """Arguments of every environment, as a JSON object."""
+    strategy: str = ""
+    """Ask for replies in this form (the Reasoning wrapper)."""
+    representation: str = "natural"
+    """How observations and predictions are to be written: natural, symbolic or structured."""
+    judge: str = ""
+    """Pay for true observations and predictions (the ReasoningReward wrapper), for example: rule."""
+    wrap: str = "[]"
+    """Further wrappers of every environment, inside first, as a JSON list."""
+    model: str = "tiny-text"
+    """The model to start from: a folder, a checkpoint of another run, or a built-in name."""
+    output: str = ""
+    """The run folder; made from the algorithm and the time where it is not given."""
+    resume: bool = False
+    """Go on with the run in `output`; a run that has no checkpoint yet starts from the beginning."""
+    seed: int = 0
+    """Decides everything random."""
+    iterations: int = 100
+    """How many updates of the data."""
+    prompt_style: Literal["conversation", "step"] = "conversation"
+    """Prompts hold the whole dialogue, or the current observation and recent actions."""
+    history: int = 3
+    """With prompt_style=step: how many recent actions a prompt shows."""
+    num_envs: int = 64
+    """Episodes played at the same time."""
+    env_timeout: float = 0.0
+    """Seconds an environment may take for one step; 0: as long as it wants."""
+    isolate: bool = False
+    """Run every environment in a process of its own."""
+
+    temperature: float = 1.0
+    """Of the sampling while training."""
+    top_p: float = 1.0
+    """Sample from the likeliest tokens of this mass only."""
+    max_new_tokens: int = 64
+    """Longest reply."""
+    generation_batch: int = 256
+    """Prompts that are answered together."""
+
+    lr: float = 1e-6
+    """Learning rate of the policy."""
+    schedule: Schedule = "constant"
+    """How the learning rates go on after the warm-up."""
+    warmup: int = 0
+    """Optimiser steps until the learning rates are reached."""
+    weight_decay: float = 0.0
+    """Of AdamW."""
+    max_grad_norm: float = 1.0
+    """Gradients are scaled down to this norm."""
+    minibatches: int = 4
+    """Optimiser steps per pass over the data of an iteration."""
+    token_budget: int = 16_384
+    """Tokens (padding included) that go through the model together while training; lower it when memory runs out."""
+    lora_rank: int = 0
+    """Train low-rank adapters of this rank instead of all weights; 0: all weights."""
+    lora_alpha: float = 0.0
+    """Scale of the adapters; 0: twice the rank."""
+    gradient_checkpointing: bool = False
+    """Trade time for memory while training."""
+    device: str = "auto"
+    """Where to compute: auto, cpu, cuda ..."""
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Type of the computation; the weights that are trained are float32 in any case."""
+    threads: int = 0
+    """Processor threads of the computation; 0: torch's own choice."""
+
+    eval_every: int = 0
+    """Measure held-out success after so many iterations (and at the start and the end); 0: never."""
+    eval_episodes: int = 200
+    """Episodes of each measurement."""
+    eval_split: str = "test"
+    """Which tasks."""
+    eval_modes: tuple[Literal["sampled", "greedy"], ...] = ("sampled", "greedy")
+    """Measure at the training temperature, with the likeliest tokens, or both."""
+    save_every: int = 10
+    """Write a checkpoint after so many iterations (and at the end)."""
+    keep: int = 2
+    """Checkpoints to keep."""
+    save_trajectories: int = 16
+    """Trajectories to keep of each iteration; -1: all."""
+    trackers: tuple[str, ...] = ()
+    """Send metrics to tensorboard, wandb or trackio as well."""
+    report: bool = True
+    """Write report.html at the end."""
+
+    def __post_init__(self) -> None:
+        whole_number("seed", self.seed, at_least=0)
+        for name in ("iterations", "num_envs", "max_new_tokens", "generation_batch", "minibatches", "token_budget"):
+            whole_number(name, getattr(self, name), at_least=1)
+        for name in ("eval_episodes", "save_every", "keep"):
+            whole_number(name, getattr(self, name), at_least=1)
+        for name in ("history", "warmup", "lora_rank", "threads", "eval_every"):
+            whole_number(name, getattr(self, name), at_least=0)
+        for name in ("lr", "max_grad_norm"):
+            if finite_number(name, getattr(self, name)) <= 0:
+                raise ConfigError(f"{name} must be above 0, not {getattr(self, name)!r}")
+        if self.schedule not in ("constant", "linear", "cosine"):
+            raise ConfigError(f"schedule must be constant, linear or cosine, not {self.schedule!r}")
+        if self.prompt_style not in ("conversation", "step"):
+            raise ConfigError(f"prompt_style must be conversation or step, not {self.prompt_style!r}")
+        self.specs()  # complains about what cannot be read
+
+    def specs(self) -> tuple[EnvSpec, ...]:
+        """The environments as the collector wants them."""
+        if not self.env:
+            raise ConfigError("env needs at least one environment")
+        common = _json("env_kwargs", self.env_kwargs, dict)
+        wrappers = tuple(self._reasoning() + _json("wrap", self.wrap, list))
+        return tuple(_spec(text, common, wrappers) for text in self.env)
+
+    def _reasoning(self) -> list[dict[str, Any]]:
+        if not self.strategy:
+            if self.judge:
+                raise ConfigError("judge needs strategy: what shall be judged?")
+            return []
+        form = {"wrapper": "Reasoning", "strategy": self.strategy, "representation": self.representation}
+        if not self.judge:
+            return [form]
+        judge = _json("judge", self.judge, dict) if self.judge.lstrip().startswith("{") else self.judge
+        return [form, {"wrapper": "ReasoningReward", "judge": judge}]
+
+    def to_json(self) -> dict[str, Any]:
+        """For `config.json`."""
+        return json.loads(json.dumps(asdict(self)))
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Any:
+        """Inverse of `to_json`; `ConfigError` for a name that is no option."""
+        known = {field.name for field in fields(cls)}
+        unknown = sorted(set(data) - known)
+        if unknown:
+            raise ConfigError(f"{cls.__name__} has no option {unknown[0]!r}")
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
+
+
+def _json(name: str, text: str, kind: type) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{name} is not JSON: {error}") from error
+    if not isinstance(value, kind):
+        raise ConfigError(f"{name} must be a JSON {'object' if kind is dict else 'list'}, not {text!a}")
+    return value
+
+
+def _spec(text: str, kwargs: dict[str, Any], wrappers: tuple[dict[str, Any], ...]) -> EnvSpec:
+    if not text.lstrip().startswith("{"):
+        return EnvSpec(text, dict(kwargs), wrappers)
+    data = _json("env", text, dict)
+    unknown = sorted(set(data) - {"id", "kwargs", "wrappers", "weight"})
+    if unknown or not isinstance(data.get("id"), str):
+        raise ConfigError(f"an environment of a mix has id, kwargs, wrappers and weight, not {text!a}")
+    own = data.get("wrappers")
+    return EnvSpec(
+        data["id"],
+        {**kwargs, **data.get("kwargs", {})},
+        wrappers if own is None else tuple(own),
+        finite_number("weight", data.get("weight", 1.0)),
+    )

@@ -1,0 +1,124 @@
+"""Checkpoints: everything a run needs to go on as if nothing had happened.
+
+`checkpoints/step_N/` holds `policy/` (an ordinary Hugging Face folder), `training.pt` (float32 weights, critic,
+optimiser) and `state.json` (counters, and the hash of `training.pt`). A checkpoint appears whole or not at all: it is
+written beside its place and renamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from agentrl.core.errors import ConfigError
+from agentrl.policies.models.quiet import quiet
+from agentrl.trainers.learner import Learner
+
+log = logging.getLogger(__name__)
+
+POLICY, TRAINING, STATE = "policy", "training.pt", "state.json"
+TOKENIZER_FILES = ("tokenizer", "special_tokens", "chat_template", "preprocessor", "processor", "vocab", "merges")
+
+
+def save_checkpoint(folder: Path, number: int, learner: Learner, state: dict[str, Any], keep: int) -> Path:
+    """Write `folder/step_<number>` and remove all but the newest `keep`; `ConfigError` where the disk refuses."""
+    target = folder / f"step_{number}"
+    draft = folder / f".step_{number}.{os.getpid()}"
+    try:
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(parents=True)
+        _fill(draft, learner, {**state, "step": number})
+        if target.exists():  # a run that was resumed comes by here again
+            shutil.rmtree(target)
+        os.replace(draft, target)
+    except OSError as error:
+        raise ConfigError(
+            f"the checkpoint {target} cannot be written: {error}; older checkpoints are intact, "
+            "make room and go on with resume"
+        ) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    for old in checkpoints(folder)[keep:]:
+        shutil.rmtree(old, ignore_errors=True)
+    return target
+
+
+def _fill(draft: Path, learner: Learner, state: dict[str, Any]) -> None:
+    export_policy(learner, draft / POLICY)
+    content = {
+        "policy": {name: p.data for name, p in learner.policy.named_parameters() if p.requires_grad},
+        "critic": {} if learner.critic is None else learner.critic.state_dict(),
+        "optimiser": learner.optimiser.state_dict(),
+    }
+    path = draft / TRAINING
+    with open(path, "wb") as file:
+        try:
+            torch.save(content, file)
+        except RuntimeError as error:  # torch's own word for a disk that is full
+            raise OSError(str(error)) from error
+        file.flush()
+        os.fsync(file.fileno())
+    state = {**state, "optimiser_steps": learner.steps, "sha256": _sha256(path)}
+    (draft / STATE).write_text(json.dumps(state, indent=1))
+
+
+def export_policy(learner: Learner, folder: Path) -> None:
+    """The policy as a folder that transformers, `hf:FOLDER` and other trainers read; adapters are merged in."""
+    learner.publish()
+    model = learner.policy if not learner.options.lora_rank else learner.engine.model
+    with quiet():
+        model.save_pretrained(folder)
+    for file in learner.engine.folder.iterdir():
+        if file.is_file() and file.name.startswith(TOKENIZER_FILES):
+            shutil.copyfile(file, folder / file.name)
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """All of a run, newest first."""
+    found = [path for path in folder.glob("step_*") if path.name[5:].isdecimal() and (path / STATE).is_file()]
+    return sorted(found, key=lambda path: int(path.name[5:]), reverse=True)
+
+
+def load_checkpoint(folder: Path, learner: Learner) -> dict[str, Any] | None:
+    """Put the newest whole checkpoint of a run into `learner` and return its state; None where there is none."""
+    for path in checkpoints(folder):
+        try:
+            state = json.loads((path / STATE).read_text())
+            if _sha256(path / TRAINING) != state["sha256"]:
+                raise ValueError("its weights are not what was written")
+            content = torch.load(path / TRAINING, map_location=learner.device, weights_only=True)
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            log.warning("%s is damaged (%s); looking for an older one", path, error)
+            continue
+        _restore(learner, content, path)
+        learner.steps = int(state["optimiser_steps"])
+        return state
+    return None
+
+
+@torch.no_grad()
+def _restore(learner: Learner, content: dict[str, Any], path: Path) -> None:
+    trained = {name: p for name, p in learner.policy.named_parameters() if p.requires_grad}
+    given = content["policy"]
+    if set(given) != set(trained) or any(given[name].shape != p.shape for name, p in trained.items()):
+        raise ConfigError(f"{path} belongs to another model; give the model and adapters that the run began with")
+    for name, parameter in trained.items():
+        parameter.copy_(given[name])
+    if (learner.critic is None) != (not content["critic"]):
+        raise ConfigError(f"{path} belongs to a run with {'a' if content['critic'] else 'no'} critic")
+    if learner.critic is not None:
+        learner.critic.load_state_dict(content["critic"])
+    learner.optimiser.load_state_dict(content["optimiser"])
+    learner.publish()
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

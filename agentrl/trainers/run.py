@@ -1,0 +1,400 @@
+"""A training run: its folder, its clock, its metrics, its checkpoints. Everything but the algorithm.
+
+All randomness of an iteration follows from the run's seed and the iteration's number; what else survives from one
+iteration to the next stands in the checkpoint. So a run that was killed and resumed ends with the same bits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import platform
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import agentrl
+from agentrl.core.cache import write_atomically
+from agentrl.core.errors import ConfigError
+from agentrl.policies.hf import HFPolicy
+from agentrl.policies.random import mixed_seed
+from agentrl.rollout.collect import Collection, Collector, Start, grouped
+from agentrl.rollout.evaluate import EpisodeScore, episode_seed, evaluate, summarise
+from agentrl.rollout.trajectory import Trajectory
+from agentrl.rollout.trajectory_file import TrajectoryWriter
+from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.checkpoint import load_checkpoint, save_checkpoint
+from agentrl.trainers.learner import Learner
+from agentrl.trainers.trackers import make_trackers
+from agentrl.trainers.watch import Watch
+
+log = logging.getLogger(__name__)
+
+METRICS, CONFIG = "metrics.jsonl", "config.json"
+Say = Callable[[str], Any]
+
+
+class Run:
+    """One run in its folder; use as a context manager."""
+
+    def __init__(self, arguments: RunArguments, algorithm: str, learner: Learner, say: Say | None = None) -> None:
+        self.arguments, self.algorithm, self.learner = arguments, algorithm, learner
+        self.say = say or log.info
+        if arguments.threads:
+            torch.set_num_threads(arguments.threads)
+        self.folder = run_folder(arguments, algorithm)
+        self.policy = self.sampler(greedy=False, seed=arguments.seed)
+        self.collector = self._make_collector(self.policy, "train")
+        self.watch, self.iteration, self.episodes = Watch(), 0, 0
+        self.collection = Collection([], {}, 0, 0)
+        self.seconds: dict[str, float] = {}
+        self._stop: str | None = None
+        self._resume() if arguments.resume else self._begin()
+        self.trackers = make_trackers(arguments.trackers, self.folder, arguments.to_json(), self.folder.name)
+
+    # ------------------------------------------------------------------ beginning and end
+
+    def _begin(self) -> None:
+        if (self.folder / METRICS).exists():
+            raise ConfigError(f"{self.folder} holds a run already; choose another output, or go on with resume")
+        self._write_config()
+
+    def _write_config(self) -> None:
+        content = {
+            "algorithm": self.algorithm,
+            "arguments": self.arguments.to_json(),
+            "environments": [spec.id for spec in self.arguments.specs()],
+            "versions": versions(),
+            "device": str(self.learner.device),
+        }
+        try:
+            write_atomically(self.folder / CONFIG, json.dumps(content, indent=1).encode())
+        except OSError as error:
+            raise ConfigError(f"the run folder cannot be written: {error}; choose another output") from error
+
+    def _resume(self) -> None:
+        config = self.folder / CONFIG
+        if not config.exists():
+            return self._begin_again()
+        check_same_run(json.loads(config.read_text()), self.arguments, self.algorithm)
+        state = load_checkpoint(self.folder / "checkpoints", self.learner)
+        if state is None:
+            return self._begin_again()
+        self.iteration, self.episodes = int(state["step"]), int(state["episodes"])
+        self.policy.calls = int(state["calls"])
+        self.watch = Watch.from_json(state["watch"])
+        self.collector.load_state_dict(state["collector"])
+        _cut(self.folder / METRICS, int(state["metrics_bytes"]))
+        self.say(f"going on after iteration {self.iteration}")
+
+    def _begin_again(self) -> None:
+        """No checkpoint was reached: what there is of metrics is from before, and will be written again."""
+        self._write_config()
+        _cut(self.folder / METRICS, 0)
+
+    def __enter__(self) -> Run:
+        self._handlers = {}
+        if threading.current_thread() is threading.main_thread():
+            for name in (signal.SIGTERM, signal.SIGINT):
+                self._handlers[name] = signal.signal(name, self._asked_to_stop)
+        return self
+
+    def __exit__(self, *problem: Any) -> None:
+        for name, handler in self._handlers.items():
+            signal.signal(name, handler)
+        self.collector.close()
+        for tracker in self.trackers:
+            tracker.close()
+
+    def _asked_to_stop(self, number: int, frame: Any) -> None:
+        if self._stop is not None:  # the second time means it
+            raise KeyboardInterrupt
+        self._stop = signal.Signals(number).name
+        self.say(f"{self._stop}: stopping after this iteration; once more stops at once")
+
+    @property
+    def stopped(self) -> str | None:
+        """The signal that ended the run early, if one did."""
+        return self._stop
+
+    # ------------------------------------------------------------------ iterations
+
+    def iterations(self) -> Iterator[int]:
+        """The numbers of the iterations that are left, from 1; each ends with its checkpoint where one is due."""
+        total, every = self.arguments.iterations, self.arguments.save_every
+        if self.iteration == 0:
+            self.evaluate_when_due(first=True)
+            self.checkpoint()
+        while self.iteration < total and self._stop is None:
+            self._started, self.seconds = time.perf_counter(), {}
+            yield self.iteration + 1
+            self.iteration += 1
+            self.evaluate_when_due()
+            if self.iteration % every == 0 or self.iteration == total or self._stop is not None:
+                self.checkpoint()
+
+    def dice(self, purpose: int) -> torch.Generator:
+        """Random numbers for this iteration and purpose, the same in every run with this seed."""
+        return torch.Generator().manual_seed(mixed_seed(self.arguments.seed, self.iteration + 1, purpose))
+
+    @contextlib.contextmanager
+    def time(self, what: str) -> Iterator[None]:
+        """Count the time inside under `what`."""
+        begin = time.perf_counter()
+        yield
+        self.seconds[what] = self.seconds.get(what, 0.0) + time.perf_counter() - begin
+
+    def checkpoint(self) -> Path:
+        """Write one now."""
+        state = {
+            "algorithm": self.algorithm,
+            "episodes": self.episodes,
+            "calls": self.policy.calls,
+            "watch": self.watch.to_json(),
+            "collector": self.collector.state_dict(),
+            "metrics_bytes": (self.folder / METRICS).stat().st_size if (self.folder / METRICS).exists() else 0,
+        }
+        folder = self.folder / "checkpoints"
+        return save_checkpoint(folder, self.iteration, self.learner, state, self.arguments.keep)
+
+    # ------------------------------------------------------------------ episodes
+
+    def sampler(self, *, greedy: bool, seed: int) -> HFPolicy:
+        """The policy as a player."""
+        arguments = self.arguments
+        return HFPolicy(
+            self.learner.engine,
+            temperature=arguments.temperature,
+            top_p=arguments.top_p,
+            max_new_tokens=arguments.max_new_tokens,
+            batch_size=arguments.generation_batch,
+            greedy=greedy,
+            seed=seed,
+        )
+
+    def _make_collector(self, policy: Any, split: str) -> Collector:
+        arguments = self.arguments
+        return Collector(
+            arguments.specs(),
+            policy,
+            split=split,
+            num_envs=arguments.num_envs,
+            prompt_style=arguments.prompt_style,
+            history=arguments.history,
+            timeout=arguments.env_timeout or None,
+            isolate=arguments.isolate,
+        )
+
+    def collect(self, episodes: int, group_size: int = 1) -> list[Trajectory]:
+        """Play the episodes of this iteration; those whose reward is known. The rest is counted in the metrics."""
+        self.policy.version = self.iteration
+        collection = self.collection = self.collector.collect(self.starts(episodes, group_size))
+        for name, value in collection.seconds.items():
+            self.seconds[name] = self.seconds.get(name, 0.0) + value
+        self.episodes += len(collection.trajectories)
+        self._keep_some(collection.trajectories)
+        return [trajectory for trajectory in collection.trajectories if trajectory.reward is not None]
+
+    def starts(self, episodes: int, group_size: int = 1) -> list[Start]:
+        """Where the episodes of this iteration begin: tasks that no other iteration has, environments by weight."""
+        count, number = max(1, episodes // group_size), self.iteration
+        weights = np.array([spec.weight for spec in self.arguments.specs()], dtype=float)
+        dice = np.random.default_rng(np.random.SeedSequence([self.arguments.seed, 1, number]))
+        chosen = dice.choice(len(weights), size=count, p=weights / weights.sum())
+        seeds = [episode_seed(self.arguments.seed, number * count + index) for index in range(count)]
+        starts = [Start(seed, int(env), id=f"{number + 1}-{i}") for i, (seed, env) in enumerate(zip(seeds, chosen))]
+        return grouped(starts, group_size) if group_size > 1 else starts
+
+    def _keep_some(self, trajectories: Sequence[Trajectory]) -> None:
+        wanted = self.arguments.save_trajectories
+        if not wanted:
+            return
+        path = self.folder / "trajectories" / f"iteration_{self.iteration + 1:06d}.jsonl"
+        path.unlink(missing_ok=True)  # of a run that was killed in this iteration
+        with TrajectoryWriter(path) as writer:
+            for trajectory in trajectories if wanted < 0 else trajectories[:wanted]:
+                writer.write(trajectory)
+
+    # ------------------------------------------------------------------ figures
+
+    def log(self, kind: str, figures: dict[str, Any]) -> None:
+        """Append a line of metrics, show it to the watch and the trackers."""
+        line = {"iteration": self.iteration + (kind == "train"), "kind": kind, **figures}
+        with open(self.folder / METRICS, "a") as file:
+            file.write(json.dumps(_finite(line)) + "\n")
+        for tracker in self.trackers:
+            tracker.log(line, line["iteration"])
+        if kind == "warning":
+            return
+        for warning in self.watch.see(line):
+            self.say(f"warning: {warning['warning']}: {warning['detail']}")
+            self.log("warning", {key: value for key, value in warning.items() if key not in ("iteration", "kind")})
+
+    def log_training(self, loss: dict[str, float], episodes: bool = True) -> None:
+        """The line of an iteration: what was played, what was learned, how long it took."""
+        total = time.perf_counter() - self._started
+        known = sum(self.seconds.values())
+        seconds = {**self.seconds, "other": max(0.0, total - known), "total": total}
+        learner = self.learner
+        padding = sum(learner.padding) / len(learner.padding) if learner.padding else 0.0
+        figures: dict[str, Any] = episode_figures(self.collection) if episodes else {}
+        generated = figures.pop("generated", 0)
+        figures |= {
+            "episodes_total": self.episodes,
+            "loss": loss,
+            "lr": learner.optimiser.param_groups[0]["lr"],
+            "tokens": {"generated": generated, "trained": learner.trained_tokens, "padding": padding},
+            "seconds": seconds,
+        }
+        learner.padding, learner.trained_tokens = [], 0
+        self.log("train", figures)
+        self.say(summary_line(self.iteration + 1, self.arguments.iterations, figures))
+
+    def evaluate_when_due(self, *, first: bool = False) -> None:
+        """Held-out success, on the same tasks each time."""
+        arguments = self.arguments
+        last = self.iteration == arguments.iterations
+        if not arguments.eval_every or not (first or last or self.iteration % arguments.eval_every == 0):
+            return
+        for spec in arguments.specs():
+            for mode in arguments.eval_modes:
+                self.evaluate(spec, greedy=mode == "greedy")
+
+    def evaluate(self, spec: Any, *, greedy: bool) -> None:
+        """One measurement of one environment."""
+        arguments = self.arguments
+        self.learner.publish()
+        result = evaluate(
+            spec.id,
+            self.sampler(greedy=greedy, seed=mixed_seed(arguments.seed, self.iteration)),
+            arguments.eval_episodes,
+            seed=0,
+            split=arguments.eval_split,
+            env_kwargs=spec.kwargs,
+            wrappers=spec.wrappers,
+            num_envs=arguments.num_envs,
+            prompt_style=arguments.prompt_style,
+            history=arguments.history,
+        )
+        figures = {key: value for key, value in result.to_json().items() if key not in ("schema", "id", "spec")}
+        self.log("eval", {"env_id": spec.id, "greedy": greedy, **figures, "seconds_total": figures.pop("seconds")})
+        low, high = result.success_ci or (0.0, 0.0)
+        how = "greedy" if greedy else f"sampled at {arguments.temperature:g}"
+        self.say(
+            f"[{self.iteration}/{arguments.iterations}] held-out success of {spec.id}, {how}: "
+            f"{result.success or 0:.3f} [{low:.3f}, {high:.3f}] ({result.episodes} episodes)"
+        )
+
+    def close(self) -> Path:
+        """After the last iteration: trajectories as parquet, the report, the folder."""
+        from agentrl.rollout.parquet import to_parquet
+        from agentrl.viewer.run_report import write_run_report
+
+        for path in sorted((self.folder / "trajectories").glob("*.jsonl")):
+            to_parquet(path)
+        if self.arguments.report:
+            write_run_report(self.folder)
+        return self.folder
+
+
+# ---------------------------------------------------------------------- parts
+
+
+def run_folder(arguments: RunArguments, algorithm: str) -> Path:
+    """The folder of a run, made if it is not there."""
+    if not arguments.output and arguments.resume:
+        raise ConfigError("resume needs output: which run shall go on?")
+    name = arguments.output or f"runs/{algorithm}-{time.strftime('%Y%m%d-%H%M%S')}"
+    folder = Path(name).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"the run folder {folder} cannot be made: {error}; choose another output") from error
+    return folder
+
+
+FREE_TO_CHANGE = {"output", "resume", "iterations", "save_every", "keep", "trackers", "report", "eval_every"} | {
+    "eval_episodes",
+    "save_trajectories",
+    "token_budget",
+    "threads",
+}
+
+
+def check_same_run(config: dict[str, Any], arguments: RunArguments, algorithm: str) -> None:
+    """A run goes on as what it was; `ConfigError` names the first option that says otherwise."""
+    if config.get("algorithm") != algorithm:
+        raise ConfigError(f"this is a run of {config.get('algorithm')}, not of {algorithm}")
+    before, now = config["arguments"], arguments.to_json()
+    for name, value in now.items():
+        if name not in FREE_TO_CHANGE and before.get(name) != value:
+            raise ConfigError(f"the run was begun with {name}={before.get(name)!r}; it cannot go on with {value!r}")
+
+
+def versions() -> dict[str, str]:
+    """Of everything that decides the numbers."""
+    import transformers
+
+    return {
+        "agentrl": agentrl.__version__,
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def _cut(path: Path, size: int) -> None:
+    """Forget what was written after the checkpoint: it will be written again."""
+    if path.exists():
+        os.truncate(path, min(size, path.stat().st_size))
+
+
+def episode_figures(collection: Collection) -> dict[str, Any]:
+    """Success, reward and the rest over the episodes of an iteration; success and reward are never mixed."""
+    played = [trajectory for trajectory in collection.trajectories if trajectory.fault is None]
+    scores = [EpisodeScore.of_trajectory(trajectory) for trajectory in played]
+    figures = summarise(scores)
+    metrics = figures.pop("metrics")
+    lengths = [len(step.response_ids or []) for trajectory in played for step in trajectory.steps]
+    by_env: dict[str, list[bool]] = {}
+    for trajectory in played:
+        by_env.setdefault(trajectory.env_id, []).append(trajectory.success)
+    return {
+        "episodes": len(collection.trajectories),
+        **figures,
+        "faults": collection.faults,
+        "pending": metrics["pending"],
+        "response_tokens_mean": sum(lengths) / len(lengths) if lengths else None,
+        "generated": sum(lengths),
+        "by_env": {name: {"success": sum(won) / len(won), "episodes": len(won)} for name, won in by_env.items()},
+    }
+
+
+def summary_line(iteration: int, total: int, figures: dict[str, Any]) -> str:
+    """One iteration for a person who watches."""
+    parts = [f"[{iteration}/{total}]"]
+    if figures.get("success") is not None:
+        parts.append(f"success {figures['success']:.3f}")
+    if figures.get("reward_mean") is not None:
+        parts.append(f"reward {figures['reward_mean']:.2f}")
+    shown = ("nll", "policy", "critic", "kl", "entropy", "grad_norm")
+    parts += [f"{name} {figures['loss'][name]:.3g}" for name in shown if name in figures["loss"]]
+    return "  ".join([*parts, f"{figures['seconds']['total']:.1f} s"])
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,0 +1,117 @@
+"""SFT: imitation of demonstrations by maximum likelihood.
+
+The demonstrations are the oracle's, played in the environments themselves; `mistakes` of the turns are random ones, so
+that what is learned is a start for reinforcement learning rather than the end of it. Only the replies are learned, never
+the prompts. One iteration is `steps_per_iteration` optimiser steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.errors import ConfigError
+from agentrl.rollout.collect import Collector, Start
+from agentrl.rollout.demonstrations import Demonstrator
+from agentrl.rollout.evaluate import episode_seed
+from agentrl.rollout.trajectory import Trajectory
+from agentrl.rollout.trajectory_file import read_trajectories
+from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.learner import Learner
+from agentrl.trainers.rows import Batch, Row
+from agentrl.trainers.run import Run, Say
+
+
+@dataclass(kw_only=True)
+class SFT(RunArguments):
+    """Imitate demonstrations."""
+
+    lr: float = 1e-5
+    """Learning rate."""
+    iterations: int = 20
+    """How many iterations of `steps_per_iteration` optimiser steps."""
+    steps_per_iteration: int = 20
+    """Optimiser steps of an iteration."""
+    batch_size: int = 32
+    """Demonstrations of an optimiser step."""
+    demonstrations: int = 2000
+    """Episodes to demonstrate."""
+    mistakes: float = 0.0
+    """Share of the demonstrated turns that are random instead of right."""
+    data: str = ""
+    """Learn from this trajectory file instead (JSON lines or parquet, with token ids of the same tokenizer)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("steps_per_iteration", "batch_size", "demonstrations"):
+            whole_number(name, getattr(self, name), at_least=1)
+        if not 0 <= finite_number("mistakes", self.mistakes) <= 1:
+            raise ConfigError(f"mistakes is a share between 0 and 1, not {self.mistakes!r}")
+
+
+def train(args: SFT, say: Say | None = None) -> Path:
+    """Run to the end (or on from a checkpoint) and return the run folder."""
+    learner = Learner(args, total_steps=args.iterations * args.steps_per_iteration)
+    with Run(args, "sft", learner, say) as run:
+        rows = Batch(demonstrations(args, run)).rows
+        for _ in run.iterations():
+            losses = []
+            with run.time("update"):
+                for batch in batches(rows, args, run.dice(0)):
+                    losses.append(imitate(learner, batch))
+                learner.publish()
+            run.log_training({name: sum(one[name] for one in losses) / len(losses) for name in losses[0]}, episodes=False)
+        return run.close()
+
+
+def imitate(learner: Learner, rows: Sequence[Row]) -> dict[str, float]:
+    """One optimiser step: the mean negative log-likelihood of the reply tokens."""
+    whole = sum(len(row.targets) for row in rows)
+
+    def loss_of(indices: list[int]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        found = learner.outputs([rows[index] for index in indices], values=False)
+        return -(found.logprobs * found.mask).sum() / whole, {}
+
+    figures = learner.step(rows, loss_of)
+    return {"nll": figures["loss"], "grad_norm": figures["grad_norm"]}
+
+
+def batches(rows: Sequence[Row], args: SFT, dice: torch.Generator) -> list[list[Row]]:
+    """The batches of an iteration, drawn without repetition as far as the data reach."""
+    wanted = args.steps_per_iteration * args.batch_size
+    order: list[int] = []
+    while len(order) < wanted:
+        order += torch.randperm(len(rows), generator=dice).tolist()
+    size = args.batch_size
+    return [[rows[i] for i in order[n * size : (n + 1) * size]] for n in range(args.steps_per_iteration)]
+
+
+def demonstrations(args: SFT, run: Run) -> list[Trajectory]:
+    """Read from the file, or played; the same ones every time."""
+    engine = run.learner.engine
+    if args.data:
+        found = [trajectory for trajectory in read_trajectories(args.data) if trajectory.fault is None]
+    else:
+        run.say(f"playing {args.demonstrations} demonstrations")
+        teacher = Demonstrator(engine, mistakes=args.mistakes, seed=args.seed)
+        collector = Collector(
+            args.specs(),
+            teacher,
+            num_envs=args.num_envs,
+            prompt_style=args.prompt_style,
+            history=args.history,
+        )
+        envs = len(args.specs())
+        starts = [Start(episode_seed(args.seed, n), n % envs, id=f"demo-{n}") for n in range(args.demonstrations)]
+        found = [trajectory for trajectory in collector.collect(starts).trajectories if trajectory.fault is None]
+        collector.close()
+    own = Demonstrator(engine).tokenizer_hash
+    if any(trajectory.tokenizer != own for trajectory in found):
+        raise ConfigError("the demonstrations were written with another tokenizer than the model's")
+    if not found:
+        raise ConfigError("there are no demonstrations to learn from")
+    return found

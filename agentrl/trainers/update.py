@@ -1,0 +1,146 @@
+"""The update that PPO and its kin share: mini-batches, a policy loss, a critic's loss, KL and entropy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from agentrl.trainers.actor_critic import BatchScores, CriticArguments
+from agentrl.trainers.advantages import Estimate
+from agentrl.trainers.forward import padded
+from agentrl.trainers.learner import Learner, Outputs
+from agentrl.trainers.losses import Loss, critic_loss, kl_loss, ppo_loss, unit_count
+from agentrl.trainers.rows import Batch, shuffled_parts
+from agentrl.trainers.run import Run
+
+PolicyLoss = Callable[..., Loss]
+Figures = dict[str, Tensor]
+
+
+class Constants(NamedTuple):
+    """What the losses compare with: `[targets]` for a row, `[rows, targets]` for several."""
+
+    old: Tensor
+    reference: Tensor
+    advantages: Tensor
+    returns: Tensor
+    old_values: Tensor
+    critic_mask: Tensor
+    turn_returns: Tensor
+    turn_ends: Tensor
+    mask: Tensor
+
+
+def improve(
+    args: CriticArguments, run: Run, batch: Batch, scores: BatchScores, estimate: Estimate, policy_loss: PolicyLoss
+) -> dict[str, float]:
+    """All optimiser steps of an iteration; the mean of their figures."""
+    constants = constants_by_row(batch, scores, estimate)
+    update = Update(args, run.learner, policy_loss, estimate.turn_returns is not None)
+    update.only_critic = run.iteration < args.critic_warmup
+    found, dice = [], run.dice(1)
+    for _ in range(args.epochs):
+        for part in shuffled_parts(len(batch), args.minibatches, dice):
+            chosen = set(part)
+            rows = [index for index, row in enumerate(batch.rows) if row.trajectory in chosen]
+            found.append(update.step([batch.rows[index] for index in rows], [constants[index] for index in rows]))
+    return {name: sum(one.get(name, 0.0) for one in found) / len(found) for name in found[0]}
+
+
+def constants_by_row(batch: Batch, scores: BatchScores, estimate: Estimate) -> list[Constants]:
+    """Everything the losses need, row by row."""
+    zero = torch.zeros_like(scores.old)
+    reference = zero if scores.reference is None else scores.reference
+    turn_returns = zero if estimate.turn_returns is None else estimate.turn_returns
+    whole = Constants(
+        old=scores.old,
+        reference=reference,
+        advantages=estimate.advantages,
+        returns=estimate.returns,
+        old_values=scores.values,
+        critic_mask=estimate.critic_mask,
+        turn_returns=turn_returns,
+        turn_ends=batch.turn_ends,
+        mask=batch.token_mask,
+    )
+    return [Constants(*row) for row in zip(*(batch.by_row(tensor) for tensor in whole), strict=True)]
+
+
+def side_by_side(rows: Sequence[Constants], device: Any = None) -> Constants:
+    """Padded rows."""
+    return Constants(*(padded(tensors, device) for tensors in zip(*rows, strict=True)))
+
+
+class Update:
+    """One mini-batch after the other. Losses are means over the whole mini-batch, however it is cut for memory."""
+
+    def __init__(self, args: CriticArguments, learner: Learner, policy_loss: PolicyLoss, teach_after: bool) -> None:
+        self.args, self.learner, self.policy_loss, self.teach_after = args, learner, policy_loss, teach_after
+        self.per_step = policy_loss is not ppo_loss
+        self.only_critic = False
+
+    def step(self, rows: Sequence[Any], constants: Sequence[Constants]) -> dict[str, float]:
+        """One optimiser step."""
+        whole = side_by_side(constants)
+        counts = Counts(
+            tokens=int(whole.mask.sum()),
+            units=int(unit_count(whole.mask, "step", whole.turn_ends) if self.per_step else whole.mask.sum()),
+            taught=max(1, int(whole.critic_mask.sum())),
+            ends=max(1, int(whole.turn_ends.sum())),
+        )
+
+        def loss_of(indices: list[int]) -> tuple[Tensor, Figures]:
+            part = side_by_side([constants[index] for index in indices], self.learner.device)
+            out = self.learner.outputs([rows[index] for index in indices], entropy=True)
+            policy, figures = self._policy(out, part, counts)
+            critic, more = self._critic(out, part, counts)
+            return critic if self.only_critic else policy + critic, figures | more
+
+        return self.learner.step(rows, loss_of)
+
+    def _policy(self, out: Outputs, part: Constants, counts: Counts) -> tuple[Tensor, Figures]:
+        args = self.args
+        share = part.mask.sum() / counts.tokens
+        clip = {"clip_low": args.clip_low, "clip_high": args.clip_high, "dual_clip": args.dual_clip or None}
+        units = {"turn_ends": part.turn_ends} if self.per_step else {}
+        found = self.policy_loss(
+            out.logprobs, part.old, part.advantages, part.mask, denominator=counts.units, **clip, **units
+        )
+        loss, figures = found.loss, {"policy": found.loss.detach() / share, **found.metrics}
+        assert out.entropy is not None
+        entropy = torch.where(part.mask, out.entropy, 0.0).sum() / counts.tokens
+        figures["entropy"] = entropy.detach() / share
+        if args.entropy_coef:
+            loss = loss - args.entropy_coef * entropy
+        if args.kl_coef:
+            divergence = kl_loss(out.logprobs, part.reference, part.mask, kind="k3", denominator=counts.tokens)
+            figures["kl"] = divergence.detach() / share
+        if args.kl_coef and args.kl_in == "loss":
+            loss = loss + args.kl_coef * kl_loss(
+                out.logprobs, part.reference, part.mask, kind=args.kl_kind, denominator=counts.tokens
+            )
+        return loss, figures
+
+    def _critic(self, out: Outputs, part: Constants, counts: Counts) -> tuple[Tensor, Figures]:
+        args, share = self.args, part.mask.sum() / counts.tokens
+        loss, figures = torch.zeros((), device=part.mask.device), {}
+        assert out.values is not None and out.values_after is not None
+        if bool(part.critic_mask.any()):
+            clip = {"old_values": part.old_values, "clip": args.critic_clip or None}
+            found = critic_loss(out.values, part.returns, part.critic_mask, denominator=counts.taught, **clip)
+            loss, figures = found.loss, {"critic": found.loss.detach() / share, **found.metrics}
+        if self.teach_after and bool(part.turn_ends.any()):
+            loss = loss + critic_loss(out.values_after, part.turn_returns, part.turn_ends, denominator=counts.ends).loss
+        return args.critic_coef * loss, figures
+
+
+class Counts(NamedTuple):
+    """Over how many things the losses of a mini-batch are means."""
+
+    tokens: int
+    units: int
+    taught: int
+    ends: int

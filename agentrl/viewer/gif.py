@@ -1,0 +1,148 @@
+"""Episodes as moving pictures: what the policy did, action by action, with captions; two side by side to compare."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.cache import write_atomically
+from agentrl.core.errors import ConfigError
+from agentrl.rollout.trajectory import Trajectory
+from agentrl.viewer.replay import Scene, replay
+
+PAPER, INK, SOFT, GOOD, BAD = "#ffffff", "#1d2228", "#5c6670", "#217a45", "#b3352c"
+HEAD, FOOT, EDGE = 34, 52, 14  # pixels above, below and beside a picture
+LAST_SECONDS = 2.5  # the end stays for a moment before the film starts again
+MOST_FRAMES = 200
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """What is to be seen of one episode at one moment."""
+
+    picture: Image.Image
+    title: str
+    caption: str
+    mood: str = INK
+
+
+def trajectory_gif(
+    trajectory: Trajectory, path: str | os.PathLike[str], *, title: str = "", seconds: float = 0.7, size: int = 320
+) -> Path:
+    """Draw an episode as an animated GIF; `ConfigError` where its world cannot be built again.
+
+    `seconds` is how long each action is seen, `size` how many pixels the world is wide and high at most.
+    """
+    return _write([_panels(trajectory, title, size)], path, seconds)
+
+
+def before_after_gif(
+    before: Trajectory,
+    after: Trajectory,
+    path: str | os.PathLike[str],
+    *,
+    titles: tuple[str, str] = ("before", "after"),
+    seconds: float = 0.7,
+    size: int = 320,
+) -> Path:
+    """Two episodes side by side, best of the same task; the shorter one waits at its end."""
+    films = [_panels(one, title, size) for one, title in zip((before, after), titles, strict=True)]
+    return _write(films, path, seconds)
+
+
+def _panels(trajectory: Trajectory, title: str, size: int) -> list[_Panel]:
+    whole_number("size", size, at_least=32, at_most=2048)
+    scenes = replay(trajectory, each_action=True)
+    if scenes is None:
+        raise ConfigError(
+            f"the episode {trajectory.id or '(no id)'} in {trajectory.env_id or 'an unknown environment'} cannot be "
+            "played again, so there is nothing to draw"
+        )
+    scenes = scenes[:MOST_FRAMES]
+    panels = [_Panel(_sized(scene.picture, size), title, _caption(scene, trajectory)) for scene in scenes]
+    end = "solved" if trajectory.success else "out of turns" if trajectory.truncated else "not solved"
+    last = panels[-1]
+    return [*panels, _Panel(last.picture, title, end, GOOD if trajectory.success else BAD)]
+
+
+def _caption(scene: Scene, trajectory: Trajectory) -> str:
+    if scene.turn == 0:
+        return "start"
+    return f"turn {scene.turn} of {len(trajectory.steps)}: {scene.action}"
+
+
+def _sized(picture: np.ndarray, size: int) -> Image.Image:
+    """As large as asked for; small pixels stay sharp."""
+    image = Image.fromarray(np.ascontiguousarray(picture)).convert("RGB")
+    scale = size / max(image.size)
+    method = Image.Resampling.NEAREST if scale >= 1 else Image.Resampling.LANCZOS
+    return image.resize((max(1, round(image.width * scale)), max(1, round(image.height * scale))), method)
+
+
+# ---------------------------------------------------------------------- from panels to a film
+
+
+def _write(films: Sequence[Sequence[_Panel]], path: str | os.PathLike[str], seconds: float) -> Path:
+    if finite_number("seconds", seconds) <= 0:
+        raise ConfigError(f"seconds must be above 0, not {seconds!r}")
+    moments = zip_longest(*films)
+    frames, shown = [], [film[0] for film in films]
+    for moment in moments:
+        shown = [new or old for new, old in zip(moment, shown, strict=True)]
+        frames.append(_beside([_draw(panel) for panel in shown]))
+    data = _encode(frames, [round(1000 * seconds)] * (len(frames) - 1) + [round(1000 * LAST_SECONDS)])
+    target = Path(path)
+    try:
+        write_atomically(target, data)
+    except OSError as error:
+        raise ConfigError(f"cannot write the GIF: {error}; choose another place") from error
+    return target
+
+
+def _draw(panel: _Panel) -> Image.Image:
+    width = panel.picture.width + 2 * EDGE
+    canvas = Image.new("RGB", (width, panel.picture.height + HEAD + FOOT), PAPER)
+    canvas.paste(panel.picture, (EDGE, HEAD))
+    pen = ImageDraw.Draw(canvas)
+    _text(pen, (EDGE, 8), panel.title, 17, SOFT, panel.picture.width)
+    _text(pen, (EDGE, HEAD + panel.picture.height + 12), panel.caption, 20, panel.mood, panel.picture.width)
+    return canvas
+
+
+def _text(pen: ImageDraw.ImageDraw, place: tuple[int, int], text: str, size: int, colour: str, room: int) -> None:
+    """One line that fits: what is too long is cut, what cannot be shown is left out."""
+    font = ImageFont.load_default(size=size)
+    shown = "".join(char for char in " ".join(text.split()) if char.isprintable())[:200]
+    whole = shown
+    while shown and pen.textlength(shown if shown == whole else f"{shown}...", font=font) > room:
+        shown = shown[:-1]
+    pen.text(place, shown if shown == whole else f"{shown}...", fill=colour, font=font)
+
+
+def _beside(panels: Sequence[Image.Image]) -> Image.Image:
+    canvas = Image.new("RGB", (sum(p.width for p in panels), max(p.height for p in panels)), PAPER)
+    x = 0
+    for panel in panels:
+        canvas.paste(panel, (x, 0))
+        x += panel.width
+    return canvas
+
+
+def _encode(frames: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
+    """One palette for the whole film: colours that shift from frame to frame would flicker."""
+    ends = Image.new("RGB", (frames[0].width, frames[0].height * 2))
+    ends.paste(frames[0], (0, 0))
+    ends.paste(frames[-1], (0, frames[0].height))
+    palette = ends.quantize(255, dither=Image.Dither.NONE)
+    first, *rest = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    buffer = io.BytesIO()
+    first.save(buffer, "GIF", save_all=True, append_images=rest, duration=list(durations), loop=0, optimize=True)
+    return buffer.getvalue()

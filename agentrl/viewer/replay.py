@@ -1,0 +1,94 @@
+"""An episode once more: the environment is built again from its record and the same actions run, for its pictures."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from agentrl.core.env import AgentEnv
+from agentrl.core.errors import AgentRLError
+from agentrl.rollout.episode import make
+from agentrl.rollout.trajectory import Step, Trajectory, plain
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What the world looked like, after which action of which turn (turns count from 1; 0 is the beginning)."""
+
+    picture: np.ndarray
+    turn: int
+    action: str = ""
+    closes: bool = True  # the last scene of its turn
+
+
+def replay(trajectory: Trajectory, *, each_action: bool = False) -> list[Scene] | None:
+    """The scenes of an episode: the start, then the end of each turn, or every single action.
+
+    None where the world cannot be built again or does not behave as the record says: a picture of something that did
+    not happen would be worse than none. Only environments that are registered here are made; a file cannot name code.
+    """
+    if trajectory.env_id not in gym.registry or trajectory.task is None:
+        return None
+    try:
+        env = make(trajectory.env_id, **_arguments(trajectory))
+    except (AgentRLError, ValueError) as error:
+        log.info("%s is not drawn: %s", trajectory.id, error)
+        return None
+    try:
+        return _play(env, trajectory, each_action)
+    except Exception as error:  # whatever a record of unknown origin makes an environment do: no picture
+        log.info("%s is not drawn: %s", trajectory.id, error)
+        return None
+    finally:
+        env.close()
+
+
+def _arguments(trajectory: Trajectory) -> dict[str, Any]:
+    spec = trajectory.spec or {}
+    kwargs = spec.get("kwargs")
+    known = {str(name): value for name, value in kwargs.items()} if isinstance(kwargs, dict) else {}
+    return {**known, "render_mode": "rgb_array"}
+
+
+def _play(env: gym.Env, trajectory: Trajectory, each_action: bool) -> list[Scene] | None:
+    world = env.unwrapped
+    if not isinstance(world, AgentEnv):
+        return None
+    world.reset(seed=trajectory.seed, options={"task": trajectory.task})
+    scenes = [Scene(_picture(world), 0)]
+    for number, step in enumerate(trajectory.steps, 1):
+        ran = _actions(step)
+        if each_action:
+            scenes += _steps_within(world, number, ran)
+        *_, info = world.step(", ".join(ran))
+        recorded = step.info.get("state")
+        if recorded is not None and plain(info["state"]) != recorded:
+            return None
+        scenes.append(Scene(_picture(world), number, ran[-1] if ran else "nothing ran"))
+    return scenes
+
+
+def _actions(step: Step) -> list[str]:
+    """What ran, as the environment itself said: wrappers may have turned anything into it."""
+    ran = step.info.get("actions")
+    return [str(action) for action in ran] if isinstance(ran, list) else [str(step.action)]
+
+
+def _steps_within(world: AgentEnv, turn: int, actions: list[str]) -> list[Scene]:
+    """The scenes after all actions of a turn but the last: run so far, drawn, taken back."""
+    before, scenes = world.snapshot(), []
+    for count in range(1, len(actions)):
+        world.step(", ".join(actions[:count]))
+        scenes.append(Scene(_picture(world), turn, actions[count - 1], closes=False))
+        world.restore(before)
+    return scenes
+
+
+def _picture(world: AgentEnv) -> np.ndarray:
+    return np.asarray(world.render())

@@ -1,0 +1,167 @@
+"""Reading a run folder: whatever is there, in whatever state a killed run left it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from agentrl.core.errors import ConfigError
+from agentrl.core.secrecy import scrub
+from agentrl.rollout.statistics import Interval, wilson_interval
+from agentrl.viewer.charts import Band, Point, Series
+
+log = logging.getLogger(__name__)
+
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RunData:
+    """The lines of a run by kind, in order of iterations; a later line for the same thing replaces an earlier one."""
+
+    folder: Path
+    config: dict[str, Any] = field(default_factory=dict)
+    train: list[Line] = field(default_factory=list)
+    evals: list[Line] = field(default_factory=list)
+    warnings: list[Line] = field(default_factory=list)
+    damaged: int = 0  # lines that could not be read
+
+    @property
+    def alarms(self) -> list[float]:
+        """The iterations that were warned about."""
+        return [at for line in self.warnings if (at := figure(line, "iteration")) is not None]
+
+    @cached_property
+    def _totals(self) -> tuple[list[float], list[float]]:
+        known = [line for line in self.train if figure(line, "episodes_total") is not None]
+        return [line["iteration"] for line in known], [line["episodes_total"] for line in known]
+
+    def episodes_at(self, iteration: float) -> float:
+        """How many training episodes had been played when this iteration was over."""
+        iterations, totals = self._totals
+        place = bisect_right(iterations, iteration)
+        return float(totals[place - 1]) if place else 0.0
+
+
+def read_run(folder: str | os.PathLike[str]) -> RunData:
+    """Everything `metrics.jsonl` and `config.json` hold; `ConfigError` if this is no run folder."""
+    place = Path(folder)
+    if not place.is_dir():
+        raise ConfigError(f"there is no run folder {str(place)!r}")
+    path = place / "metrics.jsonl"
+    if not path.is_file():
+        raise ConfigError(f"{str(place)!r} is no run folder: it has no metrics.jsonl")
+    try:
+        lines, damaged = _json_lines(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"cannot read the metrics: {error}") from error
+    return RunData(
+        place,
+        _config(place / "config.json"),
+        _newest(lines, "train", ()),
+        _newest(lines, "eval", ("split", "greedy", "env_id")),
+        _newest(lines, "warning", ("warning",)),
+        damaged,
+    )
+
+
+def _json_lines(data: bytes) -> tuple[list[Line], int]:
+    found, damaged = [], 0
+    for raw in data.splitlines():
+        if not raw.strip():
+            continue
+        try:
+            line = json.loads(raw)
+        except (ValueError, RecursionError):
+            line = None
+        if isinstance(line, dict):
+            found.append(line)
+        else:
+            damaged += 1
+    return found, damaged
+
+
+def _newest(lines: Iterable[Line], kind: str, keys: Sequence[str]) -> list[Line]:
+    chosen: dict[Any, Line] = {}
+    for line in lines:
+        if line.get("kind") == kind and figure(line, "iteration") is not None:
+            chosen[(line["iteration"], *(str(line.get(key)) for key in keys))] = line
+    return sorted(chosen.values(), key=lambda line: line["iteration"])
+
+
+def _config(path: Path) -> dict[str, Any]:
+    try:
+        config = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        log.warning("the run has no readable config.json: %s", error)
+        return {}
+    return scrub(config) if isinstance(config, dict) else {}
+
+
+# ---------------------------------------------------------------------- figures out of lines
+
+
+def figure(line: Line, *path: str) -> float | None:
+    """The finite number at a path such as ("loss", "policy"); None where there is none."""
+    value: Any = line
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    fits = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if fits else None
+
+
+def interval(line: Line, name: str) -> Interval | None:
+    """The interval under a name; that of a success is worked out from the episodes where it is missing."""
+    bounds = line.get(name)
+    if isinstance(bounds, list) and len(bounds) == 2:
+        low, high = (figure({"bound": bound}, "bound") for bound in bounds)
+        if low is not None and high is not None:
+            return low, high
+    share, episodes = figure(line, "success"), figure(line, "episodes")
+    if name != "success_ci" or share is None or not episodes or not 0 <= share <= 1 or episodes < 1:
+        return None
+    return wilson_interval(round(share * int(episodes)), int(episodes))
+
+
+def points(lines: Iterable[Line], *path: str) -> list[Point]:
+    """(iteration, figure) of every line that has the figure."""
+    return [(line["iteration"], value) for line in lines if (value := figure(line, *path)) is not None]
+
+
+def band(lines: Iterable[Line], name: str, value: str) -> list[Band]:
+    """(iteration, low, high) of every line that has both the value and an interval."""
+    kept = [line for line in lines if figure(line, value) is not None]
+    return [(line["iteration"], *bounds) for line in kept if (bounds := interval(line, name)) is not None]
+
+
+def names(lines: Iterable[Line], group: str) -> list[str]:
+    """Every name under a group such as "reward_terms", in order of appearance."""
+    groups = (line.get(group) for line in lines)
+    return list(dict.fromkeys(str(name) for held in groups if isinstance(held, Mapping) for name in held))
+
+
+def series(lines: Sequence[Line], label: str, path: Sequence[str], colour: int = 0, **changes: Any) -> Series:
+    """A line of a chart."""
+    return Series(label, points(lines, *path), colour=colour, **changes)
+
+
+def eval_groups(lines: Iterable[Line]) -> dict[str, list[Line]]:
+    """Evaluations that can be compared with each other (same environment, split and way of choosing), by a name."""
+    found: dict[tuple[str, str, bool], list[Line]] = {}
+    for line in lines:
+        key = (str(line.get("env_id") or line.get("id") or ""), str(line.get("split") or ""), bool(line.get("greedy")))
+        found.setdefault(key, []).append(line)
+    several = len({env for env, *_ in found}) > 1, len({split for _, split, _ in found}) > 1
+    return {
+        " ".join(part for part in (env if several[0] else "", split if several[1] else "", how) if part): held
+        for (env, split, greedy), held in found.items()
+        for how in ["greedy" if greedy else "sampled"]
+    }

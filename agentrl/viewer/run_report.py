@@ -1,0 +1,285 @@
+"""The page about a training run: how far it came, how, what it cost, and what its episodes look like.
+
+Made from the run folder alone, at any moment: a run that is still going, was killed or trained without rewards has a
+page too. Nothing on it is a script, and nothing comes from elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agentrl.core.cache import write_atomically
+from agentrl.core.errors import ConfigError
+from agentrl.viewer.charts import Look, Series, line_chart, share_bar, stacked_bars
+from agentrl.viewer.report import details, number, page, percent, safe, section, short_name
+from agentrl.viewer.run_data import Line, RunData, band, eval_groups, figure, interval, names, points, read_run, series
+from agentrl.viewer.samples import sample_sections
+
+PHASES = {"generate": "generation", "environment": "environment", "judge": "judge", "update": "update"}
+WIDE = {"width": 1080, "height": 340}
+SMALL = {"width": 340, "height": 200}
+LOSSES = {
+    "policy": "policy loss",
+    "critic": "critic loss",
+    "nll": "negative log-likelihood",
+    "kl": "KL to the reference",
+    "approx_kl": "KL of one update",
+    "entropy": "entropy",
+    "clip_fraction": "share of clipped tokens",
+    "grad_norm": "gradient norm",
+    "explained_variance": "explained variance",
+}
+
+
+def write_run_report(run_folder: str | os.PathLike[str]) -> Path:
+    """Write `report.html` into the run folder; its path."""
+    run = read_run(run_folder)
+    path = run.folder / "report.html"
+    write_page(path, build(run))
+    return path
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page whole or not at all."""
+    try:
+        write_atomically(path, text.encode("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot write the report: {error}") from error
+
+
+def build(run: RunData) -> str:
+    """The page as HTML."""
+    parts = [
+        alarms(run),
+        heads(run),
+        _charts("Success and reward", reward_charts(run), wide=success_chart(run)),
+        _charts("What the policy does", behaviour_charts(run), small=True),
+        _charts("Optimisation", optimisation_charts(run), small=True),
+        _charts("Time and tokens", time_charts(run), wide=total_time_chart(run)),
+        by_env_table(run),
+        *(section(title, *strips) for title, strips in sample_sections(run.folder)),
+        config_section(run),
+    ]
+    missing = f" {run.damaged} lines of the metrics could not be read." if run.damaged else ""
+    return page(title_of(run), intro_of(run), [part for part in parts if part], f"Folder {run.folder.name}.{missing}")
+
+
+def title_of(run: RunData) -> str:
+    """What was trained, on what."""
+    algorithm = find_setting(run.config, "algorithm", "algo", "name") or run.folder.name
+    return f"{algorithm} on {where}" if (where := ", ".join(map(short_name, env_ids(run)))) else str(algorithm)
+
+
+def env_ids(run: RunData) -> list[str]:
+    """The environments the metrics name."""
+    trained = names(run.train, "by_env")
+    return trained or list(dict.fromkeys(str(line["env_id"]) for line in run.evals if line.get("env_id")))
+
+
+def find_setting(config: Any, *wanted: str) -> str | None:
+    """A text under one of these names at the top of the configuration or among its arguments."""
+    arguments = config.get("arguments") if isinstance(config.get("arguments"), dict) else {}
+    held = (place.get(name) for place in (config, arguments) for name in wanted)
+    return next((value for value in held if isinstance(value, str) and value), None)
+
+
+def intro_of(run: RunData) -> str:
+    """How long it was, in one sentence."""
+    if not run.train:
+        return "No iteration has been finished yet." if not run.evals else "Evaluations only; nothing was trained."
+    spent = sum(figure(line, "seconds", "total") or 0.0 for line in run.train)
+    episodes = max((figure(line, "episodes_total") or 0.0 for line in run.train), default=0.0)
+    played = f", {episodes:,.0f} episodes" if episodes else ""
+    return (
+        f"{len(run.train)} iterations{played}, {duration(spent)}. Bands and ranges are 95 % intervals; held-out "
+        "levels are never trained on."
+    )
+
+
+def duration(seconds: float) -> str:
+    """45 s, 12 min, 3.4 h."""
+    if seconds < 90:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 5400 else f"{seconds / 3600:.3g} h"
+
+
+# ---------------------------------------------------------------------- the top of the page
+
+
+def alarms(run: RunData) -> str:
+    """Every warning of the run, in red."""
+    said = [
+        f'<div class="card alarm" role="alert"><b>{safe(str(line.get("warning")))}</b> at iteration '
+        f"{line['iteration']:g}: {safe(str(line.get('detail', '')))}</div>"
+        for line in run.warnings
+    ]
+    return "\n".join(said)
+
+
+def heads(run: RunData) -> str:
+    """The few numbers one looks for first."""
+    found = [head(f"held-out success, {name}", lines) for name, lines in eval_groups(run.evals).items()]
+    if not run.evals:
+        found = [head("training success", [line for line in run.train if figure(line, "success") is not None])]
+    rewards = points(run.train, "reward_mean")
+    if rewards:
+        start, end = (number(round(value, 2) + 0.0) for _, value in (rewards[0], rewards[-1]))
+        found.append(_head("training reward", start, end, "first and last iteration"))
+    losses = points(run.train, "loss", "nll")
+    if losses:
+        found.append(_head(LOSSES["nll"], f"{losses[0][1]:.3f}", f"{losses[-1][1]:.3f}", "first and last iteration"))
+    shown = [one for one in found if one]
+    return f'<div class="heads">{"".join(shown)}</div>' if shown else ""
+
+
+def head(name: str, lines: Sequence[Line]) -> str:
+    """Success at the start and at the end, with its intervals."""
+    known = [line for line in lines if figure(line, "success") is not None]
+    if not known:
+        return ""
+    ranges = [
+        "-" if bounds is None else f"{percent(bounds[0])} to {percent(bounds[1])}"
+        for bounds in (interval(line, "success_ci") for line in (known[0], known[-1]))
+    ]
+    played = figure(known[-1], "episodes")
+    note = f"{ranges[0]}, then {ranges[1]}" + (f"; {played:,.0f} episodes" if played else "")
+    if len(known) == 1:
+        return _head(name, None, percent(figure(known[0], "success")), ranges[0])
+    return _head(name, percent(figure(known[0], "success")), percent(figure(known[-1], "success")), note)
+
+
+def _head(name: str, start: str | None, end: str, note: str) -> str:
+    began = "" if start is None else f'<span class="from">{safe(start)} \N{RIGHTWARDS ARROW}</span> '
+    return (
+        f'<div class="card head"><div class="name">{safe(name)}</div><div class="value">{began}{safe(end)}</div>'
+        f'<div class="name">{safe(note)}</div></div>'
+    )
+
+
+# ---------------------------------------------------------------------- the charts
+
+
+def _charts(title: str, charts: Sequence[str], small: bool = False, wide: str = "") -> str:
+    cards = f'<div class="card full">{wide}</div>' if wide else ""
+    cards += "".join(f'<div class="card">{chart}</div>' for chart in charts if chart)
+    kind = "charts small" if small else "charts"
+    return section(title, f'<div class="{kind}">{cards}</div>') if cards else ""
+
+
+def with_held_out(run: RunData, value: str, bounds: str) -> list[Series]:
+    """A figure in training, then in each held-out evaluation; intervals as bands."""
+    found = [Series("training", points(run.train, value), band(run.train, bounds, value), colour=7)]
+    for index, (name, lines) in enumerate(eval_groups(run.evals).items()):
+        greedy = name.endswith("greedy")
+        held = points(lines, value), band(lines, bounds, value)
+        found.append(Series(f"held-out, {name}", *held, colour=index, dashed=greedy, marks=True))
+    return found
+
+
+def success_chart(run: RunData) -> str:
+    """Success alone: a reward in the same picture would hide it."""
+    look = Look("Success", **WIDE, limits=(0.0, 1.0), percent=True, alarms=run.alarms)
+    return line_chart(with_held_out(run, "success", "success_ci"), look)
+
+
+def reward_charts(run: RunData) -> list[str]:
+    """The reward, and the terms it is made of."""
+    rewards = with_held_out(run, "reward_mean", "reward_ci")
+    terms = [
+        series(run.train, name, ("reward_terms", name), colour)
+        for colour, name in enumerate(names(run.train, "reward_terms"))
+    ]
+    return [
+        line_chart(rewards, Look("Reward of an episode", alarms=run.alarms)),
+        line_chart(terms, Look("Reward terms, mean of an episode", alarms=run.alarms)),
+    ]
+
+
+def behaviour_charts(run: RunData) -> list[str]:
+    """How it answers: rates, length."""
+    kinds = {"valid_rate": "valid", "format_rate": "right format", "effective_rate": "effective"}
+    rates = [series(run.train, label, (name,), i) for i, (name, label) in enumerate(kinds.items())]
+    rates.append(series(run.train, "out of turns", ("truncated_rate",), 3, dashed=True))
+    turns = [series(run.train, "turns", ("turns_mean",), 1)]
+    length = [series(run.train, "tokens", ("response_tokens_mean",), 5)]
+    return [
+        line_chart(rates, Look("shares of turns and episodes", **SMALL, limits=(0.0, 1.0), percent=True)),
+        line_chart(turns, Look("turns of an episode", **SMALL, limits=(0.0, 0.0))),
+        line_chart(length, Look("tokens of a response", **SMALL, limits=(0.0, 0.0))),
+    ]
+
+
+def optimisation_charts(run: RunData) -> list[str]:
+    """Small multiples: losses and their relatives, the learning rate."""
+    known = names(run.train, "loss")
+    ordered = [name for name in LOSSES if name in known] + [name for name in known if name not in LOSSES]
+    charts = [
+        line_chart([series(run.train, name, ("loss", name), i)], Look(LOSSES.get(name, name), **SMALL, legend=False))
+        for i, name in enumerate(ordered)
+    ]
+    rate = line_chart([series(run.train, "lr", ("lr",), 7)], Look("learning rate", **SMALL, legend=False))
+    padding = line_chart(
+        [series(run.train, "padding", ("tokens", "padding"), 7)],
+        Look("share of padding", **SMALL, limits=(0.0, 0.1), percent=True, legend=False),
+    )
+    return [*charts, rate, padding]
+
+
+def time_layers(run: RunData) -> tuple[list[float], dict[str, list[float]]]:
+    """Iterations, and the seconds of each phase in them; what no phase claims is "other"."""
+    timed = [line for line in run.train if figure(line, "seconds", "total") is not None]
+    layers = {label: [figure(line, "seconds", name) or 0.0 for line in timed] for name, label in PHASES.items()}
+    known = [sum(layer[i] for layer in layers.values()) for i in range(len(timed))]
+    totals = [figure(line, "seconds", "total") or 0.0 for line in timed]
+    layers["other"] = [max(0.0, total - part) for total, part in zip(totals, known, strict=True)]
+    return [line["iteration"] for line in timed], layers
+
+
+def total_time_chart(run: RunData) -> str:
+    """Where the time of the whole run went."""
+    _, layers = time_layers(run)
+    return share_bar({name: sum(layer) for name, layer in layers.items()}, Look("Time of the run", **WIDE), duration)
+
+
+def time_charts(run: RunData) -> list[str]:
+    """Where the seconds of each iteration went; its tokens."""
+    kinds = {"generated": "generated", "trained": "trained on"}
+    tokens = [series(run.train, label, ("tokens", name), i) for i, (name, label) in enumerate(kinds.items())]
+    return [
+        stacked_bars(*time_layers(run), Look("Seconds of an iteration")),
+        line_chart(tokens, Look("Tokens of an iteration", limits=(0.0, 0.0))),
+    ]
+
+
+# ---------------------------------------------------------------------- tables
+
+
+def by_env_table(run: RunData) -> str:
+    """Success in each environment of a mix, first and last; nothing for a single one."""
+    ids = names(run.train, "by_env")
+    if len(ids) < 2:
+        return ""
+    rows = ""
+    for env_id in ids:
+        held = [value for line in run.train if (value := figure(line, "by_env", env_id, "success")) is not None]
+        cells = f'<td class="figure">{percent(held[0])}</td><td class="figure">{percent(held[-1])}</td>' if held else ""
+        rows += f"<tr><td>{safe(env_id)}</td>{cells or '<td></td><td></td>'}</tr>"
+    header = '<tr><th>environment</th><th class="figure">first</th><th class="figure">last</th></tr>'
+    table = f'<div class="card wide"><table><thead>{header}</thead><tbody>{rows}</tbody></table></div>'
+    return section("Training success by environment", table)
+
+
+def config_section(run: RunData) -> str:
+    """Versions in sight, the whole configuration on a click."""
+    if not run.config:
+        return ""
+    versions = run.config.get("versions")
+    items = versions.items() if isinstance(versions, dict) else ()
+    rows = "".join(f"<tr><td>{safe(str(name))}</td><td>{safe(str(value))}</td></tr>" for name, value in items)
+    table = f'<div class="card wide"><table class="wrapped"><tbody>{rows}</tbody></table></div>' if rows else ""
+    whole = json.dumps(run.config, indent=2, ensure_ascii=False, default=str)
+    return section("Configuration", table, details("config.json", whole))

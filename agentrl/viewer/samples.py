@@ -1,0 +1,165 @@
+"""Sample episodes of a run, turn by turn: some of its first iteration and some of its last."""
+
+from __future__ import annotations
+
+import logging
+import random
+import re
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from agentrl.core.errors import AgentRLError, ConfigError
+from agentrl.rollout.trajectory import Step, Trajectory
+from agentrl.rollout.trajectory_file import TrajectoryReader, images_folder, picture_path, read_trajectories
+from agentrl.viewer.replay import replay
+from agentrl.viewer.report import details, frame, number_signed, reward_line, safe, strip
+
+log = logging.getLogger(__name__)
+
+MOST_READ = 512  # trajectories of one file that are looked at
+TAIL_BYTES = 32 << 20  # how far from the end of a long file the newest ones are looked for
+MOST_TURNS = 12  # shown of one episode
+LARGEST_PICTURE = 1 << 22  # pixels
+
+
+def sample_sections(folder: Path) -> list[tuple[str, list[str]]]:
+    """(heading, episodes as HTML) for the first and the last iteration that left trajectories."""
+    found = trajectory_files(folder / "trajectories")
+    if not found:
+        return []
+    first, last = _group(found[0], newest=False), _group(found[-1], newest=True)
+    same = found[0] == found[-1] and _version(first) == _version(last)
+    groups = [("Episodes", last, found[-1])] if same else [
+        ("Episodes of the first iteration", first, found[0]),
+        ("Episodes of the last iteration", last, found[-1]),
+    ]  # fmt: skip
+    return [(title, _samples(held, images_folder(path))) for title, held, path in groups if held]
+
+
+def trajectory_files(folder: Path) -> list[Path]:
+    """The files of a run in order of their numbers; evaluations only where there is nothing else."""
+    found = {path.stem: path for suffix in ("jsonl", "parquet") for path in sorted(folder.glob(f"*.{suffix}"))}
+    trained = [path for stem, path in found.items() if not stem.startswith("eval")]
+    return sorted(trained or found.values(), key=lambda path: _by_number(path.stem))
+
+
+def _by_number(name: str) -> list[tuple[int, str]]:
+    parts = re.split(r"(\d+)", name)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+def _group(path: Path, *, newest: bool) -> list[Trajectory]:
+    """The trajectories at one end of a file that the same weights played."""
+    try:
+        held = _last(path) if newest else _first(path)
+    except AgentRLError as error:  # damaged, or parquet without its reader: the rest of the report is still there
+        log.warning("no sample episodes: %s", error)
+        return []
+    version = _version(held[-1:] if newest else held[:1])
+    return [trajectory for trajectory in held if _version([trajectory]) == version]
+
+
+def _version(held: Sequence[Trajectory]) -> int | None:
+    return next((step.version for trajectory in held for step in trajectory.steps), None)
+
+
+def _first(path: Path) -> list[Trajectory]:
+    if path.suffix == ".jsonl":
+        return list(islice(TrajectoryReader(path), MOST_READ))
+    return read_trajectories(path)[:MOST_READ]
+
+
+def _last(path: Path) -> list[Trajectory]:
+    if path.suffix != ".jsonl":
+        return read_trajectories(path)[-MOST_READ:]
+    import json
+
+    with open(path, "rb") as file:
+        start = max(0, path.stat().st_size - TAIL_BYTES)
+        file.seek(start)
+        lines = file.read().splitlines()[1 if start else 0 :]
+    held = []
+    for line in lines[-MOST_READ:]:
+        try:
+            held.append(Trajectory.from_json(json.loads(line)))
+        except (ValueError, RecursionError):
+            continue  # the half line of a run that was killed
+    return held
+
+
+# ---------------------------------------------------------------------- which, and how they look
+
+
+def choose(held: Sequence[Trajectory]) -> list[tuple[str, Trajectory]]:
+    """The best, the worst and one at random, each only once; whole episodes with a known reward go first."""
+    known = [(trajectory.reward, trajectory) for trajectory in held if trajectory.reward is not None]
+    if not known:
+        return [("one", held[0])] if held else []
+    best, worst = max(known, key=lambda pair: pair[0])[1], min(known, key=lambda pair: pair[0])[1]
+    chosen = [("best", best)] if worst is best else [("best", best), ("worst", worst)]
+    others = [trajectory for _, trajectory in known if trajectory is not best and trajectory is not worst]
+    return chosen + ([("at random", random.Random(0).choice(others))] if others else [])
+
+
+def _samples(held: Sequence[Trajectory], images: Path) -> list[str]:
+    prompt = next((trajectory.system_prompt for trajectory in held if trajectory.system_prompt), "")
+    told = [details("What the agent is told", prompt)] if prompt else []
+    return told + [episode_strip(f"{name[:1].upper()}{name[1:]}", one, images) for name, one in choose(held)]
+
+
+def episode_strip(title: str, trajectory: Trajectory, images: Path) -> str:
+    """An episode from left to right: picture, actions, reward and response of every turn, then the end."""
+    pictures = _pictures(trajectory, images)
+    turns = trajectory.steps[:MOST_TURNS]
+    frames = [_turn(number, step, pictures[number - 1]) for number, step in enumerate(turns, 1)]
+    if len(trajectory.steps) > MOST_TURNS:
+        frames.append(frame(f"{len(trajectory.steps) - MOST_TURNS} more turns", None, "", ""))
+    frames.append(frame("End", pictures[-1], trajectory.final_observation, ""))
+    total = "reward not known" if trajectory.reward is None else f"reward {number_signed(trajectory.reward)}"
+    facts = [total, *([trajectory.env_id] if trajectory.env_id else []), f"seed {trajectory.seed}"]
+    return strip(title, _ending(trajectory), facts, frames)
+
+
+def _ending(trajectory: Trajectory) -> tuple[str, str]:
+    if trajectory.fault is not None:
+        return f"fault: {trajectory.fault.get('kind', '')}", "bad"
+    if trajectory.success:
+        return "solved", "good"
+    return ("out of turns" if trajectory.truncated else "lost"), "bad"
+
+
+def _turn(number: int, step: Step, picture: np.ndarray | None) -> str:
+    ran = step.info.get("actions")
+    actions = ", ".join(map(str, ran)) if isinstance(ran, list) else str(step.action)
+    said = step.response if step.response is not None else str(step.action)
+    owed = f'<span class="soft">pending: {safe(", ".join(step.pending))}</span>' if step.pending else ""
+    body = f'<div class="action other"><b>{safe(actions or "nothing ran")}</b></div>'
+    body += reward_line(step.reward, step.reward_terms) + owed
+    body += f"<pre>{safe(said)}</pre>" if said.strip() != actions else ""
+    seen = details("what it saw", step.observation) if step.observation else ""
+    return frame(f"Turn {number}", picture, "", body + seen)
+
+
+def _pictures(trajectory: Trajectory, images: Path) -> list[np.ndarray | None]:
+    """One for each turn and one for the end: as recorded, or drawn by playing the episode again."""
+    named = [*(step.images for step in trajectory.steps), trajectory.final_images]
+    if any(named):
+        return [_stored(images, names[0]) if names else None for names in named]
+    scenes = replay(trajectory)
+    return [None] * len(named) if scenes is None else [scene.picture for scene in scenes]
+
+
+def _stored(images: Path, name: Any) -> np.ndarray | None:
+    try:
+        with Image.open(picture_path(images, name)) as picture:
+            if picture.width * picture.height > LARGEST_PICTURE:
+                return None
+            return np.asarray(picture.convert("RGB"))
+    except (ConfigError, OSError, ValueError, Image.DecompressionBombError) as error:
+        log.warning("a picture is missing: %s", error)
+        return None
