@@ -112,6 +112,10 @@ class FastDecoder:
         self._collect(lanes, rows, torch.arange(lanes.rows), found)
         return [found[row] for row in range(count)]
 
+    def serves(self, model: Any, stops: Sequence[int]) -> bool:
+        """Is it made for this model, where it is now, and these ends of a turn?"""
+        return self.model is model and self.device == model.device and self.stops.tolist() == sorted(stops)
+
     def release(self) -> None:
         """Give the memory of lanes and graphs back, before a trainer needs it; they come back when needed."""
         self.kept.clear()

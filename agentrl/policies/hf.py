@@ -59,7 +59,6 @@ class HFPolicy:
         self.batch_size = whole_number("batch_size", batch_size, at_least=1)
         self.seed, self.calls, self.version = seed, 0, 0
         self.tokenizer_hash = tokenizer_hash(self.engine.tokenizer)
-        self._decoder: FastDecoder | None = None
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
         """One answer to each conversation."""
@@ -113,18 +112,18 @@ class HFPolicy:
             return Decoder(engine.model, batch, sorted(engine.stops), limits).run(noise, self.sampling)
 
     def _fast(self) -> FastDecoder:
-        """The decoder that stays with its model; another model on the engine gets another one."""
+        """The engine's decoder: all policies on one engine share its memory and its recorded steps."""
         from agentrl.policies.decoding import FastDecoder
 
-        engine = self.engine
-        if self._decoder is None or self._decoder.model is not engine.model:
-            self._decoder = FastDecoder(engine.model, engine.pad, engine.encoder.image_token, sorted(engine.stops))
-        return self._decoder
+        engine, stops = self.engine, sorted(self.engine.stops)
+        if engine.decoder is None or not engine.decoder.serves(engine.model, stops):
+            engine.decoder = FastDecoder(engine.model, engine.pad, engine.encoder.image_token, stops)
+        return engine.decoder
 
     def release(self) -> None:
         """Give back the GPU memory kept for generation, for a trainer that needs it; the next call takes it again."""
-        if self._decoder is not None:
-            self._decoder.release()
+        if self.engine.decoder is not None:
+            self.engine.decoder.release()
 
     def _generation(self, prompt: Prompt, ids: list[int], logprobs: list[float], stopped: bool) -> Generation:
         said = ids[:-1] if stopped else ids

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -153,9 +154,22 @@ def test_a_policy_uses_the_plain_decoder_for_attention_of_another_kind(text_engi
     assert not supported(text_engine.model)
     monkeypatch.undo()
     monkeypatch.setattr("agentrl.policies.attention.supported", lambda model: False)
-    other = HFPolicy(text_engine, max_new_tokens=8)
+    other = HFPolicy(replace(text_engine, decoder=None), max_new_tokens=8)
     assert [answer.token_ids for answer in other.answer(prompts)] == [answer.token_ids for answer in quick]
-    assert other._decoder is None
+    assert other.engine.decoder is None
+
+
+def test_policies_on_one_engine_share_a_decoder_as_long_as_it_fits(text_engine):
+    one, other = HFPolicy(text_engine, max_new_tokens=2), HFPolicy(text_engine, max_new_tokens=3, greedy=True)
+    one.answer(text_prompts(2))
+    decoder = text_engine.decoder
+    other.answer(text_prompts(2))
+    assert text_engine.decoder is decoder is not None
+    hasty = replace(text_engine, stops=frozenset(range(700)))
+    assert all(len(answer.token_ids) <= 3 for answer in HFPolicy(hasty, max_new_tokens=9).answer(text_prompts(4)))
+    assert hasty.decoder is not decoder and text_engine.decoder is decoder
+    one.release()
+    HFPolicy(replace(text_engine, decoder=None)).release()  # nothing to give back is fine
 
 
 # ---------------------------------------------------------------------- a model that cannot be recorded
