@@ -41,7 +41,7 @@ def run(quick: bool = False, model: str = "") -> dict[str, Any]:
     place = "cuda" if torch.cuda.is_available() else "cpu"
     model = model or {"cpu": "tiny-text", "cuda": "smollm2"}[place]
     results, ratio = generation(model, place, repeats=1 if quick else 5)
-    results += training(model, place, iterations=2 if quick else 4)
+    results += training(model, place, iterations=2 if quick else 3)
     return {
         "schema": 1,
         "name": "train",
@@ -162,7 +162,7 @@ def _speeds(lines: list[dict[str, Any]], rows: int) -> list[dict[str, Any]]:
 def _shares(lines: list[dict[str, Any]], rows: int) -> list[dict[str, Any]]:
     shares = {f"time: {part}": [_share(line["seconds"], part) for line in lines] for part in PARTS}
     shares["padding of the update"] = [line["tokens"]["padding"] for line in lines]
-    whole = _row("iteration", [line["seconds"]["total"] for line in lines], "s", rows)
+    whole = _row("iteration", [round(line["seconds"]["total"], 2) for line in lines], "s", rows)
     return [
         whole,
         *(_row(case, [round(value, 4) for value in values], "share", rows) for case, values in shares.items()),

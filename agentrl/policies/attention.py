@@ -39,6 +39,7 @@ class KeyValues:
         """Write what the model computed and show it all that is visible."""
         if layer_idx == len(self.own):
             self.own.append((self._room(keys, self.rows, self.capacity), self._room(values, self.rows, self.capacity)))
+            self._prefix_room(layer_idx, keys, values)
         kept_keys, kept_values = (kept[: len(keys)] for kept in self.own[layer_idx])
         kept_keys.index_copy_(2, self.slots, keys)
         kept_values.index_copy_(2, self.slots, values)
@@ -48,9 +49,7 @@ class KeyValues:
         """Take over a cache of one row (see `prefix.prefill`)."""
         self.prefix_width = length
         for index, layer in enumerate(computed.layers):
-            if index == len(self.shared):
-                room = self.prefix_capacity
-                self.shared.append((self._room(layer.keys, 1, room)[0], self._room(layer.values, 1, room)[0]))
+            self._prefix_room(index, layer.keys, layer.values)
             for kept, new in zip(self.shared[index], (layer.keys, layer.values), strict=True):
                 kept[:, :length].copy_(new[0])
 
@@ -69,6 +68,12 @@ class KeyValues:
     def get_seq_length(self, layer_idx: int = 0) -> int:
         """Some models ask whether there is anything before; positions and masks are given to them."""
         return self.prefix_width + self.visible
+
+    def _prefix_room(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """Take it even for a batch that shares nothing: the step that it runs may be that of others that do."""
+        if layer == len(self.shared):
+            room = self.prefix_capacity
+            self.shared.append((self._room(keys, 1, room)[0], self._room(values, 1, room)[0]))
 
     @staticmethod
     def _room(like: torch.Tensor, rows: int, length: int) -> torch.Tensor:

@@ -222,8 +222,9 @@ class FastDecoder:
         self.pool = self.pool or torch.cuda.graph_pool_handle()
         graph = torch.cuda.CUDAGraph()
         try:
-            # Graphs share one pool of memory: none leaves anything in it that another must not overwrite.
-            with torch.cuda.graph(graph, pool=self.pool):
+            # Graphs share one pool of memory: none leaves anything in it that another must not overwrite. What other
+            # threads (a judge's, an environment's) do meanwhile is no part of it.
+            with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
                 self._step(lanes, how)
             lanes.graphs[key] = graph
         except RuntimeError as error:

@@ -13,15 +13,16 @@ from agentrl.policies.engine import load_engine
 from agentrl.policies.hf import HFPolicy
 
 
-@pytest.fixture
-def small(monkeypatch):
-    """A few short rows: what is measured, not how fast."""
-    monkeypatch.setattr(train, "BATCH", {"cpu": 6})
-    monkeypatch.setattr(train, "LONGEST", 4)
+@pytest.fixture(scope="module")
+def report():
+    """A quick run of a few short rows: what is measured, not how fast."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "BATCH", {"cpu": 6})
+        patch.setattr(train, "LONGEST", 4)
+        return train.run(quick=True)
 
 
-def test_a_quick_run_has_the_contracts_keys_and_compares_with_generate(small):
-    report = train.run(quick=True)
+def test_a_quick_run_has_the_contracts_keys_and_compares_with_generate(report):
     assert {"schema", "name", "machine", "threads", "results", "peers", "ratios", "pass"} <= set(report)
     rows = {(row["case"], row["impl"]): row for row in report["results"]}
     ours, peer = (rows["generation, batch 6", name] for name in ("agentrl", "transformers generate"))
@@ -31,8 +32,8 @@ def test_a_quick_run_has_the_contracts_keys_and_compares_with_generate(small):
     assert report["peers"]["transformers"]["version"]
 
 
-def test_a_quick_run_says_where_the_time_of_training_went(small):
-    rows = {row["case"]: row for row in train.training("tiny-text", "cpu", iterations=2)}
+def test_a_quick_run_says_where_the_time_of_training_went(report):
+    rows = {row["case"]: row for row in report["results"]}
     shares = [rows[f"time: {part}"]["value"] for part in train.PARTS]
     assert sum(shares) == pytest.approx(1, abs=0.01) and rows["time: update"]["value"] > 0
     assert rows["rollout, tokens generated"]["value"] > 0 and rows["update, tokens trained"]["value"] > 0
@@ -40,7 +41,8 @@ def test_a_quick_run_says_where_the_time_of_training_went(small):
     assert 0.05 < rows["peak memory"]["value"] < 100 and rows["peak memory"]["unit"] == "GiB"
 
 
-def test_both_sides_count_tokens_up_to_the_end_of_an_answer(small):
+def test_both_sides_count_tokens_up_to_the_end_of_an_answer(monkeypatch):
+    monkeypatch.setattr(train, "LONGEST", 4)
     engine = load_engine("tiny-text", device="cpu")
     policy = HFPolicy(engine, max_new_tokens=4)
     prompts = [policy.encode(conversation) for conversation in train.openings(6)]

@@ -117,6 +117,16 @@ def test_kept_lanes_serve_later_batches_of_other_sizes(text_engine):
     assert decoder.kept == []
 
 
+def test_lanes_that_grew_serve_rows_that_share_nothing(text_engine):
+    decoder = FastDecoder(text_engine.model, text_engine.pad, None, STOPS, fixed=True)
+    for prompts, steps in ((text_prompts(3), 4), ([Prompt([40, 41]), Prompt([50])], 70), (text_prompts(3), 4)):
+        noise, how = torch.rand(len(prompts), steps), Sampling(max_new_tokens=steps)
+        wanted = plain(text_engine, prompts, noise, [steps] * len(prompts), how, STOPS)
+        assert_alike(fast(text_engine, prompts, noise, [steps] * len(prompts), how, STOPS, True, decoder), wanted)
+    (lanes,) = decoder.kept
+    assert (lanes.steps, lanes.key_values.prefix_capacity) == (128, 64)
+
+
 def test_a_change_of_the_weights_is_seen_by_kept_lanes(text_engine):
     decoder = FastDecoder(text_engine.model, text_engine.pad, None, [], fixed=True)
     prompts, noise, how = text_prompts(4), torch.rand(4, 8), Sampling(max_new_tokens=8)
