@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,12 +12,17 @@ import tyro
 
 from agentrl.cli.arguments import Common, EnvId, JsonText, JudgeText, Split, json_list, json_object, judge_spec
 from agentrl.cli.output import interval, log, number, print_json, print_table, progress
+from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, Fault
+from agentrl.core.policy import Policy
 from agentrl.core.response import STRATEGIES
+from agentrl.policies import KINDS, load_policy
 from agentrl.rollout.episode import EpisodeRecord
 from agentrl.rollout.evaluate import Evaluation, Save, evaluate
+from agentrl.rollout.prompts import HISTORY, STYLES
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 
+MODEL_OPTIONS = ("temperature", "greedy", "max_new_tokens", "device")
 Strategy = Annotated[str, tyro.conf.arg(metavar="|".join(STRATEGIES))]
 
 
@@ -45,6 +50,22 @@ class Arguments(Common):
     """Pay for true observations and predictions (the ReasoningReward wrapper), for example: rule."""
     deferred: bool = False
     """Only note down what is to be judged; `agentrl judge` does it later."""
+    num_envs: int | None = None
+    """Episodes played side by side; without it 64 for models that answer in batches, one at a time for others."""
+    prompt_style: Annotated[str, tyro.conf.arg(metavar="|".join(STYLES))] = "conversation"
+    """What a model is shown: the whole conversation, or each step on its own behind the last actions."""
+    history: int = HISTORY
+    """How many of the last actions the prompt style `step` shows."""
+    timeout: float | None = None
+    """Seconds for a turn of the environment; one that takes longer costs its episode."""
+    temperature: float | None = None
+    """How freely a model samples; 1 without it."""
+    greedy: bool = False
+    """A model answers with the likeliest tokens."""
+    max_new_tokens: int | None = None
+    """The longest answer of a model."""
+    device: str | None = None
+    """Where a model runs: cpu, cuda; without it the GPU if there is one."""
     wrap: JsonText = "[]"
     """Further wrappers, inside first, for example '[{"wrapper": "History", "turns": 2}]'."""
     save: Path | None = None
@@ -65,17 +86,40 @@ def run(arguments: Arguments) -> int:
 
         result = evaluate(
             arguments.id,
-            arguments.policy,
+            chosen_policy(arguments),
             arguments.episodes,
             arguments.seed,
             arguments.split,
             kwargs,
             wrappers=wrappers,
+            num_envs=arguments.num_envs,
+            prompt_style=arguments.prompt_style,
+            history=arguments.history,
+            timeout=arguments.timeout,
             on_episode=seen,
             on_trajectory=save,
         )
+    result = replace(result, policy=arguments.policy)  # as it was chosen, not only its kind
     print_json(result.to_json()) if arguments.json else show(result)
     return 0 if result.metrics["scored"] else 1
+
+
+def chosen_policy(arguments: Arguments) -> Policy | str:
+    """The policy's name, or the policy itself where options say more about it."""
+    given = {name: getattr(arguments, name) for name in MODEL_OPTIONS}
+    # By identity: a temperature of 0 equals False, and is to be refused by the model.
+    options = {name: value for name, value in given.items() if value is not None and value is not False}
+    kind = arguments.policy.partition(":")[0]
+    if not options or kind not in KINDS:
+        return arguments.policy
+    if KINDS[kind].argument is None:
+        names = ", ".join("--" + name.replace("_", "-") for name in options)
+        raise ConfigError(f"{names}: the policy {kind!r} is no model; choose --policy hf:MODEL")
+    seed = whole_number("--seed", arguments.seed, at_least=0)
+    try:
+        return load_policy(arguments.policy, seed=seed, **options)
+    except TypeError as error:  # kinds of models differ in what they take
+        raise ConfigError(f"the policy {kind!r} cannot be made with these options: {error}") from error
 
 
 def chosen_wrappers(arguments: Arguments) -> list[dict[str, Any]]:

@@ -21,8 +21,8 @@ from agentrl.core.errors import ConfigError, SnapshotUnsupported
 from agentrl.policies.human import printable, read_action
 from agentrl.policies.oracle import gold_action
 from agentrl.rollout.episode import make
-from agentrl.rollout.prompts import read_observation
 from agentrl.rollout.evaluate import checked_kwargs
+from agentrl.rollout.prompts import read_observation
 
 HELP = """Type an action, or one of:
   hint   what the environment itself would do

@@ -51,7 +51,8 @@ class Policy(Protocol):
     """Answers conversations in bulk; an outage is an `EngineFault`, never an empty answer.
 
     `envs`, where given, are the environments behind the conversations, in the same order: random and oracle policies
-    look at them, language models do not.
+    look at them, language models do not. A policy for which many conversations at once are quicker says so with a true
+    attribute `batched`; one that works on tokens offers `encode(conversation)`, whose `ids` are the prompt's tokens.
     """
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]: ...

@@ -13,7 +13,7 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -94,27 +94,34 @@ def restore(env: gym.Env, blob: bytes) -> None:
         raise SnapshotError(f"the snapshot does not fit this stack of wrappers: {error}") from error
 
 
-def snapshot_layers(env: gym.Env) -> bytes:
-    """What the wrappers of `env` remember, without the environment below: all that outlives a seeded reset.
+def snapshot_layers(env: gym.Env) -> list[bytes]:
+    """What each wrapper of `env` remembers, outermost first: all that outlives a seeded reset.
 
-    Works before the first reset too, and around environments that cannot be saved.
+    The environment below is left out, so this works before the first reset, and around environments that cannot be
+    saved.
     """
     layers, _ = _layers(env)
-    return seal_blob(_stack_identity(env, layers), {"layers": [_save_layer(layer) for layer in layers]})
+    return [seal_blob(_layer_identity(env, layer), {"layer": _save_layer(layer)}) for layer in layers]
 
 
-def restore_layers(env: gym.Env, blob: bytes) -> None:
+def restore_layers(env: gym.Env, blobs: Sequence[bytes]) -> None:
     """Inverse of `snapshot_layers`, for an equal stack; the environment below must be reset before it is played."""
     layers, _ = _layers(env)
-    data = open_blob(blob, _stack_identity(env, layers))
+    if len(blobs) != len(layers):
+        raise SnapshotError(f"the snapshot has {len(blobs)} wrappers; here are {len(layers)}")
+    saved = [open_blob(blob, _layer_identity(env, layer)) for layer, blob in zip(layers, blobs, strict=True)]
     before = [_save_layer(layer) for layer in layers]
     try:
-        for layer, saved in zip(layers, data["layers"], strict=True):
-            _load_layer(layer, saved)
+        for layer, data in zip(layers, saved, strict=True):
+            _load_layer(layer, data["layer"])
     except Exception as error:
-        for layer, saved in zip(layers, before, strict=True):
-            _load_layer(layer, saved)
+        for layer, blob in zip(layers, before, strict=True):
+            _load_layer(layer, blob)
         raise SnapshotError(f"the snapshot does not fit this stack of wrappers: {error}") from error
+
+
+def _layer_identity(env: gym.Env, layer: gym.Wrapper) -> dict[str, Any]:
+    return {**_stack_identity(env, []), **_describe(layer)}
 
 
 def _layers(env: gym.Env) -> tuple[list[gym.Wrapper], Any]:

@@ -37,6 +37,7 @@ class HFPolicy:
     """
 
     name = "hf"
+    batched = True  # many conversations at once are quicker than one after the other
 
     def __init__(
         self,

@@ -90,11 +90,11 @@ class Collector(CollectorBase):
             for number, job in enumerate(slots):
                 if job is None and queue:
                     slots[number] = queue.popleft()
-            waiting = [job for job in slots if job is not None and job.place is None]
+            waiting = [job for job in slots if job is not None and job.episode is None]
             if not waiting:
                 return [job for job in slots if job is not None]
             for job in waiting:
-                job.place = self.pool.reserve(job.start.env)
+                job.place = job.place or self.pool.reserve(job.start.env)
             with timed(tally, "environment"):
                 self._each(self._begin, waiting)
             self._clear(slots, finished, tally)
@@ -103,7 +103,8 @@ class Collector(CollectorBase):
         answers: Sequence[Generation | None]
         with timed(tally, "generate"):
             try:
-                answers = self._ask(rows)
+                # A person who left is not asked again.
+                answers = self._ask(rows, tries=1 if record_engine_faults and len(rows) == 1 else 2)
             except EngineFault as fault:
                 if not record_engine_faults:
                     raise

@@ -19,7 +19,7 @@ import gymnasium as gym
 from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, SnapshotError
 from agentrl.core.snapshot import restore_layers, snapshot_layers
 from agentrl.rollout.deadline import DeadlineThread
-from agentrl.rollout.episode import StepResult, make
+from agentrl.rollout.episode import StepResult, make, spec_json
 from agentrl.rollout.isolated import IsolatedEnv
 from agentrl.rollout.record import env_id_of
 from agentrl.rollout.starts import EnvSpec, Start
@@ -36,6 +36,7 @@ class EnvHandle:
         self._thread: DeadlineThread | None = None
         self.env: gym.Env = self._guarded(lambda: self._make(spec, split, timeout, isolate), "making it")
         self.env_id = self.env.env_id if isinstance(self.env, IsolatedEnv) else env_id_of(self.env)
+        self.spec = spec_json(self.env)
         if timeout is not None and not isolate:
             self._thread = DeadlineThread(timeout, self.env.close)
 
@@ -59,15 +60,15 @@ class EnvHandle:
         """Play a turn."""
         return self._call(lambda: _checked_step(self.env.step(action)), "step()")
 
-    def save(self) -> bytes:
-        """What its wrappers remember from one episode to the next."""
+    def save(self) -> list[bytes]:
+        """What each of its wrappers remembers from one episode to the next."""
         env = self.env
         return env.save() if isinstance(env, IsolatedEnv) else snapshot_layers(env)
 
-    def load(self, blob: bytes) -> None:
+    def load(self, blobs: list[bytes]) -> None:
         """Inverse of `save`."""
         env = self.env
-        env.load(blob) if isinstance(env, IsolatedEnv) else restore_layers(env, blob)
+        env.load(blobs) if isinstance(env, IsolatedEnv) else restore_layers(env, blobs)
 
     def close(self) -> None:
         """It may be broken: what it says while closing changes nothing any more."""
@@ -135,10 +136,14 @@ class EnvPool:
 
     def discard(self, place: Place) -> None:
         """What stands there may be broken: close it, and make a fresh one when the place is used again."""
-        index, number = place
-        handle = self._made[index].pop(number, None)
+        handle = self.forget(place)
         if handle is not None:
             handle.close()
+
+    def forget(self, place: Place) -> EnvHandle | None:
+        """What stands there now belongs to the caller, who closes it."""
+        index, number = place
+        return self._made[index].pop(number, None)
 
     def close(self) -> None:
         """Close all; may be called twice."""
@@ -151,21 +156,21 @@ class EnvPool:
 
     def state_dict(self) -> dict[str, Any]:
         """The memory of every environment's wrappers; equal ones (a shared counter) are written once."""
-        blobs = {(index, n): handle.save() for index, made in enumerate(self._made) for n, handle in made.items()}
-        distinct = list(dict.fromkeys(blobs[place] for place in sorted(blobs)))
+        saved = {(index, n): handle.save() for index, made in enumerate(self._made) for n, handle in made.items()}
+        distinct = list(dict.fromkeys(blob for place in sorted(saved) for blob in saved[place]))
         numbers = {blob: number for number, blob in enumerate(distinct)}
         return {
             "memories": [base64.b64encode(blob).decode("ascii") for blob in distinct],
-            "environments": [[*place, numbers[blobs[place]]] for place in sorted(blobs)],
+            "environments": [[*place, [numbers[blob] for blob in saved[place]]] for place in sorted(saved)],
         }
 
     def load_state_dict(self, state: Any) -> None:
         """Inverse of `state_dict`, for equal specs; `ConfigError` on anything else, with nothing changed."""
-        blobs = self._read(state)
+        saved = self._read(state)
         fresh = EnvPool(self._specs, self._split, self._timeout, self._isolate)
         try:
-            for place in sorted(blobs):
-                fresh.open(place).load(blobs[place])
+            for place in sorted(saved):
+                fresh.open(place).load(saved[place])
         except BaseException as error:
             fresh.close()
             if isinstance(error, SnapshotError):
@@ -176,10 +181,11 @@ class EnvPool:
         self._counts = [max(made, default=-1) + 1 for made in fresh._made]
         self._free = [list(range(count)) for count in self._counts]
 
-    def _read(self, state: Any) -> dict[tuple[int, int], bytes]:
+    def _read(self, state: Any) -> dict[Place, list[bytes]]:
         try:
             blobs = [base64.b64decode(text, validate=True) for text in state["memories"]]
-            found = {(int(index), int(number)): blobs[blob] for index, number, blob in state["environments"]}
+            saved = [(int(index), int(number), list(layers)) for index, number, layers in state["environments"]]
+            found = {(index, number): [blobs[layer] for layer in layers] for index, number, layers in saved}
         except (KeyError, TypeError, ValueError, IndexError, binascii.Error) as error:
             raise ConfigError(f"this is not the state of a collector: {type(error).__name__}: {error}") from error
         if any(not 0 <= index < len(self._specs) or number < 0 for index, number in found):

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
+import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, Fault
 from agentrl.core.policy import Policy
 from agentrl.policies import load_policy
-from agentrl.rollout.episode import EpisodeRecord, make, play_episode, spec_json
-from agentrl.rollout.record import record
+from agentrl.rollout.collect import Collector
+from agentrl.rollout.episode import EpisodeRecord, TurnRecord
+from agentrl.rollout.playing import Tally
+from agentrl.rollout.prompts import HISTORY
+from agentrl.rollout.starts import EnvSpec, Start
 from agentrl.rollout.statistics import Interval, mean, mean_interval, wilson_interval
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.wrappers.build import wrap
 
 SCHEMA = 1
+BATCH = 64  # episodes side by side, for policies that answer in batches
 EpisodeSeen = Callable[[EpisodeRecord | Fault], Any]
 Save = Callable[[Trajectory], Any]
 
@@ -71,6 +73,10 @@ def evaluate(
     env_kwargs: Mapping[str, Any] | None = None,
     *,
     wrappers: Sequence[Mapping[str, Any]] = (),
+    num_envs: int | None = None,
+    prompt_style: str = "conversation",
+    history: int = HISTORY,
+    timeout: float | None = None,
     on_episode: EpisodeSeen | None = None,
     on_trajectory: Save | None = None,
 ) -> Evaluation:
@@ -79,25 +85,33 @@ def evaluate(
     An episode in which the machinery failed (a `Fault`) is counted in `faults` and left out of every other number:
     it says nothing about the policy. `wrappers` go around the environment, from the inside out, each as
     `{"wrapper": "Reasoning", ...arguments}`. `on_episode` sees each episode, or its fault, as it ends;
-    `on_trajectory` gets the whole record of it, also of one that a fault cut short.
+    `on_trajectory` gets the whole record of it, also of one that a fault cut short. `num_envs` episodes are played side
+    by side: as many as 64 where the policy answers in batches, one at a time otherwise. `prompt_style`, `history` and
+    `timeout` are those of `agentrl.rollout.collect.Collector`.
     """
     episodes = whole_number("episodes", episodes, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
     name = policy if isinstance(policy, str) else getattr(policy, "name", type(policy).__name__)
     player = load_policy(policy, seed=seed) if isinstance(policy, str) else policy
-    arguments = {"split": split, **checked_kwargs(env_kwargs)}
-    started = time.perf_counter()
-    tour = _Tour(lambda: wrap(make(env_id, **arguments), wrappers), player, on_episode, on_trajectory)
-    scores, faults, spec = tour.play(episode_seed(seed, index) for index in range(episodes))
+    side_by_side = (BATCH if getattr(player, "batched", False) else 1) if num_envs is None else num_envs
+    spec = EnvSpec(env_id, checked_kwargs(env_kwargs), wrappers=wrappers)  # pyright: ignore[reportArgumentType]
+    options = {"num_envs": side_by_side, "prompt_style": prompt_style, "history": history, "timeout": timeout}
+    collector = Collector([spec], player, split=split, retries=0, **options)
+    started, tour = time.perf_counter(), _Tour(on_episode, on_trajectory)
+    try:
+        starts = [Start(episode_seed(seed, index)) for index in range(episodes)]
+        collector.play(starts, tour.finished, Tally(), record_engine_faults=True)
+    finally:
+        collector.close()
     return Evaluation(
         id=env_id,
-        spec=spec,
+        spec=tour.spec,
         policy=name,
         split=split,
         seed=seed,
         episodes=episodes,
-        **summarise(scores),
-        faults=faults,
+        **summarise(tour.scores),
+        faults=tour.faults,
         seconds=time.perf_counter() - started,
     )
 
@@ -119,53 +133,36 @@ def episode_seed(seed: int, index: int) -> int:
 
 @dataclass
 class _Tour:
-    """Plays one episode after the other, in one environment as long as that works."""
+    """Keeps the score while episodes end."""
 
-    make: Callable[[], gym.Env]
-    policy: Policy
     seen: EpisodeSeen | None
     save: Save | None
-    env: gym.Env | None = None
+    scores: list[EpisodeScore] = field(default_factory=list)
+    faults: int = 0
     spec: dict[str, Any] | None = None
 
-    def play(self, seeds: Iterable[int]) -> tuple[list[EpisodeScore], int, dict[str, Any] | None]:
-        """The scored episodes, the number of faults, and the spec of the environment."""
-        scores: list[EpisodeScore] = []
-        faults = 0
-        try:
-            for seed in seeds:
-                episode: EpisodeRecord | Fault
-                try:
-                    episode = self._episode(seed)
-                    scores.append(EpisodeScore.of(episode))
-                except Fault as fault:
-                    episode, faults = fault, faults + 1
-                    _discard(self.env)
-                    self.env = None  # it may be broken: the next episode gets a fresh one
-                if self.seen is not None:
-                    self.seen(episode)
-        finally:
-            _discard(self.env)
-        return scores, faults, self.spec
-
-    def _episode(self, seed: int) -> EpisodeRecord:
-        if self.env is None:
-            self.env = self.make()
-            self.spec = spec_json(self.env)
-        if self.save is None:
-            return play_episode(self.env, self.policy, seed)
-        trajectory, outcome = record(self.env, self.policy, seed)
-        self.save(trajectory)
-        if isinstance(outcome, Fault):
-            raise outcome
-        return outcome
+    def finished(self, index: int, trajectory: Trajectory, fault: Fault | None) -> None:
+        """One more; only its figures are kept."""
+        self.spec = trajectory.spec or self.spec
+        if self.save is not None:
+            self.save(trajectory)
+        if fault is None:
+            self.scores.append(EpisodeScore.of(trajectory))
+        else:
+            self.faults += 1
+        if self.seen is not None:
+            self.seen(fault or episode_of(trajectory))
 
 
-def _discard(env: gym.Env | None) -> None:
-    """Close an environment that may be broken: what it says while closing changes nothing any more."""
-    if env is not None:
-        with contextlib.suppress(Fault):
-            env.close()
+def episode_of(trajectory: Trajectory) -> EpisodeRecord:
+    """A record in the shape of `play_episode`, without its pictures."""
+    kept = [{**step.info, "reward_terms": step.reward_terms, "pending": step.pending} for step in trajectory.steps]
+    turns = [
+        TurnRecord(step.observation, None, step.action, step.reward, info)
+        for step, info in zip(trajectory.steps, kept, strict=True)
+    ]
+    ending = (trajectory.final_observation, None, trajectory.terminated, trajectory.truncated, trajectory.task)
+    return EpisodeRecord(trajectory.seed or 0, turns, *ending)
 
 
 @dataclass(frozen=True)
@@ -182,13 +179,14 @@ class EpisodeScore:
     truncated: bool
 
     @classmethod
-    def of(cls, episode: EpisodeRecord) -> EpisodeScore:
+    def of(cls, episode: Trajectory) -> EpisodeScore:
         """Count what happened in an episode."""
-        infos = [turn.info for turn in episode.turns]
+        steps, infos = episode.steps, [step.info for step in episode.steps]
+        names = dict.fromkeys(name for step in steps for name in step.reward_terms)
         return cls(
             success=episode.success,
             reward=episode.reward,
-            reward_terms=episode.reward_terms,
+            reward_terms={name: math.fsum(step.reward_terms.get(name, 0.0) for step in steps) for name in names},
             turns=len(infos),
             valid=sum(bool(info.get("valid", True)) for info in infos),
             effective=sum(bool(info.get("effective", True)) for info in infos),

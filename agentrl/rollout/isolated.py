@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec as GymSpec
 
-from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, Fault, MissingExtra
+from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, Fault, MissingExtra, SnapshotError
 from agentrl.core.snapshot import restore_layers, snapshot_layers
 from agentrl.core.worker import Worker
 from agentrl.rollout.episode import make, spec_json
@@ -53,9 +53,9 @@ class EnvHost:
         """What the wrappers remember."""
         return self._answer(lambda: snapshot_layers(self._made))
 
-    def load(self, blob: bytes) -> list[Any]:
+    def load(self, blobs: list[bytes]) -> list[Any]:
         """Inverse of `save`."""
-        return self._answer(lambda: restore_layers(self._made, blob))
+        return self._answer(lambda: restore_layers(self._made, blobs))
 
     def close(self) -> None:
         """Close the stack."""
@@ -88,6 +88,8 @@ class EnvHost:
             return ["missing", [error.package, error.extra]]
         except Fault as error:
             return ["fault", error.to_json()]
+        except SnapshotError as error:
+            return ["snapshot", str(error)]
         except AgentRLError as error:
             return ["config", str(error)]
 
@@ -137,13 +139,13 @@ class IsolatedEnv(gym.Env):
         """What it looks like there."""
         return self._ask("render")
 
-    def save(self) -> bytes:
-        """What the wrappers there remember from one episode to the next."""
-        return bytes(self._ask("save"))
+    def save(self) -> list[bytes]:
+        """What each wrapper there remembers from one episode to the next."""
+        return [bytes(blob) for blob in self._ask("save")]
 
-    def load(self, blob: bytes) -> None:
+    def load(self, blobs: list[bytes]) -> None:
         """Inverse of `save`."""
-        self._ask("load", blob)
+        self._ask("load", blobs)
 
     def close(self) -> None:
         """End the process; a call in flight in another thread fails."""
@@ -178,4 +180,4 @@ def _mistake(status: str, value: Any) -> AgentRLError:
             if value["kind"] == "EnvFault"
             else EnvFault(f"{value['kind']}: {value['detail']}")
         )
-    return ConfigError(str(value))
+    return SnapshotError(str(value)) if status == "snapshot" else ConfigError(str(value))

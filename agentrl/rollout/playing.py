@@ -110,7 +110,8 @@ class CollectorBase:
         """Whatever survives from one episode to the next, as JSON types.
 
         That is the memory of the wrappers (the counts of a `RepetitionPenalty`, for example): the environments
-        themselves start anew with every seeded reset. The policy's own state is not in it.
+        themselves start anew with every seeded reset. The policy's own state is not in it. Between collections only;
+        a wrapper whose state nobody knows how to save raises `SnapshotUnsupported`.
         """
         return self.pool.state_dict()
 
@@ -141,7 +142,7 @@ class CollectorBase:
         job.builder, job.fault = self._blank(job.start), None
         try:
             job.handle = self.pool.open(job.place)
-            job.builder.trajectory.env_id = job.handle.env_id
+            job.builder.trajectory.env_id, job.builder.spec = job.handle.env_id, job.handle.spec
             observation, info = job.handle.reset(job.start)
             job.episode = LiveEpisode(job.handle.env, self._new_prompt(), job.builder)
             job.episode.begin(observation, info)
@@ -157,16 +158,18 @@ class CollectorBase:
             job.fault = fault
 
     def _leave(self, job: Job) -> bool:
-        """This attempt is over: give the environment back. Is there another attempt?"""
+        """This attempt is over. Is there another, in the same place but a fresh environment?"""
         assert job.place is not None
         if job.fault is not None:
             self.pool.discard(job.place)
-        self.pool.give_back(job.place)
-        job.place = job.handle = None
         again = job.fault is not None and job.attempts <= self.retries and not isinstance(job.fault, EngineFault)
+        job.handle = None
         if again:
             log.warning("an episode is begun again after a fault: %s", job.fault)
-            job.episode = None
+            job.episode = job.fault = None
+        else:
+            self.pool.give_back(job.place)
+            job.place = None
         return again
 
     def _record(self, job: Job) -> Trajectory:
@@ -180,11 +183,13 @@ class CollectorBase:
 
     # ------------------------------------------------------------------ the policy
 
-    def _ask(self, jobs: Sequence[Job]) -> list[Generation | None]:
+    def _ask(self, jobs: Sequence[Job], tries: int = 2) -> list[Generation | None]:
         """An answer for each job; None, and a fault on the job, where its environment broke meanwhile."""
         try:
             return list(self._act(jobs))
         except EngineFault as fault:
+            if tries < 2:
+                raise
             log.warning("the policy is asked once more after a fault: %s", fault)
             return list(self._act(jobs))
         except Fault:

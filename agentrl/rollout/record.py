@@ -53,15 +53,16 @@ def blank_record(policy: Policy, **facts: Any) -> Trajectory:
 
 
 class TrajectoryBuilder:
-    """Watches an episode and writes it down."""
+    """Watches an episode and writes it down. Who plays a stack often gives its `spec` once, as `spec_json` says it."""
 
-    def __init__(self, trajectory: Trajectory) -> None:
-        self.trajectory = trajectory
+    def __init__(self, trajectory: Trajectory, spec: dict[str, Any] | None = None) -> None:
+        self.trajectory, self.spec = trajectory, spec
 
     def begin(self, env: gym.Env, observation: Any, info: dict[str, Any]) -> None:
         """The facts that hold for the whole episode, and the first observation."""
         record = self.trajectory
-        record.spec, record.split = spec_json(env), getattr(env.unwrapped, "split", None)
+        record.spec = spec_json(env) if self.spec is None else self.spec
+        record.split = getattr(env.unwrapped, "split", None)
         record.task = None if info.get("task") is None else str(info["task"])
         record.system_prompt = rules_of(env)
         self._see(observation)
@@ -106,10 +107,9 @@ class TrajectoryBuilder:
 
     def _see(self, observation: Any) -> None:
         text, pictures = read_observation(observation)
-        named = {picture_hash(picture): picture for picture in pictures}
-        self.trajectory.final_observation = text
-        self.trajectory.final_images = [picture_hash(picture) for picture in pictures]
-        self.trajectory.pictures.update(named)
+        names = [picture_hash(picture) for picture in pictures]
+        self.trajectory.final_observation, self.trajectory.final_images = text, names
+        self.trajectory.pictures.update(zip(names, pictures, strict=True))
 
 
 def content_id(trajectory: Trajectory) -> str:

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from agentrl.core.judging import Judge
+from agentrl.core.specs import resolve
 from agentrl.rollout.judging import settle
 from agentrl.rollout.trajectory import Trajectory
 
@@ -23,7 +24,7 @@ class Settler:
         self._judge = judge
         self._asked: queue.SimpleQueue[tuple[int, Trajectory] | None] = queue.SimpleQueue()
         self._settled: queue.SimpleQueue[tuple[int, Trajectory]] = queue.SimpleQueue()
-        self._open = 0
+        self._open, self._closed = 0, False
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._serve, name="judge", daemon=True)
         self._thread.start()
@@ -51,7 +52,8 @@ class Settler:
         return found, time.perf_counter() - started
 
     def close(self) -> None:
-        """Ask nothing more; what is being asked is waited for by nobody."""
+        """Ask nothing more: what still waits stays pending, and nobody waits for what is being asked."""
+        self._closed = True
         self._asked.put(None)
 
     def _complain(self) -> None:
@@ -59,17 +61,12 @@ class Settler:
             raise self._error
 
     def _serve(self) -> None:
-        while (first := self._asked.get()) is not None:
+        while (first := self._asked.get()) is not None and not self._closed:
             batch = [first]
-            ending = False
-            while not self._asked.empty():
-                more = self._asked.get()
-                if more is None:
-                    ending = True
-                    break
+            while not self._asked.empty() and (more := self._asked.get()) is not None:
                 batch.append(more)
             self._settle(batch)
-            if ending:
+            if self._closed:
                 return
 
     def _settle(self, batch: list[tuple[int, Trajectory]]) -> None:
@@ -83,6 +80,4 @@ class Settler:
 
 def resolved(judge: Any) -> Judge | None:
     """The judge behind a spec; wrong specs are refused at once, not when the first episode ends."""
-    from agentrl.core.specs import resolve
-
     return None if judge is None else resolve("judge", judge)

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
+from agentrl.wrappers.build import EXAMPLE
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class EnvSpec:
         if "split" in self.kwargs:
             raise ConfigError("choose the split with split=..., not inside the environment's kwargs")
         if isinstance(self.wrappers, (str, bytes, Mapping)) or not isinstance(self.wrappers, Sequence):
-            raise ConfigError(f"wrappers are a list of objects, not {type(self.wrappers).__name__}")
+            raise ConfigError(f"wrappers are a list such as {EXAMPLE}")
         if finite_number("weight", self.weight) < 0:
             raise ConfigError(f"weight must be 0 or more, not {self.weight!r}")
 

@@ -16,8 +16,10 @@ import msgspec
 import numpy as np
 
 from agentrl.core.errors import ConfigError
+from agentrl.rollout.token_deltas import unpack
 
-SCHEMA = 1
+SCHEMA = 2  # of the files: since 2 prompt tokens may be stored as what changed since the step before
+READABLE = (1, 2)
 
 
 @dataclass(kw_only=True)
@@ -98,13 +100,17 @@ class Trajectory:
 
     @classmethod
     def from_json(cls, data: Any) -> Trajectory:
-        """Inverse of `to_json`; `ConfigError` on anything else."""
+        """Inverse of `to_json`, and of `token_deltas.pack` after it; `ConfigError` on anything else.
+
+        A record of an older schema comes back in the current form.
+        """
         if not isinstance(data, dict) or "schema" not in data or "steps" not in data:
             raise ConfigError("this is no trajectory")
-        if data["schema"] != SCHEMA:
+        if type(data["schema"]) is not int or data["schema"] not in READABLE:
             raise ConfigError(f"the trajectory has schema {data['schema']!r}; this version reads {SCHEMA}")
+        fields = {name: value for name, value in unpack(data).items() if name != "pictures"}
         try:
-            return msgspec.convert({name: value for name, value in data.items() if name != "pictures"}, cls)
+            return msgspec.convert({**fields, "schema": SCHEMA}, cls)
         except msgspec.ValidationError as error:
             raise ConfigError(f"the trajectory cannot be read: {error}") from error
 

@@ -1,5 +1,6 @@
 """Trajectories on disk: one JSON object a line, pictures beside them as `images/<hash>.png`.
 
+Files that are closed for good may have become parquet (`agentrl.rollout.parquet`); readers take both, by suffix.
 A line is written and flushed in one go, so a run that is killed loses at most the line it was writing. The reader
 passes over such a half line and says so; the writer never appends to it. Secrets are taken out on the way.
 """
@@ -11,7 +12,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,6 +23,7 @@ from PIL import Image
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
 from agentrl.core.secrecy import scrub, secrets_in
+from agentrl.rollout.token_deltas import pack
 from agentrl.rollout.trajectory import Trajectory
 
 log = logging.getLogger(__name__)
@@ -42,6 +44,8 @@ class TrajectoryWriter:
         self.path = Path(path)
         self.images = images_folder(self.path)
         self._stored: set[str] = set()
+        if is_parquet(self.path):
+            raise ConfigError(f"{self.path}: while a run lasts its trajectories are JSON lines; choose a .jsonl file")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = open(self.path, "ab")  # noqa: SIM115 (closed by close)
@@ -91,23 +95,50 @@ class TrajectoryWriter:
 
 def encode(trajectory: Trajectory) -> bytes:
     """One line without secrets."""
-    data = trajectory.to_json()
+    return to_line(without_secrets(pack(trajectory.to_json()))) + b"\n"
+
+
+def without_secrets(data: dict[str, Any]) -> dict[str, Any]:
+    """A trajectory's JSON as it may be written down."""
     secrets = list(secrets_in(data["spec"]))
     # In the spec a name tells a secret; elsewhere names are somebody's data (a page may well show a "token").
-    clean = {**scrub(data, secrets, names=False), "spec": scrub(data["spec"], secrets)}
-    return json.dumps(clean, allow_nan=False, separators=(",", ":")).encode("ascii") + b"\n"
+    return {**scrub(data, secrets, names=False), "spec": scrub(data["spec"], secrets)}
+
+
+def to_line(value: Any) -> bytes:
+    """JSON on one line of ASCII; half characters are kept as escapes, NaN is refused."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def from_line(line: bytes | str) -> Any:
+    """Inverse of `to_line`; a `ValueError` on anything that is no JSON, NaN included."""
+    return json.loads(line, parse_constant=_no_number)
+
+
+def is_parquet(path: Path) -> bool:
+    """Is this, by its name, the file of a closed run?"""
+    return path.suffix == ".parquet"
 
 
 class TrajectoryReader:
-    """Iterates over a file. Lines that cannot be read are passed over; `damaged` holds (line number, why)."""
+    """Iterates over a file. Lines that cannot be read are passed over; `damaged` holds (line number, why).
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    `on_damaged`, where given, gets each such line as it is. A damaged parquet file is a `ConfigError` as a whole.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], on_damaged: Callable[[bytes], Any] | None = None) -> None:
         self.path = Path(path)
         self.images = images_folder(self.path)
+        self.on_damaged = on_damaged
         self.damaged: list[tuple[int, str]] = []
 
     def __iter__(self) -> Iterator[Trajectory]:
         self.damaged = []
+        if is_parquet(self.path):
+            from agentrl.rollout.parquet import iterate_parquet  # which itself reads JSON lines through this class
+
+            yield from iterate_parquet(self.path)
+            return
         try:
             with open(self.path, "rb") as file:
                 yield from self._lines(file)
@@ -119,10 +150,12 @@ class TrajectoryReader:
             if not line.strip():
                 continue
             try:
-                trajectory = Trajectory.from_json(json.loads(line, parse_constant=_no_number))
+                trajectory = Trajectory.from_json(from_line(line))
             except (ValueError, RecursionError) as error:
                 self.damaged.append((number, str(error)))
                 log.warning("%s, line %d is passed over: %s", self.path, number, error)
+                if self.on_damaged is not None:
+                    self.on_damaged(line)
             else:
                 yield trajectory
 
@@ -140,7 +173,7 @@ def _no_number(name: str) -> Any:
 
 
 def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
-    """All readable trajectories of a file; `ConfigError` if there is none."""
+    """All readable trajectories of a file, JSON lines or parquet; `ConfigError` if there is none."""
     reader = TrajectoryReader(path)
     found = list(reader)
     if not found:
@@ -150,16 +183,28 @@ def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
 
 
 def write_trajectories(path: str | os.PathLike[str], trajectories: Iterable[Trajectory], images: Path) -> None:
-    """A whole file at once, in place of an older one; pictures are copied from `images` where they are not there."""
-    target, wanted, lines = Path(path), images_folder(Path(path)), []
+    """A whole file at once, in place of an older one; pictures are copied from `images` where they are not there.
+
+    The suffix decides: `.parquet`, or else JSON lines.
+    """
+    target = Path(path)
+    copied = _with_pictures(trajectories, images, images_folder(target))
     try:
-        for trajectory in trajectories:
-            for name in picture_names(trajectory):
-                _copy_picture(name, images, wanted)
-            lines.append(encode(trajectory))
-        write_atomically(target, b"".join(lines))
+        if is_parquet(target):
+            from agentrl.rollout.parquet import write_parquet
+
+            write_parquet(target, copied)
+        else:
+            write_atomically(target, b"".join(encode(trajectory) for trajectory in copied))
     except OSError as error:
         raise ConfigError(f"cannot write trajectories: {error}; choose another place") from error
+
+
+def _with_pictures(trajectories: Iterable[Trajectory], source: Path, target: Path) -> Iterator[Trajectory]:
+    for trajectory in trajectories:
+        for name in picture_names(trajectory):
+            _copy_picture(name, source, target)
+        yield trajectory
 
 
 def _copy_picture(name: str, source: Path, target: Path) -> None:

@@ -234,7 +234,7 @@ class Run:
             tracker.log(line, line["iteration"])
         if kind == "warning":
             return
-        for warning in self.watch.see(line):
+        for warning in self.watch.update(line):
             self.say(f"warning: {warning['warning']}: {warning['detail']}")
             self.log("warning", {key: value for key, value in warning.items() if key not in ("iteration", "kind")})
 
@@ -285,7 +285,8 @@ class Run:
             history=arguments.history,
         )
         figures = {key: value for key, value in result.to_json().items() if key not in ("schema", "id", "spec")}
-        self.log("eval", {"env_id": spec.id, "greedy": greedy, **figures, "seconds_total": figures.pop("seconds")})
+        figures["seconds_total"] = figures.pop("seconds")
+        self.log("eval", {"env_id": spec.id, "greedy": greedy, **figures})
         low, high = result.success_ci or (0.0, 0.0)
         how = "greedy" if greedy else f"sampled at {arguments.temperature:g}"
         self.say(

@@ -102,6 +102,8 @@ class _Frame:
             label = tick_text(tick, self.look.percent)
             parts.append(f'<text class="tick" x="{self.left - 7}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
         for tick in nice_ticks(low, high, about=max(2, self.look.width // 85)):
+            if abs(tick - round(tick)) > 1e-9:  # iterations and episodes are counted: there is no half one
+                continue
             x = self.x(tick)
             parts.append(f'<text class="tick" x="{x:.1f}" y="{self.floor + 16:.1f}" {_anchor(x, end)}>')
             parts.append(f"{tick_text(tick)}</text>")
@@ -209,7 +211,8 @@ def stacked_bars(xs: Sequence[float], layers: Mapping[str, Sequence[float]], loo
     size = -(-len(xs) // (MOST_POINTS // 3))
     xs, layers = _binned(xs, size), {name: _binned(layer, size) for name, layer in layers.items()}
     heights = [math.fsum(max(0.0, layer[i]) for layer in layers.values()) for i in range(len(xs))]
-    legend, rows = _legend([(name, colour, False) for colour, name in enumerate(layers)], look)
+    named = [(name, colour, False) for colour, (name, layer) in enumerate(layers.items()) if any(layer)]
+    legend, rows = _legend(named, look)
     half = (xs[-1] - xs[0]) / max(1, len(xs) - 1) / 2 or 0.5
     frame = _Frame(look, (xs[0] - half, xs[-1] + half), (0.0, max(heights) * 1.05), top=34.0 + 18.0 * rows)
     width = max(1.0, (frame.x(xs[0] + half) - frame.x(xs[0] - half)) * 0.86)
@@ -240,7 +243,9 @@ def share_bar(values: Mapping[str, float], look: Look, show: Callable[[float], s
     if total <= 0:
         return ""
     named = [
-        (f"{name} {show(value)} ({value / total:.0%})", c, False) for c, (name, value) in enumerate(values.items())
+        (f"{name} {show(value)} ({value / total:.0%})", colour, False)
+        for colour, (name, value) in enumerate(values.items())
+        if value > 0.0005 * total
     ]
     legend, rows = _legend(named, look)
     x, top, parts = 10.0, 40 + 18 * rows, []

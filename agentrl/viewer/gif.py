@@ -67,16 +67,20 @@ def _panels(trajectory: Trajectory, title: str, size: int) -> list[_Panel]:
             "played again, so there is nothing to draw"
         )
     scenes = scenes[:MOST_FRAMES]
-    panels = [_Panel(_sized(scene.picture, size), title, _caption(scene, trajectory)) for scene in scenes]
+    captions = _captions(scenes, len(trajectory.steps))
+    panels = [_Panel(_sized(s.picture, size), title, text) for s, text in zip(scenes, captions, strict=True)]
     end = "solved" if trajectory.success else "out of turns" if trajectory.truncated else "not solved"
     last = panels[-1]
     return [*panels, _Panel(last.picture, title, end, GOOD if trajectory.success else BAD)]
 
 
-def _caption(scene: Scene, trajectory: Trajectory) -> str:
-    if scene.turn == 0:
-        return "start"
-    return f"turn {scene.turn} of {len(trajectory.steps)}: {scene.action}"
+def _captions(scenes: Sequence[Scene], turns: int) -> list[str]:
+    """The actions of a turn so far: two equal ones in a row must look like two."""
+    captions, turn, ran = ["start"], 0, list[str]()
+    for scene in scenes[1:]:
+        turn, ran = scene.turn, [*(ran if scene.turn == turn else []), scene.action]
+        captions.append(f"turn {turn} of {turns}: {', '.join(ran)}")
+    return captions
 
 
 def _sized(picture: np.ndarray, size: int) -> Image.Image:
@@ -113,7 +117,7 @@ def _draw(panel: _Panel) -> Image.Image:
     canvas.paste(panel.picture, (EDGE, HEAD))
     pen = ImageDraw.Draw(canvas)
     _text(pen, (EDGE, 8), panel.title, 17, SOFT, panel.picture.width)
-    _text(pen, (EDGE, HEAD + panel.picture.height + 12), panel.caption, 20, panel.mood, panel.picture.width)
+    _text(pen, (EDGE, HEAD + panel.picture.height + 12), panel.caption, 18, panel.mood, panel.picture.width)
     return canvas
 
 
@@ -138,10 +142,11 @@ def _beside(panels: Sequence[Image.Image]) -> Image.Image:
 
 def _encode(frames: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
     """One palette for the whole film: colours that shift from frame to frame would flicker."""
-    ends = Image.new("RGB", (frames[0].width, frames[0].height * 2))
-    ends.paste(frames[0], (0, 0))
-    ends.paste(frames[-1], (0, frames[0].height))
-    palette = ends.quantize(255, dither=Image.Dither.NONE)
+    chosen = frames[:: max(1, len(frames) // 8)]
+    sheet = Image.new("RGB", (frames[0].width, frames[0].height * len(chosen)))
+    for index, frame in enumerate(chosen):
+        sheet.paste(frame, (0, index * frame.height))
+    palette = sheet.quantize(255, dither=Image.Dither.NONE)
     first, *rest = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     buffer = io.BytesIO()
     first.save(buffer, "GIF", save_all=True, append_images=rest, duration=list(durations), loop=0, optimize=True)

@@ -20,8 +20,6 @@ from agentrl.viewer.run_data import Line, RunData, band, eval_groups, figure, in
 from agentrl.viewer.samples import sample_sections
 
 PHASES = {"generate": "generation", "environment": "environment", "judge": "judge", "update": "update"}
-WIDE = {"width": 1080, "height": 340}
-SMALL = {"width": 340, "height": 200}
 LOSSES = {
     "policy": "policy loss",
     "critic": "critic loss",
@@ -56,15 +54,15 @@ def build(run: RunData) -> str:
     parts = [
         alarms(run),
         heads(run),
-        _charts("Success and reward", reward_charts(run), wide=success_chart(run)),
-        _charts("What the policy does", behaviour_charts(run), small=True),
-        _charts("Optimisation", optimisation_charts(run), small=True),
-        _charts("Time and tokens", time_charts(run), wide=total_time_chart(run)),
+        _charts("Success and reward", reward_charts(run), across=success_chart(run)),
+        _charts("What the policy does", behaviour_charts(run), many=True),
+        _charts("Optimisation", optimisation_charts(run), many=True),
+        _charts("Time and tokens", time_charts(run), across=total_time_chart(run)),
         by_env_table(run),
         *(section(title, *strips) for title, strips in sample_sections(run.folder)),
         config_section(run),
     ]
-    missing = f" {run.damaged} lines of the metrics could not be read." if run.damaged else ""
+    missing = f" {count(run.damaged, 'line')} of the metrics could not be read." if run.damaged else ""
     return page(title_of(run), intro_of(run), [part for part in parts if part], f"Folder {run.folder.name}.{missing}")
 
 
@@ -75,9 +73,11 @@ def title_of(run: RunData) -> str:
 
 
 def env_ids(run: RunData) -> list[str]:
-    """The environments the metrics name."""
-    trained = names(run.train, "by_env")
-    return trained or list(dict.fromkeys(str(line["env_id"]) for line in run.evals if line.get("env_id")))
+    """The environments the metrics name, or else the configuration."""
+    found = names(run.train, "by_env")
+    found = found or list(dict.fromkeys(str(line["env_id"]) for line in run.evals if line.get("env_id")))
+    configured = run.config.get("environments")
+    return found or ([str(name) for name in configured] if isinstance(configured, list) else [])
 
 
 def find_setting(config: Any, *wanted: str) -> str | None:
@@ -95,9 +95,14 @@ def intro_of(run: RunData) -> str:
     episodes = max((figure(line, "episodes_total") or 0.0 for line in run.train), default=0.0)
     played = f", {episodes:,.0f} episodes" if episodes else ""
     return (
-        f"{len(run.train)} iterations{played}, {duration(spent)}. Bands and ranges are 95 % intervals; held-out "
-        "levels are never trained on."
+        f"{count(len(run.train), 'iteration')}{played}, {duration(spent)}. Bands and ranges are 95 % intervals; "
+        "held-out levels are never trained on."
     )
+
+
+def count(number: int, thing: str) -> str:
+    """1 line, 2 lines."""
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
 def duration(seconds: float) -> str:
@@ -131,7 +136,8 @@ def heads(run: RunData) -> str:
         found.append(_head("training reward", start, end, "first and last iteration"))
     losses = points(run.train, "loss", "nll")
     if losses:
-        found.append(_head(LOSSES["nll"], f"{losses[0][1]:.3f}", f"{losses[-1][1]:.3f}", "first and last iteration"))
+        start = f"{losses[0][1]:.3f}" if len(losses) > 1 else None
+        found.append(_head(LOSSES["nll"], start, f"{losses[-1][1]:.3f}", "first and last iteration"))
     shown = [one for one in found if one]
     return f'<div class="heads">{"".join(shown)}</div>' if shown else ""
 
@@ -148,7 +154,8 @@ def head(name: str, lines: Sequence[Line]) -> str:
     played = figure(known[-1], "episodes")
     note = f"{ranges[0]}, then {ranges[1]}" + (f"; {played:,.0f} episodes" if played else "")
     if len(known) == 1:
-        return _head(name, None, percent(figure(known[0], "success")), ranges[0])
+        at = f"{ranges[0]}, after iteration {known[0]['iteration']:g}"
+        return _head(name, None, percent(figure(known[0], "success")), at)
     return _head(name, percent(figure(known[0], "success")), percent(figure(known[-1], "success")), note)
 
 
@@ -163,10 +170,20 @@ def _head(name: str, start: str | None, end: str, note: str) -> str:
 # ---------------------------------------------------------------------- the charts
 
 
-def _charts(title: str, charts: Sequence[str], small: bool = False, wide: str = "") -> str:
-    cards = f'<div class="card full">{wide}</div>' if wide else ""
+def wide(title: str, **changes: Any) -> Look:
+    """The look of a chart across the whole page."""
+    return Look(title, width=1080, height=340, **changes)
+
+
+def small(title: str, **changes: Any) -> Look:
+    """The look of one of many."""
+    return Look(title, **{"width": 340, "height": 200, **changes})
+
+
+def _charts(title: str, charts: Sequence[str], many: bool = False, across: str = "") -> str:
+    cards = f'<div class="card full">{across}</div>' if across else ""
     cards += "".join(f'<div class="card">{chart}</div>' for chart in charts if chart)
-    kind = "charts small" if small else "charts"
+    kind = "charts small" if many else "charts"
     return section(title, f'<div class="{kind}">{cards}</div>') if cards else ""
 
 
@@ -182,7 +199,7 @@ def with_held_out(run: RunData, value: str, bounds: str) -> list[Series]:
 
 def success_chart(run: RunData) -> str:
     """Success alone: a reward in the same picture would hide it."""
-    look = Look("Success", **WIDE, limits=(0.0, 1.0), percent=True, alarms=run.alarms)
+    look = wide("Success", limits=(0.0, 1.0), percent=True, alarms=run.alarms)
     return line_chart(with_held_out(run, "success", "success_ci"), look)
 
 
@@ -207,9 +224,9 @@ def behaviour_charts(run: RunData) -> list[str]:
     turns = [series(run.train, "turns", ("turns_mean",), 1)]
     length = [series(run.train, "tokens", ("response_tokens_mean",), 5)]
     return [
-        line_chart(rates, Look("shares of turns and episodes", **SMALL, limits=(0.0, 1.0), percent=True)),
-        line_chart(turns, Look("turns of an episode", **SMALL, limits=(0.0, 0.0))),
-        line_chart(length, Look("tokens of a response", **SMALL, limits=(0.0, 0.0))),
+        line_chart(rates, small("shares of turns and episodes", height=250, limits=(0.0, 1.0), percent=True)),
+        line_chart(turns, small("turns of an episode", height=250, limits=(0.0, 0.0))),
+        line_chart(length, small("tokens of a response", height=250, limits=(0.0, 0.0))),
     ]
 
 
@@ -218,13 +235,13 @@ def optimisation_charts(run: RunData) -> list[str]:
     known = names(run.train, "loss")
     ordered = [name for name in LOSSES if name in known] + [name for name in known if name not in LOSSES]
     charts = [
-        line_chart([series(run.train, name, ("loss", name), i)], Look(LOSSES.get(name, name), **SMALL, legend=False))
+        line_chart([series(run.train, name, ("loss", name), i)], small(LOSSES.get(name, name), legend=False))
         for i, name in enumerate(ordered)
     ]
-    rate = line_chart([series(run.train, "lr", ("lr",), 7)], Look("learning rate", **SMALL, legend=False))
+    rate = line_chart([series(run.train, "lr", ("lr",), 7)], small("learning rate", legend=False))
     padding = line_chart(
         [series(run.train, "padding", ("tokens", "padding"), 7)],
-        Look("share of padding", **SMALL, limits=(0.0, 0.1), percent=True, legend=False),
+        small("share of padding", limits=(0.0, 0.1), percent=True, legend=False),
     )
     return [*charts, rate, padding]
 
@@ -242,7 +259,7 @@ def time_layers(run: RunData) -> tuple[list[float], dict[str, list[float]]]:
 def total_time_chart(run: RunData) -> str:
     """Where the time of the whole run went."""
     _, layers = time_layers(run)
-    return share_bar({name: sum(layer) for name, layer in layers.items()}, Look("Time of the run", **WIDE), duration)
+    return share_bar({name: sum(layer) for name, layer in layers.items()}, wide("Time of the run"), duration)
 
 
 def time_charts(run: RunData) -> list[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import random
 import re
+from collections import deque
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -15,7 +18,7 @@ from PIL import Image
 
 from agentrl.core.errors import AgentRLError, ConfigError
 from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.rollout.trajectory_file import TrajectoryReader, images_folder, picture_path, read_trajectories
+from agentrl.rollout.trajectory_file import TrajectoryReader, images_folder, picture_path
 from agentrl.viewer.replay import replay
 from agentrl.viewer.report import details, frame, number_signed, reward_line, safe, strip
 
@@ -69,20 +72,19 @@ def _version(held: Sequence[Trajectory]) -> int | None:
 
 
 def _first(path: Path) -> list[Trajectory]:
-    if path.suffix == ".jsonl":
-        return list(islice(TrajectoryReader(path), MOST_READ))
-    return read_trajectories(path)[:MOST_READ]
+    return list(islice(TrajectoryReader(path), MOST_READ))
 
 
 def _last(path: Path) -> list[Trajectory]:
     if path.suffix != ".jsonl":
-        return read_trajectories(path)[-MOST_READ:]
-    import json
-
-    with open(path, "rb") as file:
-        start = max(0, path.stat().st_size - TAIL_BYTES)
-        file.seek(start)
-        lines = file.read().splitlines()[1 if start else 0 :]
+        return list(deque(TrajectoryReader(path), maxlen=MOST_READ))
+    try:
+        with open(path, "rb") as file:
+            start = max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES)
+            file.seek(start)
+            lines = file.read().splitlines()[1 if start else 0 :]
+    except OSError as error:
+        raise ConfigError(f"cannot read trajectories: {error}") from error
     held = []
     for line in lines[-MOST_READ:]:
         try:

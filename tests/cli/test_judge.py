@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agentrl.rollout.parquet import to_parquet
 from agentrl.rollout.trajectory_file import read_trajectories
 
 ROOM = "agentrl/Sokoban-Text-v0"
@@ -53,6 +54,15 @@ def test_deferred_evaluations_are_settled_by_judge(agentrl_cli, saved, tmp_path:
     assert path.read_bytes() == before
     paid = read_trajectories(saved("--judge", EXACT, name="b.jsonl"))
     assert [t.reward for t in read_trajectories(out)] == [t.reward for t in paid]
+
+
+def test_parquet_files_are_judged_like_json_lines(agentrl_cli, saved, tmp_path: Path) -> None:
+    path = saved("--deferred")
+    lines = agentrl_cli("judge", str(path), "--judge", EXACT, "--json").json
+    closed, out = to_parquet(path), tmp_path / "out.parquet"
+    result = agentrl_cli("judge", str(closed), "--judge", EXACT, "--out", str(out), "--json").json
+    assert result["judged"] == lines["judged"] > 0 and result["rewards"] == lines["rewards"]
+    assert not any(trajectory.pending for trajectory in read_trajectories(out))
 
 
 def test_pending_can_be_settled_in_the_file_itself_and_only_pending(agentrl_cli, saved) -> None:

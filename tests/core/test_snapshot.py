@@ -459,3 +459,36 @@ def test_snapshots_can_be_taught_about_a_wrapper(monkeypatch):
     env.step("wait")
     agentrl.restore(env, blob)
     assert env.last == "inc"
+
+
+# ---------------------------------------------------------------------- wrappers alone
+
+
+def test_what_wrappers_remember_travels_without_the_environment() -> None:
+    def stack() -> gym.Env:
+        return gw.RecordEpisodeStatistics(gym.make(TEXT, max_episode_steps=6))
+
+    env, other = stack(), stack()
+    blobs = core.snapshot_layers(env)  # before the first reset
+    env.reset(seed=1)
+    env.step("Left")
+    later = core.snapshot_layers(env)
+    assert len(later) == len(blobs) and later != blobs
+    core.restore_layers(other, later)
+    assert core.snapshot_layers(other) == later
+    other.reset(seed=2)
+    core.restore_layers(other, blobs)
+    assert core.snapshot_layers(other) == blobs
+
+
+def test_memories_of_another_stack_are_refused_and_nothing_changes() -> None:
+    env = gw.RecordEpisodeStatistics(gym.make(TEXT, max_episode_steps=6))
+    env.reset(seed=1)
+    before = core.snapshot_layers(env)
+    for wrong in ([], before[1:], before[::-1], [b"", *before[1:]], core.snapshot_layers(gym.make(TEXT))):
+        with pytest.raises(SnapshotError):
+            core.restore_layers(env, wrong)
+    damaged = seal_blob(core._layer_identity(env, env), {"layer": b"\xc1"})  # whole, but no statistics inside
+    with pytest.raises(SnapshotError, match="does not fit"):
+        core.restore_layers(env, [damaged, *before[1:]])
+    assert core.snapshot_layers(env) == before

@@ -81,7 +81,7 @@ def test_a_good_policy_that_gives_the_task_up_is_farming():
 
 
 def test_healthy_noisy_runs_raise_no_alarm():
-    """Under one in a hundred by the measurement below: 120 runs of 100 noisy iterations, not one alarm."""
+    """120 runs of 100 noisy iterations, not one alarm (over 1,600 longer ones the rate was 0.25 %)."""
     dice, alarms = np.random.default_rng(1), 0
     plans = [
         (ramp(0.16, 0.65, 80), ramp(0.5, 1.0, 20)),  # the described healthy run: form first, then the task
