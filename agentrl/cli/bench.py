@@ -17,7 +17,9 @@ BENCHES: dict[str, tuple[str, str]] = {
     "grid": ("agentrl.benchmarks.grid", "steps, level resets and pictures per second of the grid worlds"),
     "judge": ("agentrl.benchmarks.judge", "descriptions and predictions judged per second by the rule judge"),
     "learning": ("agentrl.benchmarks.learning.command", "whether training learns, and which way of training better"),
+    "train": ("agentrl.benchmarks.train", "tokens generated and trained per second, padding, time split, memory"),
 }
+WITH_MODEL = ("train",)  # those whose run takes one
 
 
 @dataclass(kw_only=True)
@@ -45,6 +47,8 @@ class Arguments(Common):
     """Of learning: where compact results, figures and the page go; OUT/results where it is not given."""
     summarise_only: bool = False
     """Of learning: train nothing, write up the runs that are there."""
+    model: str = ""
+    """Of train: a folder or a built-in name; tiny-text on a processor and smollm2 on a GPU unless told."""
 
 
 def run(arguments: Arguments) -> int:
@@ -57,13 +61,16 @@ def run(arguments: Arguments) -> int:
             print_table(("name", "measures"), [(bench["name"], bench["summary"]) for bench in known])
         return 0
     module = find_bench(arguments.name)
+    if arguments.model and arguments.name not in WITH_MODEL:
+        raise ConfigError(f"model is an option of bench {' and '.join(WITH_MODEL)} only")
     if arguments.name == "learning":
         return run_learning(module, arguments)
     if arguments.experiment:
         raise ConfigError(f"only learning has experiments, {arguments.name} takes none: {arguments.experiment!a}")
+    options = {"model": arguments.model} if arguments.model else {}
     log(f"bench {arguments.name}: running; leave the machine alone for exact figures")
     with waiting(f"bench {arguments.name}"):
-        result = module.run(arguments.quick)
+        result = module.run(arguments.quick, **options)
     print_json(result) if arguments.json else show(result)
     return 0 if result["pass"] else 1
 
