@@ -32,8 +32,8 @@ BUDGETS = {
     "sokoban": Budget(imitation_steps=300, mistakes=0.4, iterations=28, episodes=128),
     "frozenlake-reasoning": Budget(160, mistakes=0.5, iterations=16, episodes=128, evaluations=2, eval_episodes=256),
     "sokoban-reasoning": Budget(160, mistakes=0.4, iterations=20, episodes=128, evaluations=2, eval_episodes=256),
-    "frozenlake-visual": Budget(imitation_steps=400, mistakes=0.4, iterations=32, episodes=128),
-    "sokoban-visual": Budget(imitation_steps=400, mistakes=0.3, iterations=28, episodes=128),
+    "frozenlake-visual": Budget(imitation_steps=300, mistakes=0.4, iterations=24, episodes=128),
+    "sokoban-visual": Budget(imitation_steps=300, mistakes=0.3, iterations=20, episodes=128),
 }
 
 # The longest truthful reply has so many tokens (with some to spare); one that is cut cannot keep to its form.
