@@ -19,6 +19,7 @@ VERBS: dict[str, str] = {
     "judge": "judge a file of trajectories again, or see how far two judges agree",
     "check": "put an environment, or the judges, through the public test kit",
     "bench": "measure speed beside other libraries",
+    "serve-model": "serve a model on this machine as an OpenAI-compatible endpoint",
     "report": "write the page about a training run: curves, episodes, timing",
     "record": "save episodes as GIF, MP4 or a web page",
     "demo": "evaluate random and oracle play and write a report with pictures",
@@ -32,7 +33,7 @@ EXAMPLES = """examples:
 
 def overview() -> str:
     """What `agentrl -h` prints."""
-    lines = [f"  {verb:<8}{summary}" for verb, summary in VERBS.items()]
+    lines = [f"  {verb:<13}{summary}" for verb, summary in VERBS.items()]
     head = (
         "usage: agentrl VERB [options]\n\nMulti-turn text and visual environments for LLM and VLM agents.\n\nverbs:\n"
     )
@@ -66,7 +67,7 @@ def _run(verb: str, options: list[str]) -> int:
     from agentrl.core.errors import AgentRLError
 
     try:
-        module = import_module(f"agentrl.cli.{verb}")
+        module = import_module(f"agentrl.cli.{verb.replace('-', '_')}")
         status = module.run(parse(module.Arguments, verb, options))
         sys.stdout.flush()
         return status
