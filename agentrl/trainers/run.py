@@ -329,8 +329,11 @@ class Run:
         """As parquet; without pyarrow they stay what they are, which every reader takes too."""
         from agentrl.rollout.parquet import to_parquet
 
+        kept = self.folder / "trajectories"
+        for left_over in kept.glob("*.parquet.*"):  # by a process that was killed while it converted
+            left_over.unlink()
         try:
-            for path in sorted((self.folder / "trajectories").glob("*.jsonl")):
+            for path in sorted(kept.glob("*.jsonl")):
                 to_parquet(path)
         except MissingExtra as error:
             self.say(f"trajectories stay JSON lines: {error}")

@@ -83,7 +83,8 @@ def test_gradient_accumulation_is_exact(options, critic, monkeypatch) -> None:
         assert learner.critic is not None
         torch.nn.init.constant_(learner.critic.head.weight, 0.1)
     (one, figures), (many, in_parts) = gradients(large, monkeypatch), gradients(small, monkeypatch)
-    assert max(float((a - b).abs().max()) for a, b in zip(one, many, strict=True)) < 1e-6
+    largest = max(float(gradient.abs().max()) for gradient in one)
+    assert max(float((a - b).abs().max()) for a, b in zip(one, many, strict=True)) < 1e-6 * max(1.0, largest)
     assert sum(float(gradient.abs().sum()) for gradient in one) > 1
     assert figures["loss"] == pytest.approx(in_parts["loss"], abs=1e-5)
     assert figures["logprob"] == pytest.approx(in_parts["logprob"], abs=1e-5)

@@ -30,6 +30,7 @@ def write_nano_model(folder: Path, width: int = 32, layers: int = 1) -> Path:
         num_key_value_heads=2,
         head_dim=16,
         max_position_embeddings=1024,
+        initializer_range=0.02,
         tie_word_embeddings=True,
         eos_token_id=tokenizer.convert_tokens_to_ids(END),
         pad_token_id=tokenizer.convert_tokens_to_ids(PAD),
