@@ -85,8 +85,8 @@ def test_one_update_makes_the_better_word_likelier(undecided, tmp_path, step_gae
 
 @pytest.mark.parametrize("style", ["step", "conversation"])
 def test_the_toy_is_learned(undecided, tmp_path, style) -> None:
-    options = {"iterations": 16, "episodes": 32, "num_envs": 32, "schedule": "linear", "prompt_style": style}
-    measured = {"eval_every": 16, "eval_episodes": 100, "eval_modes": ("sampled",), "env_kwargs": '{"turns": 2}'}
+    options = {"iterations": 30, "episodes": 32, "num_envs": 32, "schedule": "linear", "prompt_style": style}
+    measured = {"eval_every": 30, "eval_episodes": 100, "eval_modes": ("sampled",), "env_kwargs": '{"turns": 2}'}
     folder = steppo.train(toys.steppo(undecided, tmp_path / "run", **options, **measured))
     first, last = lines(folder, "eval")
     assert first["success"] < 0.6 and last["success"] > 0.9
