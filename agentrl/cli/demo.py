@@ -98,12 +98,13 @@ def free_folder(wanted: str) -> str:
 
 def train_with_bar(planned: PlannedRun, say: Callable[[str], Any]) -> None:
     """One stage with a bar and the time that is left; its lines would be too many."""
+    log(f"{planned.name}: {planned.algorithm}, {planned.arguments.iterations} iterations")
     with progress(f"{planned.name} ({planned.algorithm})", planned.arguments.iterations) as advance:
 
         def heard(line: str) -> None:
             if ITERATION.match(line):
                 advance()
-            elif line.startswith("warning"):
+            elif line.startswith("warning") or "held-out" in line:
                 log(line)
 
         train_one(planned, heard)
@@ -153,7 +154,9 @@ def checked(found: list[Moment]) -> list[Check]:
     """The promises, about play at the training temperature, in plain words with the figures."""
     before, after = found[-2].sampled, found[-1].sampled
     low, high = before.success or 0.0, after.success or 0.0
-    apart = before.success_ci is not None and after.success_ci is not None and before.success_ci[1] < after.success_ci[0]
+    apart = (
+        before.success_ci is not None and after.success_ci is not None and before.success_ci[1] < after.success_ci[0]
+    )
     return [
         Check(f"imitation alone leaves success below {WEAK}: {low:.3f}", low < WEAK),
         Check(f"reinforcement learning adds at least {GAIN}: {high - low:+.3f}", high - low >= GAIN),

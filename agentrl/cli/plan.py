@@ -33,6 +33,7 @@ class PlannedRun:
     algorithm: str
     arguments: RunArguments
     finished: bool = False
+    follows: bool = False  # starts from the final policy of the stage before
 
     @property
     def folder(self) -> Path:
@@ -42,7 +43,14 @@ class PlannedRun:
     @property
     def final_policy(self) -> Path:
         """Where the policy will be after the last iteration."""
-        return self.folder / "checkpoints" / f"step_{self.arguments.iterations}" / "policy"
+        return self.folder.resolve() / "checkpoints" / f"step_{self.arguments.iterations}" / "policy"
+
+    def to_json(self) -> dict[str, Any]:
+        """For `plan.json`; where a stage starts that follows another is found anew each time."""
+        arguments = self.arguments.to_json()
+        for name in ("output", "resume", *(["model"] if self.follows else [])):
+            del arguments[name]
+        return {"name": self.name, "algorithm": self.algorithm, "finished": self.finished, "arguments": arguments}
 
 
 @dataclass
@@ -58,10 +66,7 @@ class Plan:
         """Note down what is to be done and what is done; a single run needs nothing beyond its own folder."""
         if not self.several:
             return
-        stages = [
-            {"name": r.name, "algorithm": r.algorithm, "finished": r.finished, "arguments": r.arguments.to_json()}
-            for r in self.runs
-        ]
+        stages = [run.to_json() for run in self.runs]
         content = json.dumps({"schema": 1, "recipe": self.recipe, "stages": stages}, indent=1)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -120,12 +125,12 @@ def plan_runs(stages: Sequence[Stage], options: Sequence[Option], folder: Path, 
     for number, (stage, (name, cls)) in enumerate(zip(stages, classes, strict=True)):
         # A single run gets every option, so that tyro can suggest what a misspelt one was meant to be.
         chosen = options_for(name, number, cls, options) if several else options
-        values = dict(stage.values)
-        if runs and "model" not in values:
+        values, follows = dict(stage.values), bool(runs) and "model" not in stage.values
+        if follows:
             values["model"] = str(runs[-1].final_policy)
         arguments = stage_arguments(stage.algorithm, values, chosen, source)
         place = folder / name if several else folder
-        runs.append(PlannedRun(name, stage.algorithm, replace(arguments, output=str(place))))
+        runs.append(PlannedRun(name, stage.algorithm, replace(arguments, output=str(place)), follows=follows))
     return runs
 
 
@@ -145,6 +150,8 @@ def _known(folder: Path, words: TrainWords) -> Plan | None:
     try:
         known = [Stage(str(s["name"]), check_algorithm(s["algorithm"]), dict(s["arguments"])) for s in stages or []]
         finished = [bool(s.get("finished")) for s in stages or []]
+        if not known:
+            raise ValueError("no stages")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ConfigError(f"the run in {folder} cannot go on: its {PLAN} or {CONFIG} is damaged ({error})") from error
     if words.algorithm and words.algorithm not in {stage.algorithm for stage in known}:

@@ -1,4 +1,4 @@
-"""The words of `agentrl train`, read twice: first which run is meant, then, once its algorithm is known, its options."""
+"""The words of `agentrl train`, read twice: first which run is meant, then its algorithm's options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import tyro
 
-from agentrl.cli.algorithms import ALGORITHMS, arguments_class, check_algorithm, checked_values, described, grouped_fields
+from agentrl.cli.algorithms import (
+    ALGORITHMS,
+    arguments_class,
+    check_algorithm,
+    checked_values,
+    described,
+    grouped_fields,
+)
 from agentrl.core.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:

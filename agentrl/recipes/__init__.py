@@ -1,6 +1,6 @@
 """Recipes: training runs as TOML files, packaged or the user's own.
 
-A recipe has a `summary`, an `[all]` table of options that hold for every stage, and `[[stage]]` tables, played in order.
+A recipe has a `summary`, an `[all]` table of options that hold for every stage, and `[[stage]]` tables in their order.
 Each stage has an `algorithm`, a `name` where there are several, and options of that algorithm. A stage starts from the
 final policy of the one before it unless it names a `model`. Options that take JSON may be written as TOML tables.
 """
