@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,7 +133,7 @@ def _moment(name: str, planned: PlannedRun, iteration: int) -> Moment:
     return Moment(name, _evaluation(f"{name}, sampled", found[False]), _evaluation(f"{name}, greedy", found[True]))
 
 
-def _evaluation(name: str, line: dict[str, Any]) -> Evaluation:
+def _evaluation(name: str, line: Mapping[str, Any]) -> Evaluation:
     """A line of metrics as the result it was made from."""
     held = {key: line[key] for key in Evaluation.__dataclass_fields__ if key in line}
     held |= {"id": line["env_id"], "policy": name, "seconds": line["seconds_total"], "spec": None}
