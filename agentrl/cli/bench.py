@@ -16,7 +16,9 @@ from agentrl.core.errors import ConfigError, did_you_mean
 BENCHES: dict[str, tuple[str, str]] = {
     "grid": ("agentrl.benchmarks.grid", "steps, level resets and pictures per second of the grid worlds"),
     "judge": ("agentrl.benchmarks.judge", "descriptions and predictions judged per second by the rule judge"),
+    "train": ("agentrl.benchmarks.train", "tokens generated and trained per second, padding, time split, memory"),
 }
+WITH_MODEL = ("train",)  # those whose run takes one
 
 
 @dataclass(kw_only=True)
@@ -30,6 +32,8 @@ class Arguments(Common):
     """Which benchmark."""
     quick: bool = False
     """Shorter and less exact."""
+    model: str = ""
+    """Of train: a folder or a built-in name; tiny-text on a processor and smollm2 on a GPU unless told."""
 
 
 def run(arguments: Arguments) -> int:
@@ -42,9 +46,12 @@ def run(arguments: Arguments) -> int:
             print_table(("name", "measures"), [(bench["name"], bench["summary"]) for bench in known])
         return 0
     module = find_bench(arguments.name)
+    if arguments.model and arguments.name not in WITH_MODEL:
+        raise ConfigError(f"model is an option of bench {' and '.join(WITH_MODEL)} only")
+    options = {"model": arguments.model} if arguments.model else {}
     log(f"bench {arguments.name}: running; leave the machine alone for exact figures")
     with waiting(f"bench {arguments.name}"):
-        result = module.run(arguments.quick)
+        result = module.run(arguments.quick, **options)
     print_json(result) if arguments.json else show(result)
     return 0 if result["pass"] else 1
 

@@ -33,7 +33,12 @@ class Arguments(Common):
     id: EnvId
     """Which environment; `agentrl list` shows them."""
     policy: str = "random"
-    """Who plays: random, oracle, human, or hf:MODEL (a model folder, tiny-text, tiny-vlm or smollm2)."""
+    """Who plays: random, oracle, human, hf:MODEL (a model folder, tiny-text, tiny-vlm or smollm2), openai:MODEL (any
+    OpenAI-compatible endpoint), or react:POLICY (one of the last two, told to think and then act)."""
+    base_url: str = ""
+    """The endpoint of openai:MODEL; otherwise OPENAI_BASE_URL says, or OpenAI itself is asked."""
+    policy_kwargs: JsonText = "{}"
+    """Arguments of the policy, for example '{"top_p": 0.9, "concurrency": 8}'."""
     episodes: int = 100
     """How many episodes."""
     seed: int = 0
@@ -109,17 +114,24 @@ def chosen_policy(arguments: Arguments) -> Policy | str:
     given = {name: getattr(arguments, name) for name in MODEL_OPTIONS}
     # By identity: a temperature of 0 equals False, and is to be refused by the model.
     options = {name: value for name, value in given.items() if value is not None and value is not False}
+    options |= further_options(arguments)
     kind = arguments.policy.partition(":")[0]
     if not options or kind not in KINDS:
         return arguments.policy
     if KINDS[kind].argument is None:
         names = ", ".join("--" + name.replace("_", "-") for name in options)
-        raise ConfigError(f"{names}: the policy {kind!r} is no model; choose --policy hf:MODEL")
+        raise ConfigError(f"{names}: the policy {kind!r} is no model; choose hf:MODEL or openai:MODEL")
     seed = whole_number("--seed", arguments.seed, at_least=0)
-    try:
-        return load_policy(arguments.policy, seed=seed, **options)
-    except TypeError as error:  # kinds of models differ in what they take
-        raise ConfigError(f"the policy {kind!r} cannot be made with these options: {error}") from error
+    return load_policy(arguments.policy, **{"seed": seed, **options})
+
+
+def further_options(arguments: Arguments) -> dict[str, Any]:
+    """What the policy is given beyond the options that have a name of their own."""
+    chosen = json_object("--policy-kwargs", arguments.policy_kwargs)
+    if "api_key" in chosen:
+        # Whoever lists the processes of the machine sees the command line.
+        raise ConfigError("--policy-kwargs must not hold a key; put it into OPENAI_API_KEY or the api_key_env you name")
+    return {**chosen, "base_url": arguments.base_url} if arguments.base_url else chosen
 
 
 def chosen_wrappers(arguments: Arguments) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ VERBS: dict[str, str] = {
     "recipe": "training runs that come with the package: list, show, copy to edit",
     "check": "put an environment, or the judges, through the public test kit",
     "bench": "measure speed beside other libraries",
+    "serve-model": "serve a model on this machine as an OpenAI-compatible endpoint",
     "report": "write the page about a training run: curves, episodes, timing",
     "record": "save episodes as GIF, MP4 or a web page",
     "demo": "imitation, then reinforcement learning, of a tiny model in minutes; a report and a film",
@@ -34,7 +35,7 @@ EXAMPLES = """examples:
 
 def overview() -> str:
     """What `agentrl -h` prints."""
-    lines = [f"  {verb:<8}{summary}" for verb, summary in VERBS.items()]
+    lines = [f"  {verb:<13}{summary}" for verb, summary in VERBS.items()]
     head = (
         "usage: agentrl VERB [options]\n\nMulti-turn text and visual environments for LLM and VLM agents.\n\nverbs:\n"
     )
@@ -68,7 +69,7 @@ def _run(verb: str, options: list[str]) -> int:
     from agentrl.core.errors import AgentRLError
 
     try:
-        module = import_module(f"agentrl.cli.{verb}")
+        module = import_module(f"agentrl.cli.{verb.replace('-', '_')}")
         # `train` knows its options only once it knows the algorithm, and reads its words by itself.
         custom = verb == "train"
         status = module.run(module.parse(options) if custom else parse(module.Arguments, verb, options))

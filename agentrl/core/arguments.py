@@ -24,3 +24,17 @@ def finite_number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not math.isfinite(value):
         raise ConfigError(f"{name} must be a finite number, not {value!r}")
     return float(value)
+
+
+def positive_number(name: str, value: Any) -> float:
+    """`value` as a float above zero, or a `ConfigError`."""
+    if (number := finite_number(name, value)) <= 0:
+        raise ConfigError(f"{name} must be above zero, not {value!r}")
+    return number
+
+
+def number_from_zero(name: str, value: Any) -> float:
+    """`value` as a float of zero or more, or a `ConfigError`."""
+    if (number := finite_number(name, value)) < 0:
+        raise ConfigError(f"{name} must not be below zero, not {value!r}")
+    return number

@@ -9,18 +9,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
-from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.arguments import number_from_zero, positive_number, whole_number
+from agentrl.core.background import BackgroundLoop
+from agentrl.core.completion import Completion, Malformed
+from agentrl.core.endpoint import Endpoint, NoAnswer, Settings, Usage, plain_url, read_key
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import JudgeRequest, Verdict
-from agentrl.core.redact import protect, redact
-from agentrl.judges.background import BackgroundLoop
+from agentrl.core.redact import redact
 from agentrl.judges.cache import ReplyCache, default_path
-from agentrl.judges.endpoint import Endpoint, Settings, Usage
 from agentrl.judges.prompting import Filled, Prompt, digest
-from agentrl.judges.reply import Completion, Malformed
 
 
 @dataclass(frozen=True)
@@ -87,28 +86,28 @@ class EndpointJudge:
         self.max_text = whole_number("max_text", max_text, at_least=16)
         self.prompts = None if prompts is None else Path(prompts)
         self.parameters = {
-            "temperature": None if temperature is None else _at_least_zero("temperature", temperature),
+            "temperature": None if temperature is None else number_from_zero("temperature", temperature),
             "max_tokens": None if max_tokens is None else whole_number("max_tokens", max_tokens, at_least=1),
         }
         self.extra_body = extra_body
         self._settings = Settings(
-            base_url=_plain_url(base_url),
-            timeout=_positive("timeout", timeout),
-            deadline=_positive("deadline", deadline),
+            base_url=plain_url(base_url),
+            timeout=positive_number("timeout", timeout),
+            deadline=positive_number("deadline", deadline),
             max_concurrency=whole_number("max_concurrency", max_concurrency, at_least=1),
             requests_per_minute=None
             if requests_per_minute is None
-            else _positive("requests_per_minute", requests_per_minute),
+            else positive_number("requests_per_minute", requests_per_minute),
             max_retries=whole_number("max_retries", max_retries, at_least=0),
             max_malformed=whole_number("max_malformed", max_malformed, at_least=0, at_most=2),
-            backoff=_positive("backoff", backoff),
-            max_backoff=_positive("max_backoff", max_backoff),
-            input_price=_at_least_zero("input_price", input_price),
-            output_price=_at_least_zero("output_price", output_price),
+            backoff=positive_number("backoff", backoff),
+            max_backoff=positive_number("max_backoff", max_backoff),
+            input_price=number_from_zero("input_price", input_price),
+            output_price=number_from_zero("output_price", output_price),
         )
         self._cache = None if cache is False else ReplyCache(default_path() if cache is True else Path(cache))
         self.usage = Usage()
-        self._background = BackgroundLoop()
+        self._background = BackgroundLoop("agentrl-judge")
         self._endpoint: tuple[asyncio.AbstractEventLoop, Endpoint] | None = None
         self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -229,7 +228,10 @@ class EndpointJudge:
     async def _ask(self, question: Question) -> Finding:
         body = {**self._body(), "messages": question.filled.messages}
         endpoint = self._connected()
-        value, cost = await endpoint.ask(body, lambda completion: self._read(completion, question.filled))
+        try:
+            value, cost = await endpoint.ask(body, lambda completion: self._read(completion, question.filled))
+        except NoAnswer as trouble:
+            raise JudgeFault(str(trouble)) from None
         if self._cache is not None:
             value = self._cache.put(
                 question.key, value, model=self.model, prompt=f"{question.prompt.name}@{question.prompt.version}"
@@ -260,36 +262,9 @@ class EndpointJudge:
         return self._endpoint[1]
 
     def _api_key(self) -> str:
-        key = os.environ.get(self.api_key_env, "").strip()
-        if not key and self._settings.base_url is None:
-            raise ConfigError(f"set the environment variable {self.api_key_env}, or give a base_url that needs no key")
-        protect(key)
-        return key or "none"
+        return read_key(self.api_key_env, self._settings.base_url)
 
 
 def _unexpected(what: str, error: Exception) -> JudgeFault:
     """A fault without the exception it came from, whose innards may hold the key."""
     return JudgeFault(redact(f"{what}: {type(error).__name__}: {error}")[:500])
-
-
-def _plain_url(url: str | None) -> str | None:
-    if url is None:
-        return None
-    parts = urlsplit(url) if isinstance(url, str) else None
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError('base_url must look like "http://localhost:8000/v1"')
-    if parts.username or parts.password or parts.query:
-        raise ConfigError("base_url must hold no credentials; put the key into the environment variable of api_key_env")
-    return url
-
-
-def _positive(name: str, value: Any) -> float:
-    if (number := finite_number(name, value)) <= 0:
-        raise ConfigError(f"{name} must be above zero, not {value!r}")
-    return number
-
-
-def _at_least_zero(name: str, value: Any) -> float:
-    if (number := finite_number(name, value)) < 0:
-        raise ConfigError(f"{name} must not be below zero, not {value!r}")
-    return number

@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from agentrl.core.completion import Completion, Malformed
 from agentrl.core.errors import ConfigError
 from agentrl.core.judging import JudgeRequest
 from agentrl.core.state import State
 from agentrl.judges.base import EndpointJudge
 from agentrl.judges.prompting import Filled, Prompt, clean, family_of, fill, find_prompt
 from agentrl.judges.relations import Relation, facts, game_of
-from agentrl.judges.reply import Completion, Malformed, RelationsReply, VerdictReply, read_object
+from agentrl.judges.reply import RelationsReply, VerdictReply, read_object
 from agentrl.judges.scoring import score_relations
 
 SHAPES: dict[str, type] = {"verdict": VerdictReply, "extract": RelationsReply}

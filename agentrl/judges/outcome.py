@@ -8,11 +8,12 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from agentrl.core.arguments import whole_number
+from agentrl.core.completion import Completion, Malformed
 from agentrl.core.errors import ConfigError
 from agentrl.core.judging import JudgeRequest
 from agentrl.judges.base import EndpointJudge
 from agentrl.judges.prompting import Filled, Prompt, clean, fill, find_prompt, tail
-from agentrl.judges.reply import Completion, Malformed, yes_chance
+from agentrl.judges.reply import yes_chance
 
 
 class Chance(msgspec.Struct):

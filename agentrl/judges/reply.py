@@ -8,81 +8,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from agentrl.core.completion import Completion, Malformed
+
 Fitted = TypeVar("Fitted")
-
-
-class Malformed(Exception):
-    """A reply that is no answer to the question; asking again may help."""
-
-
-# ---------------------------------------------------------------------- the envelope of every OpenAI-compatible server
-
-
-class TokenChance(msgspec.Struct):
-    """A token the model might have written, and the logarithm of its probability."""
-
-    token: str
-    logprob: float
-
-
-class WrittenToken(TokenChance):
-    """The token it did write, and the likeliest alternatives."""
-
-    top_logprobs: list[TokenChance] = []
-
-
-class Logprobs(msgspec.Struct):
-    """Chances of the tokens of a message."""
-
-    content: list[WrittenToken] | None = None
-
-
-class Message(msgspec.Struct):
-    """What the model wrote."""
-
-    content: str | None = None
-
-
-class Choice(msgspec.Struct):
-    """One of the alternatives a server may send; a judge asks for one."""
-
-    message: Message
-    finish_reason: str | None = None
-    logprobs: Logprobs | None = None
-
-
-class TokenCount(msgspec.Struct):
-    """What the call will be charged for."""
-
-    prompt_tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
-    completion_tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
-
-
-class Completion(msgspec.Struct):
-    """The body of a chat completion, as far as judges read it."""
-
-    choices: list[Choice]
-    usage: TokenCount | None = None
-
-    @property
-    def text(self) -> str:
-        """The one message; `Malformed` when there is none or a choice of several."""
-        if len(self.choices) != 1:
-            raise Malformed(f"{len(self.choices)} choices instead of one")
-        if not (content := self.choices[0].message.content):
-            raise Malformed(f"an empty message (finish reason: {str(self.choices[0].finish_reason)[:40]})")
-        return content
-
-
-def read_completion(body: bytes) -> Completion:
-    """The body of an HTTP 200 as a completion."""
-    try:
-        return msgspec.json.decode(body, type=Completion)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # ValidationError is a DecodeError
-        raise Malformed(f"no chat completion: {error}") from None
-
-
-# ---------------------------------------------------------------------- the answers inside
 
 
 class VerdictReply(msgspec.Struct, forbid_unknown_fields=True):
@@ -164,9 +92,7 @@ def yes_chance(completion: Completion, least_mass: float = 0.01) -> tuple[float,
 
 def _first_token(completion: Completion) -> dict[str, float]:
     """Token -> probability at the first place of the answer."""
-    if len(completion.choices) != 1:
-        raise Malformed(f"{len(completion.choices)} choices instead of one")
-    logprobs = completion.choices[0].logprobs
+    logprobs = completion.choice.logprobs
     if logprobs is None or not logprobs.content:
         raise Malformed("no log-probabilities")
     first = logprobs.content[0]

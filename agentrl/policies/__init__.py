@@ -24,11 +24,15 @@ KINDS: dict[str, PolicyKind] = {
     "oracle": PolicyKind("agentrl.policies.oracle:OraclePolicy", "plays what the environment knows to be right"),
     "human": PolicyKind("agentrl.policies.human:HumanPolicy", "asks a person in the terminal"),
     "hf": PolicyKind("agentrl.policies.hf:HFPolicy", "a transformers model, built in or in a folder", "model"),
+    "openai": PolicyKind("agentrl.policies.openai:OpenAIPolicy", "any OpenAI-compatible endpoint", "model"),
+    "react": PolicyKind("agentrl.policies.react:ReActPolicy", "another policy, told to think and then act", "policy"),
 }
 
 
 def load_policy(spec: str, *, seed: int = 0, **options: Any) -> Policy:
     """The policy called `spec` ("kind" or "kind:argument"); `ConfigError` with the nearest name if there is none."""
+    import inspect
+
     from agentrl.core.errors import ConfigError, did_you_mean
 
     if not isinstance(spec, str):
@@ -43,4 +47,10 @@ def load_policy(spec: str, *, seed: int = 0, **options: Any) -> Policy:
         raise ConfigError(f"policy {name!r} needs its {kind.argument}: {name}:{kind.argument.upper()}")
     module, _, attribute = kind.path.partition(":")
     factory = getattr(import_module(module), attribute)
-    return factory(*([argument] if kind.argument is not None else []), seed=seed, **options)
+    given = [argument] if kind.argument is not None else []
+    try:
+        inspect.signature(factory).bind(*given, seed=seed, **options)
+    except TypeError as error:
+        known = [word for word, each in inspect.signature(factory).parameters.items() if each.kind is each.KEYWORD_ONLY]
+        raise ConfigError(f"policy {name!r}: {error}; it takes: {', '.join(known)}") from error
+    return factory(*given, seed=seed, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ class Engine:
     stops: frozenset[int]  # every special token ends a turn: none of them belongs inside one
     pad: int
     context: int  # longest sequence the model can read
+    decoder: Any = field(default=None, repr=False, compare=False)  # of the policies on it, made on first use
 
     @property
     def tokenizer(self) -> Any:

@@ -15,10 +15,13 @@ from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.policy import Conversation, Generation
 from agentrl.policies.chat import Prompt
 from agentrl.policies.engine import Engine, load_engine, tokenizer_hash
+from agentrl.policies.products import quick_products
 from agentrl.policies.random import mixed_seed
 
 if TYPE_CHECKING:
     import torch
+
+    from agentrl.policies.decoding import FastDecoder
 
 log = logging.getLogger(__name__)
 
@@ -98,12 +101,30 @@ class HFPolicy:
     def _decode(self, prompts: list[Prompt], noise: torch.Tensor, limits: list[int]) -> list[Any]:
         import torch
 
+        from agentrl.policies.attention import supported
         from agentrl.policies.sampling import Decoder, pack
 
         engine = self.engine
-        with engine_faults(self.batch_size), torch.inference_mode(), evaluating(engine.model):
+        quick = quick_products(engine.model)
+        with engine_faults(self.batch_size), torch.inference_mode(), evaluating(engine.model), quick:
+            if supported(engine.model):
+                return self._fast().run(prompts, noise, limits, self.sampling)
             batch = pack(engine.model, prompts, engine.pad, engine.encoder.image_token)
             return Decoder(engine.model, batch, sorted(engine.stops), limits).run(noise, self.sampling)
+
+    def _fast(self) -> FastDecoder:
+        """The engine's decoder: all policies on one engine share its memory and its recorded steps."""
+        from agentrl.policies.decoding import FastDecoder
+
+        engine, stops = self.engine, sorted(self.engine.stops)
+        if engine.decoder is None or not engine.decoder.serves(engine.model, stops):
+            engine.decoder = FastDecoder(engine.model, engine.pad, engine.encoder.image_token, stops)
+        return engine.decoder
+
+    def release(self) -> None:
+        """Give back the GPU memory kept for generation, for a trainer that needs it; the next call takes it again."""
+        if self.engine.decoder is not None:
+            self.engine.decoder.release()
 
     def _generation(self, prompt: Prompt, ids: list[int], logprobs: list[float], stopped: bool) -> Generation:
         said = ids[:-1] if stopped else ids
@@ -134,7 +155,7 @@ class HFPolicy:
             raise ConfigError("prompts, responses and images belong together: one of each for every row")
         shown = images if images is not None else [[]] * len(prompts)
         rows = [self._whole(*row) for row in zip(prompts, responses, shown, strict=True)]
-        with engine_faults(len(rows)):
+        with engine_faults(len(rows)), quick_products(self.engine.model):
             return self._forced(rows, [len(prompt) for prompt in prompts], responses) if rows else []
 
     def _whole(self, prompt: Sequence[int], response: Sequence[int], images: Sequence[Any]) -> Prompt:

@@ -18,6 +18,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.policies.chat import Prompt
 
 SYNC_EVERY = 8  # steps between looks at who has finished, on a GPU: every look waits for it
+BLOCK = 128  # tokens that are first looked at together when one is drawn from a large vocabulary
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,29 @@ def cut(logprobs: torch.Tensor, top_k: int, top_p: float) -> torch.Tensor:
 
 
 def _invert(weights: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
-    """The first token whose cumulative weight exceeds noise x total: never one of weight 0."""
-    cumulative = weights.double().cumsum(dim=-1)  # 50,000 terms add up to too large an error in single precision
-    wanted = noise[:, None].double() * cumulative[:, -1:]
-    tokens = torch.searchsorted(cumulative, wanted, right=True)[:, 0]
-    return torch.minimum(tokens, (weights > 0).long().cumsum(-1).argmax(-1))  # rounding may not step past the last
+    """The first token whose cumulative weight exceeds noise x total: never one of weight 0.
+
+    In two levels, first the block of tokens, then the token in it: a large vocabulary is read once and only its block
+    sums are added up in double precision (50,000 terms add up to too large an error in single precision).
+    """
+    rows, size = weights.shape
+    width = BLOCK if size > BLOCK**2 else size
+    if size % width:
+        weights = torch.nn.functional.pad(weights, (0, width - size % width))
+    blocks = weights.view(rows, -1, width)
+    sums = blocks.sum(dim=-1, dtype=torch.double)
+    block, rest = _locate(sums, noise.double() * sums.sum(dim=-1))
+    inside = blocks.gather(1, block[:, None, None].expand(-1, 1, width))[:, 0].double()
+    return block * width + _locate(inside, rest)[0]
+
+
+def _locate(weights: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Where the running sum first exceeds `wanted`, and how much of it is left there."""
+    cumulative = weights.cumsum(dim=-1)
+    found = torch.searchsorted(cumulative, wanted[:, None], right=True)[:, 0]
+    # Rounding may not step past the last that has any weight.
+    found = torch.minimum(found, (weights > 0).long().cumsum(dim=-1).argmax(dim=-1))[:, None]
+    return found[:, 0], wanted - (cumulative - weights).gather(-1, found)[:, 0]
 
 
 # ---------------------------------------------------------------------- whole answers

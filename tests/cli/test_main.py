@@ -30,7 +30,7 @@ def test_version(agentrl_cli):
 def test_every_verb_has_help_and_json(agentrl_cli, verb):
     done = agentrl_cli(verb, "-h")
     assert done.status == 0 and "--json" in done.out
-    assert import_module(f"agentrl.cli.{verb}").Arguments.__doc__
+    assert import_module(f"agentrl.cli.{verb.replace('-', '_')}").Arguments.__doc__
 
 
 @pytest.mark.parametrize("verb", ["evla", "", "--json", "../main", "\x1b[2J", "arguments"])

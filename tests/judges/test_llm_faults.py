@@ -205,7 +205,7 @@ def test_the_api_key_is_sent_and_appears_nowhere_else(tmp_path, monkeypatch, cap
 def test_the_check_of_the_key_passes_and_can_fail(monkeypatch):
     passed, detail = selfcheck_llm.key_stays_secret()
     assert passed, detail
-    monkeypatch.setattr("agentrl.judges.base.protect", lambda key: None)
+    monkeypatch.setattr("agentrl.core.endpoint.protect", lambda key: None)
     assert not selfcheck_llm.key_stays_secret()[0]
 
 

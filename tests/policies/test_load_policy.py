@@ -12,7 +12,11 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Policy
 from agentrl.policies import KINDS, PolicyKind, load_policy
 
-ARGUMENTS = {"hf": "hf:tiny-text"}  # kinds that need something behind the colon
+ARGUMENTS = {
+    "hf": "hf:tiny-text",
+    "openai": "openai:some-model",
+    "react": "react:openai:some-model",
+}  # kinds that need something behind the colon
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -1,7 +1,7 @@
-"""An event loop on a thread of its own, so that one judge serves callers with and without a loop alike.
+"""An event loop on a thread of its own, so that one client serves callers with and without a loop alike.
 
-Everything a judge shares (connections, concurrency slots, rate limit) lives on this loop; limits then hold however many
-threads and loops ask at once.
+Everything its owner shares (connections, concurrency slots, rate limit) lives on this loop; limits then hold however
+many threads and loops ask at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ Closer = Callable[[], Coroutine[Any, Any, None]]
 class BackgroundLoop:
     """Starts its thread on first use; a forked child starts one of its own. Ends with its owner, or by `close`."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closers: list[Closer] = []
         self._end: weakref.finalize | None = None
@@ -72,9 +73,7 @@ class BackgroundLoop:
         with self._guard:
             if self._loop is None or self._pid != os.getpid():
                 self._loop, self._pid, self._closers = asyncio.new_event_loop(), os.getpid(), []
-                thread = threading.Thread(
-                    target=_serve, args=(self._loop, self._closers), name="agentrl-judge", daemon=True
-                )
+                thread = threading.Thread(target=_serve, args=(self._loop, self._closers), name=self._name, daemon=True)
                 thread.start()
                 self._end = weakref.finalize(self, _stop, self._loop, thread, self._pid)  # also runs at exit
             return self._loop

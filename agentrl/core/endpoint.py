@@ -14,15 +14,17 @@ from __future__ import annotations
 import asyncio
 import email.utils
 import math
+import os
 import random
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
-from agentrl.core.errors import JudgeFault, MissingExtra
-from agentrl.core.redact import guard_loggers, redact
-from agentrl.judges.reply import Completion, Malformed, read_completion
+from agentrl.core.completion import Completion, Malformed, read_completion
+from agentrl.core.errors import AgentRLError, ConfigError, MissingExtra
+from agentrl.core.redact import guard_loggers, protect, redact
 
 Answer = TypeVar("Answer")
 RETRIED = frozenset({408, 409, 425, 429})
@@ -55,7 +57,7 @@ class Settings:
 
 @dataclass
 class Usage:
-    """What a judge has asked for and spent so far."""
+    """What a client has asked for and spent so far."""
 
     calls: int = 0  # HTTP requests sent
     cached: int = 0  # requests answered without a call
@@ -64,11 +66,19 @@ class Usage:
     cost: float = 0.0
     retries: int = 0
     malformed: int = 0  # replies that were no answer
-    faults: int = 0  # requests that ended without a verdict
+    faults: int = 0  # requests that ended without an answer
 
     def to_json(self) -> dict[str, float]:
         """The counts by name."""
         return asdict(self)
+
+
+class NoAnswer(AgentRLError):
+    """The endpoint gave no usable answer; whoever asked turns this into a fault of its own kind."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code  # the endpoint's own name for a refusal, where it has one
 
 
 class Trouble(NamedTuple):
@@ -78,6 +88,7 @@ class Trouble(NamedTuple):
     kind: str  # "way" (retry with pauses), "malformed" (retry twice), "refused" (do not retry)
     wait: float | None = None  # what the endpoint asked for
     outage: bool = False  # no sign of life from what stands behind the endpoint
+    code: str = ""  # the endpoint's own name for it
 
 
 @dataclass
@@ -122,7 +133,7 @@ class Endpoint:
         self._down_since = None
 
     async def ask(self, body: dict[str, Any], read: Callable[[Completion], Answer]) -> tuple[Answer, float]:
-        """(the answer as `read` understands it, its cost); `JudgeFault` when there is none to be had."""
+        """(the answer as `read` understands it, its cost); `NoAnswer` when there is none to be had."""
         async with self._slots:
             self._refuse_while_down()
             tries = Tries(_now() + self._settings.deadline)
@@ -166,7 +177,7 @@ class Endpoint:
         except (TimeoutError, errors.APITimeoutError):
             return Trouble("no answer in time", "way", outage=True)
         except errors.APIStatusError as error:
-            return _status_trouble(error.status_code, error.response.headers, error.message)
+            return _status_trouble(error.status_code, error.response.headers, error.message, str(error.code or ""))
         except errors.APIConnectionError as error:
             return Trouble(redact(f"no connection ({type(error.__cause__).__name__})"), "way", outage=True)
         except errors.OpenAIError as error:
@@ -187,23 +198,23 @@ class Endpoint:
         """How long to wait before the next attempt; raises when there shall be none."""
         limits = self._settings
         if trouble.kind == "refused":
-            raise JudgeFault(f"the endpoint refuses: {trouble.detail}")
+            raise NoAnswer(f"the endpoint refuses: {trouble.detail}", trouble.code)
         if trouble.kind == "malformed":
             tries.malformed += 1
             self._usage.malformed += 1
             if tries.malformed > limits.max_malformed:
-                raise JudgeFault(f"{tries.malformed} malformed replies; the last: {trouble.detail}")
+                raise NoAnswer(f"{tries.malformed} malformed replies; the last: {trouble.detail}")
             return 0.0
         tries.way += 1
         if tries.way > limits.max_retries:
-            raise JudgeFault(f"gave up after {tries.way} attempts; the last: {trouble.detail}")
+            raise NoAnswer(f"gave up after {tries.way} attempts; the last: {trouble.detail}")
         pause = trouble.wait
         if pause is None:
             pause = min(limits.max_backoff, limits.backoff * 2.0 ** min(tries.way - 1, 30))
             pause *= self._random.uniform(0.5, 1.0)  # so that waiting clients do not all return at once
         if _now() + pause >= tries.until:
             asked = "" if trouble.wait is None else f" (it asks to wait {trouble.wait:g} s)"
-            raise JudgeFault(f"no verdict within {limits.deadline:g} s; the last trouble: {trouble.detail}{asked}")
+            raise NoAnswer(f"no answer within {limits.deadline:g} s; the last trouble: {trouble.detail}{asked}")
         return pause
 
     # ------------------------------------------------------------------ a long outage
@@ -222,7 +233,7 @@ class Endpoint:
         if self._down_since is None or (down := _now() - self._down_since) < self._settings.deadline:
             return
         if _now() < self._next_probe:
-            raise JudgeFault(f"the endpoint has not answered for {down:.3g} s")
+            raise NoAnswer(f"the endpoint has not answered for {down:.3g} s")
         self._next_probe = _now() + self._settings.max_backoff
 
 
@@ -230,11 +241,11 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _status_trouble(status: int, headers: Any, message: str) -> Trouble:
+def _status_trouble(status: int, headers: Any, message: str, code: str) -> Trouble:
     detail = redact(f"HTTP {status}: {message}")[:300]
     if status in RETRIED or status >= 500:
         return Trouble(detail, "way", retry_after(headers), outage=status >= 500)
-    return Trouble(detail, "refused")
+    return Trouble(detail, "refused", code=code)
 
 
 def retry_after(headers: Any) -> float | None:
@@ -251,3 +262,24 @@ def retry_after(headers: Any) -> float | None:
         return max(0.0, date.timestamp() - time.time())
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def plain_url(url: str | None) -> str | None:
+    """A base URL without credentials in it, or a `ConfigError`."""
+    if url is None:
+        return None
+    parts = urlsplit(url) if isinstance(url, str) else None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError('base_url must look like "http://localhost:8000/v1"')
+    if parts.username or parts.password or parts.query:
+        raise ConfigError("base_url must hold no credentials; put the key into the environment variable of api_key_env")
+    return url
+
+
+def read_key(variable: str, base_url: str | None) -> str:
+    """The key in an environment variable, protected; servers of one's own may need none."""
+    key = os.environ.get(variable, "").strip()
+    if not key and base_url is None:
+        raise ConfigError(f"set the environment variable {variable}, or give a base_url that needs no key")
+    protect(key)
+    return key or "none"

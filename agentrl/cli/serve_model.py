@@ -1,0 +1,67 @@
+"""`agentrl serve-model MODEL`: an OpenAI-compatible endpoint over a transformers model, on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from agentrl.cli.arguments import Common
+from agentrl.cli.output import log, print_json
+from agentrl.policies.serving import ModelServer
+
+
+@dataclass(kw_only=True)
+class Arguments(Common):
+    """Serve a model to clients on this machine as an OpenAI-compatible chat endpoint, until interrupted.
+
+    Then, for example: agentrl eval ID --policy openai:NAME --base-url http://127.0.0.1:8000/v1
+    """
+
+    model: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODEL")]
+    """A model folder, tiny-text, tiny-vlm or smollm2."""
+    port: int = 8000
+    """Where to listen; 0 takes any free port."""
+    host: str = "127.0.0.1"
+    """A loopback address."""
+    name: str = ""
+    """What clients call the model; by default its own name or its folder's."""
+    api_key_env: str = "AGENTRL_SERVE_KEY"
+    """The environment variable with the key that clients must send; while it is unset no key is asked for."""
+    max_batch: int = 64
+    """How many questions share a forward pass at most."""
+    device: str = "auto"
+    """cpu, cuda, cuda:1 ..."""
+    dtype: str = "auto"
+    """float32, bfloat16 or float16."""
+
+
+def run(arguments: Arguments) -> int:
+    """Serve until a signal comes."""
+    key = os.environ.get(arguments.api_key_env, "").strip() or None
+    server = ModelServer(
+        arguments.model,
+        name=arguments.name or None,
+        host=arguments.host,
+        port=arguments.port,
+        api_key=key,
+        max_batch=arguments.max_batch,
+        device=arguments.device,
+        dtype=arguments.dtype,
+    )
+    ended = threading.Event()
+    with server:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ended.set())
+        if arguments.json:
+            print_json({"schema": 1, "base_url": server.base_url, "model": server.name, "key": key is not None})
+        log(f"{server.name} answers at {server.base_url}; Ctrl-C ends it")
+        if key is None:
+            log(f"no key is asked for: whoever uses this machine can ask (set {arguments.api_key_env} to change that)")
+        ended.wait()
+    log("answered {answered} questions in {batches} batches".format(**server.counts))
+    return 0

@@ -1,0 +1,78 @@
+"""The benchmark of training measures what it says."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from agentrl.benchmarks import train
+from agentrl.cli.bench import BENCHES, find_bench
+from agentrl.core.errors import ConfigError
+from agentrl.policies.engine import load_engine
+from agentrl.policies.hf import HFPolicy
+
+
+@pytest.fixture(scope="module")
+def report():
+    """A quick run of a few short rows: what is measured, not how fast."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "BATCH", {"cpu": 6})
+        patch.setattr(train, "LONGEST", 4)
+        return train.run(quick=True)
+
+
+def test_a_quick_run_has_the_contracts_keys_and_compares_with_generate(report):
+    assert {"schema", "name", "machine", "threads", "results", "peers", "ratios", "pass"} <= set(report)
+    rows = {(row["case"], row["impl"]): row for row in report["results"]}
+    ours, peer = (rows["generation, batch 6", name] for name in ("agentrl", "transformers generate"))
+    (ratio,) = report["ratios"]
+    assert ratio["ratio"] == ours["value"] / peer["value"] and ratio["required"] == 1
+    assert report["pass"] == ratio["pass"] == (ratio["ratio"] >= 1)
+    assert report["peers"]["transformers"]["version"]
+
+
+def test_a_quick_run_says_where_the_time_of_training_went(report):
+    rows = {row["case"]: row for row in report["results"]}
+    shares = [rows[f"time: {part}"]["value"] for part in train.PARTS]
+    assert sum(shares) == pytest.approx(1, abs=0.01) and rows["time: update"]["value"] > 0
+    assert rows["rollout, tokens generated"]["value"] > 0 and rows["update, tokens trained"]["value"] > 0
+    assert 0 <= rows["padding of the update"]["value"] < 1
+    assert 0.05 < rows["peak memory"]["value"] < 100 and rows["peak memory"]["unit"] == "GiB"
+
+
+def test_both_sides_count_tokens_up_to_the_end_of_an_answer(monkeypatch):
+    monkeypatch.setattr(train, "LONGEST", 4)
+    engine = load_engine("tiny-text", device="cpu")
+    policy = HFPolicy(engine, max_new_tokens=4)
+    prompts = [policy.encode(conversation) for conversation in train.openings(6)]
+    assert 6 <= train.generate_ours(policy, prompts) <= 24
+    assert 6 <= train.generate_plain(policy, prompts) <= 24
+    engine.stops = frozenset(range(engine.model.config.vocab_size))  # whatever comes first ends the answer
+    assert train.generate_ours(policy, prompts) == train.generate_plain(policy, prompts) == 6
+
+
+def test_openings_differ_and_rates_are_things_over_seconds():
+    texts = [conversation[-1]["content"] for conversation in train.openings(5)]
+    assert len(set(texts)) == 5
+    found = train.in_turns({"slow": lambda: time.sleep(0.02) or 10, "none": lambda: 0}, repeats=3)
+    assert len(found["slow"]) == 3 and all(100 < rate <= 500 for rate in found["slow"])
+    assert found["none"] == [0, 0, 0]
+
+
+def test_it_is_listed_and_takes_a_model(agentrl_cli_error):
+    assert "train" in BENCHES and find_bench("train") is train
+    with pytest.raises(ConfigError, match="no model folder"):
+        train.run(model="tiny-txt")
+    assert "model is an option of bench train only" in agentrl_cli_error("bench", "judge", "--model", "tiny-text")
+
+
+@pytest.fixture
+def agentrl_cli_error(capsys):
+    from agentrl.cli.main import main
+
+    def run(*words):
+        assert main(list(words)) == 1
+        return capsys.readouterr().err
+
+    return run
