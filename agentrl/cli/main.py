@@ -30,7 +30,8 @@ VERBS: dict[str, str] = {
 EXAMPLES = """examples:
   agentrl list
   agentrl play agentrl/Sokoban-Visual-v0
-  agentrl eval agentrl/FrozenLake-Text-v0 --policy random --episodes 200 --json"""
+  agentrl eval agentrl/FrozenLake-Text-v0 --policy random --episodes 200 --json
+  agentrl train --recipe frozenlake-demo"""
 
 
 def overview() -> str:
