@@ -108,7 +108,8 @@ def new_plan(stages: Sequence[Stage], words: TrainWords, recipe: str) -> Plan:
     """A plan for a folder that holds nothing yet."""
     name = recipe or stages[0].algorithm
     folder = Path(words.output or f"runs/{name}-{time.strftime('%Y%m%d-%H%M%S')}").expanduser()
-    taken = [file for file in (PLAN, METRICS) if (folder / file).exists()]
+    # A plan alone is no run: it failed before anything was measured, and may be tried again.
+    taken = (folder / METRICS).exists() or ((folder / PLAN).exists() and any(folder.glob(f"*/{METRICS}")))
     if taken and not words.resume:
         raise ConfigError(f"{folder} holds a run already; choose another --output, or go on: --resume {folder}")
     runs = plan_runs(stages, words.options, folder, f"recipe {recipe}" if recipe else "options")

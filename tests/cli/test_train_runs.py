@@ -171,6 +171,15 @@ def test_a_run_that_cannot_begin_is_one_line(agentrl_cli, tmp_path, words, said)
     assert done.err.rstrip().endswith(done.json["error"])
 
 
+def test_a_recipe_that_could_not_begin_may_be_tried_again(agentrl_cli, tmp_path):
+    recipe, folder = tmp_path / "two.toml", tmp_path / "run"
+    recipe.write_text("[[stage]]\nalgorithm = 'sft'\niterations = 1\n" * 2)
+    words = ("--recipe", str(recipe), "--output", str(folder), *IMITATE)
+    assert agentrl_cli("train", *words, "--device", "cuda:99").status == 1
+    again = agentrl_cli("train", *words, "--json")
+    assert again.status == 0 and len(again.json["stages"]) == 2
+
+
 def test_a_taken_folder_is_refused_and_left_alone(agentrl_cli, begun):
     before = sorted(begun.rglob("*"))
     done = agentrl_cli("train", "ppo", "--output", str(begun), *PLAY)
