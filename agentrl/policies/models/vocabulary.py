@@ -69,6 +69,13 @@ REMARKS = (
     "You did:",
     "Now:",
 )
+# What every turn repeats. Fewer tokens a turn: less to read, and every token of an answer is a decision.
+TURNS = (
+    *(f"Turn {turn} of {turns}.\n" for turns in range(1, 10) for turn in range(1, turns + 1)),
+    *(f", {move}" for move in ("Left", "Down", "Right", "Up")),
+    *(f"{symbol}\n" for symbol in "_OGPX*#S"),  # the last tile of a row
+    *(f"{role}\n" for role in ("system", "user", "assistant")),
+)
 JSON_KEYS = ("player_position", "target_position", "hole_positions", "grid_size", "box_positions", "target_positions")
 JSON_JOINTS = ("]}", "]]}", "], [", "]], [", "[]", *(f", {digit}" for digit in DIGITS))
 PLAIN_WORDS = (
@@ -97,7 +104,7 @@ def phrases() -> list[str]:
     names = [f"{space}{thing}{digit}" for thing in THINGS for digit in DIGITS for space in ("", " ")]
     openings = [f'{before}"{key}": {bracket}' for key in JSON_KEYS for before, bracket in _BRACKETS]
     forms = [template(strategy) for strategy in STRATEGIES]
-    return list(dict.fromkeys([*tags, *names, *relations(), *forms, *RULES, *REMARKS, *JSON_JOINTS, *openings]))
+    return list(dict.fromkeys([*tags, *names, *relations(), *forms, *RULES, *REMARKS, *TURNS, *JSON_JOINTS, *openings]))
 
 
 _BRACKETS = tuple(product(("{", "], ", "]], ", "[], "), ("[", "[[")))
