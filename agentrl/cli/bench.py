@@ -16,6 +16,7 @@ from agentrl.core.errors import ConfigError, did_you_mean
 BENCHES: dict[str, tuple[str, str]] = {
     "grid": ("agentrl.benchmarks.grid", "steps, level resets and pictures per second of the grid worlds"),
     "judge": ("agentrl.benchmarks.judge", "descriptions and predictions judged per second by the rule judge"),
+    "learning": ("agentrl.benchmarks.learning.command", "whether training learns, and which way of training better"),
     "train": ("agentrl.benchmarks.train", "tokens generated and trained per second, padding, time split, memory"),
 }
 WITH_MODEL = ("train",)  # those whose run takes one
@@ -30,8 +31,22 @@ class Arguments(Common):
 
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")] = ""
     """Which benchmark."""
+    experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPERIMENT")] = ""
+    """Of learning: which experiments, by name or pattern such as 'steppo*'; none: what there is."""
     quick: bool = False
-    """Shorter and less exact."""
+    """Of speed: shorter and less exact."""
+    cells: str = "*"
+    """Of learning: only cells whose label/seedN fits this pattern or contains it."""
+    jobs: int = 1
+    """Of learning: runs at the same time, one processor core each."""
+    minutes: float = 0.0
+    """Of learning: stop cleanly after so many, to go on later with the same command; 0: when all is done."""
+    out: str = "runs/learning"
+    """Of learning: the folder of the runs."""
+    results: str = ""
+    """Of learning: where compact results, figures and the page go; OUT/results where it is not given."""
+    summarise_only: bool = False
+    """Of learning: train nothing, write up the runs that are there."""
     model: str = ""
     """Of train: a folder or a built-in name; tiny-text on a processor and smollm2 on a GPU unless told."""
 
@@ -48,11 +63,37 @@ def run(arguments: Arguments) -> int:
     module = find_bench(arguments.name)
     if arguments.model and arguments.name not in WITH_MODEL:
         raise ConfigError(f"model is an option of bench {' and '.join(WITH_MODEL)} only")
+    if arguments.name == "learning":
+        return run_learning(module, arguments)
+    if arguments.experiment:
+        raise ConfigError(f"only learning has experiments, {arguments.name} takes none: {arguments.experiment!a}")
     options = {"model": arguments.model} if arguments.model else {}
     log(f"bench {arguments.name}: running; leave the machine alone for exact figures")
     with waiting(f"bench {arguments.name}"):
         result = module.run(arguments.quick, **options)
     print_json(result) if arguments.json else show(result)
+    return 0 if result["pass"] else 1
+
+
+def run_learning(module: Any, arguments: Arguments) -> int:
+    """Train in pieces; the status says whether everything that was asked for is finished."""
+    if not arguments.experiment:
+        known = module.listing()
+        if arguments.json:
+            print_json({"schema": 1, "experiments": known})
+        else:
+            print_table(("name", "cells", "question"), [tuple(map(str, one.values())) for one in known])
+        return 0
+    options = {
+        name: getattr(arguments, name) for name in ("cells", "jobs", "minutes", "out", "results", "summarise_only")
+    }
+    result = module.run_learning(arguments.experiment, say=log, **options)
+    if arguments.json:
+        print_json(result)
+    else:
+        rows = [(state, name) for state in ("finished", "unfinished") for name in result[state]]
+        print_table(("state", "cell"), rows)
+        print_table(("written",), [(path,) for path in result["written"]])
     return 0 if result["pass"] else 1
 
 

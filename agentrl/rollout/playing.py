@@ -133,8 +133,8 @@ class CollectorBase:
 
     def _blank(self, start: Start) -> TrajectoryBuilder:
         facts = {"env_id": self.envs[start.env].id, "split": self.split, "seed": start.seed, "task": start.task}
-        facts |= {"group_id": start.group_id, "prompt_style": self.prompt_style}
-        return TrajectoryBuilder(blank_record(self.policy, **facts))
+        facts["prompt_style"] = self.prompt_style
+        return TrajectoryBuilder(blank_record(self.policy, **facts, group_id=start.group_id))
 
     def _begin(self, job: Job) -> None:
         """Open an environment in the reserved place and reset it; a fault is noted on the job."""

@@ -23,7 +23,7 @@ import torch
 
 import agentrl
 from agentrl.core.cache import write_atomically
-from agentrl.core.errors import ConfigError
+from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.random import mixed_seed
 from agentrl.rollout.collect import Collection, Collector, Start, grouped
@@ -296,14 +296,22 @@ class Run:
 
     def close(self) -> Path:
         """After the last iteration: trajectories as parquet, the report, the folder."""
-        from agentrl.rollout.parquet import to_parquet
         from agentrl.viewer.run_report import write_run_report
 
-        for path in sorted((self.folder / "trajectories").glob("*.jsonl")):
-            to_parquet(path)
+        self._close_trajectories()
         if self.arguments.report:
             write_run_report(self.folder)
         return self.folder
+
+    def _close_trajectories(self) -> None:
+        """As parquet; without pyarrow they stay what they are, which every reader takes too."""
+        from agentrl.rollout.parquet import to_parquet
+
+        try:
+            for path in sorted((self.folder / "trajectories").glob("*.jsonl")):
+                to_parquet(path)
+        except MissingExtra as error:
+            self.say(f"trajectories stay JSON lines: {error}")
 
 
 # ---------------------------------------------------------------------- parts

@@ -27,7 +27,10 @@ def compiled() -> ctypes.CDLL | None:
         return None
     for path in sorted(Path(__file__).parent.glob("_kernel*")):
         if path.suffix in (".so", ".pyd", ".dylib"):
-            library = ctypes.CDLL(str(path))
+            try:
+                library = ctypes.CDLL(str(path))
+            except OSError:  # built for another kind of machine: a folder carried along, a shared disk
+                continue
             library.step.restype = library.draw.restype = None
             return library
     return None

@@ -1,0 +1,105 @@
+"""Comparisons in words and numbers: who is above whom, by how much, and whether that is more than chance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentrl.rollout.statistics import Interval, wilson_interval
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Held-out success of one label: every seed as (wins, episodes)."""
+
+    label: str
+    seeds: tuple[tuple[int, int], ...]
+
+    @property
+    def wins(self) -> int:
+        """Of all seeds."""
+        return sum(wins for wins, _ in self.seeds)
+
+    @property
+    def episodes(self) -> int:
+        """Of all seeds."""
+        return sum(episodes for _, episodes in self.seeds)
+
+    @property
+    def rate(self) -> float:
+        """Success over all episodes."""
+        return self.wins / self.episodes
+
+    @property
+    def rates(self) -> list[float]:
+        """Success of each seed."""
+        return [wins / episodes for wins, episodes in self.seeds]
+
+    @property
+    def interval(self) -> Interval:
+        """Wilson's, over all episodes."""
+        return wilson_interval(self.wins, self.episodes) or (0.0, 1.0)
+
+
+def difference_interval(high: Pool, low: Pool) -> Interval:
+    """Of the difference of two rates, from their Wilson intervals (Newcombe's square-and-add)."""
+    first, second, gap = high.interval, low.interval, high.rate - low.rate
+    below = math.hypot(high.rate - first[0], second[1] - low.rate)
+    above = math.hypot(first[1] - high.rate, low.rate - second[0])
+    return gap - below, gap + above
+
+
+def compare(high: Pool, low: Pool) -> dict[str, Any]:
+    """`high` is the one that is expected above; the verdict goes by the intervals and the seeds by their ranges."""
+    gap, interval = high.rate - low.rate, difference_interval(high, low)
+    disjoint = high.interval[0] > low.interval[1] or low.interval[0] > high.interval[1]
+    return {
+        "higher": high.label,
+        "lower": low.label,
+        "success": [high.rate, low.rate],
+        "difference": gap,
+        "interval": list(interval),
+        "disjoint": disjoint,
+        "seeds": seeds_say(high.rates, low.rates),
+        "verdict": verdict(gap, disjoint),
+    }
+
+
+def verdict(gap: float, disjoint: bool) -> str:
+    """`holds` and `reversed` need intervals that do not touch."""
+    if not disjoint:
+        return "open"
+    return "holds" if gap > 0 else "reversed"
+
+
+def seeds_say(high: Sequence[float], low: Sequence[float]) -> str:
+    """What the spread over seeds adds; the intervals know nothing of it."""
+    if len(high) < 2 or len(low) < 2:
+        return "one seed only"
+    if min(high) > max(low):
+        return "every seed of the one above every seed of the other"
+    if max(high) < min(low):
+        return "every seed of the one below every seed of the other"
+    return "the seeds overlap"
+
+
+VERDICTS = {
+    "holds": "holds here",
+    "reversed": "**did not reproduce**: the order is the other way round here",
+    "open": "**did not reproduce**: no difference beyond the intervals here",
+}
+
+
+def sentence(found: dict[str, Any], source: str = "") -> str:
+    """The comparison for a reader."""
+    high, low = found["success"]
+    whose = f"{source}: " if source else ""
+    low_end, high_end = found["interval"]
+    touch = "disjoint" if found["disjoint"] else "not disjoint"
+    return (
+        f"{whose}{found['higher']} above {found['lower']}: {VERDICTS[found['verdict']]}. "
+        f"{high:.3f} against {low:.3f}, difference {found['difference']:+.3f} [{low_end:+.3f}, {high_end:+.3f}], "
+        f"intervals {touch}; {found['seeds']}."
+    )

@@ -1,0 +1,151 @@
+"""`learning.md`: the page about all learning experiments, written from their compact results and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentrl.benchmarks.learning.compare import Pool, sentence
+from agentrl.benchmarks.learning.experiment import Experiment
+from agentrl.benchmarks.learning.results import MODES, Results, pools, store
+from agentrl.core.errors import ConfigError
+from agentrl.rollout.statistics import mean
+
+PAGE = "learning.md"
+INTRODUCTION = """# Learning
+
+Written by `agentrl bench learning`; every figure comes from a run that happened. Tiny models (about a million weights)
+on processors, one thread a run: these are tests of the orderings that papers report, at a size where anybody can repeat
+them, not of the papers' numbers.
+
+Success is on levels of the test split that no training has seen. Intervals are 95 %: Wilson's over the episodes of all
+seeds together, and Newcombe's for differences. They say what the evaluation leaves open; what other seeds would have
+given shows only in the range over seeds. A comparison holds when the two intervals are disjoint, and sentences below
+are made from the numbers by that rule.
+"""
+
+
+def write_learning_page(folder: str | os.PathLike[str], experiments: Iterable[Experiment]) -> Path:
+    """Write the page beside the results in `folder`."""
+    place = Path(folder)
+    sections = [section(read_results(place, experiment), experiment) for experiment in experiments]
+    store(place / PAGE, "\n".join([INTRODUCTION, *sections]).encode())
+    return place / PAGE
+
+
+def read_results(folder: Path, experiment: Experiment) -> Results | None:
+    """Of an experiment; None where it has not been measured."""
+    path = folder / f"learning_{experiment.name}.json"
+    if not path.exists():
+        return None
+    try:
+        results = json.loads(path.read_bytes())
+        if results["schema"] != 1 or not isinstance(results["cells"], list):
+            raise ValueError("another schema")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path} does not hold results: {error}; summarise the runs again") from error
+    return results
+
+
+def section(results: Results | None, experiment: Experiment) -> str:
+    """Everything about one experiment."""
+    head = f"## {experiment.name}\n\n{experiment.question}.\n"
+    if results is None:
+        return f"{head}\nNot measured yet: `agentrl bench learning {experiment.name}`.\n"
+    name = f"learning_{experiment.name}"
+    parts = [
+        head,
+        f"`{results['command']}` ([all numbers]({name}.json)): {facts(results)}\n",
+        f"![Held-out success while training]({name}.svg)\n",
+        success_table(results["cells"]),
+        settings_table(results["cells"]),
+        *sentences(results),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def facts(results: Results) -> str:
+    """How much was run, on what, for how long."""
+    cells = results["cells"]
+    times = [cell["seconds"]["run"] / 60 for cell in cells if cell["finished"]]
+    machines = sorted({cell["machine"].get("cpu", "") for cell in cells} - {""})
+    versions = sorted({f"torch {cell['versions']['torch']}" for cell in cells if "torch" in cell["versions"]})
+    took = f", {min(times):.1f} to {max(times):.1f} minutes each" if times else ""
+    where = f" ({'; '.join([*machines, *versions])})" if machines or versions else ""
+    return f"{results['finished']} of {results['planned']} cells finished{took}{where}."
+
+
+def success_table(cells: Sequence[Results]) -> str:
+    """Start and end of every label, all seeds together."""
+    head = (
+        "label",
+        "actions",
+        "seeds",
+        "start",
+        "end",
+        "95 % interval",
+        "lowest to highest seed",
+        "episodes",
+        "reward",
+    )
+    rows = []
+    for mode in MODES:
+        before = pools(cells, mode, "start")
+        for label, pool in pools(cells, mode).items():
+            rows.append((label, mode, *_figures(before.get(label), pool), _reward(cells, label, mode)))
+    return _table(head, rows) if rows else "No cell is finished yet.\n"
+
+
+def _figures(before: Pool | None, after: Pool) -> tuple[str, ...]:
+    rates, (low, high) = after.rates, after.interval
+    spread = f"{min(rates):.3f} to {max(rates):.3f}" if len(rates) > 1 else "-"
+    start = "-" if before is None else f"{before.rate:.3f}"
+    return (str(len(rates)), start, f"{after.rate:.3f}", f"{low:.3f} to {high:.3f}", spread, f"{after.episodes:,}")
+
+
+def _reward(cells: Sequence[Results], label: str, mode: str) -> str:
+    held = [cell["end"][mode] for cell in cells if cell["label"] == label and cell["finished"] and cell["end"][mode]]
+    known = [end["reward_mean"] for end in held if end["reward_mean"] is not None]
+    value = mean(known)
+    return "-" if value is None else f"{value:.2f}"
+
+
+def settings_table(cells: Sequence[Results]) -> str:
+    """What the labels do not have in common."""
+    settings = {cell["label"]: _flat(cell["stages"][-1]) for cell in cells}
+    names = sorted({name for options in settings.values() for name in options})
+    differing = [name for name in names if len({str(options.get(name)) for options in settings.values()}) > 1]
+    if not differing:
+        return ""
+    rows = [(label, *(_shown(options.get(name)) for name in differing)) for label, options in settings.items()]
+    return "What differs (everything else is the same; all options are in the file):\n\n" + _table(
+        ("label", *differing), rows
+    )
+
+
+def _flat(stage: Mapping[str, Any]) -> dict[str, Any]:
+    return {"algorithm": stage["algorithm"], **stage["options"]}
+
+
+def _shown(value: Any) -> str:
+    return "-" if value is None or value == "" else f"`{value}`"
+
+
+def sentences(results: Results) -> list[str]:
+    """Claims first, then what RL added to the start."""
+    found = results["comparisons"]
+    claims = [f"- {sentence(one, one['source'])} ({one['mode']})" for one in found if one["source"]]
+    gains = [f"- {sentence(one)} ({one['mode']})" for one in found if not one["source"]]
+    warned = sum(bool(cell["warnings"]) for cell in results["cells"])
+    parts = ["\n".join(["Orderings that papers report:\n", *claims, ""])] if claims else []
+    parts += ["\n".join(["What RL added:\n", *gains, ""])] if gains else []
+    parts += [f"{warned} of {len(results['cells'])} runs were warned about while training.\n"] if warned else []
+    return parts
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"

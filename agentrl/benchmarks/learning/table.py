@@ -1,0 +1,170 @@
+"""The experiments: what differs between the cells of each, and what the papers say about it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agentrl.benchmarks.learning.budgets import (
+    BUDGETS,
+    ONE_SEED,
+    SEEDS,
+    imitation_options,
+    reinforcement_options,
+    reply_tokens,
+)
+from agentrl.benchmarks.learning.experiment import Claim, Experiment, Stage, over_seeds
+
+LAKE, SOKOBAN = "agentrl/FrozenLake-Text-v0", "agentrl/Sokoban-Text-v0"
+LAKE_SEEN, SOKOBAN_SEEN = "agentrl/FrozenLake-Visual-v0", "agentrl/Sokoban-Visual-v0"
+BOTH = "grounding_worldmodeling"
+STRATEGIES = ("no_think", "free_think", "grounding", "worldmodeling", BOTH)
+VAGEN, STEPPO = "VAGEN", "StepPO"
+
+MASKED = {"variant": "masked"}
+BILEVEL = {"variant": "bilevel", "form": "paper"}
+
+
+def stages(
+    env: str,
+    algorithm: str,
+    options: dict[str, Any],
+    *,
+    budget: str,
+    strategy: str = "",
+    representation: str = "natural",
+    judge: str = "",
+    prompt_style: str = "conversation",
+    **more: Any,
+) -> tuple[Stage, Stage]:
+    """Imitation in the same environment and form of reply (without a judge: nobody is paid for imitation), then RL."""
+    task = {
+        "env": [env],
+        "strategy": strategy,
+        "representation": representation,
+        "prompt_style": prompt_style,
+        "max_new_tokens": reply_tokens(strategy, representation),
+        **more,
+    }
+    sized = BUDGETS[budget]
+    return (
+        Stage("sft", {**imitation_options(sized), **task}),
+        Stage(algorithm, {**reinforcement_options(sized), **task, "judge": judge, **options}),
+    )
+
+
+def masked_vanilla() -> Experiment:
+    """Does it matter that observation tokens are left out of the loss?"""
+    task = {"budget": "frozenlake", "strategy": "free_think"}
+    conditions = {
+        "masked": stages(LAKE, "ppo", MASKED, **task),
+        "vanilla": stages(LAKE, "ppo", {"variant": "vanilla"}, **task),
+    }
+    question = "PPO on FrozenLake with the observation tokens masked, and with them treated as actions (vanilla)"
+    return Experiment("masked-vanilla", question, over_seeds(conditions, SEEDS), (Claim("masked", "vanilla", VAGEN),))
+
+
+def bilevel() -> Experiment:
+    """Which estimator makes the most of a reward for true reasoning?"""
+    variants = {
+        "bilevel (paper)": BILEVEL,
+        "bilevel (released)": {"variant": "bilevel", "form": "released"},
+        "masked token GAE": MASKED,
+        "turn PPO": {"variant": "turn"},
+    }
+    task = {"budget": "sokoban-reasoning", "strategy": BOTH, "judge": "rule"}
+    conditions = {label: stages(SOKOBAN, "ppo", options, **task) for label, options in variants.items()}
+    rest = ("masked token GAE", "turn PPO")
+    claims = tuple(Claim(form, other, VAGEN) for form in ("bilevel (paper)", "bilevel (released)") for other in rest)
+    question = "Four ways to give credit on Sokoban, with the rule judge's reward for true observations and predictions"
+    return Experiment("bilevel", question, over_seeds(conditions, SEEDS), claims)
+
+
+def steppo(name: str, env: str, budget: str) -> Experiment:
+    """Steps or tokens as the unit of credit, at two discounts; and StepPO without its parts."""
+    token = {"variant": "masked", "reward_at": "turn"}
+    settings: dict[str, tuple[str, dict[str, Any]]] = {
+        "StepPO, gamma 0.99": ("steppo", {"gamma": 0.99}),
+        "token PPO, gamma 0.99": ("ppo", {**token, "gamma": 0.99}),
+        "StepPO, gamma 0.95": ("steppo", {"gamma": 0.95}),
+        "token PPO, gamma 0.95": ("ppo", {**token, "gamma": 0.95}),
+        "without step GAE": ("steppo", {"gamma": 0.99, "step_gae": False}),
+        "without step ratio": ("steppo", {"gamma": 0.99, "step_ratio": False}),
+        "without both": ("steppo", {"gamma": 0.99, "step_gae": False, "step_ratio": False}),
+    }
+    task = {"budget": budget, "strategy": "free_think", "prompt_style": "step"}
+    conditions = {label: stages(env, algorithm, given, **task) for label, (algorithm, given) in settings.items()}
+    full = "StepPO, gamma 0.99"
+    claims = [Claim(f"StepPO, gamma {g}", f"token PPO, gamma {g}", STEPPO) for g in ("0.99", "0.95")]
+    claims += [Claim(full, f"without {part}", STEPPO) for part in ("step GAE", "step ratio", "both")]
+    question = f"StepPO against token PPO on {spoken(env)} at two discounts, and StepPO's ablations"
+    return Experiment(name, question, over_seeds(conditions, SEEDS), tuple(claims))
+
+
+def strategies(name: str, env: str, budget: str) -> Experiment:
+    """What to write before acting, and how; one factor at a time around both kinds of reasoning in plain sentences."""
+    forms = [(strategy, "natural") for strategy in STRATEGIES] + [(BOTH, "symbolic"), (BOTH, "structured")]
+    conditions = {
+        form_label(*form): stages(env, "ppo", MASKED, budget=budget, strategy=form[0], representation=form[1])
+        for form in forms
+    }
+    middle = form_label(BOTH, "natural")
+    claims = tuple(Claim(middle, label, VAGEN) for label in conditions if label != middle)
+    question = f"Five reasoning strategies and three ways to write states on {spoken(env)}; task and format reward"
+    return Experiment(name, question, over_seeds(conditions, ONE_SEED), claims)
+
+
+def base_full(name: str, env: str, budget: str) -> Experiment:
+    """What the reasoning reward and bi-level credit add together."""
+    task = {"budget": budget, "strategy": BOTH}
+    conditions = {
+        "base": stages(env, "ppo", MASKED, **task),
+        "full": stages(env, "ppo", BILEVEL, judge="rule", **task),
+    }
+    question = f"Base (task and format reward, token GAE) against full (reasoning reward, bi-level) on {spoken(env)}"
+    return Experiment(name, question, over_seeds(conditions, SEEDS), (Claim("full", "base", VAGEN),))
+
+
+def vlm() -> Experiment:
+    """Can a tiny vision-language model learn from pictures alone?"""
+    conditions = {
+        spoken(env): stages(
+            env,
+            "ppo",
+            MASKED,
+            budget=budget,
+            prompt_style="step",
+            model="tiny-vlm",
+            env_kwargs=json.dumps({"image_size": pixels}),
+        )
+        # One picture token of this model covers 32 x 32 pixels: here exactly one cell of the board.
+        for env, budget, pixels in ((LAKE_SEEN, "frozenlake-visual", 128), (SOKOBAN_SEEN, "sokoban-visual", 192))
+    }
+    question = "A tiny vision-language model that sees pictures only: imitation, then RL"
+    return Experiment("vlm", question, over_seeds(conditions, SEEDS))
+
+
+def form_label(strategy: str, representation: str) -> str:
+    """`grounding_worldmodeling, symbolic`."""
+    return f"{strategy}, {representation}" if strategy == BOTH else strategy
+
+
+def spoken(env: str) -> str:
+    """`FrozenLake-Text` of an id."""
+    return env.removeprefix("agentrl/").removesuffix("-v0")
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        masked_vanilla(),
+        bilevel(),
+        steppo("steppo", LAKE, "frozenlake"),
+        steppo("steppo-sokoban", SOKOBAN, "sokoban"),
+        strategies("strategies-frozenlake", LAKE, "frozenlake-reasoning"),
+        strategies("strategies-sokoban", SOKOBAN, "sokoban-reasoning"),
+        base_full("base-full-frozenlake", LAKE, "frozenlake-reasoning"),
+        base_full("base-full-sokoban", SOKOBAN, "sokoban-reasoning"),
+        vlm(),
+    )
+}

@@ -1,0 +1,147 @@
+"""Compact results, comparisons and the page: made from run folders, in whatever state those are."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from agentrl.benchmarks.learning.cell import DONE
+from agentrl.benchmarks.learning.compare import Pool, compare, difference_interval, sentence
+from agentrl.benchmarks.learning.experiment import Claim, Experiment, Stage, over_seeds
+from agentrl.benchmarks.learning.page import write_learning_page
+from agentrl.benchmarks.learning.results import results_of, summarise
+from agentrl.core.errors import ConfigError
+from tests.viewer.run_folders import eval_line, rl_lines, sft_lines, train_line, write_run
+
+START = Stage("sft", {"lr": 1e-3})
+CONDITIONS = {"good": (START, Stage("ppo", {"lr": 1e-4})), "bad": (START, Stage("ppo", {"variant": "vanilla"}))}
+CLAIMS = (Claim("good", "bad", "A paper"), Claim("bad", "good", "Another"))
+EXPERIMENT = Experiment("made-up", "Which is better", over_seeds(CONDITIONS, range(3)), CLAIMS)
+
+
+def finish(folder: Path) -> None:
+    (folder / DONE).write_text(json.dumps({"machine": {"cpu": "A processor", "cores": 2, "python": "3.11"}}))
+
+
+@pytest.fixture
+def runs(tmp_path) -> Path:
+    """Three seeds of both labels; "good" ends about 0.4 higher."""
+    for cell in EXPERIMENT.cells:
+        start, run = cell.runs()
+        write_run(tmp_path / start.name, sft_lines())
+        finish(tmp_path / start.name)
+        lift = 0.1 if cell.label == "good" else -0.3
+        finish(write_run(tmp_path / run.name, rl_lines(seed=cell.seed, lift=lift)))
+    return tmp_path
+
+
+def test_a_cells_figures_come_from_its_first_and_last_evaluation(runs):
+    cell = results_of(runs, EXPERIMENT)["cells"][0]
+    assert (cell["label"], cell["seed"], cell["finished"], cell["iterations"]) == ("good", 0, True, 40)
+    start, end = cell["start"]["sampled"], cell["end"]["sampled"]
+    assert (start["iteration"], end["iteration"], end["episodes"]) == (0, 40, 500)
+    assert end["wins"] / 500 == end["success"] == pytest.approx(0.86, abs=0.05)
+    assert cell["end"]["greedy"]["success"] != end["success"]
+    assert [point[:2] for point in cell["curve"]["sampled"]] == [[n, 256.0 * n] for n in (0, 10, 20, 30, 40)]
+    assert len(cell["reward_curve"]) == 40 and cell["episodes"] == 40 * 256
+    lines = rl_lines(seed=0, lift=0.1)
+    trained = sum(line["seconds"]["total"] for line in lines if line["kind"] == "train")
+    assert cell["seconds"]["run"] == pytest.approx(trained + 4.0 * 10, abs=0.1)
+    assert cell["seconds"]["start"] == pytest.approx(30 * 0.45, abs=0.1)
+    assert [stage["options"] for stage in cell["stages"]] == [{"lr": 1e-3}, {"lr": 1e-4}]
+
+
+def test_orderings_are_judged_in_both_directions_and_gains_for_every_label(runs):
+    found = results_of(runs, EXPERIMENT)["comparisons"]
+    verdicts = {(one["mode"], one["higher"], one["lower"]): one["verdict"] for one in found}
+    for mode in ("sampled", "greedy"):
+        assert verdicts[mode, "good", "bad"] == "holds" and verdicts[mode, "bad", "good"] == "reversed"
+        assert verdicts[mode, "good after RL", "its imitation start"] == "holds"
+    assert len(found) == 8
+
+
+def test_a_run_cut_short_is_kept_but_not_compared(runs):
+    bad = [cell for cell in EXPERIMENT.cells if cell.label == "bad"]
+    for cell in bad:
+        (runs / cell.runs()[-1].name / DONE).unlink()
+    results = results_of(runs, EXPERIMENT)
+    assert len(results["cells"]) == 6 and results["finished"] == 3
+    assert {one["higher"] for one in results["comparisons"]} == {"good after RL"}
+
+
+def test_cells_that_were_never_evaluated_are_left_out(tmp_path):
+    assert summarise(tmp_path, [EXPERIMENT], tmp_path / "results") == []
+    run = EXPERIMENT.cells[0].runs()[-1]
+    write_run(tmp_path / run.name, [{"iteration": 1, "kind": "train", "loss": {}}])
+    assert results_of(tmp_path, EXPERIMENT)["cells"] == []
+
+
+def test_faulty_episodes_do_not_count_as_lost_ones(tmp_path):
+    run = EXPERIMENT.cells[0].runs()[-1]
+    line = eval_line(0, 0.5, greedy=False, episodes=100) | {"episodes": 110, "faults": 10}
+    write_run(tmp_path / run.name, [line])
+    end = results_of(tmp_path, EXPERIMENT)["cells"][0]["end"]["sampled"]
+    assert (end["wins"], end["episodes"]) == (50, 100)
+
+
+def test_damaged_and_partial_metrics_are_survived(tmp_path):
+    run = EXPERIMENT.cells[0].runs()[-1]
+    torn = train_line(1, 2, random.Random(0), tokens=None, seconds=None, reward_mean=None)
+    lines = [eval_line(0, 0.2, greedy=False), torn]
+    folder = write_run(tmp_path / run.name, lines)
+    with open(folder / "metrics.jsonl", "a") as file:
+        file.write('{"iteration": 2, "kind": "ev')
+    (folder / "config.json").write_text("{")
+    (cell,) = results_of(tmp_path, EXPERIMENT)["cells"]
+    assert cell["end"]["sampled"]["success"] == 0.2 and cell["end"]["greedy"] is None
+    assert cell["versions"] == {} and cell["tokens"] == {"generated": 0, "trained": 0}
+
+
+def test_the_page_says_what_held_what_did_not_and_what_is_missing(runs, tmp_path):
+    target = tmp_path / "results"
+    written = summarise(runs, [EXPERIMENT], target)
+    assert [path.name for path in written] == ["learning_made-up.json", "learning_made-up.svg"]
+    assert written[1].read_text().startswith("<svg")
+    other = Experiment("later", "Something else", EXPERIMENT.cells)
+    page = write_learning_page(target, [EXPERIMENT, other]).read_text()
+    assert "A paper: good above bad: holds here." in page
+    assert "Another: bad above good: **did not reproduce**: the order is the other way round here." in page
+    assert "6 of 6 cells finished" in page and "A processor" in page and "(learning_made-up.svg)" in page
+    assert (
+        "| label | lr | variant |" in page and "| good | `0.0001` | - |" in page and "| bad | - | `vanilla` |" in page
+    )
+    assert "Not measured yet: `agentrl bench learning later`" in page
+    again = write_learning_page(target, [EXPERIMENT, other]).read_text()  # from the compact files alone
+    assert again == page
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": 2, "cells": []}', '{"schema": 1, "cells": 3}'])
+def test_a_file_that_holds_no_results_is_a_config_error(tmp_path, content):
+    (tmp_path / "learning_made-up.json").write_text(content)
+    with pytest.raises(ConfigError, match="does not hold results"):
+        write_learning_page(tmp_path, [EXPERIMENT])
+
+
+def test_results_that_cannot_be_written_are_a_config_error(runs, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot be written"):
+        summarise(runs, [EXPERIMENT], tmp_path / "file" / "results")
+
+
+def test_the_interval_of_a_difference_is_the_published_one():
+    """56 of 70 against 48 of 80: Newcombe's own example."""
+    low, high = difference_interval(Pool("a", ((56, 70),)), Pool("b", ((48, 80),)))
+    assert (round(low, 4), round(high, 4)) == (0.0524, 0.3339)
+
+
+def test_seeds_and_intervals_are_told_apart():
+    far = compare(Pool("a", ((90, 100), (80, 100))), Pool("b", ((10, 100), (20, 100))))
+    assert far["verdict"] == "holds" and far["seeds"].startswith("every seed of the one above")
+    mixed = compare(Pool("a", ((500, 1000), (900, 1000))), Pool("b", ((550, 1000), (560, 1000))))
+    assert mixed["disjoint"] and mixed["seeds"] == "the seeds overlap"
+    near = compare(Pool("a", ((50, 100),)), Pool("b", ((51, 100),)))
+    assert near["verdict"] == "open" and near["seeds"] == "one seed only"
+    assert "no difference beyond the intervals" in sentence(near) and "intervals not disjoint" in sentence(near)

@@ -1,0 +1,110 @@
+"""The experiments are what they claim to be: one thing differs, starts are shared, every option exists."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from agentrl.benchmarks.learning.budgets import reply_tokens
+from agentrl.benchmarks.learning.command import listing
+from agentrl.benchmarks.learning.experiment import (
+    ALGORITHMS,
+    Cell,
+    Claim,
+    Experiment,
+    PlannedRun,
+    Stage,
+    chosen_cells,
+    chosen_experiments,
+)
+from agentrl.benchmarks.learning.table import BOTH, EXPERIMENTS, LAKE, SOKOBAN, STRATEGIES
+from agentrl.core.errors import ConfigError
+from agentrl.policies.engine import load_engine
+from agentrl.rollout.collect import Collector, EnvSpec, Start
+from agentrl.rollout.demonstrations import Demonstrator
+
+RUNS = {run.name: run for one in EXPERIMENTS.values() for cell in one.cells for run in cell.runs()}
+
+
+def test_every_trainer_accepts_the_options_of_every_run():
+    for run in RUNS.values():
+        module, _, kind = ALGORITHMS[run.algorithm].partition(":")
+        arguments = getattr(import_module(module), kind).from_json({**run.options, "seed": run.seed})
+        assert arguments.threads == 1 and arguments.device == "cpu"
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
+    free = {"variant", "form", "judge", "gamma", "reward_at", "step_gae", "step_ratio"}
+    if name.startswith("strategies"):
+        free = {"strategy", "representation", "max_new_tokens"}
+    if name == "vlm":
+        return
+    options = [cell.stages[-1].options for cell in EXPERIMENTS[name].cells]
+    fixed = [{key: value for key, value in one.items() if key not in free} for one in options]
+    assert all(one == fixed[0] for one in fixed)
+
+
+def test_starts_are_shared_within_a_seed_and_equal_cells_across_experiments():
+    starts = {cell.runs()[0].name for cell in EXPERIMENTS["bilevel"].cells}
+    assert len(starts) == 3  # one for each seed
+    ends = {name: {cell.runs()[-1].name for cell in one.cells} for name, one in EXPERIMENTS.items()}
+    assert len(ends["bilevel"] & ends["base-full-sokoban"]) == 3  # "full" is "bilevel (paper)"
+    assert len(ends["strategies-sokoban"] & ends["base-full-sokoban"]) == 1  # "base" is the middle cell of the table
+
+
+def test_the_tables_have_the_sizes_that_were_asked_for():
+    sizes = {name: (len(one.labels), len(one.cells)) for name, one in EXPERIMENTS.items()}
+    assert sizes["masked-vanilla"] == (2, 6) and sizes["bilevel"] == (4, 12) and sizes["steppo"] == (7, 21)
+    assert sizes["strategies-frozenlake"][0] == sizes["strategies-sokoban"][0] == 7
+    assert [one["name"] for one in listing()] == list(EXPERIMENTS)
+
+
+FORMS = [(strategy, "natural") for strategy in STRATEGIES] + [(BOTH, "symbolic"), (BOTH, "structured")]
+
+
+@pytest.mark.parametrize("env", [LAKE, SOKOBAN])
+def test_every_truthful_reply_fits_into_the_tokens_it_may_have(env):
+    teacher = Demonstrator(load_engine("tiny-text", "cpu", "float32"), mistakes=0.5)
+    for strategy, representation in FORMS:
+        form = {"wrapper": "Reasoning", "strategy": strategy, "representation": representation}
+        collector = Collector([EnvSpec(env, {}, (form,))], teacher, num_envs=8)
+        played = collector.collect([Start(seed) for seed in range(10)]).trajectories
+        collector.close()
+        longest = max(len(step.response_ids or ()) for trajectory in played for step in trajectory.steps)
+        assert longest <= reply_tokens(strategy, representation), (strategy, representation, longest)
+
+
+def test_a_run_is_named_after_all_that_decides_it():
+    run = PlannedRun("ppo", {"env": ["agentrl/Sokoban-Text-v0"], "lr": 1e-4}, 3)
+    assert run.name.startswith("ppo-sokoban-text-seed3-")
+    assert run.name == PlannedRun("ppo", {"lr": 1e-4, "env": ("agentrl/Sokoban-Text-v0",)}, 3).name
+    others = [PlannedRun("ppo", {**run.options, "lr": 2e-4}, 3), PlannedRun("ppo", run.options, 3, "sft-x")]
+    others += [PlannedRun("steppo", run.options, 3), PlannedRun("ppo", run.options, 4)]
+    assert len({run.name, *(other.name for other in others)}) == 5
+    hostile = PlannedRun("ppo", {"env": ["../../etc/x y\n"]}, 0).name
+    assert "/" not in hostile and "\n" not in hostile and " " not in hostile
+
+
+def test_what_makes_no_sense_is_refused():
+    with pytest.raises(ConfigError, match="algorithm"):
+        Stage("pppo")
+    with pytest.raises(ConfigError, match="seed"):
+        Stage("ppo", {"seed": 1})
+    cell = Cell("a", 0, (Stage("ppo"),))
+    with pytest.raises(ConfigError, match="same label"):
+        Experiment("twice", "?", (cell, cell))
+    with pytest.raises(ConfigError, match="'b'"):
+        Experiment("claims", "?", (cell,), (Claim("a", "b", "x"),))
+
+
+def test_experiments_and_cells_are_chosen_by_pattern():
+    assert [one.name for one in chosen_experiments("steppo*", EXPERIMENTS)] == ["steppo", "steppo-sokoban"]
+    with pytest.raises(ConfigError, match="bilevel"):
+        chosen_experiments("bilevle", EXPERIMENTS)
+    one = [EXPERIMENTS["masked-vanilla"]]
+    assert [cell.title for cell in chosen_cells(one, "*/seed1")] == ["masked/seed1", "vanilla/seed1"]
+    assert len(chosen_cells(one, "masked")) == 3 and len(chosen_cells(one, "*")) == 6
+    with pytest.raises(ConfigError, match="cells"):
+        chosen_cells(one, "seed9")
