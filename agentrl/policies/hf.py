@@ -206,6 +206,6 @@ def engine_faults(rows: int) -> Iterator[None]:
     except torch.OutOfMemoryError as error:
         raise EngineFault(f"out of GPU memory; lower batch_size (now {rows}) or max_new_tokens") from error
     except (RuntimeError, ValueError, IndexError, MemoryError) as error:
-        if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+        if isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error):
             raise EngineFault(f"out of memory; lower batch_size (now {rows}) or max_new_tokens") from error
         raise EngineFault(f"the model failed: {type(error).__name__}: {error}") from error

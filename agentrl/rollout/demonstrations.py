@@ -1,4 +1,4 @@
-"""Demonstrations: the oracle's turns, some of them replaced by random ones, as a language model would have said them."""
+"""Demonstrations: the oracle's turns, some replaced by random ones, as a language model would have said them."""
 
 from __future__ import annotations
 
@@ -35,15 +35,12 @@ class Demonstrator:
             from agentrl.policies.engine import tokenizer_hash
 
             self.tokenizer_hash = tokenizer_hash(engine.tokenizer)
+            self.encode = engine.encoder.encode  # collectors ask only policies that have it for prompts
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
         """One reply for each environment."""
         chosen = require_envs(self.name, conversations, envs)
         return [self._reply(conversation, env) for conversation, env in zip(conversations, chosen, strict=True)]
-
-    def encode(self, conversation: Conversation) -> Any:
-        """The prompt of a conversation (with an engine)."""
-        return self.engine.encoder.encode(conversation)
 
     def _reply(self, conversation: Conversation, env: gym.Env) -> Generation:
         text = self._said(env, self._turn(env))

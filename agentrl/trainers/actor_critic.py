@@ -14,7 +14,7 @@ from agentrl.policies.chat import Prompt
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.advantages import Estimate, bootstrap_values, kl_rewards, whiten
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.learner import Learner
+from agentrl.trainers.learner import Learner, TrainingFault
 from agentrl.trainers.rows import Batch
 
 
@@ -68,6 +68,10 @@ class CriticArguments(RunArguments):
         for name in ("kl_coef", "entropy_coef", "critic_coef", "critic_clip", "clip_low", "clip_high", "dual_clip"):
             if finite_number(name, getattr(self, name)) < 0:
                 raise ConfigError(f"{name} must not be negative")
+        whole_number("critic_warmup", self.critic_warmup, at_least=0)
+        for name in ("critic_lr", "reward_scale"):
+            if finite_number(name, getattr(self, name)) <= 0:
+                raise ConfigError(f"{name} must be above 0, not {getattr(self, name)!r}")
         if self.episodes % self.group_size:
             raise ConfigError(f"episodes ({self.episodes}) must be a multiple of group_size ({self.group_size})")
 
@@ -96,6 +100,8 @@ class BatchScores(NamedTuple):
 
 def score(args: CriticArguments, learner: Learner, batch: Batch) -> BatchScores:
     """Old and reference log-probabilities, and the critic's values."""
+    if not len(batch):
+        raise TrainingFault("no reply of this iteration holds a token; do the prompts fill the model's context?")
     recompute = args.old_logprobs == "recomputed" or not bool((batch.action_mask == batch.token_mask).all())
     old = batch.by_trajectory(learner.logprobs(batch.rows)) if recompute else batch.logprobs
     reference = batch.by_trajectory(learner.reference_logprobs(batch.rows)) if args.kl_coef else None

@@ -1,10 +1,10 @@
-"""What every trainer can be told. Plain values only, so that a run's `config.json`, a recipe and the command line agree."""
+"""What every trainer can be told: plain values, so that a run's `config.json`, a recipe and the command line agree."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
@@ -116,11 +116,14 @@ class RunArguments:
         for name in ("lr", "max_grad_norm"):
             if finite_number(name, getattr(self, name)) <= 0:
                 raise ConfigError(f"{name} must be above 0, not {getattr(self, name)!r}")
-        if self.schedule not in ("constant", "linear", "cosine"):
-            raise ConfigError(f"schedule must be constant, linear or cosine, not {self.schedule!r}")
-        if self.prompt_style not in ("conversation", "step"):
-            raise ConfigError(f"prompt_style must be conversation or step, not {self.prompt_style!r}")
-        self.specs()  # complains about what cannot be read
+        check_choices(self)
+        for name in ("weight_decay", "env_timeout", "lora_alpha"):
+            if finite_number(name, getattr(self, name)) < 0:
+                raise ConfigError(f"{name} must not be negative")
+        whole_number("save_trajectories", self.save_trajectories, at_least=-1)
+        if not any(spec.weight for spec in self.specs()):  # complains about what cannot be read, too
+            raise ConfigError("env needs at least one environment with a weight above 0")
+        self.deferred_judge()
 
     def specs(self) -> tuple[EnvSpec, ...]:
         """The environments as the collector wants them."""
@@ -129,6 +132,14 @@ class RunArguments:
         common = _json("env_kwargs", self.env_kwargs, dict)
         wrappers = tuple(self._reasoning() + _json("wrap", self.wrap, list))
         return tuple(_spec(text, common, wrappers) for text in self.env)
+
+    def deferred_judge(self) -> Any:
+        """Whom `ReasoningReward` wrappers leave their questions to; the collector asks it while others play."""
+        layers = [layer for spec in self.specs() for layer in spec.wrappers if _deferred(layer)]
+        judges = [layer.get("judge", "rule") for layer in layers]
+        if any(judge != judges[0] for judge in judges):
+            raise ConfigError("environments that defer their judging in one run must name the same judge")
+        return judges[0] if judges else None
 
     def _reasoning(self) -> list[dict[str, Any]]:
         if not self.strategy:
@@ -152,7 +163,25 @@ class RunArguments:
         unknown = sorted(set(data) - known)
         if unknown:
             raise ConfigError(f"{cls.__name__} has no option {unknown[0]!r}")
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
+        values: dict[str, Any] = {name: tuple(item) if isinstance(item, list) else item for name, item in data.items()}
+        return cls(**values)
+
+
+def check_choices(arguments: RunArguments) -> None:
+    """Options with a fixed set of values have one of them; `ConfigError` names the option and the set."""
+    for name, hint in get_type_hints(type(arguments)).items():
+        several = get_origin(hint) is tuple
+        kind = get_args(hint)[0] if several else hint
+        if get_origin(kind) is not Literal:
+            continue
+        given = getattr(arguments, name)
+        for value in given if several else (given,):
+            if value not in get_args(kind):
+                raise ConfigError(f"{name} must be one of {', '.join(get_args(kind))}, not {value!r}")
+
+
+def _deferred(layer: Any) -> bool:
+    return isinstance(layer, dict) and layer.get("wrapper") == "ReasoningReward" and layer.get("deferred") is True
 
 
 def _json(name: str, text: str, kind: type) -> Any:

@@ -20,35 +20,44 @@ from safetensors import SafetensorError
 
 from agentrl.core.errors import ConfigError
 from agentrl.policies.models.quiet import quiet
-from agentrl.trainers.learner import Learner
+from agentrl.trainers.learner import Learner, TrainingFault
 
 log = logging.getLogger(__name__)
 
 POLICY, TRAINING, STATE = "policy", "training.pt", "state.json"
+DRAFT = ".step_"
 TOKENIZER_FILES = ("tokenizer", "special_tokens", "chat_template", "preprocessor", "processor", "vocab", "merges")
 
 
 def save_checkpoint(folder: Path, number: int, learner: Learner, state: dict[str, Any], keep: int) -> Path:
-    """Write `folder/step_<number>` and remove all but the newest `keep`; `ConfigError` where the disk refuses."""
+    """Write `folder/step_<number>` and keep the `keep` newest; `TrainingFault` where the disk refuses."""
     target = folder / f"step_{number}"
-    draft = folder / f".step_{number}.{os.getpid()}"
+    draft = folder / f"{DRAFT}{number}"
+    for left_over in folder.glob(f"{DRAFT}*"):  # by a process that was killed while it wrote
+        shutil.rmtree(left_over, ignore_errors=True)
     try:
-        shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True)
         _fill(draft, learner, {**state, "step": number})
         if target.exists():  # a run that was resumed comes by here again
             shutil.rmtree(target)
         os.replace(draft, target)
-    except OSError as error:
-        raise ConfigError(
+    except (OSError, SafetensorError) as error:
+        raise TrainingFault(
             f"the checkpoint {target} cannot be written: {error}; older checkpoints are intact, "
             "make room and go on with resume"
         ) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    for old in checkpoints(folder)[keep:]:
-        shutil.rmtree(old, ignore_errors=True)
+    _forget(folder, number, keep)
     return target
+
+
+def _forget(folder: Path, number: int, keep: int) -> None:
+    """Checkpoints beyond `keep`, and later ones than this: those are damaged, and this run will write them again."""
+    found = checkpoints(folder)
+    later = [path for path in found if _number(path) > number]
+    for path in [*later, *found[len(later) + keep :]]:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _fill(draft: Path, learner: Learner, state: dict[str, Any]) -> None:
@@ -87,7 +96,11 @@ def export_policy(learner: Learner, folder: Path) -> None:
 def checkpoints(folder: Path) -> list[Path]:
     """All of a run, newest first."""
     found = [path for path in folder.glob("step_*") if path.name[5:].isdecimal() and (path / STATE).is_file()]
-    return sorted(found, key=lambda path: int(path.name[5:]), reverse=True)
+    return sorted(found, key=_number, reverse=True)
+
+
+def _number(path: Path) -> int:
+    return int(path.name.removeprefix("step_"))
 
 
 def load_checkpoint(folder: Path, learner: Learner) -> dict[str, Any] | None:
@@ -101,12 +114,13 @@ def load_checkpoint(folder: Path, learner: Learner) -> dict[str, Any] | None:
             state = json.loads((path / STATE).read_text())
             if _sha256(path / TRAINING) != state["sha256"]:
                 raise ValueError("its weights are not what was written")
+            steps = int(state["optimiser_steps"])
             content = torch.load(path / TRAINING, map_location=learner.device, weights_only=True)
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             log.warning("%s is damaged (%s); looking for an older one", path, error)
             continue
         _restore(learner, content, path)
-        learner.steps = int(state["optimiser_steps"])
+        learner.steps = steps
         return state
     if found:
         raise ConfigError(f"every checkpoint in {folder} is damaged; remove that folder to begin again")
@@ -121,8 +135,9 @@ def _restore(learner: Learner, content: dict[str, Any], path: Path) -> None:
         raise ConfigError(f"{path} belongs to another model; give the model and adapters that the run began with")
     for name, parameter in trained.items():
         parameter.copy_(given[name])
-    if (learner.critic is None) != (not content["critic"]):
-        raise ConfigError(f"{path} belongs to a run with {'a' if content['critic'] else 'no'} critic")
+    critic = {} if learner.critic is None else learner.critic.state_dict()
+    if set(critic) != set(content["critic"]):
+        raise ConfigError(f"{path} belongs to a run with another critic; give the one that the run began with")
     if learner.critic is not None:
         learner.critic.load_state_dict(content["critic"])
     learner.optimiser.load_state_dict(content["optimiser"])

@@ -73,7 +73,9 @@ class Reader:
     def _prompt(self, row: Row) -> Prompt:
         pixels, grids, _ = self.encoder.pictures(row.images) if row.images else (None, None, [])
         ids = row.ids
-        if ids[-1] == self.encoder.image_token:  # a reply ended with it: it is predicted, but there is no picture to read
+        if (
+            ids[-1] == self.encoder.image_token
+        ):  # a reply ended with it: it is predicted, but there is no picture to read
             ids = [*ids[:-1], self.pad]
         return Prompt(ids, pixels, grids)
 

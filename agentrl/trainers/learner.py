@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from agentrl.core.errors import ConfigError, Fault
 from agentrl.policies.chat import Prompt
-from agentrl.policies.engine import Engine, load_engine
+from agentrl.policies.engine import load_engine
 from agentrl.trainers.forward import Hidden, Reader, Scores, check_head, target_mask, token_scores
 from agentrl.trainers.rows import Row, micro_batches, padding_share
 
@@ -94,7 +94,7 @@ class Learner:
             raise ConfigError(f"{type(self.policy).__name__} changes its logits after the output layer; not supported")
         self.reader = Reader.of(self.engine, share_prefix=not options.gradient_checkpointing)
         # The reference must be what the policy was before training, so it is made first.
-        self.reference = _frozen(self.engine.model, self.policy) if reference else None
+        self.reference = _frozen(self.engine.model) if reference else None
         self.critic = self._make_critic(critic)
         self.critic_lr = critic_lr or options.lr
         self.optimiser = self._make_optimiser()
@@ -112,9 +112,7 @@ class Learner:
             model = load_engine(options.model, str(model.device), "float32").model
         if options.lora_rank:
             model = with_adapters(model, options.lora_rank, options.lora_alpha or 2 * options.lora_rank, options.seed)
-        if options.gradient_checkpointing:
-            model.gradient_checkpointing_enable({"use_reentrant": False})
-        return model
+        return _ready_to_train(model, gradient_checkpointing=options.gradient_checkpointing)
 
     def _make_critic(self, kind: CriticKind) -> Critic | None:
         if kind == "none":
@@ -123,8 +121,7 @@ class Learner:
         if kind == "shared":
             return Critic(width).to(self.device)
         own = load_engine(self.options.model, str(self.device), "float32").model
-        if self.options.gradient_checkpointing:
-            own.gradient_checkpointing_enable({"use_reentrant": False})
+        own = _ready_to_train(own, gradient_checkpointing=self.options.gradient_checkpointing)
         return Critic(width, own).to(self.device)
 
     def _make_optimiser(self) -> torch.optim.Optimizer:
@@ -140,27 +137,38 @@ class Learner:
 
     @contextlib.contextmanager
     def _computing(self) -> Iterator[None]:
-        """bf16 where the engine generates in it; a lack of memory says what to turn."""
+        """bf16 where the engine generates in it."""
         mixed = self.engine.model.dtype == torch.bfloat16
+        with self._memory(), torch.autocast(self.device.type, torch.bfloat16, enabled=mixed):
+            yield
+
+    @contextlib.contextmanager
+    def _memory(self) -> Iterator[None]:
+        """A lack of memory says what to turn."""
         try:
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=mixed):
-                yield
+            yield
         except torch.OutOfMemoryError as error:
             raise TrainingFault(
                 f"out of GPU memory while training; lower token_budget (now {self.options.token_budget}), "
                 "or switch gradient_checkpointing on"
             ) from error
         except RuntimeError as error:
-            if "can't allocate memory" not in str(error):
+            if "DefaultCPUAllocator" not in str(error):
                 raise
             raise TrainingFault(
                 f"out of memory while training; lower token_budget (now {self.options.token_budget})"
             ) from error
 
-    def outputs(self, rows: Sequence[Row], *, values: bool = True, entropy: bool = False) -> Outputs:
-        """The policy's and the critic's view of some rows, with gradients where they are switched on."""
+    def outputs(
+        self, rows: Sequence[Row], *, values: bool = True, entropy: bool = False, only_critic: bool = False
+    ) -> Outputs:
+        """The policy's and the critic's view of some rows, with gradients where they are switched on.
+
+        With `only_critic` no gradient reaches the policy, also where the critic reads the policy's hidden states.
+        """
         with self._computing():
-            states = self.reader.hidden(self.policy, rows)
+            with torch.set_grad_enabled(torch.is_grad_enabled() and not only_critic):
+                states = self.reader.hidden(self.policy, rows)
             scores = token_scores(self.policy, states.before, rows, self.temperature, entropy=entropy)
             before = after = None
             if values and self.critic is not None:
@@ -226,7 +234,6 @@ class Learner:
         self.padding.append(padding_share(lengths, batches))
         self.trained_tokens += sum(lengths)
         figures: dict[str, float] = {}
-        self.policy.train()
         self.optimiser.zero_grad(set_to_none=True)
         whole = sum(len(row.targets) for row in rows)
         for batch in batches:
@@ -234,7 +241,7 @@ class Learner:
                 loss, metrics = loss_of(batch)
             if not bool(torch.isfinite(loss)):
                 raise TrainingFault(f"the loss is {loss.item()}; no weight was changed by it")
-            with self._computing():
+            with self._memory():
                 loss.backward()
             share = sum(len(rows[index].targets) for index in batch) / whole
             for name, value in {**metrics, "loss": loss.detach() / share}.items():
@@ -245,7 +252,7 @@ class Learner:
     def _move(self) -> float:
         parts = [[p for p in group["params"] if p.grad is not None] for group in self.optimiser.param_groups]
         # Policy and critic are clipped apart: a critic far off must not silence the policy.
-        norms = [float(nn.utils.clip_grad_norm_(part, self.options.max_grad_norm)) for part in parts if part]
+        norms = [float(nn.utils.clip_grad_norm_(part, self.options.max_grad_norm)) if part else 0.0 for part in parts]
         if not all(map(math.isfinite, norms)):
             raise TrainingFault(f"a gradient norm is {norms}; no weight was changed by it")
         for group in self.optimiser.param_groups:
@@ -276,11 +283,21 @@ class Learner:
             parameter.copy_(fresh[name])
 
 
-def _frozen(model: Any, trained: Any) -> Any:
+def _frozen(model: Any) -> Any:
     """A copy that nobody trains; the engine's model itself will change."""
-    frozen = copy.deepcopy(model)
-    del trained
-    return frozen.requires_grad_(False).eval()
+    return copy.deepcopy(model).requires_grad_(False).eval()
+
+
+def _ready_to_train(model: Any, *, gradient_checkpointing: bool) -> Any:
+    """Without dropout: a probability ratio compares what was played with what is trained, and must begin at 1."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        if isinstance(getattr(module, "attention_dropout", None), float):
+            setattr(module, "attention_dropout", 0.0)  # noqa: B010 (modules declare their attributes to be tensors)
+    if gradient_checkpointing:
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+    return model.train()  # transformers checkpoint gradients in this mode only
 
 
 # ---------------------------------------------------------------------- adapters
@@ -294,10 +311,14 @@ def with_adapters(model: Any, rank: int, alpha: float, seed: int) -> Any:
         from agentrl.core.errors import MissingExtra
 
         raise MissingExtra("peft", "train") from error
-    config = LoraConfig(r=rank, lora_alpha=alpha, target_modules=r".*\.(q|k|v|o|gate|up|down)_proj", lora_dropout=0.0)
+    scale: Any = alpha  # declared a whole number, used as any
+    config = LoraConfig(r=rank, lora_alpha=scale, target_modules=r".*\.(q|k|v|o|gate|up|down)_proj", lora_dropout=0.0)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = inject_adapter_in_model(config, model)
+        try:
+            model = inject_adapter_in_model(config, model)
+        except ValueError as error:  # none of its layers has such a name
+            raise ConfigError(f"lora_rank: {type(model).__name__} has no layers that adapters fit: {error}") from error
     for name, parameter in model.named_parameters():
         parameter.requires_grad_("lora_" in name)
     return model

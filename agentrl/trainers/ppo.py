@@ -26,6 +26,7 @@ from agentrl.trainers.advantages import (
     vanilla_gae,
 )
 from agentrl.trainers.losses import ppo_loss
+from agentrl.trainers.masked import fraction
 from agentrl.trainers.rows import Batch
 from agentrl.trainers.run import Run, Say
 from agentrl.trainers.update import improve
@@ -49,6 +50,11 @@ class PPO(CriticArguments):
     """Discount between turns."""
     turn_lam: float = 1.0
     """GAE's lambda between turns."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("gamma", "lam", "turn_gamma", "turn_lam"):
+            fraction(name, getattr(self, name))
 
 
 def train(args: PPO, say: Say | None = None) -> Path:
@@ -79,7 +85,9 @@ def advantages(args: PPO, batch: Batch, scores: BatchScores) -> Estimate:
         earned = batch.turn_rewards(args.reward_scale)
         found = bilevel_gae(earned, scores.values, after, mask, ends, form=args.form, **turn)
     elif args.variant == "vanilla":
-        found = vanilla_gae(rewards(args, batch), scores.values, batch.token_mask, gamma=args.gamma, lam=args.lam, **end)
+        found = vanilla_gae(
+            rewards(args, batch), scores.values, batch.token_mask, gamma=args.gamma, lam=args.lam, **end
+        )
     else:
         found = masked_gae(rewards(args, batch), scores.values, mask, gamma=args.gamma, lam=args.lam, **end)
     return whitened(args, batch, found)

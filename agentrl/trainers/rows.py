@@ -24,7 +24,7 @@ from agentrl.rollout.trajectory import Step, Trajectory
 
 @dataclass
 class Row:
-    """One sequence. `targets` are the positions in `ids` whose tokens are learned from; the lists below go with them."""
+    """One sequence. `targets` are the places in `ids` whose tokens are learned from; the lists below go with them."""
 
     trajectory: int
     ids: list[int] = field(default_factory=list)

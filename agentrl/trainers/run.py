@@ -32,7 +32,7 @@ from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.checkpoint import load_checkpoint, save_checkpoint
-from agentrl.trainers.learner import Learner
+from agentrl.trainers.learner import Learner, TrainingFault
 from agentrl.trainers.trackers import make_trackers
 from agentrl.trainers.watch import Watch
 
@@ -57,6 +57,7 @@ class Run:
         self.collection = Collection([], {}, 0, 0)
         self.seconds: dict[str, float] = {}
         self._stop: str | None = None
+        self._resumed = False
         self._resume() if arguments.resume else self._begin()
         self.trackers = make_trackers(arguments.trackers, self.folder, arguments.to_json(), self.folder.name)
 
@@ -88,6 +89,7 @@ class Run:
         state = load_checkpoint(self.folder / "checkpoints", self.learner)
         if state is None:
             return self._begin_again()
+        self._resumed = True
         self.iteration, self.episodes = int(state["step"]), int(state["episodes"])
         self.policy.calls = int(state["calls"])
         self.watch = Watch.from_json(state["watch"])
@@ -130,15 +132,19 @@ class Run:
     def iterations(self) -> Iterator[int]:
         """The numbers of the iterations that are left, from 1; each ends with its checkpoint where one is due."""
         total, every = self.arguments.iterations, self.arguments.save_every
-        if self.iteration == 0:
+        if not self._resumed:
             self.evaluate_when_due(first=True)
             self.checkpoint()
-        while self.iteration < total and self._stop is None:
+        stop = self._stop
+        while self.iteration < total and stop is None:
             self._started, self.seconds = time.perf_counter(), {}
             yield self.iteration + 1
             self.iteration += 1
             self.evaluate_when_due()
-            if self.iteration % every == 0 or self.iteration == total or self._stop is not None:
+            stop = (
+                self._stop
+            )  # looked at once: a signal from now on stops after the next iteration, with its checkpoint
+            if self.iteration % every == 0 or self.iteration == total or stop is not None:
                 self.checkpoint()
 
     def dice(self, purpose: int) -> torch.Generator:
@@ -151,6 +157,16 @@ class Run:
         begin = time.perf_counter()
         yield
         self.seconds[what] = self.seconds.get(what, 0.0) + time.perf_counter() - begin
+
+    @contextlib.contextmanager
+    def _disk(self) -> Iterator[None]:
+        """A disk that is full ends the run with a word on what to do."""
+        try:
+            yield
+        except OSError as error:
+            raise TrainingFault(
+                f"the run folder cannot be written: {error}; make room and go on with resume"
+            ) from error
 
     def checkpoint(self) -> Path:
         """Write one now."""
@@ -191,6 +207,7 @@ class Run:
             history=arguments.history,
             timeout=arguments.env_timeout or None,
             isolate=arguments.isolate,
+            judge=arguments.deferred_judge(),
         )
 
     def collect(self, episodes: int, group_size: int = 1) -> list[Trajectory]:
@@ -201,7 +218,10 @@ class Run:
             self.seconds[name] = self.seconds.get(name, 0.0) + value
         self.episodes += len(collection.trajectories)
         self._keep_some(collection.trajectories)
-        return [trajectory for trajectory in collection.trajectories if trajectory.reward is not None]
+        known = [trajectory for trajectory in collection.trajectories if trajectory.reward is not None]
+        if not known:
+            raise TrainingFault(f"no episode of this iteration can be learned from: {trouble(collection)}")
+        return known
 
     def starts(self, episodes: int, group_size: int = 1) -> list[Start]:
         """Where the episodes of this iteration begin: tasks that no other iteration has, environments by weight."""
@@ -210,7 +230,8 @@ class Run:
         dice = np.random.default_rng(np.random.SeedSequence([self.arguments.seed, 1, number]))
         chosen = dice.choice(len(weights), size=count, p=weights / weights.sum())
         seeds = [episode_seed(self.arguments.seed, number * count + index) for index in range(count)]
-        starts = [Start(seed, int(env), id=f"{number + 1}-{i}") for i, (seed, env) in enumerate(zip(seeds, chosen))]
+        pairs = enumerate(zip(seeds, chosen, strict=True))
+        starts = [Start(seed, int(env), id=f"{number + 1}-{place}") for place, (seed, env) in pairs]
         return grouped(starts, group_size) if group_size > 1 else starts
 
     def _keep_some(self, trajectories: Sequence[Trajectory]) -> None:
@@ -218,8 +239,9 @@ class Run:
         if not wanted:
             return
         path = self.folder / "trajectories" / f"iteration_{self.iteration + 1:06d}.jsonl"
-        path.unlink(missing_ok=True)  # of a run that was killed in this iteration
-        with TrajectoryWriter(path) as writer:
+        for stale in (path, path.with_suffix(".parquet")):  # of a run that was stopped in or after this iteration
+            stale.unlink(missing_ok=True)
+        with self._disk(), TrajectoryWriter(path) as writer:
             for trajectory in trajectories if wanted < 0 else trajectories[:wanted]:
                 writer.write(trajectory)
 
@@ -228,7 +250,7 @@ class Run:
     def log(self, kind: str, figures: dict[str, Any]) -> None:
         """Append a line of metrics, show it to the watch and the trackers."""
         line = {"iteration": self.iteration + (kind == "train"), "kind": kind, **figures}
-        with open(self.folder / METRICS, "a") as file:
+        with self._disk(), open(self.folder / METRICS, "a") as file:
             file.write(json.dumps(_finite(line)) + "\n")
         for tracker in self.trackers:
             tracker.log(line, line["iteration"])
@@ -236,7 +258,7 @@ class Run:
             return
         for warning in self.watch.update(line):
             self.say(f"warning: {warning['warning']}: {warning['detail']}")
-            self.log("warning", {key: value for key, value in warning.items() if key not in ("iteration", "kind")})
+            self.log("warning", warning)
 
     def log_training(self, loss: dict[str, float], episodes: bool = True) -> None:
         """The line of an iteration: what was played, what was learned, how long it took."""
@@ -386,6 +408,14 @@ def episode_figures(collection: Collection) -> dict[str, Any]:
         "generated": sum(lengths),
         "by_env": {name: {"success": sum(won) / len(won), "episodes": len(won)} for name, won in by_env.items()},
     }
+
+
+def trouble(collection: Collection) -> str:
+    """Why rewards are not known."""
+    faults = [trajectory.fault for trajectory in collection.trajectories if trajectory.fault is not None]
+    pending = len(collection.trajectories) - len(faults)
+    first = f", the first: {faults[0].get('kind')}: {faults[0].get('detail')}" if faults else ""
+    return f"{len(faults)} ended by a fault, {pending} wait for a judge{first}"
 
 
 def summary_line(iteration: int, total: int, figures: dict[str, Any]) -> str:

@@ -1,13 +1,13 @@
 """SFT: imitation of demonstrations by maximum likelihood.
 
 The demonstrations are the oracle's, played in the environments themselves; `mistakes` of the turns are random ones, so
-that what is learned is a start for reinforcement learning rather than the end of it. Only the replies are learned, never
+that what is learned is a start for reinforcement learning rather than the end of it. Only the replies are learned, not
 the prompts. One iteration is `steps_per_iteration` optimiser steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from agentrl.rollout.collect import Collector, Start
 from agentrl.rollout.demonstrations import Demonstrator
 from agentrl.rollout.evaluate import episode_seed
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.rollout.trajectory_file import read_trajectories
+from agentrl.rollout.trajectory_file import TrajectoryReader
 from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.learner import Learner
 from agentrl.trainers.rows import Batch, Row
@@ -58,13 +58,17 @@ def train(args: SFT, say: Say | None = None) -> Path:
     learner = Learner(args, total_steps=args.iterations * args.steps_per_iteration)
     with Run(args, "sft", learner, say) as run:
         rows = Batch(demonstrations(args, run)).rows
+        if not rows:
+            raise ConfigError("the demonstrations hold no tokens to learn from")
         for _ in run.iterations():
             losses = []
             with run.time("update"):
                 for batch in batches(rows, args, run.dice(0)):
                     losses.append(imitate(learner, batch))
                 learner.publish()
-            run.log_training({name: sum(one[name] for one in losses) / len(losses) for name in losses[0]}, episodes=False)
+            run.log_training(
+                {name: sum(one[name] for one in losses) / len(losses) for name in losses[0]}, episodes=False
+            )
         return run.close()
 
 
@@ -90,11 +94,19 @@ def batches(rows: Sequence[Row], args: SFT, dice: torch.Generator) -> list[list[
     return [[rows[i] for i in order[n * size : (n + 1) * size]] for n in range(args.steps_per_iteration)]
 
 
+def with_pictures(path: str) -> Iterator[Trajectory]:
+    """The trajectories of a file; the pictures that they show are read, too."""
+    reader = TrajectoryReader(path)
+    for trajectory in reader:
+        trajectory.pictures = {name: reader.picture(name) for step in trajectory.steps for name in step.images}
+        yield trajectory
+
+
 def demonstrations(args: SFT, run: Run) -> list[Trajectory]:
     """Read from the file, or played; the same ones every time."""
     engine = run.learner.engine
     if args.data:
-        found = [trajectory for trajectory in read_trajectories(args.data) if trajectory.fault is None]
+        found = [trajectory for trajectory in with_pictures(args.data) if trajectory.fault is None]
     else:
         run.say(f"playing {args.demonstrations} demonstrations")
         teacher = Demonstrator(engine, mistakes=args.mistakes, seed=args.seed)

@@ -15,6 +15,7 @@ import torch
 from agentrl.trainers.actor_critic import BatchScores, CriticArguments, kl_penalty, make_learner, score, whitened
 from agentrl.trainers.advantages import Estimate, masked_gae, step_gae, whiten
 from agentrl.trainers.losses import ppo_loss, step_ppo_loss
+from agentrl.trainers.masked import fraction
 from agentrl.trainers.rows import Batch
 from agentrl.trainers.run import Run, Say
 from agentrl.trainers.update import improve
@@ -35,6 +36,11 @@ class StepPO(CriticArguments):
     step_ratio: bool = True
     """One ratio per step, the geometric mean of its tokens' ratios; False: one per token."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("gamma", "lam"):
+            fraction(name, getattr(self, name))
+
 
 def train(args: StepPO, say: Say | None = None) -> Path:
     """Run to the end (or on from a checkpoint) and return the run folder."""
@@ -45,9 +51,7 @@ def train(args: StepPO, say: Say | None = None) -> Path:
             with run.time("update"):
                 scores = score(args, learner, batch)
                 estimate = advantages(args, batch, scores)
-                losses = improve(
-                    args, run, batch, scores, estimate, step_ppo_loss if args.step_ratio else ppo_loss
-                )
+                losses = improve(args, run, batch, scores, estimate, step_ppo_loss if args.step_ratio else ppo_loss)
                 learner.publish()
             run.log_training(losses)
         return run.close()

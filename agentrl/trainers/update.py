@@ -94,7 +94,8 @@ class Update:
 
         def loss_of(indices: list[int]) -> tuple[Tensor, Figures]:
             part = side_by_side([constants[index] for index in indices], self.learner.device)
-            out = self.learner.outputs([rows[index] for index in indices], entropy=True)
+            chosen = [rows[index] for index in indices]
+            out = self.learner.outputs(chosen, entropy=True, only_critic=self.only_critic)
             policy, figures = self._policy(out, part, counts)
             critic, more = self._critic(out, part, counts)
             return critic if self.only_critic else policy + critic, figures | more

@@ -1,0 +1,119 @@
+"""Demonstrations: right turns, wrong ones in the asked share, the model's very tokens, and nothing left to chance."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import agentrl  # noqa: F401
+from agentrl.core.errors import ConfigError
+from agentrl.policies.engine import Engine, load_engine
+from agentrl.rollout.collect import Collector, EnvSpec, Start
+from agentrl.rollout.demonstrations import Demonstrator
+from agentrl.rollout.trajectory import Trajectory
+
+LAKE = EnvSpec("agentrl/FrozenLake-Text-v0")
+THINKING = EnvSpec(LAKE.id, {}, ({"wrapper": "Reasoning", "strategy": "grounding_worldmodeling"},))
+JUDGED = EnvSpec(LAKE.id, {}, (*THINKING.wrappers, {"wrapper": "ReasoningReward", "judge": "rule"}))
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return load_engine("tiny-text", device="cpu", dtype="float32")
+
+
+def demonstrated(teacher: Demonstrator, spec: EnvSpec = LAKE, count: int = 12, **more: Any) -> list[Trajectory]:
+    collector = Collector([spec], teacher, **more)
+    found = collector.collect([Start(seed, id=str(seed)) for seed in range(count)]).trajectories
+    collector.close()
+    return found
+
+
+def test_without_mistakes_everything_is_solved() -> None:
+    assert all(episode.success for episode in demonstrated(Demonstrator()))
+
+
+def test_with_mistakes_only_fewer_are_solved_and_the_share_lies_between() -> None:
+    solved = [sum(one.success for one in demonstrated(Demonstrator(mistakes=m), count=60)) for m in (0.0, 0.5, 1.0)]
+    assert solved[0] == 60 > solved[1] > solved[2]
+
+
+def test_replies_carry_the_models_tokens_and_end_the_turn(engine) -> None:
+    for episode in demonstrated(Demonstrator(engine, mistakes=0.3), THINKING, count=4):
+        for step in episode.steps:
+            assert step.response_ids is not None and step.prompt_ids is not None
+            *said, last = step.response_ids
+            assert last == engine.tokenizer.eos_token_id
+            assert engine.tokenizer.decode(said) == step.action
+            assert len(step.response_ids) < 120
+        assert episode.tokenizer is not None and episode.final_prompt_ids is not None
+        first, second = episode.steps[0], episode.steps[min(1, len(episode.steps) - 1)]
+        if second is not first:  # a conversation goes on with what was said
+            known = [*first.prompt_ids, *first.response_ids]  # pyright: ignore
+            assert second.prompt_ids[: len(known)] == known  # pyright: ignore
+
+
+def test_also_a_foolish_turn_is_described_as_what_it_is() -> None:
+    for episode in demonstrated(Demonstrator(mistakes=1.0), JUDGED, count=6):
+        for step in episode.steps:
+            assert step.info["format"] is True and step.info["valid"] is True
+            assert step.reward_terms["grounding"] == 0.5
+            assert step.reward_terms["worldmodeling"] == 0.5
+
+
+def test_an_episode_depends_on_its_seed_alone_not_on_its_neighbours() -> None:
+    together = demonstrated(Demonstrator(mistakes=0.5, seed=1), count=9, num_envs=9)
+    apart = demonstrated(Demonstrator(mistakes=0.5, seed=1), count=9, num_envs=2)
+    assert [one.to_json() for one in together] == [one.to_json() for one in apart]
+    other = demonstrated(Demonstrator(mistakes=0.5, seed=2), count=9)
+    assert [[s.action for s in one.steps] for one in together] != [[s.action for s in one.steps] for one in other]
+
+
+def test_mistakes_of_a_smaller_share_are_mistakes_of_a_larger_one() -> None:
+    """The dice are thrown in any case, so that more mistakes change only what they must."""
+    right = demonstrated(Demonstrator(mistakes=0.0), count=20)
+    few = demonstrated(Demonstrator(mistakes=0.2), count=20)
+    same = [a.steps[0].action == b.steps[0].action for a, b in zip(right, few, strict=True)]
+    assert 10 <= sum(same) < 20
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), "half", True])
+def test_a_share_that_is_none_is_refused(share) -> None:
+    with pytest.raises(ConfigError, match="mistakes"):
+        Demonstrator(mistakes=share)
+
+
+def test_environments_must_be_shown(engine) -> None:
+    with pytest.raises(ConfigError, match="demonstrator policy looks at the environments"):
+        Demonstrator().act([[{"role": "user", "content": "hello"}]])
+
+
+class Endless:
+    """A tokenizer that knows no end."""
+
+    eos_token_id = None
+
+    def __init__(self, inner: Any) -> None:
+        self.inner, self.backend_tokenizer = inner, inner.backend_tokenizer
+
+    def __call__(self, text: str, **options: Any) -> Any:
+        return self.inner(text, **options)
+
+
+def test_a_tokenizer_without_an_end_is_refused(engine) -> None:
+    endless = SimpleNamespace(tokenizer=Endless(engine.tokenizer), encoder=engine.encoder)
+    env = gym.make(LAKE.id)
+    env.reset(seed=1)
+    with pytest.raises(ConfigError, match="no end-of-turn token"):
+        Demonstrator(endless).act([[{"role": "user", "content": "hello"}]], [env])
+    env.close()
+
+
+def test_demonstrations_are_plain_records() -> None:
+    episode = demonstrated(Demonstrator(mistakes=0.5), count=1)[0]
+    assert Trajectory.from_json(json.loads(json.dumps(episode.to_json()))) == episode
+    assert episode.policy == "demonstrator"

@@ -1,0 +1,172 @@
+"""A run that was stopped, killed or ran out of disk goes on and ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentrl.core.errors import ConfigError
+from agentrl.trainers import ppo, sft, steppo
+from agentrl.trainers.checkpoint import checkpoints
+from tests.trainers import toys
+from tests.trainers.kill_driver import arguments
+from tests.trainers.runs import assert_same_run, lines, timeless, training_state
+
+REPOSITORY = Path(__file__).parents[2]
+KILLS = 20
+
+
+def started(*command: str, **more: Any) -> subprocess.Popen[str]:
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "PYTHONPATH": str(REPOSITORY),
+    }
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, *command], cwd=REPOSITORY, env=environment, **pipes, **more)
+
+
+def test_killed_at_twenty_random_moments_a_run_ends_with_the_same_bits(nano, tmp_path) -> None:
+    process = started("-m", "tests.trainers.kill_driver", str(tmp_path), str(nano), str(KILLS))
+    out, errors = process.communicate(timeout=280)
+    assert process.returncode == 0, errors
+    told = json.loads(out)
+    assert len(told["kills"]) == KILLS and told["kills"].count("writing") >= 5
+    assert len(lines(tmp_path / "whole", "train")) == 6 and len(lines(tmp_path / "whole", "eval")) == 3
+    for number in range(told["runs"]):
+        assert_same_run(tmp_path / "whole", tmp_path / f"killed-{number}", 6)
+    print(f"\n{told['runs']} runs killed {KILLS} times; an undisturbed one takes {told['seconds']:.1f} s")
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "steppo", "sft"])
+def test_the_same_run_twice_is_bit_equal_and_another_seed_is_not(nano, tmp_path, algorithm) -> None:
+    train: Any = {"ppo": ppo, "steppo": steppo, "sft": sft}[algorithm].train
+    make: Any = getattr(toys, algorithm)
+    folders = [train(make(nano, tmp_path / str(n), seed=seed)) for n, seed in enumerate((1, 1, 2))]
+    assert_same_run(folders[0], folders[1], 2)
+    assert timeless(folders[0]) != timeless(folders[2])
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "steppo", "sft"])
+def test_a_longer_run_in_two_pieces_is_the_run_in_one(nano, tmp_path, algorithm) -> None:
+    train: Any = {"ppo": ppo, "steppo": steppo, "sft": sft}[algorithm].train
+    make: Any = getattr(toys, algorithm)
+    whole = train(make(nano, tmp_path / "whole", iterations=4, save_trajectories=3))
+    pieces = tmp_path / "pieces"
+    train(make(nano, pieces, iterations=2, save_trajectories=3))
+    train(make(nano, pieces, iterations=4, save_trajectories=3, resume=True))
+    assert_same_run(whole, pieces, 4)
+
+
+def test_going_on_from_the_very_first_checkpoint_measures_nothing_twice(nano, tmp_path, monkeypatch) -> None:
+    measured = {"eval_every": 1, "eval_episodes": 2, "save_every": 1}
+    whole = ppo.train(toys.ppo(nano, tmp_path / "whole", **measured))
+
+    def broken(*args: Any, **kwargs: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(ppo, "improve", broken)
+        ppo.train(toys.ppo(nano, tmp_path / "cut", **measured))
+    ppo.train(toys.ppo(nano, tmp_path / "cut", resume=True, **measured))
+    assert [line["iteration"] for line in lines(tmp_path / "cut", "eval")] == [0, 0, 1, 1, 2, 2]
+    assert_same_run(whole, tmp_path / "cut", 2)
+
+
+def test_a_damaged_newest_checkpoint_costs_only_the_iterations_since_the_one_before(nano, tmp_path, caplog) -> None:
+    options = {"iterations": 3, "save_every": 1, "keep": 2, "save_trajectories": 2}
+    whole = ppo.train(toys.ppo(nano, tmp_path / "whole", **options))
+    other = ppo.train(toys.ppo(nano, tmp_path / "other", **options))
+    (other / "checkpoints/step_3/training.pt").write_bytes(b"nonsense")
+    ppo.train(toys.ppo(nano, other, resume=True, **options))
+    assert "step_3 is damaged" in caplog.text
+    assert_same_run(whole, other, 3)
+
+
+def test_a_run_of_which_no_checkpoint_is_left_begins_again(nano, tmp_path) -> None:
+    whole = ppo.train(toys.ppo(nano, tmp_path / "run"))
+    before = timeless(whole)
+    for path in checkpoints(whole / "checkpoints"):
+        (path / "state.json").unlink()
+    ppo.train(toys.ppo(nano, whole, resume=True))
+    assert timeless(whole) == before
+
+
+def test_sigterm_ends_with_a_checkpoint_and_the_rest_can_follow(nano, tmp_path) -> None:
+    whole = ppo.train(arguments(tmp_path / "whole", str(nano), save_every=100))
+    script = (
+        "import sys, pathlib; from agentrl.trainers import ppo; from tests.trainers.kill_driver import arguments;"
+        "ppo.train(arguments(pathlib.Path(sys.argv[1]), sys.argv[2], save_every=100), say=print)"
+    )
+    folder = tmp_path / "stopped"
+    process = started("-c", script, str(folder), str(nano))
+    metrics = folder / "metrics.jsonl"
+    while process.poll() is None and (not metrics.exists() or '"train"' not in metrics.read_text()):
+        time.sleep(0.002)
+    process.send_signal(signal.SIGTERM)
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    done = len(lines(folder, "train"))
+    assert 1 <= done < 6 and "SIGTERM: stopping" in out
+    assert checkpoints(folder / "checkpoints")[0].name == f"step_{done}"
+    ppo.train(arguments(folder, str(nano), save_every=100))
+    assert_same_run(whole, folder, 6)
+
+
+FULL_DISK = """
+import pathlib, resource, sys
+from agentrl.core.errors import AgentRLError
+from agentrl.trainers import ppo
+from tests.trainers.kill_driver import arguments
+folder, model = pathlib.Path(sys.argv[1]), sys.argv[2]
+plain = {"schedule": "constant", "eval_every": 0}  # neither may depend on how long the run is to be
+ppo.train(arguments(folder, model, iterations=1, **plain))
+for name, share in (("training.pt", 0.9), ("policy/model.safetensors", 0.9), ("training.pt", 0.001)):
+    size = (folder / "checkpoints/step_1" / name).stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(share * size), resource.RLIM_INFINITY))
+    try:
+        ppo.train(arguments(folder, model, **plain))
+    except AgentRLError as error:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        print(type(error).__name__, error)
+        print(sorted(path.name for path in folder.glob("checkpoints/*")))
+"""
+
+
+def test_a_full_disk_is_named_and_older_checkpoints_stay(nano, tmp_path) -> None:
+    whole = ppo.train(arguments(tmp_path / "whole", str(nano), schedule="constant", eval_every=0))
+    folder = tmp_path / "full"
+    process = started("-c", FULL_DISK, str(folder), str(nano))
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    told = out.splitlines()
+    assert told[1::2] == ["['step_0', 'step_1']"] * 3
+    assert all(line.startswith("TrainingFault the") and "go on with resume" in line for line in told[::2])
+    assert ["checkpoint" in line for line in told[::2]] == [True, True, False]  # the last: not even the metrics
+    ppo.train(arguments(folder, str(nano), schedule="constant", eval_every=0))
+    assert_same_run(whole, folder, 6)
+
+
+def test_resume_refuses_another_algorithm_model_or_option_and_names_it(nano, tmp_path) -> None:
+    run = ppo.train(toys.ppo(nano, tmp_path / "run"))
+    state = training_state(run, 2)
+    with pytest.raises(ConfigError, match="run of ppo, not of steppo"):
+        steppo.train(toys.steppo(nano, run, resume=True))
+    for change in ({"lr": 1e-4}, {"variant": "turn"}, {"model": "tiny-text"}, {"seed": 5}, {"episodes": 8}):
+        with pytest.raises(ConfigError, match=next(iter(change))):
+            ppo.train(replace(toys.ppo(nano, run, resume=True), **change))
+    with pytest.raises(ConfigError, match="holds a run already"):
+        ppo.train(toys.ppo(nano, run))
+    with pytest.raises(ConfigError, match="resume needs output"):
+        ppo.train(toys.ppo(nano, "", resume=True))
+    assert training_state(run, 2).keys() == state.keys()

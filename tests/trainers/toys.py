@@ -1,0 +1,80 @@
+"""A model so small that it learns a choice between two words in seconds, and runs that let it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from agentrl.trainers.ppo import PPO
+from agentrl.trainers.sft import SFT
+from agentrl.trainers.steppo import StepPO
+from tests.trainers.arms import ARMS
+
+QUICK: dict[str, Any] = {"max_new_tokens": 3, "threads": 1, "report": False, "save_trajectories": 0, "save_every": 1000}
+
+
+def write_nano_model(folder: Path, width: int = 32, layers: int = 1) -> Path:
+    """An ordinary model folder: the tiny models' words, a body of a few thousand weights."""
+    from transformers import Qwen3Config
+
+    from agentrl.policies.models.tiny import write_model
+    from agentrl.policies.models.tokenizer import END, PAD, TEXT_SPECIALS, build_tokenizer
+
+    tokenizer = build_tokenizer(TEXT_SPECIALS)
+    config = Qwen3Config(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        head_dim=16,
+        max_position_embeddings=1024,
+        tie_word_embeddings=True,
+        eos_token_id=tokenizer.convert_tokens_to_ids(END),
+        pad_token_id=tokenizer.convert_tokens_to_ids(PAD),
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    write_model(folder, config, tokenizer)
+    return folder
+
+
+def ppo(model: Any, output: Any, **options: Any) -> PPO:
+    """PPO on the toy, small and quick; `options` change it."""
+    return PPO(**(_rl(model, output) | options))
+
+
+def steppo(model: Any, output: Any, **options: Any) -> StepPO:
+    """StepPO, likewise."""
+    return StepPO(**(_rl(model, output) | options))
+
+
+def _rl(model: Any, output: Any) -> dict[str, Any]:
+    return QUICK | {
+        "env": (ARMS,),
+        "model": str(model),
+        "output": str(output),
+        "iterations": 2,
+        "episodes": 16,
+        "num_envs": 16,
+        "minibatches": 1,
+        "lr": 3e-3,
+        "critic_lr": 1e-2,
+        "kl_coef": 0.0,
+    }
+
+
+def sft(model: Any, output: Any, **options: Any) -> SFT:
+    """Imitation of the toy's oracle."""
+    given = QUICK | {
+        "env": (ARMS,),
+        "model": str(model),
+        "output": str(output),
+        "demonstrations": 32,
+        "mistakes": 0.5,
+        "iterations": 2,
+        "steps_per_iteration": 10,
+        "batch_size": 16,
+        "lr": 1e-2,
+    }
+    return SFT(**(given | options))
