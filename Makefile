@@ -2,7 +2,7 @@
 
 PY := .venv/bin/python
 JOBS ?= 2
-# Choose the interpreter, and another package index for the CPU build of torch: make test PYTHON=... TORCH_INDEX=...
+# Choose the interpreter, and another package index for the CPU build of torch: make demo PYTHON=... TORCH_INDEX=...
 export PYTHON TORCH_INDEX
 
 # Runs a command silently; its output is shown only when it fails.
@@ -15,7 +15,7 @@ help: ## what can be made
 	@echo "agentrl: multi-turn text and visual environments for LLM and VLM agents"
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
-demo: ## set up, evaluate random and oracle policies, write a report with pictures
+demo: ## set up (downloads torch: see README), train a tiny model in minutes, write a report and a film
 	@scripts/setup.sh demo
 	@.venv/bin/agentrl demo
 
@@ -35,7 +35,7 @@ docs: ## build the documentation site into docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 pictures: ## draw the README's pictures again
-	@scripts/setup.sh demo
+	@scripts/setup.sh docs
 	@$(PY) scripts/make_pictures.py
 
 bench-peers: ## install the libraries the benchmarks compare with, in .venv-peers

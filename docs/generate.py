@@ -1,10 +1,11 @@
-"""Writes the pages that follow from the code: one for each environment, the wrappers, the command line.
+"""Writes the pages that follow from the code: environments, wrappers, the command line, the options of training.
 
 `docs/conf.py` calls `write_all` before every build, so these pages cannot fall behind the code they describe.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import io
@@ -43,6 +44,14 @@ WRAPPERS = (
     "DiscreteActions",
     "ImageObservation",
 )
+# Dataclasses of options: file of agentrl/trainers, class, title. Their source is read, so that no torch is needed here.
+OPTIONS = (
+    ("arguments", "RunArguments", "All algorithms"),
+    ("actor_critic", "CriticArguments", "ppo and steppo"),
+    ("sft", "SFT", "sft"),
+    ("ppo", "PPO", "ppo"),
+    ("steppo", "StepPO", "steppo"),
+)
 TWO_PLAYERS = "agentrl.envs.sokoban_duo"
 PICTURE_SIZE = 256
 
@@ -56,7 +65,9 @@ def write_all(folder: Path = HERE / "generated") -> list[Path]:
     (pages / "index.md").write_text(overview(written))
     (folder / "wrappers.md").write_text(wrappers_page())
     (folder / "command_line.md").write_text(command_line_page())
-    return [*written, pages / "index.md", folder / "wrappers.md", folder / "command_line.md"]
+    (folder / "training_options.md").write_text(training_options_page())
+    others = [folder / f"{name}.md" for name in ("wrappers", "command_line", "training_options")]
+    return [*written, pages / "index.md", *others]
 
 
 # ---------------------------------------------------------------------- environments
@@ -252,6 +263,35 @@ def command_line_page() -> str:
     for verb in main.VERBS:
         parts += [f"## agentrl {verb}", "", "```text", help_text(main.main, verb, "-h"), "```", ""]
     return "\n".join(parts)
+
+
+def training_options_page() -> str:
+    """The options of every algorithm with their defaults, and the recipes."""
+    from agentrl.recipes import load_recipe, recipe_names
+
+    parts = ["# Options of training", "", "On the command line with dashes: `eval_every` is `--eval-every`.", ""]
+    for file, name, title in OPTIONS:
+        source = (HERE.parent / "agentrl" / "trainers" / f"{file}.py").read_text()
+        parts += [f"## {title}", "", "| option | type | default | |", "|---|---|---|---|"]
+        parts += [
+            f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in options(source, name)
+        ]
+        parts.append("")
+    parts += ["## Recipes", "", "| recipe | stages | what it shows |", "|---|---|---|"]
+    for recipe in map(load_recipe, recipe_names()):
+        stages = ", ".join(stage.algorithm for stage in recipe.stages)
+        parts.append(f"| `{recipe.name}` | {stages} | {recipe.summary} |")
+    return "\n".join(parts) + "\n"
+
+
+def options(source: str, name: str) -> Iterator[tuple[str, str, str, str]]:
+    """Name, type, default and meaning of the fields that a dataclass itself declares."""
+    cls = next(node for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and node.name == name)
+    for field, text in zip(cls.body, cls.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and field.value is not None and isinstance(text, ast.Expr):
+            meaning = inspect.cleandoc(str(ast.literal_eval(text.value)))
+            kind, default = ast.unparse(field.annotation), ast.unparse(field.value)
+            yield f"`{ast.unparse(field.target)}`", f"`{kind}`", f"`{default}`", " ".join(meaning.split())
 
 
 def help_text(main: Any, *words: str) -> str:

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Prepares the virtual environments that the Makefile uses: setup.sh demo|docs|test|peers
 #
-#   demo   .venv with the package and what it needs at run time
-#   docs   the same and the documentation tools
-#   test   the same, every optional dependency (torch on CPU among them) and the development tools
+#   demo   .venv with the package and what it needs to train (torch on CPU among it)
+#   docs   .venv with the package and the documentation tools, without torch
+#   test   all of these, every optional dependency and the development tools
 #   peers  .venv-peers with the libraries that the benchmarks compare with
 #
 # A finished stage leaves a stamp, written last: an interrupted run is simply run again, a finished one takes no time.
@@ -13,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 stage=${1:-}
 case $stage in
-    demo) venv=.venv packages=(-e .) total=4 ;;
+    demo) venv=.venv packages=(-e '.[train,record]') total=4 ;;
     docs) venv=.venv packages=(-e '.[docs]') total=4 ;;
     test) venv=.venv packages=(-e '.[dev]') total=4 ;;
     peers) venv=.venv-peers packages=(-r scripts/peers.txt) total=3 ;;
@@ -144,7 +144,7 @@ if [ "$stage" = peers ]; then
 else
     say "installing packages (download: see README; details in $log)"
     install "setuptools cannot be installed" -c constraints.txt setuptools
-    if [ "$stage" = test ] && [ -n "${TORCH_INDEX:-}" ]; then
+    if [ "$stage" != docs ] && [ -n "${TORCH_INDEX:-}" ]; then
         # Alone and without its dependencies: they come from the ordinary index, as pinned.
         install "torch cannot be installed from $TORCH_INDEX" --no-deps --index-url "$TORCH_INDEX" "$(grep '^torch==' constraints.txt)"
     fi

@@ -17,18 +17,21 @@ VERBS: dict[str, str] = {
     "play": "play an environment yourself in the terminal",
     "eval": "measure a policy: success, reward, validity, with 95 % intervals",
     "judge": "judge a file of trajectories again, or see how far two judges agree",
+    "train": "train a policy: imitation, PPO, StepPO; resume, recipes",
+    "recipe": "training runs that come with the package: list, show, copy to edit",
     "check": "put an environment, or the judges, through the public test kit",
     "bench": "measure speed beside other libraries",
     "serve-model": "serve a model on this machine as an OpenAI-compatible endpoint",
     "report": "write the page about a training run: curves, episodes, timing",
     "record": "save episodes as GIF, MP4 or a web page",
-    "demo": "evaluate random and oracle play and write a report with pictures",
+    "demo": "imitation, then reinforcement learning, of a tiny model in minutes; a report and a film",
 }
 
 EXAMPLES = """examples:
   agentrl list
   agentrl play agentrl/Sokoban-Visual-v0
-  agentrl eval agentrl/FrozenLake-Text-v0 --policy random --episodes 200 --json"""
+  agentrl eval agentrl/FrozenLake-Text-v0 --policy random --episodes 200 --json
+  agentrl train --recipe frozenlake-demo"""
 
 
 def overview() -> str:
@@ -68,7 +71,9 @@ def _run(verb: str, options: list[str]) -> int:
 
     try:
         module = import_module(f"agentrl.cli.{verb.replace('-', '_')}")
-        status = module.run(parse(module.Arguments, verb, options))
+        # `train` knows its options only once it knows the algorithm, and reads its words by itself.
+        custom = verb == "train"
+        status = module.run(module.parse(options) if custom else parse(module.Arguments, verb, options))
         sys.stdout.flush()
         return status
     except (AgentRLError, GymnasiumError) as error:

@@ -73,7 +73,10 @@ class _LinePrinter:
         now = time.monotonic()
         if self._done == self._total or now - self._spoke >= SECONDS_BETWEEN_LINES:
             self._spoke = now
-            log(f"{self._label}: {self._done}/{self._total}, {now - self._started:.1f} s")
+            spent = now - self._started
+            left = spent / self._done * (self._total - self._done)
+            more = f", about {left:.0f} s left" if self._done < self._total else ""
+            log(f"{self._label}: {self._done}/{self._total}, {spent:.1f} s{more}")
 
 
 @contextlib.contextmanager

@@ -14,9 +14,15 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Conversation, Generation
 from agentrl.policies.random import RandomPolicy, mixed_seed, require_envs
 
+MISTAKES = ("random", "hasty")
+
 
 class Demonstrator:
-    """Plays what is right, except in a share `mistakes` of the turns, where it plays at random.
+    """Plays what is right, except in a share `mistakes` of the turns.
+
+    There it plays at random (`kind="random"`), or is hasty: it sees the first right action and repeats it for the whole
+    turn without looking further (`kind="hasty"`). Random mistakes blur what is learned; hasty ones teach a habit, which
+    practice has to break.
 
     With the `Reasoning` wrapper it writes the whole reply, and writes the truth: also a foolish turn is described as
     what it is and does. Given an `engine`, answers carry the model's tokens, ready to be learned from. What an episode
@@ -25,10 +31,12 @@ class Demonstrator:
 
     name = "demonstrator"
 
-    def __init__(self, engine: Any = None, *, mistakes: float = 0.0, seed: int = 0) -> None:
+    def __init__(self, engine: Any = None, *, mistakes: float = 0.0, kind: str = "random", seed: int = 0) -> None:
         if not 0 <= finite_number("mistakes", mistakes) <= 1:
             raise ConfigError(f"mistakes is a share between 0 and 1, not {mistakes!r}")
-        self.engine, self.mistakes, self.seed = engine, mistakes, seed
+        if kind not in MISTAKES:
+            raise ConfigError(f"mistakes are of kind {' or '.join(MISTAKES)}, not {kind!r}")
+        self.engine, self.mistakes, self.kind, self.seed = engine, mistakes, kind, seed
         self._random = RandomPolicy(seed=mixed_seed(seed, 1))
         self._streams: WeakKeyDictionary[gym.Env, tuple[Any, np.random.Generator]] = WeakKeyDictionary()
         if engine is not None:
@@ -57,7 +65,11 @@ class Demonstrator:
         base = env.unwrapped
         wrong = self._random.sample(env)  # drawn in any case: the stream must not depend on who needed it
         right = env.get_wrapper_attr("oracle")()
-        return wrong if right is None or self._dice(base).random() < self.mistakes else right
+        if right is None:
+            return wrong
+        if self._dice(base).random() >= self.mistakes:
+            return right
+        return wrong if self.kind == "random" else hasty(base, right)
 
     def _dice(self, base: Any) -> np.random.Generator:
         """The episode's own dice; a seeded reset gives an environment a fresh generator, which tells a new episode."""
@@ -69,3 +81,9 @@ class Demonstrator:
 
     def _said(self, env: gym.Env, turn: str) -> str:
         return env.get_wrapper_attr("truthful")(turn) if env.has_wrapper_attr("truthful") else turn
+
+
+def hasty(env: Any, turn: str) -> str:
+    """The first action of a turn, as often as a turn allows."""
+    first = turn.split(env.action_separator.strip())[0].strip()
+    return env.action_separator.join([first] * env.max_actions_per_turn)

@@ -19,8 +19,8 @@ from agentrl.trainers.rows import Batch
 
 
 @dataclass(kw_only=True)
-class CriticArguments(RunArguments):
-    """Options that PPO and StepPO share."""
+class PolicyArguments(RunArguments):
+    """Options of everything that improves a policy by its own episodes."""
 
     episodes: int = 128
     """Episodes of an iteration."""
@@ -42,8 +42,30 @@ class CriticArguments(RunArguments):
     """How it is estimated; in the loss choose k2 or k3."""
     entropy_coef: float = 0.0
     """Weight of an entropy bonus."""
-    critic: Literal["own", "shared"] = "own"
-    """A critic with a body of its own, or a head on the policy's."""
+    reward_scale: float = 1.0
+    """Rewards are multiplied by this before anything is computed from them."""
+    old_logprobs: Literal["behaviour", "recomputed"] = "behaviour"
+    """The ratio's denominator: as recorded while playing, or computed anew by the trainer (bf16 differs a little)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("episodes", "group_size", "epochs"):
+            whole_number(name, getattr(self, name), at_least=1)
+        for name in ("kl_coef", "entropy_coef", "clip_low", "clip_high", "dual_clip"):
+            if finite_number(name, getattr(self, name)) < 0:
+                raise ConfigError(f"{name} must not be negative")
+        if finite_number("reward_scale", self.reward_scale) <= 0:
+            raise ConfigError(f"reward_scale must be above 0, not {self.reward_scale!r}")
+        if self.episodes % self.group_size:
+            raise ConfigError(f"episodes ({self.episodes}) must be a multiple of group_size ({self.group_size})")
+
+
+@dataclass(kw_only=True)
+class CriticArguments(PolicyArguments):
+    """Options that PPO and StepPO share."""
+
+    critic: Literal["own", "shared", "head"] = "own"
+    """A critic with a body of its own, a head on the policy's body that trains it too, or a head that only reads it."""
     critic_lr: float = 1e-5
     """Learning rate of the critic."""
     critic_coef: float = 1.0
@@ -52,36 +74,28 @@ class CriticArguments(RunArguments):
     """How far values may move in one update; 0: as far as they want."""
     critic_warmup: int = 0
     """Iterations in which only the critic learns."""
-    reward_scale: float = 1.0
-    """Rewards are multiplied by this before anything is computed from them."""
     bootstrap_truncated: bool = False
     """Also bootstrap behind limits that are part of the task."""
     whiten_advantages: bool = True
     """Advantages with mean 0 and deviation 1 over the batch."""
-    old_logprobs: Literal["behaviour", "recomputed"] = "behaviour"
-    """The ratio's denominator: as recorded while playing, or computed anew by the trainer (bf16 differs a little)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("episodes", "group_size", "epochs"):
-            whole_number(name, getattr(self, name), at_least=1)
-        for name in ("kl_coef", "entropy_coef", "critic_coef", "critic_clip", "clip_low", "clip_high", "dual_clip"):
+        for name in ("critic_coef", "critic_clip"):
             if finite_number(name, getattr(self, name)) < 0:
                 raise ConfigError(f"{name} must not be negative")
         whole_number("critic_warmup", self.critic_warmup, at_least=0)
-        for name in ("critic_lr", "reward_scale"):
-            if finite_number(name, getattr(self, name)) <= 0:
-                raise ConfigError(f"{name} must be above 0, not {getattr(self, name)!r}")
-        if self.episodes % self.group_size:
-            raise ConfigError(f"episodes ({self.episodes}) must be a multiple of group_size ({self.group_size})")
+        if finite_number("critic_lr", self.critic_lr) <= 0:
+            raise ConfigError(f"critic_lr must be above 0, not {self.critic_lr!r}")
 
 
-def make_learner(args: CriticArguments) -> Learner:
+def make_learner(args: PolicyArguments) -> Learner:
     """Policy, critic and, where something hangs on it, the reference."""
+    with_critic = isinstance(args, CriticArguments)
     return Learner(
         args,
-        critic=args.critic,
-        critic_lr=args.critic_lr,
+        critic=args.critic if with_critic else "none",
+        critic_lr=args.critic_lr if with_critic else 0.0,
         reference=args.kl_coef > 0,
         temperature=args.temperature,
         total_steps=args.iterations * args.epochs * args.minibatches,
@@ -93,18 +107,21 @@ class BatchScores(NamedTuple):
 
     old: Tensor
     reference: Tensor | None
-    values: Tensor
+    values: Tensor  # 0 where there is no critic
     values_after: Tensor
     bootstrap: Tensor  # [trajectories]
 
 
-def score(args: CriticArguments, learner: Learner, batch: Batch) -> BatchScores:
-    """Old and reference log-probabilities, and the critic's values."""
+def score(args: PolicyArguments, learner: Learner, batch: Batch) -> BatchScores:
+    """Old and reference log-probabilities, and the critic's values where there is one."""
     if not len(batch):
         raise TrainingFault("no reply of this iteration holds a token; do the prompts fill the model's context?")
     recompute = args.old_logprobs == "recomputed" or not bool((batch.action_mask == batch.token_mask).all())
     old = batch.by_trajectory(learner.logprobs(batch.rows)) if recompute else batch.logprobs
     reference = batch.by_trajectory(learner.reference_logprobs(batch.rows)) if args.kl_coef else None
+    if not isinstance(args, CriticArguments):
+        nothing = torch.zeros_like(old)
+        return BatchScores(old, reference, nothing, nothing, torch.zeros(len(batch)))
     before, after = learner.values(batch.rows)
     return BatchScores(
         old, reference, batch.by_trajectory(before), batch.by_trajectory(after), bootstrap(args, learner, batch)
@@ -131,7 +148,7 @@ def final_prompt(learner: Learner, trajectory: Trajectory) -> Prompt:
     return Prompt(trajectory.final_prompt_ids or [], pixels, grids)
 
 
-def kl_penalty(args: CriticArguments, batch: Batch, scores: BatchScores) -> Tensor | None:
+def kl_penalty(args: PolicyArguments, batch: Batch, scores: BatchScores) -> Tensor | None:
     """What every token pays for being unlike the reference, where that is paid in rewards."""
     if scores.reference is None or args.kl_in != "reward":
         return None

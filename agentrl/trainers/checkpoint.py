@@ -83,8 +83,11 @@ def export_policy(learner: Learner, folder: Path) -> None:
     """The policy as a folder that transformers, `hf:FOLDER` and other trainers read; adapters are merged in."""
     learner.publish()
     model = learner.policy if not learner.options.lora_rank else learner.engine.model
-    with quiet():
-        model.save_pretrained(folder)
+    try:
+        with quiet():
+            model.save_pretrained(folder)
+    except SafetensorError as error:  # its word for a disk that is full
+        raise OSError(str(error)) from error
     for file in learner.engine.folder.iterdir():
         if file.is_file() and file.name.startswith(TOKENIZER_FILES):
             shutil.copyfile(file, folder / file.name)
@@ -101,8 +104,12 @@ def _number(path: Path) -> int:
 
 
 def load_checkpoint(folder: Path, learner: Learner) -> dict[str, Any] | None:
-    """Put the newest whole checkpoint of a run into `learner` and return its state; None where there is none."""
-    for path in checkpoints(folder):
+    """Put the newest whole checkpoint of a run into `learner` and return its state; None where there is none.
+
+    `ConfigError` where there are some and all are damaged: to begin again in silence would throw the run away.
+    """
+    found = checkpoints(folder)
+    for path in found:
         try:
             state = json.loads((path / STATE).read_text())
             if _sha256(path / TRAINING) != state["sha256"]:
@@ -115,6 +122,8 @@ def load_checkpoint(folder: Path, learner: Learner) -> dict[str, Any] | None:
         _restore(learner, content, path)
         learner.steps = steps
         return state
+    if found:
+        raise ConfigError(f"every checkpoint in {folder} is damaged; remove that folder to begin again")
     return None
 
 

@@ -22,7 +22,7 @@ from agentrl.policies.engine import load_engine
 from agentrl.trainers.forward import Hidden, Reader, Scores, check_head, target_mask, token_scores
 from agentrl.trainers.rows import Row, micro_batches, padding_share
 
-CriticKind = Literal["none", "own", "shared"]
+CriticKind = Literal["none", "own", "shared", "head"]
 
 
 class TrainingFault(Fault):
@@ -60,9 +60,10 @@ class Outputs(NamedTuple):
 class Critic(nn.Module):
     """A value for every position: one linear layer on a language model's hidden states, 0 everywhere at first."""
 
-    def __init__(self, width: int, model: Any = None) -> None:
+    def __init__(self, width: int, model: Any = None, *, only_reads: bool = False) -> None:
         super().__init__()
         self.model = model  # None: it reads the policy's hidden states
+        self.only_reads = only_reads  # ... without a gradient that would change them
         self.head = nn.Linear(width, 1)
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
@@ -70,7 +71,7 @@ class Critic(nn.Module):
     def forward(self, states: Tensor) -> Tensor:
         """`[...]` from `[..., width]`, in float32."""
         with torch.autocast(states.device.type, enabled=False):
-            return self.head(states.float())[..., 0]
+            return self.head((states.detach() if self.only_reads else states).float())[..., 0]
 
 
 class Learner:
@@ -118,8 +119,8 @@ class Learner:
         if kind == "none":
             return None
         width = self.policy.config.get_text_config().hidden_size
-        if kind == "shared":
-            return Critic(width).to(self.device)
+        if kind in ("shared", "head"):
+            return Critic(width, only_reads=kind == "head").to(self.device)
         own = load_engine(self.options.model, str(self.device), "float32").model
         own = _ready_to_train(own, gradient_checkpointing=self.options.gradient_checkpointing)
         return Critic(width, own).to(self.device)

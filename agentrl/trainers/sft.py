@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import torch
 
@@ -41,7 +42,9 @@ class SFT(RunArguments):
     demonstrations: int = 2000
     """Episodes to demonstrate."""
     mistakes: float = 0.0
-    """Share of the demonstrated turns that are random instead of right."""
+    """Share of the demonstrated turns that are wrong."""
+    mistake: Literal["random", "hasty"] = "random"
+    """Wrong turns are random ones, or repeat the first right action for the whole turn."""
     data: str = ""
     """Learn from this trajectory file instead (JSON lines or parquet, with token ids of the same tokenizer)."""
 
@@ -109,7 +112,7 @@ def demonstrations(args: SFT, run: Run) -> list[Trajectory]:
         found = [trajectory for trajectory in with_pictures(args.data) if trajectory.fault is None]
     else:
         run.say(f"playing {args.demonstrations} demonstrations")
-        teacher = Demonstrator(engine, mistakes=args.mistakes, seed=args.seed)
+        teacher = Demonstrator(engine, mistakes=args.mistakes, kind=args.mistake, seed=args.seed)
         collector = Collector(
             args.specs(),
             teacher,

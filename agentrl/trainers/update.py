@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from agentrl.trainers.actor_critic import BatchScores, CriticArguments
+from agentrl.trainers.actor_critic import BatchScores, CriticArguments, PolicyArguments
 from agentrl.trainers.advantages import Estimate
 from agentrl.trainers.forward import padded
 from agentrl.trainers.learner import Learner, Outputs
@@ -35,12 +35,12 @@ class Constants(NamedTuple):
 
 
 def improve(
-    args: CriticArguments, run: Run, batch: Batch, scores: BatchScores, estimate: Estimate, policy_loss: PolicyLoss
+    args: PolicyArguments, run: Run, batch: Batch, scores: BatchScores, estimate: Estimate, policy_loss: PolicyLoss
 ) -> dict[str, float]:
     """All optimiser steps of an iteration; the mean of their figures."""
     constants = constants_by_row(batch, scores, estimate)
     update = Update(args, run.learner, policy_loss, estimate.turn_returns is not None)
-    update.only_critic = run.iteration < args.critic_warmup
+    update.only_critic = isinstance(args, CriticArguments) and run.iteration < args.critic_warmup
     found, dice = [], run.dice(1)
     for _ in range(args.epochs):
         for part in shuffled_parts(len(batch), args.minibatches, dice):
@@ -77,7 +77,7 @@ def side_by_side(rows: Sequence[Constants], device: Any = None) -> Constants:
 class Update:
     """One mini-batch after the other. Losses are means over the whole mini-batch, however it is cut for memory."""
 
-    def __init__(self, args: CriticArguments, learner: Learner, policy_loss: PolicyLoss, teach_after: bool) -> None:
+    def __init__(self, args: PolicyArguments, learner: Learner, policy_loss: PolicyLoss, teach_after: bool) -> None:
         self.args, self.learner, self.policy_loss, self.teach_after = args, learner, policy_loss, teach_after
         self.per_step = policy_loss is not ppo_loss
         self.only_critic = False
@@ -128,6 +128,8 @@ class Update:
     def _critic(self, out: Outputs, part: Constants, counts: Counts) -> tuple[Tensor, Figures]:
         args, share = self.args, part.mask.sum() / counts.tokens
         loss, figures = torch.zeros((), device=part.mask.device), {}
+        if not isinstance(args, CriticArguments):
+            return loss, figures
         assert out.values is not None and out.values_after is not None
         if bool(part.critic_mask.any()):
             clip = {"old_values": part.old_values, "clip": args.critic_clip or None}

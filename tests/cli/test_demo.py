@@ -1,57 +1,151 @@
-"""The demo: a table, a page, and where it is."""
+"""The demo: what it trains, prints, promises and leaves behind; shrunk to seconds."""
 
 from __future__ import annotations
+
+import json
+from dataclasses import replace
 
 import pytest
 
 from agentrl.cli import demo
+from agentrl.cli.demo import Moment, checked, demo_plan, free_folder
+from agentrl.recipes import load_recipe
+from agentrl.rollout.evaluate import Evaluation
+from agentrl.rollout.statistics import wilson_interval
+
+SMALL = """
+summary = "a demo of seconds"
+[all]
+threads = 1
+prompt_style = "step"
+history = 0
+max_new_tokens = 8
+num_envs = 8
+eval_episodes = 4
+eval_every = 9
+[[stage]]
+name = "imitation"
+algorithm = "sft"
+demonstrations = 8
+iterations = 1
+steps_per_iteration = 1
+batch_size = 4
+lr = 1e-3
+save_trajectories = 0
+[[stage]]
+name = "rl"
+algorithm = "steppo"
+iterations = 1
+episodes = 4
+minibatches = 1
+"""
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """A recipe that is over in seconds."""
+    monkeypatch.setattr("agentrl.cli.demo_page.LEVELS", 4)
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return str(path)
 
 
 @pytest.fixture(autouse=True)
-def lakes_only(monkeypatch):
-    """One game is enough to see that the parts fit, and starts fast on a machine without level caches."""
-    monkeypatch.setattr(demo, "ENV_IDS", ("agentrl/FrozenLake-Text-v0", "agentrl/FrozenLake-Visual-v0"))
+def threads():
+    """Runs choose the threads of the whole process; other tests keep theirs."""
+    import torch
+
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
 
 
-def test_the_demo_covers_both_games_in_both_kinds():
-    assert {f"agentrl/{game}-{kind}-v0" for game in demo.GAMES for kind in demo.KINDS} == {
-        "agentrl/FrozenLake-Text-v0",
-        "agentrl/FrozenLake-Visual-v0",
-        "agentrl/Sokoban-Text-v0",
-        "agentrl/Sokoban-Visual-v0",
-    }
+def result(share, trials=500):
+    won = round(share * trials)
+    figures = {"reward_mean": 0.0, "reward_ci": None, "reward_terms": {}, "valid_rate": 1.0, "format_rate": None}
+    figures |= {"effective_rate": 1.0, "turns_mean": 1.0, "truncated_rate": 0.0, "faults": 0, "seconds": 1.0}
+    return Evaluation("id", None, "hf", "test", 0, trials, won / trials, wilson_interval(won, trials), **figures)
 
 
-def test_the_demo_prints_a_table_and_writes_a_page_with_pictures(agentrl_cli, tmp_path):
-    path = tmp_path / "new" / "report.html"
-    done = agentrl_cli("demo", "--episodes", "5", "--report", str(path))
-    assert done.status == 0 and f"report: {path}" in done.out
-    assert done.out.count("oracle") == done.out.count("random") == 2
-    html = path.read_text(encoding="utf-8")
-    assert html.count("data:image/png;base64,") >= 8
-    assert html.count('class="strip"') == 4 and "<svg" in html and "<table>" in html
+def moments(*shares, trials=500):
+    return [Moment(str(share), result(share, trials), result(share, trials)) for share in shares]
 
 
-def test_the_demo_as_json(agentrl_cli, tmp_path):
-    path = tmp_path / "report.html"
-    result = agentrl_cli("demo", "--episodes", "5", "--report", str(path), "--json").json
-    assert result["report"] == str(path)
-    success = {(e["id"], e["policy"]): e["success"] for e in result["evaluations"]}
-    assert len(success) == 4 and all(success[key] == 1.0 for key in success if key[1] == "oracle")
+def test_the_demo_measures_three_moments_and_leaves_a_page_a_film_and_curves(agentrl_cli, small, tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "LEAST_EPISODES", 1)
+    folder = tmp_path / "demo"
+    done = agentrl_cli("demo", "--recipe", small, "--output", str(folder), "--json")
+    found = done.json
+    assert done.status == 1 and found["pass"] is False  # nothing is learned in a second, and the status says so
+    assert [moment["name"] for moment in found["moments"]] == [
+        "start",
+        "after imitation",
+        "after rl",
+    ]
+    assert all(moment[mode]["episodes"] == 4 for moment in found["moments"] for mode in ("sampled", "greedy"))
+    assert [row["policy"] for row in found["baselines"]] == ["random", "oracle"]
+    assert found["baselines"][1]["success"] == 1.0
+    html = (folder / "report.html").read_text()
+    assert found["report"] == str(folder / "report.html")
+    assert html.count("data:image/gif;base64,") == 1 and 'href="rl/report.html"' in html and "oracle" in html
+    assert (folder / "before_after.gif").read_bytes().startswith(b"GIF8")
+    assert "<svg" in (folder / "rl" / "report.html").read_text()
+    assert "held-out success" in done.err and "rl (steppo): 1/1" in done.err
+    assert json.loads((folder / "plan.json").read_text())["stages"][1]["finished"] is True
 
 
-def test_both_policies_are_shown_on_the_same_task():
-    strips = "".join(demo.example_strips("agentrl/FrozenLake-Text-v0", 3))
-    assert strips.count("seed ") == 2
-    first = [part.split('"')[0] for part in strips.split("data:image/png;base64,")[1:]]
-    assert first[0] in first[1:]  # the oracle starts from the picture that random play started from
+def test_a_promise_that_is_not_kept_is_shown_as_failed(capsys):
+    found, paths = moments(0.0, 0.4, 0.7), {"report": "somewhere/report.html", "film": "somewhere/x.gif"}
+    demo.show(found, [result(0.1), result(1.0)], checked(found), paths, 200.0)
+    out = capsys.readouterr().out
+    assert out.count("FAIL") == 1 and "success ends at 0.8 or more: 0.700" in out and out.count("0.400") == 3
+    assert "random play" in out and "report:  somewhere/report.html" in out and "3.3 minutes" in out
 
 
-def test_a_report_that_cannot_be_written_is_one_line(agentrl_cli, tmp_path):
+def test_the_promises_are_those_of_sampled_play_with_intervals_apart():
+    assert all(check.passed for check in checked(moments(0.0, 0.5, 0.85)))
+    assert [check.passed for check in checked(moments(0.0, 0.6, 0.9))] == [False, True, True, True]
+    assert [check.passed for check in checked(moments(0.0, 0.59, 0.8))] == [True, False, True, True]
+    assert [check.passed for check in checked(moments(0.0, 0.5, 0.79))] == [True, True, True, False]
+    assert [check.passed for check in checked(moments(0.0, 0.5, 1.0, trials=4))] == [True, True, False, True]
+    unknown = moments(0.0, 0.5, 0.9)
+    unknown[-1] = replace(unknown[-1], sampled=replace(unknown[-1].sampled, success=None, success_ci=None))
+    assert [check.passed for check in checked(unknown)] == [True, False, False, False]
+
+
+def test_the_recipe_of_the_demo_measures_at_least_500_unseen_levels_in_both_modes(tmp_path):
+    plan = demo_plan(demo.Arguments(output=str(tmp_path / "demo")))
+    assert [planned.algorithm for planned in plan.runs] == ["sft", "steppo"]
+    for planned in plan.runs:
+        arguments = planned.arguments
+        assert arguments.eval_episodes >= 500 and arguments.eval_split == "test" and arguments.temperature == 1.0
+        assert set(arguments.eval_modes) == {"sampled", "greedy"}
+    assert plan.runs[0].arguments.mistakes > 0 and load_recipe("frozenlake-demo").summary
+
+
+def test_nobodys_folder_is_overwritten(tmp_path):
+    wanted = tmp_path / "demo"
+    assert free_folder(str(wanted)) == str(wanted)
+    wanted.mkdir()
+    (tmp_path / "demo-2").mkdir()
+    assert free_folder(str(wanted)) == f"{wanted}-3"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--recipe", "nothing"), "no recipe is called"),
+        (("--recipe", "SMALL"), "eval_episodes must be"),
+        (("--recipe", "ONE", "--no-check"), "two stages"),
+        (("--recipe", "SMALL", "--no-check", "--output", "FILE/run"), "cannot be written"),
+    ],
+)
+def test_a_demo_that_cannot_be_is_one_line(agentrl_cli, small, tmp_path, words, said):
+    (tmp_path / "one.toml").write_text("[[stage]]\nalgorithm = 'sft'\neval_every = 1\n")
     (tmp_path / "file").write_text("")
-    done = agentrl_cli("demo", "--episodes", "1", "--report", str(tmp_path / "file" / "report.html"))
-    assert done.status == 1 and "choose another place with --report" in done.err
-
-
-def test_bad_numbers_are_refused(agentrl_cli):
-    assert "--episodes must be" in agentrl_cli("demo", "--episodes", "0").err
+    places = {"SMALL": small, "ONE": str(tmp_path / "one.toml"), "FILE/run": str(tmp_path / "file" / "run")}
+    words = [places.get(word, word) for word in words]
+    if "--output" not in words:
+        words += ["--output", str(tmp_path / "demo")]
+    done = agentrl_cli("demo", *words)
+    assert done.status == 1 and said in done.err and done.err.count("\n") == 1

@@ -290,4 +290,8 @@ def test_progress_elsewhere_is_a_line_now_and_then(monkeypatch, capsys):
     with output.progress("eval", 12) as advance:
         for _ in range(12):
             advance()
-    assert capsys.readouterr().err.splitlines() == ["eval: 5/12, 5.0 s", "eval: 10/12, 10.0 s", "eval: 12/12, 12.0 s"]
+    assert capsys.readouterr().err.splitlines() == [
+        "eval: 5/12, 5.0 s, about 7 s left",
+        "eval: 10/12, 10.0 s, about 2 s left",
+        "eval: 12/12, 12.0 s",
+    ]

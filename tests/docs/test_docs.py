@@ -51,6 +51,7 @@ def test_pages_and_pictures_are_written(tmp_path: Path) -> None:
         "environments/sokoban.md",
         "wrappers.md",
         "command_line.md",
+        "training_options.md",
     }
     assert all(page.stat().st_size > 0 for page in pages)
     for name in ("frozenlake", "sokoban"):
@@ -67,3 +68,13 @@ def test_every_page_is_reached_from_the_front_page(tmp_path: Path) -> None:
     pages = {path.stem for path in (tmp_path / "environments").glob("*.md")} - {"index"}
     toctree = index.split("{toctree}", 1)[1]
     assert all(f"\n{page}\n" in toctree for page in pages)
+
+
+def test_every_training_option_is_listed_with_its_default_and_meaning() -> None:
+    from agentrl.cli.algorithms import ALGORITHMS, arguments_class, described
+
+    rows = [line for line in generate.training_options_page().splitlines() if line.startswith("| `")]
+    listed = {line.split("`")[1]: line for line in rows}
+    for algorithm in ALGORITHMS:
+        for name, text in described(arguments_class(algorithm)).items():
+            assert name in listed and " ".join(text.split()).replace("|", "\\|") in "".join(rows)

@@ -141,3 +141,8 @@ def test_styles_are_chosen_by_name() -> None:
         prompt_style("conversaton")
     with pytest.raises(ConfigError, match="history must be"):
         prompt_style("step", -1)
+
+
+@pytest.mark.parametrize("style", ["conversation", "step"])
+def test_a_record_says_in_which_style_its_prompts_were_made(style: str) -> None:
+    assert play(TROUBLED, Noting({4: ["fine"]}), prompt_style=style).prompt_style == style

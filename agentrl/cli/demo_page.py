@@ -1,0 +1,82 @@
+"""The demo's page and film: the same unseen level before and after reinforcement learning."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agentrl import __version__
+from agentrl.cli.plan import Plan
+from agentrl.core.errors import ConfigError
+from agentrl.rollout.evaluate import Evaluation, episode_seed
+from agentrl.rollout.trajectory import Trajectory
+from agentrl.viewer.gif import before_after_gif
+from agentrl.viewer.report import bar_figure, page, results_table, safe, section, short_name
+from agentrl.viewer.run_report import write_page as write_whole
+
+LEVELS = 48  # looked at for one that was lost before and is won after
+INTRO = (
+    "A tiny language model imitates demonstrations that are partly random, then learns from its own play and the "
+    "reward alone. All figures are success on levels that were never trained on, with 95 % intervals. Random play is "
+    "the floor; the oracle, which computes shortest solutions from the true state, is the ceiling."
+)
+
+
+def write_film(plan: Plan) -> Path | None:
+    """Two games of one level side by side; None where pictures of it cannot be made."""
+    before, after = (episodes(plan, str(planned.final_policy)) for planned in plan.runs)
+    pairs = [pair for pair in zip(before, after, strict=True) if pair[0].fault is None and pair[1].fault is None]
+    if not pairs:
+        return None
+    # The best to look at is a level that was lost and is won; where there is none, one that is won, or any.
+    lost, won = max(pairs, key=lambda pair: (pair[1].success and not pair[0].success, pair[1].success))
+    titles = (f"after {plan.runs[0].name}", f"after {plan.runs[1].name}")
+    try:
+        return before_after_gif(lost, won, plan.folder / "before_after.gif", titles=titles)
+    except ConfigError:
+        return None
+
+
+def episodes(plan: Plan, model: str) -> list[Trajectory]:
+    """The first test levels, played greedily by a policy."""
+    from agentrl.policies.hf import HFPolicy
+    from agentrl.rollout.collect import Collector, Start
+
+    arguments = plan.runs[-1].arguments
+    policy = HFPolicy(model, greedy=True, max_new_tokens=arguments.max_new_tokens, device=arguments.device)
+    options: dict[str, Any] = {"prompt_style": arguments.prompt_style, "history": arguments.history}
+    collector = Collector(arguments.specs(), policy, split=arguments.eval_split, num_envs=LEVELS, **options)
+    try:
+        return collector.collect([Start(episode_seed(0, index)) for index in range(LEVELS)]).trajectories
+    finally:
+        collector.close()
+
+
+def write_page(
+    plan: Plan, trained: Sequence[Evaluation], baselines: Sequence[Evaluation], film: Path | None, seconds: float
+) -> Path:
+    """`report.html` of the demo; the curves are in the reports of the stages, which it links to."""
+    results = [baselines[0], *trained, baselines[1]]
+    links = "".join(
+        f'<li><a href="{safe(run.name)}/report.html">{safe(run.name)} ({safe(run.algorithm)})</a></li>'
+        for run in plan.runs
+        if (run.folder / "report.html").exists()
+    )
+    sections = [
+        section("Success on unseen levels", bar_figure(results)),
+        section("The same level, before and after reinforcement learning", _film(film)) if film else "",
+        section("Curves and episodes of both stages", f"<ul>{links}</ul>") if links else "",
+        section("Figures", results_table(results)),
+    ]
+    title = f"A tiny model learns {short_name(results[0].id)}"
+    footer = f"agentrl {__version__}, {seconds / 60:.1f} minutes, recipe {plan.recipe}."
+    path = plan.folder / "report.html"
+    write_whole(path, page(title, INTRO, [part for part in sections if part], footer))
+    return path
+
+
+def _film(path: Path) -> str:
+    data = base64.b64encode(path.read_bytes()).decode()
+    return f'<div class="card"><img src="data:image/gif;base64,{data}" alt="two games of one level"></div>'

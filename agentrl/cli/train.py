@@ -1,0 +1,183 @@
+"""`agentrl train ALGO`, `agentrl train --recipe NAME`, `agentrl train --resume RUN`: train a policy."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from agentrl.cli.algorithms import ALGORITHMS, train_function
+from agentrl.cli.output import interval, log, number, print_json, print_table
+from agentrl.cli.plan import Plan, PlannedRun, make_plan, stages_of
+from agentrl.cli.signals import STATUS, Noticed, noticing
+from agentrl.cli.train_options import TrainWords, read_words, show_help
+from agentrl.core.errors import ConfigError
+from agentrl.recipes import load_recipe
+
+USAGE = """usage: agentrl train ALGO [options]
+       agentrl train --recipe NAME|FILE [options]
+       agentrl train --resume RUN
+
+Train a policy; everything goes into one run folder.
+
+algorithms (agentrl train ALGO -h lists all options):
+{algorithms}
+
+options:
+  --recipe NAME|FILE  take values from a recipe; what is typed goes before it (agentrl recipe lists them)
+  --output RUN        the run folder
+  --resume [RUN]      go on with a run, with its own options
+  --json              print one JSON object on stdout at the end; progress goes to stderr
+  --STAGE.OPTION      an option of one stage of a recipe; without a stage it holds for all that have it
+
+examples:
+  agentrl train sft --env agentrl/FrozenLake-Text-v0 --mistakes 0.5 --lr 2e-3 --output runs/imitation
+  agentrl train steppo --model runs/imitation/checkpoints/step_20/policy --lr 1e-4 --eval-every 10
+  agentrl train --recipe frozenlake-demo --output runs/lake --rl.iterations 20"""
+
+
+@dataclass
+class Arguments(TrainWords):
+    """Train a policy; everything goes into one run folder."""
+
+
+def parse(words: Sequence[str]) -> Arguments:
+    """Read the words behind the verb; help is printed here, as tyro does for other verbs."""
+    found = read_words(words)
+    if found.help:
+        if found.algorithm:
+            recipe = load_recipe(found.recipe) if found.recipe else None
+            values = stages_of(recipe.stages, found.algorithm, recipe.name)[0].values if recipe else {}
+            show_help(found.algorithm, values)
+        table = "\n".join(f"  {name:<8}{summary}" for name, (_, summary) in ALGORITHMS.items())
+        print(USAGE.format(algorithms=table))
+        raise SystemExit(0)
+    return Arguments(**{one.name: getattr(found, one.name) for one in fields(found)})
+
+
+def run(arguments: Arguments) -> int:
+    """Train, say what came of it."""
+    plan = make_plan(arguments)
+    started = time.perf_counter()
+    with noticing() as noticed:
+        outcome = run_plan(plan, noticed, log)
+    facts = summary(plan) | {"seconds": time.perf_counter() - started, "stopped": outcome or None}
+    if outcome:
+        log(f"stopped by {outcome}; {resume_line(plan)}")
+    print_json(facts) if arguments.json else show(facts)
+    return STATUS.get(outcome, 0)
+
+
+def run_plan(
+    plan: Plan,
+    noticed: Noticed,
+    say: Callable[[str], Any],
+    train: Callable[[PlannedRun, Callable[[str], Any]], Any] | None = None,
+) -> str:
+    """Train every stage that is left; the name of the signal that ended it early, or nothing."""
+    plan.write()
+    for planned in plan.runs:
+        if planned.finished:
+            say(f"{planned.name}: finished before")
+            continue
+        if plan.several:
+            say(f"{planned.name}: {planned.algorithm} into {planned.folder}")
+        try:
+            (train or train_one)(planned, say)
+        except KeyboardInterrupt:
+            return noticed.name or "SIGINT"
+        except BrokenPipeError:  # nobody reads the progress any more; the run folder has nothing to do with it
+            raise
+        except OSError as error:
+            raise ConfigError(f"the run folder cannot be written: {error}; {resume_line(plan)}") from error
+        planned.finished = planned.final_policy.is_dir()
+        plan.write()
+        if not planned.finished:  # it stopped in its own time
+            return noticed.name or "SIGTERM"
+    return ""
+
+
+def train_one(planned: PlannedRun, say: Callable[[str], Any]) -> None:
+    """One run to its end, or to the signal that stops it."""
+    train_function(planned.algorithm)(planned.arguments, say)
+
+
+def resume_line(plan: Plan) -> str:
+    """What to type to go on."""
+    return f"resume with: agentrl train --resume {shlex.quote(str(plan.folder))}"
+
+
+# ---------------------------------------------------------------------- what came of it
+
+
+@dataclass(frozen=True)
+class StageFacts:
+    """A run in a few figures."""
+
+    name: str
+    algorithm: str
+    folder: str
+    iterations: int = 0
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+
+
+def summary(plan: Plan) -> dict[str, Any]:
+    """The object that `--json` prints, less its seconds: every stage, and the last one that was begun at the top."""
+    stages = [stage_facts(planned) for planned in plan.runs if (planned.folder / "metrics.jsonl").exists()]
+    last = stages[-1] if stages else StageFacts("", "", str(plan.folder))
+    return {
+        "schema": 1,
+        "folder": str(plan.folder.resolve()),
+        "iterations": last.iterations,
+        "evaluations": last.evaluations,
+        "warnings": [warning for stage in stages for warning in stage.warnings],
+        "stages": [vars(stage) for stage in stages],
+    }
+
+
+def stage_facts(planned: PlannedRun) -> StageFacts:
+    """From the run's metrics."""
+    from agentrl.viewer.run_data import read_run
+
+    data = read_run(planned.folder)
+    done = max((int(line["iteration"]) for line in data.train), default=0)
+    newest = max((line["iteration"] for line in data.evals), default=0)
+    return StageFacts(
+        name=planned.name or planned.algorithm,
+        algorithm=planned.algorithm,
+        folder=str(planned.folder.resolve()),
+        iterations=done,
+        evaluations=[dict(line) for line in data.evals if line["iteration"] == newest],
+        warnings=[dict(line) for line in data.warnings],
+    )
+
+
+def show(facts: dict[str, Any]) -> None:
+    """The final evaluations for a person, and where everything is."""
+    rows = [
+        (
+            stage["name"],
+            line.get("env_id", "-"),
+            "greedy" if line.get("greedy") else "sampled",
+            line["iteration"],
+            number(line.get("success")),
+            interval(line.get("success_ci")),
+            line.get("episodes", "-"),
+        )
+        for stage in facts["stages"]
+        for line in stage["evaluations"]
+    ]
+    if rows:
+        columns = ("stage", "environment", "played", "after iteration", "success", "95 % interval", "episodes")
+        print_table(columns, rows, title="Held-out success")
+    for warning in facts["warnings"]:
+        print(f"warning: {warning.get('warning')}: {warning.get('detail', '')}")
+    pages = [Path(stage["folder"]) / "report.html" for stage in facts["stages"]]
+    for page in pages:
+        if page.exists():
+            print(f"report: {page}")
+    print(f"run: {facts['folder']}")

@@ -1,0 +1,182 @@
+"""The words of `agentrl train`, read twice: first which run is meant, then its algorithm's options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, make_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import tyro
+
+from agentrl.cli.algorithms import (
+    ALGORITHMS,
+    arguments_class,
+    check_algorithm,
+    checked_values,
+    described,
+    grouped_fields,
+)
+from agentrl.core.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from agentrl.trainers.arguments import RunArguments
+
+START = re.compile(r"--?[A-Za-z]")  # of an option; -0.1 is a value
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option as it was typed, with its values."""
+
+    words: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Without dashes before it, with underscores inside."""
+        return self.words[0].lstrip("-").partition("=")[0].replace("-", "_")
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """What stands behind it."""
+        joined = self.words[0].partition("=")[2]
+        return ((joined,) if "=" in self.words[0] else ()) + self.words[1:]
+
+    def without_stage(self) -> Option:
+        """`--rl.lr 1` as `--lr 1`."""
+        return Option(("--" + self.words[0].lstrip("-").partition(".")[2], *self.words[1:]))
+
+
+@dataclass
+class TrainWords:
+    """What `agentrl train ...` asks for; the options of the algorithm are still as typed."""
+
+    algorithm: str = ""
+    recipe: str = ""
+    output: str = ""
+    resume: bool = False
+    json: bool = False
+    help: bool = False
+    options: list[Option] = field(default_factory=list)
+
+
+def read_words(words: Sequence[str]) -> TrainWords:
+    """Tell the run from its options."""
+    found, rest = TrainWords(), list(words)
+    if rest and not START.match(rest[0]):
+        found.algorithm = check_algorithm(rest.pop(0))
+    if rest and not START.match(rest[0]):
+        raise ConfigError(f"{rest[0]!a} is no option; options begin with --")
+    for option in split_options(rest):
+        if option.name in ("json", "help", "h"):
+            setattr(found, "json" if option.name == "json" else "help", True)
+            _no_more(option, 0)
+        elif option.name in ("recipe", "output"):
+            setattr(found, option.name, _one_value(option))
+        elif option.name == "resume":
+            found.resume = True
+            if option.values:
+                found.output = _one_value(option)
+        else:
+            found.options.append(option)
+    return found
+
+
+def split_options(words: Sequence[str]) -> list[Option]:
+    """Each option with the values behind it."""
+    found: list[list[str]] = []
+    for word in words:
+        found.append([word]) if START.match(word) else found[-1].append(word)
+    return [Option(tuple(group)) for group in found]
+
+
+def _no_more(option: Option, count: int) -> None:
+    if len(option.values) > count:
+        raise ConfigError(f"{option.values[count]!a} behind {option.words[0]} belongs to nothing")
+
+
+def _one_value(option: Option) -> str:
+    _no_more(option, 1)
+    if not option.values or not option.values[0]:
+        raise ConfigError(f"{option.words[0]} needs a value")
+    return option.values[0]
+
+
+# ---------------------------------------------------------------------- options of an algorithm
+
+
+def accepts(cls: type[RunArguments], option: Option) -> bool:
+    """Whether an algorithm has this option."""
+    names = {one.name for one in fields(cls)}
+    return option.name in names or option.name.removeprefix("no_") in names
+
+
+def options_for(stage: str, number: int, cls: type[RunArguments], options: Sequence[Option]) -> list[Option]:
+    """Those that concern one stage of several: all it has, except those addressed to another.
+
+    A model is where the first stage starts; the others start from the stage before them.
+    """
+    chosen = []
+    for option in options:
+        addressee, dot, _ = option.words[0].lstrip("-").partition("=")[0].partition(".")
+        if dot and addressee == stage:
+            chosen.append(option.without_stage())
+        elif not dot and accepts(cls, option) and not (option.name == "model" and number):
+            chosen.append(option)
+    return chosen
+
+
+def check_options(stages: Sequence[tuple[str, type[RunArguments]]], options: Sequence[Option]) -> None:
+    """Complain about an option that no stage has."""
+    for option in options:
+        addressee, dot, _ = option.words[0].lstrip("-").partition("=")[0].partition(".")
+        if dot:
+            if addressee not in {name for name, _ in stages}:
+                names = ", ".join(name for name, _ in stages)
+                raise ConfigError(f"{option.words[0]}: no stage is called {addressee!a}; there are: {names}")
+        elif not any(accepts(cls, option) for _, cls in stages):
+            known = sorted({f"--{one.name.replace('_', '-')}" for _, cls in stages for one in fields(cls)})
+            raise ConfigError(f"no stage has the option {option.words[0]}.{did_you_mean(option.words[0], known)}")
+
+
+def stage_arguments(algorithm: str, values: dict[str, Any], options: Sequence[Option], source: str) -> RunArguments:
+    """The arguments of a run: `values` where nothing was typed, the algorithm's defaults elsewhere."""
+    cls = arguments_class(algorithm)
+    defaults = checked_values(cls, values, source)
+    if not options:
+        return cls(**defaults)
+    words = [word for option in options for word in option.words]
+    return cls(**_typed(algorithm, cls, defaults, words))
+
+
+def show_help(algorithm: str, values: dict[str, Any]) -> None:
+    """Print the options of an algorithm; leaves by `SystemExit`, as tyro does."""
+    cls = arguments_class(algorithm)
+    _typed(algorithm, cls, checked_values(cls, values, "recipe"), ["-h"])
+
+
+def _typed(algorithm: str, cls: type[RunArguments], defaults: dict[str, Any], words: list[str]) -> dict[str, Any]:
+    """tyro reads a copy of the dataclass that checks nothing: the checks speak for themselves, in one line."""
+    form = _form(algorithm, cls, defaults)
+    found = tyro.cli(form, prog=f"agentrl train {algorithm}", description=ALGORITHMS[algorithm][1], args=words)
+    return {
+        name: getattr(getattr(found, group), name)
+        for group, names in grouped_fields(cls, algorithm).items()
+        for name in names
+    }
+
+
+def _form(algorithm: str, cls: type[RunArguments], defaults: dict[str, Any]) -> type:
+    hints, texts = get_type_hints(cls), described(cls)
+    usual = {one.name: one.default for one in fields(cls)} | defaults
+    groups = []
+    for title, names in grouped_fields(cls, algorithm).items():
+        members = [(n, Annotated[hints[n], tyro.conf.arg(help=texts.get(n, ""))], usual[n]) for n in names]
+        group = make_dataclass(title.title(), members, kw_only=True)
+        group.__doc__ = ""  # or tyro shows the signature
+        groups.append((title, Annotated[group, tyro.conf.OmitArgPrefixes], field(default_factory=group)))
+    extra = [
+        ("recipe", Annotated[str, tyro.conf.arg(help="Take the values that are not given from this recipe.")], ""),
+        ("json", Annotated[bool, tyro.conf.arg(help="Print one JSON object on stdout at the end.")], False),
+    ]
+    return make_dataclass("Options", [*extra, *groups], kw_only=True)

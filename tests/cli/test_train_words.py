@@ -1,0 +1,232 @@
+"""What `agentrl train` and recipes make of words and files, before anything is trained."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agentrl.cli.algorithms import ALGORITHMS, GROUPS, arguments_class, described, grouped_fields
+from agentrl.cli.plan import make_plan
+from agentrl.cli.train_options import read_words
+from agentrl.recipes import load_recipe, parse_recipe, recipe_names, recipe_text
+
+TWO = """
+summary = "two stages"
+[all]
+max_new_tokens = 8
+[[stage]]
+name = "first"
+algorithm = "sft"
+iterations = 3
+[[stage]]
+name = "second"
+algorithm = "ppo"
+lr = 1
+"""
+
+
+@pytest.fixture
+def two_stages(tmp_path):
+    path = tmp_path / "two.toml"
+    path.write_text(TWO)
+    return str(path)
+
+
+def plan(*words):
+    return make_plan(read_words(words))
+
+
+# ---------------------------------------------------------------------- words
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_help_of_an_algorithm_explains_every_option_under_headings(agentrl_cli, algorithm):
+    done = agentrl_cli("train", algorithm, "-h")
+    assert done.status == 0 and "--json" in done.out and "--recipe" in done.out
+    cls = arguments_class(algorithm)
+    for title, names in grouped_fields(cls, algorithm).items():
+        assert f"{title} options" in done.out
+        assert all(f"--{name.replace('_', '-')}" in done.out for name in names)
+    assert set(described(cls)) >= {name for names in grouped_fields(cls, algorithm).values() for name in names}
+
+
+def test_every_grouped_option_exists():
+    names = set(described(arguments_class("sft")))
+    assert {name for group in GROUPS.values() for name in group} <= names
+
+
+def test_help_of_train_needs_no_torch(agentrl_cli):
+    done = agentrl_cli("train", "-h")
+    assert done.status == 0 and all(name in done.out for name in ALGORITHMS) and "--resume" in done.out
+
+
+def test_help_shows_a_recipes_values_as_defaults(agentrl_cli):
+    out = agentrl_cli("train", "steppo", "--recipe", "frozenlake-demo", "-h").out
+    assert f"(default: {load_recipe('frozenlake-demo').stages[1].values['episodes']})" in " ".join(out.split())
+
+
+def test_options_are_typed_and_reach_the_dataclass():
+    arguments = (
+        plan("ppo", "--lr", "2e-3", "--env", "a/B-v0", "c/D-v0", "--no-report", "--save-trajectories", "-1")
+        .runs[0]
+        .arguments
+    )
+    assert (arguments.lr, arguments.env, arguments.report, arguments.save_trajectories) == (
+        2e-3, ("a/B-v0", "c/D-v0"), False, -1,
+    )  # fmt: skip
+
+
+def test_underscores_and_equal_signs_are_understood():
+    arguments = plan("sft", "--batch_size=4", "--mistakes=0.5").runs[0].arguments
+    assert (arguments.batch_size, arguments.mistakes) == (4, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("pppo",), 'Did you mean "ppo"?'),
+        ((), "needs an algorithm"),
+        (("ppo", "stray"), "is no option"),
+        (("--output", "x"), "needs an algorithm"),
+        (("ppo", "--output"), "--output needs a value"),
+        (("ppo", "--output", "a", "b"), "belongs to nothing"),
+        (("--resume",), "--resume needs to know the run"),
+        (("--resume", "nowhere"), "there is no run in nowhere"),
+        (("--recipe", "frozenlake-demp"), 'Did you mean "frozenlake-demo"?'),
+        (("--recipe", "missing.toml"), "cannot be read"),
+        (("--recipe", "."), "no recipe is called"),
+        (("--recipe", "/"), "cannot be read"),
+        (("ppo", "--recipe", "frozenlake-demo"), "has 0 stages of ppo"),
+        (("ppo", "--lr", "-1"), "lr must be above 0"),
+        (("ppo", "--lr", "nan"), "lr must be a finite number"),
+        (("ppo", "--episodes", "0"), "episodes must be a whole number"),
+        (("sft", "--mistakes", "2"), "mistakes is a share"),
+        (("ppo", "--judge", "rule"), "judge needs strategy"),
+        (("ppo", "--env-kwargs", "{"), "env_kwargs is not JSON"),
+        (("--recipe", "frozenlake-demo", "--iteratons", "3"), 'Did you mean "--iterations"?'),
+        (("--recipe", "frozenlake-demo", "--lr.rl", "3"), "no stage is called 'lr'"),
+    ],
+)
+def test_words_that_make_no_sense_are_one_line(agentrl_cli, words, said):
+    done = agentrl_cli("train", *words)
+    assert done.status == 1 and said in done.err and done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [("--iteratons", "3"), ("--iterations", "many"), ("--critic", "none")])
+def test_a_misspelt_option_or_value_is_explained(agentrl_cli, words):
+    done = agentrl_cli("train", "ppo", *words)
+    assert done.status == 2 and ("--iterations" in done.err or "--critic" in done.err)
+
+
+# ---------------------------------------------------------------------- stages
+
+
+def test_a_stage_starts_from_the_final_policy_of_the_one_before(two_stages, tmp_path):
+    first, second = plan("--recipe", two_stages, "--output", str(tmp_path / "run")).runs
+    assert first.arguments.model == "tiny-text" and first.folder == tmp_path / "run" / "first"
+    assert second.arguments.model == str(tmp_path / "run" / "first" / "checkpoints" / "step_3" / "policy")
+    assert second.arguments.lr == 1.0 and first.arguments.max_new_tokens == second.arguments.max_new_tokens == 8
+
+
+def test_an_option_holds_for_all_stages_that_have_it_unless_it_names_one(two_stages):
+    words = (
+        "--iterations",
+        "5",
+        "--second.iterations",
+        "7",
+        "--episodes",
+        "8",
+        "--model",
+        "smollm2",
+        "--second.no-report",
+    )
+    first, second = plan("--recipe", two_stages, *words).runs
+    assert (first.arguments.iterations, second.arguments.iterations) == (5, 7)
+    assert second.arguments.episodes == 8
+    assert first.arguments.model == "smollm2" and "step_5" in second.arguments.model
+    assert first.arguments.report and not second.arguments.report
+
+
+def test_an_algorithm_picks_its_stage_of_a_recipe(two_stages, tmp_path):
+    (only,) = plan("ppo", "--recipe", two_stages, "--lr", "0.5", "--output", str(tmp_path / "run")).runs
+    assert only.arguments.lr == 0.5 and only.folder == tmp_path / "run" and only.arguments.model == "tiny-text"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("stage = 3", "[[stage]]"),
+        ("", "[[stage]]"),
+        ("[[stage]]\nlr = 1", "names no algorithm"),
+        ("[[stage]]\nalgorithm = 'ppp'", 'Did you mean "ppo"?'),
+        ("[[stage]]\nalgorithm = 'ppo'\nepisodez = 3", 'Did you mean "episodes"?'),
+        ("[[stage]]\nalgorithm = 'ppo'\ngamma = 'high'", "gamma must be of type float"),
+        ("[[stage]]\nalgorithm = 'ppo'\nepisodes = true", "episodes must be of type int"),
+        ("[[stage]]\nalgorithm = 'ppo'\nvariant = 'best'", "variant must be masked or"),
+        ("[[stage]]\nalgorithm = 'ppo'\nenv = 'x'", "env must be a list"),
+        ("[[stage]]\nalgorithm = 'ppo'\noutput = 'x'", "output belongs on the command line"),
+        ("[[stage]]\nalgorithm = 'ppo'\nname = '../up'", "must be letters"),
+        ("[[stage]]\nalgorithm = 'ppo'\nname = 'a'\n" * 2, "two stages one name"),
+        ("[stag]\nlr = 1", "a recipe has summary"),
+        ("lr = [", "is not TOML"),
+        ("\0", "is not TOML"),
+    ],
+)
+def test_a_recipe_that_makes_no_sense_is_one_line(agentrl_cli, tmp_path, text, said):
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    done = agentrl_cli("train", "--recipe", str(path), "--output", str(tmp_path / "run"))
+    assert done.status == 1 and said in done.err and done.err.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_tables_become_the_json_that_options_take():
+    text = "[[stage]]\nalgorithm = 'ppo'\nenv_kwargs = {size = 5}\nenv = ['a/B-v0', {id = 'c/D-v0', weight = 2.0}]"
+    stage = parse_recipe("x", text).stages[0]
+    from agentrl.cli.train_options import stage_arguments
+
+    arguments = stage_arguments("ppo", stage.values, [], "recipe x")
+    assert json.loads(arguments.env_kwargs) == {"size": 5}
+    assert [(spec.id, spec.weight) for spec in arguments.specs()] == [("a/B-v0", 1.0), ("c/D-v0", 2.0)]
+
+
+# ---------------------------------------------------------------------- packaged recipes
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_packaged_recipe_says_what_it_is_and_makes_valid_arguments(name):
+    assert recipe_text(name).startswith("# ") and load_recipe(name).summary
+    runs = plan("--recipe", name, "--output", "nowhere").runs
+    assert all(run.arguments.eval_every for run in runs)
+
+
+def test_the_recipes_are_listed_shown_and_copied_but_never_over_a_file(agentrl_cli, tmp_path, monkeypatch):
+    listed = agentrl_cli("recipe", "--json").json["recipes"]
+    assert [row["name"] for row in listed] == recipe_names() and len(listed) >= 9
+    assert all(name in agentrl_cli("recipe").out for name in recipe_names())
+    assert agentrl_cli("recipe", "show", "mixed-grids").out == recipe_text("mixed-grids")
+    monkeypatch.chdir(tmp_path)
+    assert agentrl_cli("recipe", "copy", "mixed-grids").status == 0
+    assert (tmp_path / "mixed-grids.toml").read_text() == recipe_text("mixed-grids")
+    (tmp_path / "mixed-grids.toml").write_text("mine")
+    again = agentrl_cli("recipe", "copy", "mixed-grids")
+    assert again.status == 1 and "is there already" in again.err
+    assert (tmp_path / "mixed-grids.toml").read_text() == "mine"
+    other = agentrl_cli("recipe", "copy", "mixed-grids", str(tmp_path / "other.toml"), "--json")
+    assert load_recipe(other.json["file"]).stages == load_recipe("mixed-grids").stages
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("cpy",), 'Did you mean "copy"?'),
+        (("show",), "needs the NAME"),
+        (("show", "mixed"), 'Did you mean "mixed-grids"?'),
+        (("show", "../__init__"), "no recipe is called"),
+        (("copy", "mixed-grids", "nowhere/x.toml"), "cannot be written"),
+    ],
+)
+def test_recipe_verbs_that_make_no_sense_are_one_line(agentrl_cli, words, said):
+    done = agentrl_cli("recipe", *words)
+    assert done.status == 1 and said in done.err
