@@ -47,10 +47,12 @@ WRAPPERS = (
 # Dataclasses of options: file of agentrl/trainers, class, title. Their source is read, so that no torch is needed here.
 OPTIONS = (
     ("arguments", "RunArguments", "All algorithms"),
+    ("actor_critic", "PolicyArguments", "ppo, steppo and grpo"),
     ("actor_critic", "CriticArguments", "ppo and steppo"),
     ("sft", "SFT", "sft"),
     ("ppo", "PPO", "ppo"),
     ("steppo", "StepPO", "steppo"),
+    ("grpo", "GRPO", "grpo"),
 )
 TWO_PLAYERS = "agentrl.envs.sokoban_duo"
 PICTURE_SIZE = 256

@@ -21,6 +21,7 @@ ALGORITHMS: dict[str, tuple[str, str]] = {
     "sft": ("agentrl.trainers.sft:SFT", "imitation of demonstrations, partly wrong ones if you like"),
     "ppo": ("agentrl.trainers.ppo:PPO", "PPO with a critic: masked, vanilla, turn or bilevel credit"),
     "steppo": ("agentrl.trainers.steppo:StepPO", "StepPO: one advantage and one ratio per step"),
+    "grpo": ("agentrl.trainers.grpo:GRPO", "GRPO, Dr. GRPO, RLOO: trajectories compared with their group, no critic"),
 }
 
 # Headings of the help. What is in none of them is the algorithm's own.

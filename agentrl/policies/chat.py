@@ -55,6 +55,10 @@ class PromptEncoder:
         pixels, grids, lengths = self.pictures(pictures) if pictures else (None, None, [])
         return Prompt(self._assemble(self._frame(shape), contents, lengths), pixels, grids)
 
+    def text_ids(self, text: str) -> tuple[int, ...]:
+        """The tokens of a text as it stands in a message; never a special one."""
+        return self._text(text)
+
     def _assemble(self, frame: Sequence[Sequence[int]], contents: list[tuple[str, Any]], lengths: list[int]) -> list:
         ids, remaining = list[int](), iter(lengths)
         inner = iter([self._ids(kind, value) for kind, value in contents if kind != "image"])

@@ -54,22 +54,18 @@ class Demonstrator:
         text = self._said(env, self._turn(env))
         if self.engine is None:
             return Generation(text=text, action=text)
-        tokenizer = self.engine.tokenizer
-        ids = list(tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"])
-        if tokenizer.eos_token_id is None:
+        end = self.engine.tokenizer.eos_token_id
+        if end is None:
             raise ConfigError("the model's tokenizer has no end-of-turn token; demonstrations could not end")
-        prompt = self.encode(conversation)
-        return Generation(text=text, action=text, token_ids=[*ids, tokenizer.eos_token_id], prompt_ids=prompt.ids)
+        ids = [*self.engine.encoder.text_ids(text), end]
+        return Generation(text=text, action=text, token_ids=ids, prompt_ids=self.encode(conversation).ids)
 
     def _turn(self, env: gym.Env) -> str:
         base = env.unwrapped
-        wrong = self._random.sample(env)  # drawn in any case: the stream must not depend on who needed it
         right = env.get_wrapper_attr("oracle")()
-        if right is None:
-            return wrong
-        if self._dice(base).random() >= self.mistakes:
+        if right is not None and self._dice(base).random() >= self.mistakes:
             return right
-        return wrong if self.kind == "random" else hasty(base, right)
+        return hasty(base, right) if right is not None and self.kind == "hasty" else self._random.sample(env)
 
     def _dice(self, base: Any) -> np.random.Generator:
         """The episode's own dice; a seeded reset gives an environment a fresh generator, which tells a new episode."""

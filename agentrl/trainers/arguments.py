@@ -65,8 +65,10 @@ class RunArguments:
     """How the learning rates go on after the warm-up."""
     warmup: int = 0
     """Optimiser steps until the learning rates are reached."""
+    optimiser: Literal["adamw", "muon"] = "adamw"
+    """AdamW, or Muon for the matrices (small models from scratch learn faster with it; its learning rates are larger)."""
     weight_decay: float = 0.0
-    """Of AdamW."""
+    """Of the optimiser."""
     max_grad_norm: float = 1.0
     """Gradients are scaled down to this norm."""
     minibatches: int = 4

@@ -20,6 +20,7 @@ from agentrl.core.errors import ConfigError, Fault
 from agentrl.policies.chat import Prompt
 from agentrl.policies.engine import load_engine
 from agentrl.trainers.forward import Hidden, Reader, Scores, check_head, target_mask, token_scores
+from agentrl.trainers.muon import OTHERS, Muon, is_inner_matrix
 from agentrl.trainers.rows import Row, micro_batches, padding_share
 
 CriticKind = Literal["none", "own", "shared", "head"]
@@ -39,6 +40,7 @@ class ModelOptions(Protocol):
     schedule: Any
     warmup: int
     weight_decay: float
+    optimiser: Any
     max_grad_norm: float
     token_budget: int
     lora_rank: int
@@ -126,13 +128,19 @@ class Learner:
         return Critic(width, own).to(self.device)
 
     def _make_optimiser(self) -> torch.optim.Optimizer:
-        groups = [{"params": [p for p in self.policy.parameters() if p.requires_grad], "peak": self.options.lr}]
-        if self.critic is not None:
-            groups.append({"params": list(self.critic.parameters()), "peak": self.critic_lr})
-        for group in groups:
-            group["lr"] = group["peak"]
-        # One fused kernel for all weights; the output layer of an own critic has no gradient and is passed over.
-        return torch.optim.AdamW(groups, weight_decay=self.options.weight_decay, fused=True)
+        trained = {name: p for name, p in self.policy.named_parameters() if p.requires_grad}
+        common: dict[str, Any] = {"weight_decay": self.options.weight_decay, "fused": True}
+        critic = [] if self.critic is None else [_group(list(self.critic.parameters()), self.critic_lr)]
+        if self.options.optimiser == "adamw":
+            # One fused kernel for all weights; the output layer of an own critic has no gradient and is passed over.
+            return torch.optim.AdamW([_group(list(trained.values()), self.options.lr), *critic], **common)
+        output = self.policy.get_output_embeddings().weight
+        inner = [p for name, p in trained.items() if is_inner_matrix(name, p, output)]
+        chosen = {id(p) for p in inner}
+        rest = [p for p in trained.values() if id(p) not in chosen]
+        lr = self.options.lr
+        groups = [_group(inner, lr, orthogonal=True), _group(rest, OTHERS * lr, orthogonal=False)]
+        return Muon([*groups, *({**group, "orthogonal": False} for group in critic)], **common)
 
     # ------------------------------------------------------------------ reading
 
@@ -282,6 +290,11 @@ class Learner:
         fresh = merged_weights(self.policy)
         for name, parameter in self.engine.model.named_parameters():
             parameter.copy_(fresh[name])
+
+
+def _group(parameters: list[nn.Parameter], peak: float, **more: Any) -> dict[str, Any]:
+    """Parameters that move together; `peak` is the learning rate that the schedule takes its share of."""
+    return {"params": parameters, "peak": peak, "lr": peak, **more}
 
 
 def _frozen(model: Any) -> Any:

@@ -20,6 +20,7 @@ ALGORITHMS = {
     "sft": "agentrl.trainers.sft:SFT",
     "ppo": "agentrl.trainers.ppo:PPO",
     "steppo": "agentrl.trainers.steppo:StepPO",
+    "grpo": "agentrl.trainers.grpo:GRPO",
 }
 
 
@@ -70,11 +71,14 @@ class Cell:
     stages: tuple[Stage, ...]
 
     def runs(self) -> list[PlannedRun]:
-        """The chain of runs; the last one is what the experiment looks at."""
+        """The chain of runs; the last one is what the experiment looks at.
+
+        All seeds of a condition begin with the same imitation: they differ in what is measured, not in its start.
+        """
         found: list[PlannedRun] = []
         for stage in self.stages:
-            start = found[-1].name if found else None
-            found.append(PlannedRun(stage.algorithm, stage.options, self.seed, start))
+            start, seed = (found[-1].name if found else None), (0 if stage.algorithm == "sft" else self.seed)
+            found.append(PlannedRun(stage.algorithm, stage.options, seed, start))
         return found
 
     @property

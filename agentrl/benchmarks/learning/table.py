@@ -55,7 +55,7 @@ def stages(
 
 def masked_vanilla() -> Experiment:
     """Does it matter that observation tokens are left out of the loss?"""
-    task = {"budget": "frozenlake", "strategy": "free_think"}
+    task = {"budget": "frozenlake"}
     conditions = {
         "masked": stages(LAKE, "ppo", MASKED, **task),
         "vanilla": stages(LAKE, "ppo", {"variant": "vanilla"}, **task),
@@ -92,7 +92,7 @@ def steppo(name: str, env: str, budget: str) -> Experiment:
         "without step ratio": ("steppo", {"gamma": 0.99, "step_ratio": False}),
         "without both": ("steppo", {"gamma": 0.99, "step_gae": False, "step_ratio": False}),
     }
-    task = {"budget": budget, "strategy": "free_think", "prompt_style": "step"}
+    task = {"budget": budget, "strategy": "free_think", "prompt_style": "step", "history": 0}
     conditions = {label: stages(env, algorithm, given, **task) for label, (algorithm, given) in settings.items()}
     full = "StepPO, gamma 0.99"
     claims = [Claim(f"StepPO, gamma {g}", f"token PPO, gamma {g}", STEPPO) for g in ("0.99", "0.95")]
@@ -134,6 +134,7 @@ def vlm() -> Experiment:
             MASKED,
             budget=budget,
             prompt_style="step",
+            history=0,
             model="tiny-vlm",
             env_kwargs=json.dumps({"image_size": pixels}),
         )
@@ -142,6 +143,26 @@ def vlm() -> Experiment:
     }
     question = "A tiny vision-language model that sees pictures only: imitation, then RL"
     return Experiment("vlm", question, over_seeds(conditions, SEEDS))
+
+
+def farming() -> Experiment:
+    """What does a policy learn that nearly never succeeds, and is paid for its form?"""
+    task = {"budget": "farming", "strategy": "no_think", "prompt_style": "step", "history": 0}
+    group = {"group_size": 8, "critic": None, "critic_lr": None, "critic_coef": None}
+    conditions = {
+        "from almost nothing": without_nothing(stages(LAKE, "grpo", group, **task)),
+        "from imitation": without_nothing(stages(LAKE, "grpo", group, **{**task, "budget": "frozenlake"})),
+    }
+    question = "GRPO with a reward for the form of replies, from a start that nearly never succeeds and from a better one"
+    return Experiment("farming", question, over_seeds(conditions, ONE_SEED))
+
+
+def without_nothing(chain: tuple[Stage, Stage]) -> tuple[Stage, ...]:
+    """Options set to None are options that the algorithm does not have."""
+    return tuple(
+        Stage(stage.algorithm, {name: value for name, value in stage.options.items() if value is not None})
+        for stage in chain
+    )
 
 
 def form_label(strategy: str, representation: str) -> str:
@@ -166,5 +187,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         base_full("base-full-frozenlake", LAKE, "frozenlake-reasoning"),
         base_full("base-full-sokoban", SOKOBAN, "sokoban-reasoning"),
         vlm(),
+        farming(),
     )
 }

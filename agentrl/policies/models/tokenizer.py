@@ -11,20 +11,21 @@ from agentrl.policies.models.vocabulary import phrases, words
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-PAD, START, END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
+PAD, END = "<|endoftext|>", "<|im_end|>"
+ROLES = ("<|system|>", "<|user|>", "<|assistant|>")  # each begins a message: one token a message, and no more
 VISION_START, VISION_END, IMAGE, VIDEO = "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"
-TEXT_SPECIALS = (PAD, START, END)
+TEXT_SPECIALS = (PAD, END, *ROLES)
 VISION_SPECIALS = (*TEXT_SPECIALS, VISION_START, VISION_END, IMAGE, VIDEO)
 
 # Behind the phrases: a word has a capital at most at its beginning, so that "OG" in a grid row stays two symbols.
 PIECES = r" ?[A-Z]?[a-z]+| ?[0-9]|[A-Z]|\n|[^\sA-Za-z0-9]|\s"
 
 TEMPLATE = (
-    "{% for message in messages %}<|im_start|>{{ message.role }}\n"
+    "{% for message in messages %}<|{{ message.role }}|>"
     "{% if message.content is string %}{{ message.content }}{% else %}{% for part in message.content %}"
     "{% if part.type == 'image' %}<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ part.text }}{% endif %}"
-    "{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    "{% endfor %}{% endif %}{% if message.role == 'assistant' %}<|im_end|>{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
 
 

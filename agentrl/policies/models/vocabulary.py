@@ -74,7 +74,6 @@ TURNS = (
     *(f"Turn {turn} of {turns}.\n" for turns in range(1, 10) for turn in range(1, turns + 1)),
     *(f", {move}" for move in ("Left", "Down", "Right", "Up")),
     *(f"{symbol}\n" for symbol in "_OGPX*#S"),  # the last tile of a row
-    *(f"{role}\n" for role in ("system", "user", "assistant")),
 )
 JSON_KEYS = ("player_position", "target_position", "hole_positions", "grid_size", "box_positions", "target_positions")
 JSON_JOINTS = ("]}", "]]}", "], [", "]], [", "[]", *(f", {digit}" for digit in DIGITS))
