@@ -22,7 +22,7 @@ class Budget:
     episodes: int  # of an iteration
     evaluations: int = 4  # besides the one before the first iteration
     eval_episodes: int = 500  # each sampled and greedy
-    imitation_lr: float = 3e-3
+    imitation_lr: float = 0.02
     lr: float = 3e-4
 
 
@@ -55,7 +55,8 @@ COMMON: dict[str, Any] = {
 IMITATION: dict[str, Any] = {
     "steps_per_iteration": 100,
     "batch_size": 128,
-    "demonstrations": 6000,
+    "demonstrations": 12000,
+    "optimiser": "muon",
     "mistake": "hasty",
     "schedule": "linear",
     "warmup": 30,
