@@ -66,7 +66,7 @@ class RunArguments:
     warmup: int = 0
     """Optimiser steps until the learning rates are reached."""
     optimiser: Literal["adamw", "muon"] = "adamw"
-    """AdamW, or Muon for the matrices (small models from scratch learn faster with it; its learning rates are larger)."""
+    """AdamW, or Muon for the matrices (small models from scratch learn faster by it; its rates are larger)."""
     weight_decay: float = 0.0
     """Of the optimiser."""
     max_grad_norm: float = 1.0

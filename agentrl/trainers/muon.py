@@ -1,7 +1,7 @@
 """Muon: momentum whose direction is made orthogonal, for the matrices inside a model; AdamW for everything else.
 
-Small models learn from far fewer examples that way. torch has a Muon of its own, which orthogonalises in bf16: fast on a
-GPU, and slower by two orders of magnitude on processors without bf16. This one computes in the weights' own type, all
+Small models learn from far fewer examples that way. torch has a Muon of its own, which orthogonalises in bf16: fast on
+a GPU, and slower by two orders of magnitude on processors without bf16. This one computes in the weights' own type, all
 matrices of one shape at a time.
 """
 
@@ -39,8 +39,10 @@ class Muon(torch.optim.AdamW):
 
     def _turn(self, matrices: Sequence[Tensor], lr: float, weight_decay: float) -> None:
         for matrix in matrices:
-            momentum = self.state[matrix].setdefault("momentum", torch.zeros_like(matrix))
-            momentum.mul_(MOMENTUM).add_(matrix.grad)
+            state = self.state[matrix]
+            if not state:  # AdamW, which reads all states when a run is resumed, expects a step count in each
+                state.update(step=torch.zeros(()), momentum=torch.zeros_like(matrix))
+            state["momentum"].mul_(MOMENTUM).add_(matrix.grad)
         ahead = torch.stack([m.grad + MOMENTUM * self.state[m]["momentum"] for m in matrices])  # pyright: ignore
         high, wide = matrices[0].shape
         for matrix, way in zip(matrices, orthogonal(ahead), strict=True):

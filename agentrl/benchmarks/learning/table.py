@@ -153,7 +153,7 @@ def farming() -> Experiment:
         "from almost nothing": without_nothing(stages(LAKE, "grpo", group, **task)),
         "from imitation": without_nothing(stages(LAKE, "grpo", group, **{**task, "budget": "frozenlake"})),
     }
-    question = "GRPO with a reward for the form of replies, from a start that nearly never succeeds and from a better one"
+    question = "GRPO with a reward for the form of replies, from a start that nearly never succeeds and a better one"
     return Experiment("farming", question, over_seeds(conditions, ONE_SEED))
 
 
