@@ -85,10 +85,15 @@ def seeds_say(high: Sequence[float], low: Sequence[float]) -> str:
     return "the seeds overlap"
 
 
-VERDICTS = {
+CLAIMED = {  # by a paper
     "holds": "holds here",
     "reversed": "**did not reproduce**: the order is the other way round here",
     "open": "**did not reproduce**: no difference beyond the intervals here",
+}
+HOPED = {  # by everybody who trains
+    "holds": "yes",
+    "reversed": "**no, below it**",
+    "open": "no difference beyond the intervals",
 }
 
 
@@ -99,7 +104,7 @@ def sentence(found: dict[str, Any], source: str = "") -> str:
     low_end, high_end = found["interval"]
     touch = "disjoint" if found["disjoint"] else "not disjoint"
     return (
-        f"{whose}{found['higher']} above {found['lower']}: {VERDICTS[found['verdict']]}. "
+        f"{whose}{found['higher']} above {found['lower']}: {(CLAIMED if source else HOPED)[found['verdict']]}. "
         f"{high:.3f} against {low:.3f}, difference {found['difference']:+.3f} [{low_end:+.3f}, {high_end:+.3f}], "
         f"intervals {touch}; {found['seeds']}."
     )
