@@ -55,10 +55,17 @@ def test_tags_moves_and_symbols_are_one_token_each(piece):
 
 
 def test_every_symbol_of_a_grid_row_is_a_token_of_its_own():
-    assert size("P_OG\nX*#S") == 8  # the last one of a row takes the line break with it
+    assert size("#P_O#\n#X*S#") == 10  # the last one of a row takes the line break with it
     # One and the same token wherever else it stands.
     (player,) = TOKENIZER("P")["input_ids"]
     assert TOKENIZER("_P_")["input_ids"][1] == TOKENIZER("OPG")["input_ids"][1] == player
+
+
+def test_a_whole_row_of_a_lake_is_a_word():
+    assert size("P_OG\nO___\n_X__\n____") == 4
+    assert size("#_O__#") == 6 and size("_O__O") == 5 and size("a_O__") == 5  # parts of longer lines are not
+    strange = "PPPP\nGG__\n"  # no lake looks like that: spelled, and nothing is lost
+    assert TOKENIZER.decode(TOKENIZER(strange)["input_ids"]) == strange
 
 
 @pytest.mark.parametrize("env_id", ["agentrl/FrozenLake-Text-v0", "agentrl/Sokoban-Text-v0"])

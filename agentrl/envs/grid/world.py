@@ -43,7 +43,10 @@ class GridState(State):
 
     def find(self, symbols: str) -> tuple[Cell, ...]:
         """The cells that hold any of these symbols, in reading order."""
-        return tuple((r, c) for r, row in enumerate(self.rows) for c, symbol in enumerate(row) if symbol in symbols)
+        wanted = set(symbols)
+        # Most rows hold none of them; asking a row at once is several times as quick as asking tile by tile.
+        rows = [(r, row) for r, row in enumerate(self.rows) if not wanted.isdisjoint(row)]
+        return tuple((r, c) for r, row in rows for c, symbol in enumerate(row) if symbol in wanted)
 
     @property
     def size(self) -> Cell:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agentrl.core.errors import MissingExtra
-from agentrl.policies.models.vocabulary import phrases, words
+from agentrl.policies.models.vocabulary import LAKE_SIDE, lake_rows, phrases, words
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -18,6 +18,7 @@ TEXT_SPECIALS = (PAD, END, *ROLES)
 VISION_SPECIALS = (*TEXT_SPECIALS, VISION_START, VISION_END, IMAGE, VIDEO)
 
 # Behind the phrases: a word has a capital at most at its beginning, so that "OG" in a grid row stays two symbols.
+LAKE_ROW = rf"(?<![^\n])[_OGPX*]{{{LAKE_SIDE}}}(?:\n|(?![^\n]))"
 PIECES = r" ?[A-Z]?[a-z]+| ?[0-9]|[A-Z]|\n|[^\sA-Za-z0-9]|\s"
 
 TEMPLATE = (
@@ -37,7 +38,7 @@ def build_tokenizer(specials: tuple[str, ...]) -> PreTrainedTokenizerFast:
     except ImportError as error:
         raise MissingExtra("transformers", "train") from error
     known = phrases()
-    pattern = "|".join([*(_escaped(phrase) for phrase in sorted(known, key=len, reverse=True)), PIECES])
+    pattern = "|".join([LAKE_ROW, *(_escaped(phrase) for phrase in sorted(known, key=len, reverse=True)), PIECES])
     # A piece that is in the vocabulary is taken whole; without merges, any other is spelled in bytes.
     tokenizer = Tokenizer(models.BPE(vocab=_vocabulary(specials, known), merges=[], ignore_merges=True))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(  # pyright: ignore[reportAttributeAccessIssue]
@@ -60,7 +61,7 @@ def build_tokenizer(specials: tuple[str, ...]) -> PreTrainedTokenizerFast:
 
 
 def _vocabulary(specials: tuple[str, ...], known: list[str]) -> dict[str, int]:
-    spelled = [spell(text) for text in [*known, *words()]]
+    spelled = [spell(text) for text in [*known, *lake_rows(), *words()]]
     return {token: index for index, token in enumerate(dict.fromkeys([*specials, *byte_letters(), *spelled]))}
 
 

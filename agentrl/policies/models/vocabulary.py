@@ -75,6 +75,22 @@ TURNS = (
     *(f", {move}" for move in ("Left", "Down", "Right", "Up")),
     *(f"{symbol}\n" for symbol in "_OGPX*#S"),  # the last tile of a row
 )
+LAKE_SIDE = 4
+
+
+def lake_rows() -> list[str]:
+    """Every row of a lake of the usual size, as one word: ice and holes, with the goal and the player where they are.
+
+    A lake is read four times as fast that way, and what matters about it is at hand. Only a whole line is such a word.
+    """
+    plain = ["".join(row) for row in product("_O", repeat=LAKE_SIDE)]
+    player = [row[:i] + symbol + row[i + 1 :] for row in plain for i in range(LAKE_SIDE) for symbol in "PX*"]
+    both = [*plain, *player]
+    goal = [row[:i] + "G" + row[i + 1 :] for row in both for i in range(LAKE_SIDE) if row[i] in "_O" and "*" not in row]
+    rows = dict.fromkeys([*both, *goal])
+    return [f"{row}{end}" for row in rows for end in ("\n", "")]
+
+
 JSON_KEYS = ("player_position", "target_position", "hole_positions", "grid_size", "box_positions", "target_positions")
 JSON_JOINTS = ("]}", "]]}", "], [", "]], [", "[]", *(f", {digit}" for digit in DIGITS))
 PLAIN_WORDS = (
