@@ -31,7 +31,7 @@ def test_every_trainer_accepts_the_options_of_every_run():
     for run in RUNS.values():
         module, _, kind = ALGORITHMS[run.algorithm].partition(":")
         arguments = getattr(import_module(module), kind).from_json({**run.options, "seed": run.seed})
-        assert arguments.threads == 1 and arguments.device == "cpu"
+        assert arguments.threads == 1 and arguments.dtype == "float32"
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -39,6 +39,8 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
     free = {"variant", "form", "judge", "gamma", "reward_at", "step_gae", "step_ratio"}
     if name.startswith("strategies"):
         free = {"strategy", "representation", "max_new_tokens"}
+    if name == "farming":
+        free = {"max_new_tokens", "iterations", "episodes", "eval_every"}  # the better start belongs to another budget
     if name == "vlm":
         return
     options = [cell.stages[-1].options for cell in EXPERIMENTS[name].cells]
@@ -46,9 +48,9 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
     assert all(one == fixed[0] for one in fixed)
 
 
-def test_starts_are_shared_within_a_seed_and_equal_cells_across_experiments():
+def test_starts_are_shared_by_seeds_and_equal_cells_across_experiments():
     starts = {cell.runs()[0].name for cell in EXPERIMENTS["bilevel"].cells}
-    assert len(starts) == 3  # one for each seed
+    assert len(starts) == 1
     ends = {name: {cell.runs()[-1].name for cell in one.cells} for name, one in EXPERIMENTS.items()}
     assert len(ends["bilevel"] & ends["base-full-sokoban"]) == 3  # "full" is "bilevel (paper)"
     assert len(ends["strategies-sokoban"] & ends["base-full-sokoban"]) == 1  # "base" is the middle cell of the table

@@ -175,7 +175,7 @@ def test_policies_on_one_engine_share_a_decoder_as_long_as_it_fits(text_engine):
     decoder = text_engine.decoder
     other.answer(text_prompts(2))
     assert text_engine.decoder is decoder is not None
-    hasty = replace(text_engine, stops=frozenset(range(700)))
+    hasty = replace(text_engine, stops=frozenset(range(1250)))
     assert all(len(answer.token_ids) <= 3 for answer in HFPolicy(hasty, max_new_tokens=9).answer(text_prompts(4)))
     assert hasty.decoder is not decoder and text_engine.decoder is decoder
     one.release()
