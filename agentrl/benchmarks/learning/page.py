@@ -18,12 +18,13 @@ PAGE = "learning.md"
 INTRODUCTION = """# Learning
 
 Written by `agentrl bench learning`; every figure comes from a run that happened. Tiny models (`tiny-text`: 300,000
-weights), one thread a run: these are tests of the orderings that papers report, at a size where anybody can repeat them,
-not of the papers' numbers. All seeds of a condition begin with the same imitation, of demonstrations in which about half of
-the turns repeat the first right action instead of looking further. The runs kept here were made on a server: imitation,
-and the last minute and a half of RL, on its GPU in float32, the rest of RL on its processors. They read a lake tile by
-tile; since then a whole row of a lake is one word of the tiny models' vocabulary, so that a repetition is quicker and its
-numbers will differ.
+weights), one thread a run: these are tests of the orderings that papers report, at a size where anybody can repeat
+them, not of the papers' numbers. All seeds of a condition begin with the same imitation, of demonstrations in which
+about half of the turns repeat the first right action instead of looking further.
+
+The runs kept here were made on a server: imitation, and the last minute and a half of RL, on its GPU in float32, the
+rest of RL on its processors. They read a lake tile by tile; since then a whole row of a lake is one word of the tiny
+models' vocabulary, so that a repetition is quicker and its numbers will differ.
 
 Success is on levels of the test split that no training has seen. Intervals are 95 %: Wilson's over the episodes of all
 seeds together, and Newcombe's for differences. They say what the evaluation leaves open; what other seeds would have
