@@ -15,6 +15,7 @@ from torch import Tensor
 
 from agentrl.policies.chat import Prompt, PromptEncoder
 from agentrl.policies.engine import Engine
+from agentrl.policies.prefix import shared_length
 from agentrl.policies.sampling import pack
 from agentrl.trainers.rows import Row
 
@@ -73,9 +74,8 @@ class Reader:
     def _prompt(self, row: Row) -> Prompt:
         pixels, grids, _ = self.encoder.pictures(row.images) if row.images else (None, None, [])
         ids = row.ids
-        if (
-            ids[-1] == self.encoder.image_token
-        ):  # a reply ended with it: it is predicted, but there is no picture to read
+        if ids[-1] == self.encoder.image_token:
+            # A reply ended with it: it is predicted, but there is no picture to read.
             ids = [*ids[:-1], self.pad]
         return Prompt(ids, pixels, grids)
 
@@ -84,10 +84,7 @@ class Reader:
         if len(rows) < 2:
             return 0
         limit = min(row.targets[0] for row in rows) - 1
-        first, last = min(row.ids for row in rows), max(row.ids for row in rows)  # lexicographic: the most unlike two
-        length = 0
-        while length < limit and first[length] == last[length] and first[length] != self.encoder.image_token:
-            length += 1
+        length = shared_length([row.ids for row in rows], self.encoder.image_token, at_most=limit)
         return length if length >= SHORTEST_PREFIX else 0
 
 

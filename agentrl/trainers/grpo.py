@@ -12,7 +12,6 @@ from typing import Literal
 
 import torch
 
-from agentrl.core.arguments import finite_number
 from agentrl.core.errors import ConfigError
 from agentrl.trainers.actor_critic import BatchScores, PolicyArguments, kl_penalty, make_learner, score
 from agentrl.trainers.advantages import Estimate, dr_grpo, grpo, rloo, to_tokens
@@ -43,7 +42,6 @@ class GRPO(PolicyArguments):
             raise ConfigError("group_size must be at least 2: a group of one has nothing to be compared with")
         if self.baseline not in BASELINES:
             raise ConfigError(f"baseline must be one of {', '.join(BASELINES)}, not {self.baseline!r}")
-        finite_number("reward_scale", self.reward_scale)
 
 
 def train(args: GRPO, say: Say | None = None) -> Path:
