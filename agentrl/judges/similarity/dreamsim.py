@@ -1,7 +1,7 @@
 """DreamSim (Fu, Tamir, Sundaram et al. 2023) from a local folder of its published checkpoints, version 0.2.
 
-The folder is the `cache_dir` of the package `dreamsim`, but the package is not needed: it wants torchvision, and it runs
-code that torch.hub downloads. Backbones and adapters are read by code of our own; nothing is downloaded.
+The folder is the `cache_dir` of the package `dreamsim`, but the package is not needed: it wants torchvision, and it
+runs code that torch.hub downloads. Backbones and adapters are read by code of our own; nothing is downloaded.
 """
 
 from __future__ import annotations

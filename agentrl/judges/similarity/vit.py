@@ -114,8 +114,8 @@ class VisionTransformer(nn.Module):
         if rows == columns == side:
             return self.pos_embed
         grid = others.reshape(1, side, side, -1).permute(0, 3, 1, 2)
-        # A tenth too many, rounded down again: how DINO and DINOv2 guard against rounding. It moves the values a little,
-        # so the same must be done here.
+        # A tenth too many, rounded down again: how DINO and DINOv2 guard against rounding. It moves the values a
+        # little, so the same must be done here.
         factor = ((rows + 0.1) / side, (columns + 0.1) / side)
         grid = functional.interpolate(grid, scale_factor=factor, mode="bicubic")
         return torch.cat([first, grid.permute(0, 2, 3, 1).flatten(1, 2)], dim=1)
