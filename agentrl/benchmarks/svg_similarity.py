@@ -1,7 +1,7 @@
 """Pairs of pictures compared per second by each similarity scorer, for `agentrl bench svg`.
 
-On a processor, seconds are those of the processor: what one core does, whatever else the machine is doing. On a GPU they
-are those of the clock. DINO and DreamSim are measured with random weights of the published sizes, as their speed does
+On a processor, seconds are those of the processor: what one core does, whatever else the machine is doing. On a GPU
+they are those of the clock. DINO and DreamSim are measured with random weights of the published sizes, as their speed does
 not depend on what the weights are.
 """
 
@@ -26,7 +26,7 @@ SIDE = 224
 CLASSICAL = ("msssim", "edges", "colours", "classical")
 LARGE = ("dino", "dreamsim")  # hundreds of megabytes of weights, seconds a pair on one core
 REQUIRED_CLASSICAL = 300.0  # pairs a second: the default without torch must not be what a rollout waits for
-PAIRS = {"cpu": {"stlpips": 8, "dino": 2, "dreamsim": 1}, "cuda": {"stlpips": 128, "dino": 128, "dreamsim": 128}}
+PAIRS = {"cpu": {"stlpips": 4, "dino": 2, "dreamsim": 1}, "cuda": {"stlpips": 128, "dino": 128, "dreamsim": 128}}
 
 
 def similarity_cases(quick: bool = False) -> list[dict[str, Any]]:
@@ -79,7 +79,7 @@ def _shapes(chance: np.random.Generator, side: int) -> np.ndarray:
     picture = np.full((side, side, 3), 255, np.uint8)
     rows, columns = np.mgrid[:side, :side]
     for _ in range(6):
-        row, column, reach = chance.integers(0, side, 2).tolist() + [int(chance.integers(side // 16, side // 4))]
+        row, column, reach = chance.integers((0, 0, side // 16), (side, side, side // 4)).tolist()
         inside = (rows - row) ** 2 + (columns - column) ** 2 < reach**2
         if chance.random() < 0.5:
             inside = (abs(rows - row) < reach) & (abs(columns - column) < reach // 2 + 1)
