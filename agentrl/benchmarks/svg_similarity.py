@@ -1,8 +1,8 @@
 """Pairs of pictures compared per second by each similarity scorer, for `agentrl bench svg`.
 
 On a processor, seconds are those of the processor: what one core does, whatever else the machine is doing. On a GPU
-they are those of the clock. DINO and DreamSim are measured with random weights of the published sizes, as their speed does
-not depend on what the weights are.
+they are those of the clock. DINO and DreamSim are measured with random weights of the published sizes, as their speed
+does not depend on what the weights are.
 """
 
 from __future__ import annotations
