@@ -1,0 +1,1 @@
+"""WebShop: a whole shop to search, compare and buy in; catalogue, goals and reward first, pages on top of them."""
