@@ -9,7 +9,8 @@ from typing import Any
 
 NO_ATTRIBUTES = ("DUMMY_ATTR",)  # what the benchmark lists for a product without annotated attributes
 NO_PRICE = (100.0,)  # and what it charges where the price is unknown
-PATH_SEPARATOR = " › "
+PATH_MARK = "\u203a"  # parts the names of a category path
+PATH_SEPARATOR = f" {PATH_MARK} "
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Product:
     description: str
     bullets: tuple[str, ...]
     category: str
-    category_path: str  # "A › B › C"
+    category_path: str  # outermost first, parted by PATH_SEPARATOR
     query: str  # the search phrase under which the article is filed: its kind
     pricing: tuple[float, ...]  # one price, or the lowest and the highest
     price: float  # what it costs: `pricing` itself, or a fixed point within the range
@@ -39,7 +40,7 @@ class Product:
     @property
     def path_names(self) -> tuple[str, ...]:
         """The names along the category path, outermost first."""
-        return tuple(name.strip() for name in self.category_path.split("›"))
+        return tuple(name.strip() for name in self.category_path.split(PATH_MARK))
 
     def document(self) -> str:
         """The text that the search engine indexes: title, description, first bullet and options, in lower case."""
