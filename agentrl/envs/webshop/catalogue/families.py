@@ -58,6 +58,7 @@ WITHOUT_OPTIONS = (
 PLANS = WITH_OPTIONS + WITHOUT_OPTIONS
 ALONE = Plan(1, 0, 0, "easy")
 BLOCK = 200
+SPARE = 3  # attributes that a family leaves to its siblings, to be different with
 _STARTS = tuple(sum(plan.size for plan in PLANS[:slot]) for slot in range(len(PLANS)))
 _PLACES = tuple((slot, member) for slot, plan in enumerate(PLANS) for member in range(plan.size))
 
@@ -137,7 +138,7 @@ def alone(seed: int, index: int) -> Family:
 
 def _make(d: Draws, e: Draws, plan: Plan) -> Family:
     noun = pick(words().nouns_by_category[_category(d[0])], d[1])
-    listed = pick(_LISTED, d[2])
+    listed = min(pick(_LISTED, d[2]), len(noun.attributes) - SPARE)
     count = max(listed, plan.attributes)
     shuffled = sample(noun.attributes, len(noun.attributes), d[3], d[4])
     attributes = tuple(shuffled[:count])

@@ -86,12 +86,13 @@ def first_bullet(family: Family, says: Wording, brand: str, d: Draws) -> str:
 
 def bullets(family: Family, variant: Variant, says: Wording, brand: str, d: Draws) -> tuple[str, ...]:
     """Four to six bullets, more where many attributes are to be named; those stand behind the first."""
-    labelled = stated(family, variant, "bullets")
-    details = sample(says.details, len(labelled), d[10], d[11]) if labelled else []
-    lines = [pick(says.labels(attribute), d[12]) + detail for attribute, detail in zip(labelled, details, strict=True)]
     plain = says.plain_bullets[family.use]
     first = d[9] * len(plain) >> 16
-    wanted = 4 + (d[13] * 3 >> 16)
-    lines[:0] = [plain[first]]
-    lines += [plain[(first + 9 * k) % len(plain)] for k in range(1, max(1, wanted - len(lines) + 1))]
-    return tuple(line.replace(BRAND, brand) for line in lines)
+    lines = [plain[first]]
+    detail = d[10]
+    for attribute in stated(family, variant, "bullets"):
+        lines.append(pick(says.labels(attribute), d[11]) + says.details[detail % len(says.details)])
+        detail += 1
+    for k in range(4 + (d[12] * 3 >> 16) - len(lines)):
+        lines.append(plain[(first + 9 * k + 9) % len(plain)])
+    return tuple("\n".join(dict.fromkeys(lines)).replace(BRAND, brand).split("\n"))

@@ -113,7 +113,7 @@ def instruction(family: Family, asked: Sequence[Attribute], wanted: Sequence[str
     if later:
         parts.append(pick(phrases["more_plural" if family.noun.plural else "more"], d[2]).replace("{x}", later))
     for k, (schema, value) in enumerate(zip(family.schemas, wanted, strict=False)):
-        clause = pick(phrases["option"], d[3 + k])
+        clause = pick(phrases["option_color" if schema.option == "color" else "option"], d[3 + k])
         parts.append(clause.replace("{k}", schema.option.removesuffix(" name").removesuffix(" type")).replace("{v}", value))
     return ", ".join(parts)
 

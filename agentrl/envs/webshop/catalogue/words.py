@@ -17,7 +17,7 @@ BRANDS_PER_CATEGORY = 300
 _SMALL_WORDS = frozenset({"a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # there is one of each: comparing them by identity is quick
 class Attribute:
     """Something a product can be, have or be meant for."""
 
@@ -31,7 +31,7 @@ class Attribute:
         return self.text if self.kind == "adjective" else f"{self.kind} {self.text}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Schema:
     """An option that shoppers choose, and all the values it can have."""
 
@@ -51,7 +51,7 @@ class Schema:
         return tuple(value for value in self.values if value not in taken)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Noun:
     """One kind of product: its name, its place in the shop and what is said of its kind."""
 
@@ -92,7 +92,7 @@ def words() -> Words:
     """The words of the catalogue."""
     raw = files("agentrl.envs.webshop.catalogue").joinpath("words.toml").read_bytes()
     data = tomllib.loads(raw.decode("utf-8"))
-    schemas = {name: _schema(line) for name, line in data["schemas"].items()}
+    schemas = {name: Schema(entry["option"], tuple(entry["values"])) for name, entry in data["schemas"].items()}
     nouns = _nouns(data["categories"], schemas)
     categories = data["categories"]
     return Words(
@@ -115,22 +115,30 @@ def _nouns(categories: dict[str, Any], schemas: dict[str, Schema]) -> tuple[Noun
     found: list[Noun] = []
     for category, entry in categories.items():
         for group in entry["groups"].values():
-            shared = _group(group, schemas)
-            for line in _parts(group["nouns"]):
-                named, leaf, price = (part.strip() for part in line.split(" : "))
-                article, name = _article(named)
+            for place, line in enumerate(group["nouns"], 1):
+                named, leaf, price = line.split(" : ")
                 path = PATH_SEPARATOR.join((entry["root"], group["path"], leaf))
+                own = _own(group, place, schemas)
                 sentences = tuple(entry["sentences"])
-                found.append(Noun(len(found), article, name, category, path, float(price), *shared, sentences))
+                found.append(Noun(len(found), *_article(named), category, path, float(price), *own, sentences))
     return tuple(found)
 
 
-def _group(group: dict[str, str], schemas: dict[str, Schema]) -> tuple[Any, ...]:
-    """What the nouns of a group have in common, in the order of `Noun`'s fields."""
-    attributes = tuple(_attribute(text) for text in _parts(group["attributes"]))
-    weighted = [part.split("*") for part in _parts(group["options"])]
+def _own(group: dict[str, list[str]], place: int, schemas: dict[str, Schema]) -> tuple[Any, ...]:
+    """What a group says that fits its noun number `place`, in the order of `Noun`'s fields."""
+    attributes, uses, details, tags, options = (
+        tuple(text for item in group[key] if (text := _fitting(item, place)))
+        for key in ("attributes", "uses", "details", "tags", "options")
+    )
+    weighted = [option.split("*") for option in options]
     repeated = tuple(schemas[name] for name, weight in weighted for _ in range(int(weight)))
-    return attributes, _parts(group["uses"]), _parts(group["details"]), _parts(group["tags"]), repeated
+    return tuple(_attribute(text) for text in attributes), uses, details, tags, repeated
+
+
+def _fitting(item: str, place: int) -> str:
+    """The item without its mark, or nothing where the mark names other nouns."""
+    text, _, places = item.partition("@")
+    return text if not places or str(place) in places else ""
 
 
 def _attribute(text: str) -> Attribute:
@@ -149,14 +157,9 @@ def _article(named: str) -> tuple[str, str]:
     return article, name
 
 
-def _schema(line: str) -> Schema:
-    option, _, values = line.partition(" = ")
-    return Schema(option, _parts(values))
-
-
-def _brands(syllables: dict[str, str], category: str) -> tuple[str, ...]:
+def _brands(syllables: dict[str, list[str]], category: str) -> tuple[str, ...]:
     """Made-up names, the same for ever; which shop carries which does not depend on a catalogue's seed."""
-    starts, middles, ends = (_parts(syllables[key]) for key in ("starts", "middles", "ends"))
+    starts, middles, ends = (syllables[key] for key in ("starts", "middles", "ends"))
     names: dict[str, None] = {}
     count = 0
     while len(names) < BRANDS_PER_CATEGORY:
@@ -165,7 +168,3 @@ def _brands(syllables: dict[str, str], category: str) -> tuple[str, ...]:
         names[starts[a % len(starts)] + middle + ends[c % len(ends)]] = None
         count += 1
     return tuple(names)
-
-
-def _parts(line: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in line.split("|"))
