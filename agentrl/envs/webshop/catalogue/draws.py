@@ -38,8 +38,11 @@ def sample(choices: Sequence[T], count: int, start: int, stride: int) -> list[T]
     return [choices[(first + step * k) % length] for k in range(min(count, length))]
 
 
-def log_normal_table(median: float, sigma: float, low: float, high: float, size: int = 256) -> tuple[float, ...]:
-    """The quantiles of a log-normal distribution cut to [low, high]; picking one draws from it."""
+def log_normal_table(
+    median: float, sigma: float, low: float, high: float, upper_sigma: float | None = None
+) -> tuple[float, ...]:
+    """The quantiles of a log-normal distribution cut to [low, high], with a spread of its own above the median."""
     bell = NormalDist()
-    values = (median * math.exp(sigma * bell.inv_cdf((k + 0.5) / size)) for k in range(size))
+    scores = (bell.inv_cdf((k + 0.5) / 256) for k in range(256))
+    values = (median * math.exp(z * (upper_sigma or sigma if z > 0 else sigma)) for z in scores)
     return tuple(min(high, max(low, value)) for value in values)

@@ -32,16 +32,16 @@ class Plan:
 
 # Ten families with options and ten without: with their sizes, 42% of all products have options, as in the benchmark.
 WITH_OPTIONS = (
-    Plan(7, 1, 1, "easy"),
-    Plan(8, 1, 1, "medium"),
-    Plan(7, 2, 1, "easy"),
-    Plan(8, 2, 1, "medium"),
-    Plan(9, 3, 1, "hard"),
-    Plan(7, 1, 1, "hard"),
+    Plan(8, 1, 1, "easy"),
+    Plan(9, 1, 1, "medium"),
+    Plan(9, 2, 1, "medium"),
+    Plan(9, 1, 1, "hard"),
+    Plan(10, 3, 1, "hard"),
+    Plan(7, 1, 2, "easy"),
     Plan(7, 1, 2, "medium"),
-    Plan(8, 2, 2, "medium"),
-    Plan(9, 2, 2, "hard"),
-    Plan(10, 3, 2, "hard"),
+    Plan(7, 2, 2, "medium"),
+    Plan(7, 2, 2, "hard"),
+    Plan(7, 3, 2, "hard"),
 )
 WITHOUT_OPTIONS = (
     Plan(8, 1, 0, "easy"),
@@ -63,8 +63,8 @@ _STARTS = tuple(sum(plan.size for plan in PLANS[:slot]) for slot in range(len(PL
 _PLACES = tuple((slot, member) for slot, plan in enumerate(PLANS) for member in range(plan.size))
 
 _LISTED = (0,) * 185 + (1,) * 191 + (2,) * 189 + (3,) * 134 + (4,) * 120 + (5,) * 65 + (6,) * 60 + (7,) * 36 + (8,) * 20
-_VALUES = tuple(round(count) for count in log_normal_table(4.4, 1.0, 1, 45))
-_SPREAD = log_normal_table(1.0, 0.55, 0.35, 4.0)
+_VALUES = tuple(round(count) for count in log_normal_table(4.2, 1.0, 1, 45))
+_SPREAD = log_normal_table(0.56, 0.38, 0.1, 20.0, upper_sigma=1.5)
 _CENTS = (0.99, 0.99, 0.99, 0.95, 0.49, 0.0, 0.5, 0.98, 0.97, 0.79, 0.88, 0.29)
 _PLACES_BY_LEVEL: dict[Level, tuple[Place, ...]] = {
     "easy": ("title",),
@@ -108,6 +108,7 @@ class Variant:
     attributes: tuple[Attribute, ...]
     options: Options
     pricing: tuple[float, ...]
+    loud: bool = False  # repeats in a short description what wishes ask for, and so ranks above the target
 
 
 def place_of(index: int, whole_blocks: int) -> tuple[int, int] | None:
@@ -137,7 +138,8 @@ def alone(seed: int, index: int) -> Family:
 
 
 def _make(d: Draws, e: Draws, plan: Plan) -> Family:
-    noun = pick(words().nouns_by_category[_category(d[0])], d[1])
+    nouns = words().two_option_nouns if plan.options > 1 else words().nouns_by_category
+    noun = pick(nouns[_category(d[0])], d[1])
     listed = min(pick(_LISTED, d[2]), len(noun.attributes) - SPARE)
     count = max(listed, plan.attributes)
     shuffled = sample(noun.attributes, len(noun.attributes), d[3], d[4])
@@ -175,7 +177,7 @@ def _schemas(noun: Noun, d: Draws, plan: Plan) -> tuple[Schema, ...]:
     if plan is ALONE:
         needed = (d[5] < 16000) + (d[5] < 6000)
     else:
-        needed = plan.options + (plan.options == 2 and d[5] < 5000)
+        needed = plan.options + (plan.options == 2 and d[5] < 7000)
     chosen: dict[str, Schema] = {}
     for schema in sample(noun.schemas, len(noun.schemas) if needed else 0, d[6], d[7]):
         chosen.setdefault(schema.option, schema)
@@ -203,7 +205,7 @@ def _wanted(schema: Schema, values: tuple[str, ...], draw: int) -> tuple[str, st
 
 def _pricing(noun: Noun, d: Draws, *, with_range: bool) -> tuple[float, ...]:
     """One price or, among things with options, sometimes a range that one limit of tens can cover."""
-    if d[8] < 5800:
+    if d[8] < 6700:
         return NO_PRICE
     lowest = charm(min(849.0, noun.price * pick(_SPREAD, d[9])), d[8])
     if not with_range or d[12] > 16000:
@@ -219,13 +221,13 @@ def charm(amount: float, draw: int) -> float:
 
 
 def break_of(plan: Plan, target: int, member: int) -> Break | None:
-    """In what `member` differs from the target; None for the target. One sibling in four differs in price."""
+    """In what `member` differs from the target; None for the target. One sibling in six differs in price."""
     if member == target:
         return None
     sibling = member - (member > target)
-    if sibling % 4 == 3:
-        return Break("price", 0, sibling // 4)
-    turn = sibling - sibling // 4
+    if sibling % 6 == 3:
+        return Break("price", 0, sibling // 6)
+    turn = sibling - (sibling + 2) // 6
     which, count = turn % (plan.attributes + plan.options), turn // (plan.attributes + plan.options)
     if which < plan.attributes:
         return Break("attribute", which, count)
@@ -239,7 +241,7 @@ def variant_of(family: Family, member: int, d: Draws) -> Variant:
     if broken is None:
         pass
     elif broken.kind == "price":
-        pricing = (_too_dear(pricing, d[20]),)
+        return Variant(attributes, options, (_too_dear(pricing, d[20]),), loud=True)
     elif broken.kind == "attribute":
         spare = family.spare_attributes
         other = spare[(broken.count + 3 * broken.which) % len(spare)]

@@ -7,7 +7,7 @@ from agentrl.envs.webshop.catalogue.families import Family, Variant
 from agentrl.envs.webshop.catalogue.wording import BRAND, Wording
 from agentrl.envs.webshop.catalogue.words import Attribute
 
-_DESCRIPTION_SENTENCES = tuple(round(count) for count in log_normal_table(3.2, 1.05, 0, 27))
+_DESCRIPTION_SENTENCES = tuple(round(count) for count in log_normal_table(2.8, 1.26, 0, 33))
 _TITLE_WORDS = (12, 13, 14, 15, 15, 16, 16, 17, 17, 18, 18, 19, 19, 20, 21, 22)
 # Orders of a title's parts: describing words, name, "with ...", "for ...", the rest; the brand where it says so.
 _LAYOUTS = (
@@ -74,6 +74,9 @@ def _lay_out(layout: tuple[str, ...], parts: dict[str, str]) -> str:
 def description(family: Family, variant: Variant, says: Wording, brand: str, d: Draws) -> str:
     """An opening, what must be stated here, and anything between nothing and some 300 words more."""
     lines = [pick(says.openers[family.use], d[4])]
+    if variant.loud:
+        lines += [pick(says.says(attribute), d[5]) for attribute in variant.attributes[: family.plan.attributes]]
+        return " ".join(lines).replace(BRAND, brand)
     lines += [pick(says.says(attribute), d[5]) for attribute in stated(family, variant, "description")]
     lines += sample(says.pool, pick(_DESCRIPTION_SENTENCES, d[6]), d[7], d[8])
     return " ".join(lines).replace(BRAND, brand)

@@ -73,6 +73,12 @@ class Noun:
         """True for things that come in the plural: boots, chips."""
         return " of" in self.article and self.name.endswith("s") and not self.name.endswith("ss")
 
+    @property
+    def sized(self) -> bool:
+        """True for things that come in sizes and in colors, flavors or scents as well."""
+        names = {schema.option for schema in self.schemas}
+        return "size" in names and bool(names & {"color", "flavor name", "scent"})
+
 
 @dataclass(frozen=True)
 class Words:
@@ -80,6 +86,7 @@ class Words:
 
     nouns: tuple[Noun, ...]
     nouns_by_category: dict[str, tuple[Noun, ...]]
+    two_option_nouns: dict[str, tuple[Noun, ...]]  # those that come in sizes and in something else that is common
     shares: dict[str, float]
     brands: dict[str, tuple[str, ...]]
     sentences: dict[str, tuple[str, ...]]
@@ -95,9 +102,11 @@ def words() -> Words:
     schemas = {name: Schema(entry["option"], tuple(entry["values"])) for name, entry in data["schemas"].items()}
     nouns = _nouns(data["categories"], schemas)
     categories = data["categories"]
+    by_category = {name: tuple(noun for noun in nouns if noun.category == name) for name in categories}
     return Words(
         nouns=nouns,
-        nouns_by_category={name: tuple(noun for noun in nouns if noun.category == name) for name in categories},
+        nouns_by_category=by_category,
+        two_option_nouns={name: tuple(noun for noun in group if noun.sized) for name, group in by_category.items()},
         shares={name: category["share"] for name, category in categories.items()},
         brands={name: _brands(data["brands"], name) for name in categories},
         sentences={name: tuple(lines) for name, lines in data["sentences"].items()},
