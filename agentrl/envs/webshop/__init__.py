@@ -1,1 +1,1 @@
-"""WebShop: a whole shop to search, compare and buy in; catalogue, goals and reward first, pages on top of them."""
+"""WebShop: a whole shop in one process: catalogue, search, pages, reward."""

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from agentrl.core.errors import MissingExtra
+from agentrl.envs.webshop.lexicon import word_list
 
 try:
     from rapidfuzz import fuzz
@@ -17,18 +18,9 @@ THRESHOLD = 85
 LONGEST = 20_000  # fuzzy comparison is quadratic: longer texts are compared by their sets of words alone
 _LATIN_1_UPPER = {code: None for code in range(128, 256)}  # the library the benchmark uses drops exactly these
 
-# Alphabetical; the first that occurs in a value stands for it ("navy blue" is blue). Short ones match inside other words
-# ("tan" in "standard"), as in the benchmark: harmless, since both sides are treated alike.
-COLOURS: tuple[str, ...] = tuple(
-    """
-    almond amber amethyst apricot aqua auburn azure beige berry black blonde blue blush bronze brown burgundy camel caramel
-    champagne charcoal cherry chestnut chocolate clear cobalt cocoa coffee copper coral cream crimson cyan denim ebony
-    emerald espresso fuchsia garnet ginger gold graphite gray green grey gunmetal hazel indigo ivory jade khaki
-    lavender lemon lilac lime magenta mahogany maroon mauve mint mocha multicolor mustard navy nickel nude ochre olive
-    onyx orange orchid peach pearl periwinkle pewter pink platinum plum purple raspberry red rose ruby rust sage salmon
-    sand sapphire scarlet silver sky slate tan taupe teal terracotta turquoise vanilla violet walnut white wine yellow
-    """.split()
-)
+# The first that occurs in a value stands for it ("navy blue" is blue). Short ones match inside other words, "tan" in
+# "standard", as in the benchmark: harmless, since both sides are treated alike.
+COLOURS: tuple[str, ...] = word_list("colours")
 
 
 def fuzzy_score(left: Any, right: Any) -> int:
@@ -54,7 +46,7 @@ def _close(first: str, second: str) -> bool:
 
 
 def normal_colour(value: Any) -> Any:
-    """The first colour word in `value`, or `value` itself. A pair is its colour only where its value is just that word."""
+    """The first colour word in `value`, or `value` itself; of a pair, a colour that is one of the two word for word."""
     return next((colour for colour in COLOURS if colour in value), value)
 
 

@@ -1,4 +1,4 @@
-"""Which words of a title are nouns: through spaCy's English model where it is installed, otherwise by rules of our own."""
+"""Which words of a title are nouns: by spaCy's English model where it is installed, otherwise by rules of our own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
 
-from agentrl.envs.webshop.lexicon import ADJECTIVES, FUNCTION_WORDS, NOUNS, VERBS_AND_ADVERBS
+from agentrl.envs.webshop.lexicon import word_list
 
 NounTagger = Callable[[str], tuple[str, ...]]
 MODEL = "en_core_web_sm"
@@ -41,11 +41,13 @@ def pipeline_tagger(pipeline: Callable[[str], Any]) -> NounTagger:
     return tag
 
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d[\w.,]*")
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\d[\w.,]*")
 # Endings that make adjectives, adverbs and participles; nouns with such an ending are in the lexicon.
 _NOT_NOUN_ENDING = re.compile(
     r"[^\W\d_]{2,}(?:ly|able|ible|ous|ful|less|ive|ish|ical|ial|onal|eral|bal|ral|tal|nal|ic|ed|ing|proof|resistant|friendly|est)$"
 )
+_NOUNS = frozenset(word_list("nouns"))
+_NO_NOUNS = frozenset(word_list("function_words") + word_list("adjectives") + word_list("verbs_and_adverbs"))
 _INITIALS = re.compile(r"[A-Z]{2,5}$")
 
 
@@ -58,13 +60,13 @@ def rule_tagger(title: str) -> tuple[str, ...]:
 
 
 def is_noun(word: str, *, capitals_count: bool = True) -> bool:
-    """Whether one word of a title is a noun: known words first, then initials, then endings; unknown words are names."""
+    """Whether one word of a title is a noun: known words first, then initials, then endings; other words are names."""
     plain = word.lower()
-    if len(plain) < 2 or plain[0].isdigit() or plain in FUNCTION_WORDS:
+    if len(plain) < 2 or plain[0].isdigit():
         return False
-    if plain in NOUNS:
+    if plain in _NOUNS:
         return True
-    if plain in ADJECTIVES or plain in VERBS_AND_ADVERBS:
+    if plain in _NO_NOUNS:
         return False
     if capitals_count and _INITIALS.match(word):  # USB, LED, RGB
         return True

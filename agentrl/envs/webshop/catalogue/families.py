@@ -148,7 +148,9 @@ def _make(d: Draws, e: Draws, plan: Plan) -> Family:
     places = tuple(_place(plan, k, e[k], hideable=k >= unlisted) for k in range(count))
     schemas = _schemas(noun, d, plan)
     values = {schema.option: _values(schema, e[8 + k], e[12 + k], e[16 + k]) for k, schema in enumerate(schemas)}
-    wanted = tuple(_wanted(schema, values[schema.option], e[20 + k]) for k, schema in enumerate(schemas[: plan.options]))
+    wanted = tuple(
+        _wanted(schema, values[schema.option], e[20 + k]) for k, schema in enumerate(schemas[: plan.options])
+    )
     pricing = _pricing(noun, d, with_range=bool(schemas))
     target = d[10] * plan.size >> 16
     spare = tuple(shuffled[count:])
@@ -174,10 +176,8 @@ def _place(plan: Plan, k: int, draw: int, *, hideable: bool) -> Place:
 
 def _schemas(noun: Noun, d: Draws, plan: Plan) -> tuple[Schema, ...]:
     """Options of different names: those the plan needs, seldom one more."""
-    if plan is ALONE:
-        needed = (d[5] < 16000) + (d[5] < 6000)
-    else:
-        needed = plan.options + (plan.options == 2 and d[5] < 7000)
+    seldom = plan.options == 2 and d[5] < 7000
+    needed = (d[5] < 16000) + (d[5] < 6000) if plan is ALONE else plan.options + seldom
     chosen: dict[str, Schema] = {}
     for schema in sample(noun.schemas, len(noun.schemas) if needed else 0, d[6], d[7]):
         chosen.setdefault(schema.option, schema)

@@ -15,7 +15,7 @@ class Catalogue(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Names exactly this content: two catalogues with one fingerprint may share an index on disk."""
+        """Names the documents and their order: two catalogues with one fingerprint may share an index on disk."""
         ...
 
     def __len__(self) -> int: ...

@@ -1,4 +1,4 @@
-"""Whether a generated shop is what it promises: targets worth 1, near misses near, everything findable, no free lunch."""
+"""Whether a generated shop keeps its promises: targets worth 1, near misses near, all findable, no free lunch."""
 
 from __future__ import annotations
 

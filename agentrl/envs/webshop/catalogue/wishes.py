@@ -1,7 +1,7 @@
 """The goals of a generated catalogue: people's wishes for the targets of its families, graded and split by family.
 
-Families go in pairs, one with options and one without. A pair yields three goals: two wishes for the target with options
-(they differ in the values wanted) and one for the other target. 4,029 pairs make the benchmark's 12,087 goals; a
+Families go in pairs, one with options and one without. A pair yields three goals: two wishes for the target with
+options (they differ in the values wanted) and one for the other target. 4,029 pairs make the benchmark's 12,087 goals; a
 catalogue of fewer than 100,000 products uses proportionally fewer.
 """
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 ALL_GOALS = 12_087
 GOALS_PER_PAIR = 3
 FULL_SIZE = 100_000  # products from which on there are all goals
-_SCATTER = 2_654_435_761  # a prime above any number of pairs: neighbours in the order of goals are far apart in the shop
+_SCATTER = (
+    2_654_435_761  # a prime above any number of pairs: neighbours in the order of goals are far apart in the shop
+)
 
 
 class Wishes(Sequence[Goal]):
@@ -81,7 +83,7 @@ class Wishes(Sequence[Goal]):
 
 
 def _pairs_of(catalogue: GeneratedCatalogue, split: Split) -> tuple[int, int]:
-    """The first pair of a split and how many it has; test comes first, so that it is the same at every size of train."""
+    """The first pair of a split and how many it has."""
     pairs = ALL_GOALS * min(len(catalogue), FULL_SIZE) // FULL_SIZE // GOALS_PER_PAIR
     sizes = split_sizes(pairs * GOALS_PER_PAIR)
     test, dev = round(sizes["test"] / GOALS_PER_PAIR), round(sizes["dev"] / GOALS_PER_PAIR)
@@ -114,7 +116,9 @@ def instruction(family: Family, asked: Sequence[Attribute], wanted: Sequence[str
         parts.append(pick(phrases["more_plural" if family.noun.plural else "more"], d[2]).replace("{x}", later))
     for k, (schema, value) in enumerate(zip(family.schemas, wanted, strict=False)):
         clause = pick(phrases["option_color" if schema.option == "color" else "option"], d[3 + k])
-        parts.append(clause.replace("{k}", schema.option.removesuffix(" name").removesuffix(" type")).replace("{v}", value))
+        parts.append(
+            clause.replace("{k}", schema.option.removesuffix(" name").removesuffix(" type")).replace("{v}", value)
+        )
     return ", ".join(parts)
 
 

@@ -80,6 +80,22 @@ def wording(noun: Noun) -> Wording:
 def _forms(noun: Noun) -> dict[str, str]:
     if noun.plural:
         these = f"these {noun.name}"
-        return {"this": these, "This": "T" + these[1:], "is": "are", "it": "they", "has": "have", "does": "do", "comes": "come"}
+        return {
+            "this": these,
+            "This": "T" + these[1:],
+            "is": "are",
+            "it": "they",
+            "has": "have",
+            "does": "do",
+            "comes": "come",
+        }
     this = f"this {noun.name}"
-    return {"this": this, "This": "T" + this[1:], "is": "is", "it": "it", "has": "has", "does": "does", "comes": "comes"}
+    return {
+        "this": this,
+        "This": "T" + this[1:],
+        "is": "is",
+        "it": "it",
+        "has": "has",
+        "does": "does",
+        "comes": "comes",
+    }
