@@ -23,7 +23,7 @@ def default_tagger() -> NounTagger:
 def spacy_tagger(model: str = MODEL) -> NounTagger | None:
     """A tagger on an installed spaCy model, or None where spaCy or the model is missing."""
     try:
-        import spacy
+        import spacy  # pyright: ignore[reportMissingImports]  (too large to be one of our own dependencies)
     except ImportError:
         return None
     if not spacy.util.is_package(model):
@@ -44,7 +44,7 @@ def pipeline_tagger(pipeline: Callable[[str], Any]) -> NounTagger:
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\d[\w.,]*")
 # Endings that make adjectives, adverbs and participles; nouns with such an ending are in the lexicon.
 _NOT_NOUN_ENDING = re.compile(
-    r"[^\W\d_]{2,}(?:ly|able|ible|ous|ful|less|ive|ish|ical|ial|onal|eral|bal|ral|tal|nal|ic|ed|ing|proof|resistant|friendly|est)$"
+    r"[^\W\d_]{2,}(?:ly|able|ible|ous|ful|less|ive|ish|ical|ial|onal|eral|bal|ral|tal|nal|ic|ed|ing|proof|resistant|friendly)$"
 )
 _NOUNS = frozenset(word_list("nouns"))
 _NO_NOUNS = frozenset(word_list("function_words") + word_list("adjectives") + word_list("verbs_and_adverbs"))

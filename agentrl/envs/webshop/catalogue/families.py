@@ -66,12 +66,20 @@ _LISTED = (0,) * 185 + (1,) * 191 + (2,) * 189 + (3,) * 134 + (4,) * 120 + (5,) 
 _VALUES = tuple(round(count) for count in log_normal_table(4.2, 1.0, 1, 45))
 _SPREAD = log_normal_table(0.56, 0.38, 0.1, 20.0, upper_sigma=1.5)
 _CENTS = (0.99, 0.99, 0.99, 0.95, 0.49, 0.0, 0.5, 0.98, 0.97, 0.79, 0.88, 0.29)
+
+
+def _places(title: int, description: int, bullets: int, hidden: int) -> tuple[Place, ...]:
+    counts: dict[Place, int] = {"title": title, "description": description, "bullets": bullets, "hidden": hidden}
+    return tuple(place for place, count in counts.items() for _ in range(count))
+
+
+# Where attributes are stated; of all of them, about three in ten only behind the title, one in seven nowhere.
 _PLACES_BY_LEVEL: dict[Level, tuple[Place, ...]] = {
-    "easy": ("title",),
-    "medium": ("title",) * 5 + ("description",) * 2 + ("bullets",) * 2,
-    "hard": ("title",) * 4 + ("description",) * 2 + ("bullets",) * 4 + ("hidden",) * 3,
+    "easy": _places(1, 0, 0, 0),
+    "medium": _places(5, 2, 2, 0),
+    "hard": _places(4, 2, 4, 3),
 }
-_ANY_PLACE: tuple[Place, ...] = ("title",) * 11 + ("description",) * 3 + ("bullets",) * 4 + ("hidden",) * 3
+_ANY_PLACE = _places(11, 3, 4, 3)
 
 
 @dataclass(frozen=True, slots=True)

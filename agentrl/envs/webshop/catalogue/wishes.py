@@ -1,8 +1,8 @@
 """The goals of a generated catalogue: people's wishes for the targets of its families, graded and split by family.
 
 Families go in pairs, one with options and one without. A pair yields three goals: two wishes for the target with
-options (they differ in the values wanted) and one for the other target. 4,029 pairs make the benchmark's 12,087 goals; a
-catalogue of fewer than 100,000 products uses proportionally fewer.
+options (they differ in the values wanted) and one for the other target. 4,029 pairs make the benchmark's 12,087 goals;
+a catalogue of fewer than 100,000 products uses proportionally fewer.
 """
 
 from __future__ import annotations

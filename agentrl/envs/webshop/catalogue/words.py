@@ -127,21 +127,32 @@ def _nouns(categories: dict[str, Any], schemas: dict[str, Schema]) -> tuple[Noun
             for place, line in enumerate(group["nouns"], 1):
                 named, leaf, price = line.split(" : ")
                 path = PATH_SEPARATOR.join((entry["root"], group["path"], leaf))
-                own = _own(group, place, schemas)
-                sentences = tuple(entry["sentences"])
-                found.append(Noun(len(found), *_article(named), category, path, float(price), *own, sentences))
+                article, name = _article(named)
+                found.append(
+                    Noun(
+                        index=len(found),
+                        article=article,
+                        name=name,
+                        category=category,
+                        path=path,
+                        price=float(price),
+                        category_sentences=tuple(entry["sentences"]),
+                        **_own(group, place, schemas),
+                    )
+                )
     return tuple(found)
 
 
-def _own(group: dict[str, list[str]], place: int, schemas: dict[str, Schema]) -> tuple[Any, ...]:
-    """What a group says that fits its noun number `place`, in the order of `Noun`'s fields."""
-    attributes, uses, details, tags, options = (
-        tuple(text for item in group[key] if (text := _fitting(item, place)))
+def _own(group: dict[str, list[str]], place: int, schemas: dict[str, Schema]) -> dict[str, Any]:
+    """What a group says that fits its noun number `place`, by the names of `Noun`'s fields."""
+    own: dict[str, Any] = {
+        key: tuple(text for item in group[key] if (text := _fitting(item, place)))
         for key in ("attributes", "uses", "details", "tags", "options")
-    )
-    weighted = [option.split("*") for option in options]
-    repeated = tuple(schemas[name] for name, weight in weighted for _ in range(int(weight)))
-    return tuple(_attribute(text) for text in attributes), uses, details, tags, repeated
+    }
+    weighted = [option.split("*") for option in own.pop("options")]
+    own["schemas"] = tuple(schemas[name] for name, weight in weighted for _ in range(int(weight)))
+    own["attributes"] = tuple(_attribute(text) for text in own["attributes"])
+    return own
 
 
 def _fitting(item: str, place: int) -> str:
