@@ -153,7 +153,7 @@ def _make(d: Draws, e: Draws, plan: Plan) -> Family:
     shuffled = sample(noun.attributes, len(noun.attributes), d[3], d[4])
     attributes = tuple(shuffled[:count])
     unlisted = count - listed
-    places = tuple(_place(plan, k, e[k], hideable=k >= unlisted) for k in range(count))
+    places: tuple[Place, ...] = tuple(_place(plan, k, e[k], hideable=k >= unlisted) for k in range(count))
     schemas = _schemas(noun, d, plan)
     values = {schema.option: _values(schema, e[8 + k], e[12 + k], e[16 + k]) for k, schema in enumerate(schemas)}
     wanted = tuple(
