@@ -1,0 +1,144 @@
+"""`Index`: BM25 search over a file that is mapped, not loaded: opens in a millisecond, shared by all processes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from agentrl.core.arguments import whole_number
+from agentrl.core.errors import ConfigError
+from agentrl.envs.webshop.search.analyzer import analyze_query
+from agentrl.envs.webshop.search.kernel import Postings, QueryTerm, best
+from agentrl.envs.webshop.search.merge import term_hash
+from agentrl.envs.webshop.search.scoring import (
+    DECIMALS,
+    inverse_document_frequency,
+    length_norms,
+    saturation_table,
+)
+from agentrl.envs.webshop.search.storage import CheckedFile, IndexCorrupt
+
+FILE_NAME = "search.index"
+DEFAULT_HITS = 50
+
+
+class Hit(NamedTuple):
+    """A document that was found."""
+
+    docid: str
+    score: float  # cut to four decimals
+    number: int  # its place among the documents that were indexed
+
+
+class Index:
+    """A search index on disk. Any number of threads may search at once; copies in other processes reopen the file."""
+
+    def __init__(self, folder: Path, file: CheckedFile) -> None:
+        self.folder = folder
+        self._file = file
+        facts = file.facts
+        self._documents, self._filled, self._length = (int(facts[name]) for name in ("documents", "filled", "length"))
+
+    @classmethod
+    def open(cls, folder: str | Path, *, fingerprint: str | None = None) -> Index:
+        """The index in `folder`; `IndexCorrupt` if it is missing, damaged, or made of documents of another fingerprint."""
+        folder = Path(folder)
+        file = CheckedFile(folder / FILE_NAME)
+        if fingerprint is not None and file.facts["fingerprint"] != fingerprint:
+            raise IndexCorrupt(f"{file.path} was made of other documents: {file.facts['fingerprint']!a}")
+        return cls(folder, file)
+
+    def __reduce__(self) -> tuple:
+        return _reopen, (str(self.folder), self.fingerprint)
+
+    def __len__(self) -> int:
+        return self._documents
+
+    def __repr__(self) -> str:
+        return f"Index({str(self.folder)!r}, documents={len(self)}, terms={self.term_count})"
+
+    @property
+    def fingerprint(self) -> str:
+        """Which documents these are, in the words of whoever built the index."""
+        return str(self._file.facts["fingerprint"])
+
+    @property
+    def term_count(self) -> int:
+        """How many distinct terms."""
+        return len(self._file.unchecked("term_hashes"))
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self._file.size
+
+    def verify(self) -> None:
+        """Check every byte now; `IndexCorrupt` if any is wrong. Searching checks only what it touches."""
+        self._file.check_everything()
+
+    def search(self, query: str, k: int = DEFAULT_HITS) -> list[Hit]:
+        """The k best documents for a query, best first; of equal scores the smaller id first.
+
+        Any string is a query; one without a known term finds nothing. Of a very long one the first million characters
+        and the first 1,024 distinct terms count. `IndexCorrupt` if a part of the file that is needed is damaged.
+        """
+        if not isinstance(query, str):
+            raise ConfigError(f"query must be a string, not {type(query).__name__}")
+        k = whole_number("k", k, at_least=1)
+        terms = [found for term, count in analyze_query(query).items() if (found := self._query_term(term, count))]
+        if not terms:
+            return []
+        for start, stop, _ in terms:
+            self._file.array("documents", start, stop)
+            self._file.array("counts", start, stop)
+        documents, keys = best(self._postings, terms, k)
+        return [self._hit(document, key) for document, key in zip(documents.tolist(), keys.tolist(), strict=True)]
+
+    def document_frequency(self, term: str) -> int:
+        """In how many documents a term (as the analyzer makes them) occurs."""
+        found = self._query_term(term, 1)
+        return found.stop - found.start if found else 0
+
+    # ------------------------------------------------------------------ inside
+
+    @cached_property
+    def _postings(self) -> Postings:
+        file = self._file
+        norms = length_norms(self._length / self._filled)
+        small = (file.array(name) for name in ("large_at", "large_counts", "lengths"))
+        large_at, large_counts, lengths = small
+        arrays = file.unchecked("documents"), file.unchecked("counts"), large_at, large_counts, lengths
+        return Postings(*arrays, norms, saturation_table(norms))
+
+    def _query_term(self, term: str, count: int) -> QueryTerm | None:
+        number = self._term_number(term)
+        if number is None:
+            return None
+        start, stop = self._file.array("starts", number, number + 2).tolist()
+        return QueryTerm(start, stop, count * inverse_document_frequency(self._filled, stop - start))
+
+    def _term_number(self, term: str) -> int | None:
+        wanted = np.uint64(term_hash(term))
+        hashes = self._file.array("term_hashes")
+        number = int(np.searchsorted(hashes, wanted))
+        while number < len(hashes) and hashes[number] == wanted:
+            if self._string("term", number) == term:
+                return number
+            number += 1
+        return None
+
+    def _string(self, kind: str, number: int) -> str:
+        ends = self._file.array(f"{kind}_ends", max(0, number - 1), number + 1).tolist()
+        start = ends[0] if number else 0
+        return self._file.array(f"{kind}_content", start, ends[-1]).tobytes().decode()
+
+    def _hit(self, document: int, key: int) -> Hit:
+        number = int(self._file.array("numbers", document, document + 1)[0])
+        return Hit(self._string("docid", document), key / DECIMALS, number)
+
+
+def _reopen(folder: str, fingerprint: str) -> Index:
+    return Index.open(folder, fingerprint=fingerprint)
