@@ -19,12 +19,16 @@ STOP_WORDS = frozenset(
     "to was will with".split()
 )
 LONGEST_WORD = 255  # Lucene cuts longer ones into pieces of this length
-QUERY_CHARACTERS = 1 << 20  # what follows is not read: no query may cost more than a page of reading
+QUERY_CHARACTERS = 1 << 16  # what follows is not read, so that no query costs more than some hundredths of a second
 QUERY_TERMS = 1024  # distinct ones; Lucene refuses a query with more clauses, we leave the rest out
 
 _ASCII_WORD = re.compile(r"[a-z0-9_]+(?:(?:(?<=[a-z])[:.'](?=[a-z])|(?<=[0-9])[,;.'](?=[0-9]))[a-z0-9_]+)*")
 _ANY_WORD = re.compile(r"[a0_]+(?:(?:(?<=a)[:.](?=a)|(?<=0)[,.](?=0))[a0_]+)*|k+|h|s+|e(?:ze)*|rr")
 _ATTACHED = re.compile(f"[{ATTACHED}{JOINER}]+")
+# Lower case, and a space for whatever is neither part of a word nor able to join two parts of one.
+_SPACED = {
+    code: chr(code).lower() if chr(code).isalnum() or chr(code) in "_:.',;" else " " for code in range(128)
+}
 _POSSESSIVE = re.compile("['\u2019\uff07][sS]$")
 _classes = CharacterClasses()
 
@@ -47,6 +51,14 @@ def analyze_query(text: str) -> dict[str, int]:
 def words(text: str) -> list[str]:
     """The words of a text before anything is done to them (but plain ASCII comes back in lower case)."""
     return _ASCII_WORD.findall(text.lower()) if text.isascii() else _unicode_words(text)
+
+
+def pieces(text: str) -> list[str]:
+    """Parts of a text that hold whole words, perhaps with commas and full stops: several times quicker than `words`.
+
+    For those who remember the terms of each piece, as texts repeat them: `analyze(text)` is the terms of all pieces.
+    """
+    return text.translate(_SPACED).split() if text.isascii() else _unicode_words(text)
 
 
 @lru_cache(maxsize=1 << 16)

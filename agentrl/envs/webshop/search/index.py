@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +39,7 @@ class Index:
         self.folder = folder
         self._file = file
         facts = file.facts
+        self._tables: Postings | None = None
         self._documents, self._filled, self._length = (int(facts[name]) for name in ("documents", "filled", "length"))
 
     @classmethod
@@ -82,7 +82,7 @@ class Index:
     def search(self, query: str, k: int = DEFAULT_HITS) -> list[Hit]:
         """The k best documents for a query, best first; of equal scores the smaller id first.
 
-        Any string is a query; one without a known term finds nothing. Of a very long one the first million characters
+        Any string is a query; one without a known term finds nothing. Of a very long one the first 65,536 characters
         and the first 1,024 distinct terms count. `IndexCorrupt` if a part of the file that is needed is damaged.
         """
         if not isinstance(query, str):
@@ -94,7 +94,7 @@ class Index:
         for start, stop, _ in terms:
             self._file.array("documents", start, stop)
             self._file.array("counts", start, stop)
-        documents, keys = best(self._postings, terms, k)
+        documents, keys = best(self._postings(), terms, k)
         return [self._hit(document, key) for document, key in zip(documents.tolist(), keys.tolist(), strict=True)]
 
     def document_frequency(self, term: str) -> int:
@@ -104,14 +104,15 @@ class Index:
 
     # ------------------------------------------------------------------ inside
 
-    @cached_property
     def _postings(self) -> Postings:
-        file = self._file
-        norms = length_norms(self._length / self._filled)
-        small = (file.array(name) for name in ("large_at", "large_counts", "lengths"))
-        large_at, large_counts, lengths = small
-        arrays = file.unchecked("documents"), file.unchecked("counts"), large_at, large_counts, lengths
-        return Postings(*arrays, norms, saturation_table(norms))
+        """Made at the first search. Two threads may both make it: a lock could be held for ever in a forked process."""
+        if self._tables is None:
+            file = self._file
+            norms = length_norms(self._length / self._filled)
+            whole = [file.array(name) for name in ("large_at", "large_counts", "lengths")]
+            searched = file.unchecked("documents"), file.unchecked("counts")  # `search` asks for the parts it needs
+            self._tables = Postings(*searched, *whole, norms, saturation_table(norms))
+        return self._tables
 
     def _query_term(self, term: str, count: int) -> QueryTerm | None:
         number = self._term_number(term)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from agentrl.core.errors import ConfigError
-from agentrl.envs.webshop.search.analyzer import terms_of, words
+from agentrl.envs.webshop.search.analyzer import analyze, pieces
 from agentrl.envs.webshop.search.documents import Pair, checked_pair
 from agentrl.envs.webshop.search.storage import pack_strings
 
@@ -25,22 +25,22 @@ LARGEST_COUNT = 255  # counts are bytes; a larger one is written as 0 and listed
 
 
 class Vocabulary:
-    """Numbers for words as they come, and the numbers of the terms that each word stands for.
+    """Numbers for pieces of text as they come, and the numbers of the terms that each piece stands for.
 
-    Words are looked up once each, by dictionary, and analysed once each: a corpus repeats its words all the time.
+    A piece is looked up wherever it occurs but analysed only once: a corpus repeats its words all the time.
     """
 
     def __init__(self) -> None:
-        self.words: defaultdict[str, int] = defaultdict()
-        self.words.default_factory = self.words.__len__  # the next word gets the next number
+        self.pieces: defaultdict[str, int] = defaultdict()
+        self.pieces.default_factory = self.pieces.__len__  # the next piece gets the next number
         self.terms: defaultdict[str, int] = defaultdict()
         self.terms.default_factory = self.terms.__len__
-        self._flat, self._ends = array("q"), array("q")  # the terms of all words one after the other
+        self._flat, self._ends = array("q"), array("q")  # the terms of all pieces one after the other
 
-    def terms_of_words(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The terms of these words one after the other, and how many each word gave."""
-        for word in islice(self.words, len(self._ends), None):
-            self._flat.extend(map(self.terms.__getitem__, terms_of.__wrapped__(word)))
+    def terms_of(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The terms of these pieces one after the other, and how many each piece gave."""
+        for piece in islice(self.pieces, len(self._ends), None):
+            self._flat.extend(map(self.terms.__getitem__, analyze(piece)))
             self._ends.append(len(self._flat))
         ends = np.array(self._ends, np.int64)
         starts = np.concatenate(([0], ends[:-1]))
@@ -65,12 +65,12 @@ class SegmentWriter:
 
     def from_pairs(self, start: int, pairs: Iterable[Pair]) -> int:
         """A segment of documents whose numbers count from `start`; says how many these are."""
-        look_up, numbers, ends, docids = self._vocabulary.words.__getitem__, array("q"), array("q"), []
+        look_up, numbers, ends, docids = self._vocabulary.pieces.__getitem__, array("q"), array("q"), []
         for docid, text in pairs:
-            numbers.extend(map(look_up, words(text)))
+            numbers.extend(map(look_up, pieces(text)))
             ends.append(len(numbers))
             docids.append(docid)
-        terms, given = self._vocabulary.terms_of_words(np.array(numbers, np.int64))
+        terms, given = self._vocabulary.terms_of(np.array(numbers, np.int64))
         lengths = np.diff(np.concatenate(([0], np.cumsum(given)))[np.concatenate(([0], np.array(ends, np.int64)))])
         self._save(start, docids, lengths, _postings(start, terms, lengths))
         return len(docids)
