@@ -14,6 +14,7 @@ MEDIAN_WORDS, SPREAD = 88, 0.79  # log-normal: mean 120, 95th percentile 322
 LONGEST = 2000
 VOCABULARY = 30_000
 STOP_SHARE = 0.3
+CONSONANTS, RESTS = "bcdfghjklmnprstvwz", "a e i o u an er il on ur"
 ENDINGS = ("", "", "", "s", "ing", "ed", "er", "ness", "able", "ly", "ation")
 STOPS = ("the", "and", "with", "for", "of", "to", "a", "in", "is", "this")
 INSTRUCTIONS = (
@@ -60,7 +61,7 @@ class MadeUpDocuments:
     @cached_property
     def _words(self) -> list[str]:
         dice = random.Random(self.seed)
-        syllables = [a + b for a in "bcdfghjklmnprstvwz" for b in "a e i o u an er il on ur".split()]
+        syllables = [consonant + rest for consonant in CONSONANTS for rest in RESTS.split()]
         stems = ["".join(dice.choices(syllables, k=dice.choice((1, 2, 2, 3)))) for _ in range(VOCABULARY)]
         return [*STOPS, *dict.fromkeys(stem + dice.choice(ENDINGS) for stem in stems)]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from agentrl.envs.webshop.search.analyzer import analyze
 from agentrl.envs.webshop.search.build import build_index
-from agentrl.envs.webshop.search.documents import DocumentSource
+from agentrl.envs.webshop.search.documents import CatalogueDocuments, DocumentSource
 from agentrl.envs.webshop.search.index import Hit, Index
 from agentrl.envs.webshop.search.repair import RepairingIndex, open_or_build
 from agentrl.envs.webshop.search.storage import IndexCorrupt
 
 __all__ = [
+    "CatalogueDocuments",
     "DocumentSource",
     "Hit",
     "Index",

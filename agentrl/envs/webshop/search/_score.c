@@ -6,6 +6,7 @@
  *
  * Documents are taken in windows whose scores fit the second-level cache; within a window, term by term.
  */
+#include <float.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 /* Setuptools insists on this symbol when it links on Windows; nobody imports the file as a module. */
 API void *PyInit__score(void) { return 0; }
 
-enum { WINDOW = 1 << 14 };
+enum { WINDOW = 1 << 14, GROUP = 16 };
 static const double DECIMALS = 10000.0;
 
 struct heap {
@@ -85,14 +86,25 @@ static double large_saturation(int64_t place, int64_t size, const int64_t *at, c
     return count / (count + norm);
 }
 
-static void collect(struct heap *h, double *scores, int64_t base, int64_t size)
+/* A score below this cannot enter the heap: a quick test that stops nothing which the exact one would let in. */
+static double bar_of(const struct heap *h)
 {
-    /* A quick test that lets nothing pass by that the exact one would take. */
-    double bar = h->size == h->k ? (double)(h->key[0] + 1) / DECIMALS * (1 - 1e-12) : 0;
-    for (int64_t i = 0; i < size; i++) {
-        if (scores[i] <= 0 || scores[i] < bar) continue;
-        offer(h, base + i, (int64_t)(scores[i] * DECIMALS));
-        if (h->size == h->k) bar = (double)(h->key[0] + 1) / DECIMALS * (1 - 1e-12);
+    return h->size == h->k ? (double)(h->key[0] + 1) / DECIMALS * (1 - 1e-12) : DBL_MIN;
+}
+
+/* Few scores pass the bar; whole groups are tested without a branch for each. `scores` has GROUP zeros at its end. */
+static void collect(struct heap *h, const double *scores, int64_t base, int64_t size)
+{
+    double bar = bar_of(h);
+    for (int64_t group = 0; group < size; group += GROUP) {
+        int passes = 0;
+        for (int i = 0; i < GROUP; i++) passes |= scores[group + i] >= bar;
+        if (!passes) continue;
+        for (int i = 0; i < GROUP; i++) {
+            if (scores[group + i] < bar) continue;
+            offer(h, base + group + i, (int64_t)(scores[group + i] * DECIMALS));
+            bar = bar_of(h);
+        }
     }
 }
 
@@ -104,12 +116,12 @@ API int64_t best(int64_t terms, int64_t large, int64_t total, int64_t k, int64_t
                  int64_t *best_document, int64_t *best_key)
 {
     struct heap heap = {0, k, best_document, best_key};
-    double *scores = malloc(WINDOW * sizeof *scores);
+    double *scores = malloc((WINDOW + GROUP) * sizeof *scores);
     if (!scores) return -1;
     for (int64_t base = 0; base < total; base += WINDOW) {
         int64_t size = total - base < WINDOW ? total - base : WINDOW;
         uint32_t limit = (uint32_t)(base + size - 1);
-        memset(scores, 0, (size_t)size * sizeof *scores);
+        memset(scores, 0, (size_t)(size + GROUP) * sizeof *scores);
         for (int64_t t = 0; t < terms; t++) {
             int64_t place = places[2 * t], stop = places[2 * t + 1];
             double weight = weights[t];

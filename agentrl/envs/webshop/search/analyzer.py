@@ -2,8 +2,8 @@
 
     analyze("The women's T-shirts, size 3.5")  ->  ["women", "t", "shirt", "size", "3.5"]
 
-Words follow the word boundaries of UAX #29: letters, digits and underscores hold together; `: . ' \u2019 \u00b7` join two
-letters, `, . ; '` two digits; a Han or Hiragana character and an emoji are words of their own. Any string is legal.
+Words follow the word boundaries of UAX #29: letters, digits and underscores hold together; `: . '` and their like join
+two letters, `, . ; '` two digits; a Han or Hiragana character and an emoji are words of their own. Any string is legal.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from functools import lru_cache
 from agentrl.envs.webshop.search.characters import ATTACHED, EMOJI, JOINER, CharacterClasses
 from agentrl.envs.webshop.search.stemmer import stem
 
-STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
-    "to was will with".split()
-)
+_STOPS = """
+a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to
+was will with
+"""
+STOP_WORDS = frozenset(_STOPS.split())
 LONGEST_WORD = 255  # Lucene cuts longer ones into pieces of this length
 QUERY_CHARACTERS = 1 << 16  # what follows is not read, so that no query costs more than some hundredths of a second
 QUERY_TERMS = 1024  # distinct ones; Lucene refuses a query with more clauses, we leave the rest out
@@ -26,9 +27,7 @@ _ASCII_WORD = re.compile(r"[a-z0-9_]+(?:(?:(?<=[a-z])[:.'](?=[a-z])|(?<=[0-9])[,
 _ANY_WORD = re.compile(r"[a0_]+(?:(?:(?<=a)[:.](?=a)|(?<=0)[,.](?=0))[a0_]+)*|k+|h|s+|e(?:ze)*|rr")
 _ATTACHED = re.compile(f"[{ATTACHED}{JOINER}]+")
 # Lower case, and a space for whatever is neither part of a word nor able to join two parts of one.
-_SPACED = {
-    code: chr(code).lower() if chr(code).isalnum() or chr(code) in "_:.',;" else " " for code in range(128)
-}
+_SPACED = {code: chr(code).lower() if chr(code).isalnum() or chr(code) in "_:.',;" else " " for code in range(128)}
 _POSSESSIVE = re.compile("['\u2019\uff07][sS]$")
 _classes = CharacterClasses()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
@@ -36,13 +37,39 @@ class DocumentSource(Protocol):
         ...
 
 
+class CatalogueDocuments:
+    """The documents of a catalogue: of whatever has a length, `docid(number)` and `document(number)`.
+
+    `catalogue` is "module:Class", `arguments` what to make it with.
+    """
+
+    def __init__(self, catalogue: str, arguments: Mapping[str, Any]) -> None:
+        self._catalogue = make(catalogue, arguments)
+        place = f"{CatalogueDocuments.__module__}:{CatalogueDocuments.__qualname__}"
+        self.recipe = place, {"catalogue": catalogue, "arguments": dict(arguments)}
+
+    def __len__(self) -> int:
+        return len(self._catalogue)
+
+    def __getitem__(self, number: int, /) -> Pair:
+        return self._catalogue.docid(number), self._catalogue.document(number)
+
+
+def make(target: str, arguments: Mapping[str, Any]) -> Any:
+    """What "module:callable" gives for these arguments."""
+    module, _, name = target.partition(":")
+    return getattr(import_module(module), name)(**arguments)
+
+
 def checked_pair(pair: Any) -> Pair:
     """Id and text, or a `ConfigError`."""
     if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
         raise ConfigError(f"documents must be pairs of id and text, both strings, not {str(pair)[:100]!a}")
     docid, text = pair
     if not docid or not is_unicode(docid):
-        raise ConfigError(f"documents must have ids that are not empty and can be written as UTF-8, not {docid[:100]!a}")
+        raise ConfigError(
+            f"documents must have ids that are not empty and can be written as UTF-8, not {docid[:100]!a}"
+        )
     return docid, text
 
 

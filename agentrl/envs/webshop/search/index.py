@@ -44,7 +44,7 @@ class Index:
 
     @classmethod
     def open(cls, folder: str | Path, *, fingerprint: str | None = None) -> Index:
-        """The index in `folder`; `IndexCorrupt` if it is missing, damaged, or made of documents of another fingerprint."""
+        """The index in `folder`; `IndexCorrupt` if it is missing, damaged, or made of other documents."""
         folder = Path(folder)
         file = CheckedFile(folder / FILE_NAME)
         if fingerprint is not None and file.facts["fingerprint"] != fingerprint:
@@ -109,9 +109,15 @@ class Index:
         if self._tables is None:
             file = self._file
             norms = length_norms(self._length / self._filled)
-            whole = [file.array(name) for name in ("large_at", "large_counts", "lengths")]
-            searched = file.unchecked("documents"), file.unchecked("counts")  # `search` asks for the parts it needs
-            self._tables = Postings(*searched, *whole, norms, saturation_table(norms))
+            self._tables = Postings(
+                documents=file.unchecked("documents"),  # `search` has the parts it needs checked
+                counts=file.unchecked("counts"),
+                large_at=file.array("large_at"),
+                large_counts=file.array("large_counts"),
+                lengths=file.array("lengths"),
+                norms=norms,
+                saturation=saturation_table(norms),
+            )
         return self._tables
 
     def _query_term(self, term: str, count: int) -> QueryTerm | None:

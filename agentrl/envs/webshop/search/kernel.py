@@ -68,9 +68,7 @@ def best(postings: Postings, terms: list[QueryTerm], k: int) -> tuple[np.ndarray
     return documents[order], keys[order]
 
 
-def _best_c(
-    library: ctypes.CDLL, postings: Postings, terms: list[QueryTerm], k: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _best_c(library: ctypes.CDLL, postings: Postings, terms: list[QueryTerm], k: int) -> tuple[np.ndarray, np.ndarray]:
     k = min(k, len(postings.lengths))
     documents, keys = np.empty(k, np.int64), np.empty(k, np.int64)
     places = np.array([(term.start, term.stop) for term in terms], np.int64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def _our_terms(corpus: Corpus, path: Path, segment: Any) -> np.ndarray:
 def _order_of(docids: list[str]) -> np.ndarray:
     """The documents' numbers in the order of their ids."""
     order = sorted(range(len(docids)), key=docids.__getitem__)
-    for before, after in zip(order, order[1:], strict=False):
+    for before, after in pairwise(order):
         if docids[before] == docids[after]:
             raise ConfigError(f"documents must have different ids; two are called {docids[after][:100]!a}")
     return np.array(order, np.int64)
@@ -138,7 +139,7 @@ def _fill_postings(
     rank = np.empty(len(order), np.uint32)
     rank[order] = np.arange(len(order), dtype=np.uint32)
     free = arrays["starts"][:-1].copy()  # where the next posting of each term goes
-    large = [np.zeros((3, 0), np.int64)]
+    large: list[np.ndarray] = [np.zeros((3, 0), np.int64)]
     for done, path in enumerate(segments, 1):
         with np.load(path, allow_pickle=False) as segment:
             ours, many = _our_terms(corpus, path, segment), segment["documents_of"]

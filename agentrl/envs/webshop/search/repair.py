@@ -27,7 +27,7 @@ def open_or_build(
     progress: Progress | None = None,
     verify: bool = False,
 ) -> Index:
-    """The index of these documents in `folder`; built by one process, while others wait, if there is none that can be used.
+    """The index of these documents in `folder`; where there is none to be used, one process builds it, others wait.
 
     `documents` is called only if the index has to be built. `verify` checks every byte of an index that is there.
     """
@@ -54,7 +54,7 @@ def _usable(folder: Path, fingerprint: str, verify: bool) -> Index | None:
 
 
 class RepairingIndex:
-    """Searches like `Index`; an index that proves damaged is built again and asked again, in whatever thread found it."""
+    """Searches like `Index`; an index that proves damaged is built again, by the thread that found it, and asked again."""
 
     def __init__(
         self,

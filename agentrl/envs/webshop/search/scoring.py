@@ -2,7 +2,7 @@
 
     score(query, document) = sum over terms of  count in query * idf * tf / (tf + k1 * (1 - b + b * length / average))
 
-Lengths go through Lucene's one-byte code and back (exact below 40, then four leading bits), the average length does not.
+Lengths go through Lucene's one-byte code and back (exact below 40, then four leading bits), their average does not.
 As in Lucene, a document without any term counts neither for the number of documents nor for the average.
 """
 

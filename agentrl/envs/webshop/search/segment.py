@@ -9,7 +9,6 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webshop.search.analyzer import analyze, pieces
-from agentrl.envs.webshop.search.documents import Pair, checked_pair
+from agentrl.envs.webshop.search.documents import Pair, checked_pair, make
 from agentrl.envs.webshop.search.storage import pack_strings
 
 LARGEST_COUNT = 255  # counts are bytes; a larger one is written as 0 and listed apart
@@ -54,7 +53,7 @@ class SegmentWriter:
 
     def __init__(self, folder: str, number: int, recipe: tuple[str, Mapping[str, Any]] | None = None) -> None:
         self._folder, self._number = Path(folder), number
-        self._source = _make(*recipe) if recipe else None
+        self._source = make(*recipe) if recipe else None
         self._vocabulary = Vocabulary()
 
     def from_source(self, start: int, stop: int) -> int:
@@ -84,12 +83,7 @@ class SegmentWriter:
         content, ends = pack_strings(docids)
         names = {"docid_content": content, "docid_ends": ends}
         path = self._folder / f"segment-{start:012}-{self._number:04}.npz"
-        np.savez(path, **names, lengths=lengths, **postings)
-
-
-def _make(target: str, arguments: Mapping[str, Any]) -> Any:
-    module, _, name = target.partition(":")
-    return getattr(import_module(module), name)(**arguments)
+        np.savez(path, **names, lengths=lengths, **postings)  # pyright: ignore[reportArgumentType]  (none is a flag)
 
 
 def _postings(start: int, terms: np.ndarray, lengths: np.ndarray) -> dict[str, np.ndarray]:
@@ -108,5 +102,7 @@ def _postings(start: int, terms: np.ndarray, lengths: np.ndarray) -> dict[str, n
         "documents_of": documents_of.astype(np.int64),
         "documents": (keys & np.uint64(0xFFFFFFFF)).astype(np.uint32),
         "counts": np.where(counts > LARGEST_COUNT, 0, counts).astype(np.uint8),
-        "large": np.stack([(keys[large] >> np.uint64(32)).astype(np.int64), keys[large].astype(np.uint32), counts[large]]),
+        "large": np.stack(
+            [(keys[large] >> np.uint64(32)).astype(np.int64), keys[large].astype(np.uint32), counts[large]]
+        ),
     }

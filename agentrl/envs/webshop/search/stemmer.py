@@ -42,9 +42,8 @@ STEP_THREE = {
     "ful": "",
     "ness": "",
 }
-STEP_FOUR = dict.fromkeys(
-    "al ance ence er ic able ible ant ement ment ent sion tion ou ism ate iti ous ive ize".split(), ""
-) | {"sion": "s", "tion": "t"}
+_DROPPED = "al ance ence er ic able ible ant ement ment ent ou ism ate iti ous ive ize"
+STEP_FOUR = {**dict.fromkeys(_DROPPED.split(), ""), "sion": "s", "tion": "t"}
 
 
 def stem(word: str) -> str:

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001  (letters that look alike are what is tested)
 """Words, possessives, case and stop words, as Lucene's English analyzer cuts them."""
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import math
 import multiprocessing
 import os
 import pickle
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,10 +53,9 @@ def test_scores_by_hand(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("either_kernel")
 def test_a_word_said_twice_in_the_query_counts_twice(tmp_path: Path) -> None:
     index = build_index(tmp_path, [("a", "red lamp"), ("b", "tea")])
-    once, twice = math.log(1 + 1.5 / 1.5) / (1 + 0.9 * (0.6 + 0.4 * 2 / 1.5)), 0
-    twice = 2 * once
+    once = math.log(1 + 1.5 / 1.5) / (1 + 0.9 * (0.6 + 0.4 * 2 / 1.5))
     assert pairs(index, "red") == [("a", math.floor(once * 1e4) / 1e4)]
-    assert pairs(index, "red, red!") == [("a", math.floor(twice * 1e4) / 1e4)]
+    assert pairs(index, "red, red!") == [("a", math.floor(2 * once * 1e4) / 1e4)]
 
 
 @pytest.mark.usefixtures("either_kernel")
@@ -128,7 +128,21 @@ def goods(tmp_path_factory: pytest.TempPathFactory) -> Index:
 
 @pytest.mark.parametrize(
     "query",
-    ["", " ", "the of and", "(.*)+[", "\\", "\x00", "\ud800", "nothingknown", "🇩🇪", "' OR 1=1 --", "<r>", "%s{0}", "\u202e"],
+    [
+        "",
+        " ",
+        "the of and",
+        "(.*)+[",
+        "\\",
+        "\x00",
+        "\ud800",
+        "nothingknown",
+        "🇩🇪",
+        "' OR 1=1 --",
+        "<r>",
+        "%s{0}",
+        "\u202e",
+    ],
 )
 def test_a_query_without_a_known_term_finds_nothing(goods: Index, query: str) -> None:
     assert goods.search(query) == []
@@ -145,7 +159,10 @@ def test_a_query_of_megabytes_counts_its_beginning(goods: Index) -> None:
     assert goods.search(f"{many} red lamp") == []  # behind more distinct terms than any query has
 
 
-@pytest.mark.parametrize(("arguments", "named"), [(("tea", 0), "k "), (("tea", 2.5), "k "), (("tea", True), "k "), ((None,), "query"), ((b"tea",), "query")])
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [(("tea", 0), "k "), (("tea", 2.5), "k "), (("tea", True), "k "), ((None,), "query"), ((b"tea",), "query")],
+)
 def test_bad_arguments_are_named(goods: Index, arguments: tuple[Any, ...], named: str) -> None:
     with pytest.raises(ConfigError, match=f"^{named}"):
         goods.search(*arguments)
@@ -169,8 +186,8 @@ def test_thousands_of_searches_from_threads(goods: Index) -> None:
     expected = {query: goods.search(query) for query in QUERIES}
     fresh = Index.open(goods.folder)
     with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(fresh.search, QUERIES * 600))
-    assert found == [expected[query] for query in QUERIES] * 600
+        found = list(pool.map(fresh.search, QUERIES * 400))
+    assert found == [expected[query] for query in QUERIES] * 400
 
 
 def _search_in_child(index: Index, results: Any) -> None:
@@ -191,7 +208,9 @@ def test_an_index_goes_to_other_processes(goods: Index, method: str) -> None:
 def test_an_open_index_survives_a_fork(goods: Index) -> None:
     expected = repr([goods.search(query) for query in QUERIES]).encode()
     reader, writer = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn that the test runner has threads
+        child = os.fork()
     if child == 0:
         os.write(writer, b"same" if repr([goods.search(query) for query in QUERIES]).encode() == expected else b"other")
         os._exit(0)
