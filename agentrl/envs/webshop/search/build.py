@@ -9,7 +9,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,7 @@ def _write_segments(
     scratch: Path, documents: DocumentSource | Iterable[Pair], processes: int, progress: Progress
 ) -> None:
     recipe, total, tasks, is_short = _plan(documents)
-    if processes == 1 or is_short:
+    if processes == 1 or is_short or os.name != "posix":  # elsewhere there are no supervised workers
         writer = SegmentWriter(str(scratch), 0, recipe)
         callers = [lambda method, *arguments: getattr(writer, method)(*arguments)]
         _drive(callers, tasks, total, progress)
@@ -111,10 +111,10 @@ def _plan(documents: Any) -> tuple[Any, int | None, Iterator[Task], bool]:
         count = len(documents)
         return (target, dict(arguments)), count, tasks_of_source(count), count <= DOCUMENTS_AT_ONCE
     try:
-        tasks = tasks_of_pairs(documents)
-        first = [task for _, task in zip(range(2), tasks, strict=False)]
+        tasks = tasks_of_pairs(iter(documents))
     except TypeError as error:
         raise ConfigError(f"documents must be a source or an iterable of pairs: {error}") from error
+    first = list(islice(tasks, 2))
     total = len(documents) if hasattr(documents, "__len__") else None
     return None, total, chain(first, tasks), len(first) < 2
 

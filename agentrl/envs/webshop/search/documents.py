@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
@@ -88,10 +88,10 @@ def tasks_of_source(count: int) -> Iterator[Task]:
         yield "from_source", (start, min(start + DOCUMENTS_AT_ONCE, count))
 
 
-def tasks_of_pairs(pairs: Iterable[Any]) -> Iterator[Task]:
+def tasks_of_pairs(pairs: Iterator[Any]) -> Iterator[Task]:
     """Batches for `SegmentWriter.from_pairs`."""
-    iterator, start = iter(pairs), 0
-    while batch := _batch(iterator):
+    start = 0
+    while batch := _batch(pairs):
         yield "from_pairs", (start, batch)
         start += len(batch)
 

@@ -95,7 +95,7 @@ class Index:
             self._file.array("documents", start, stop)
             self._file.array("counts", start, stop)
         documents, keys = best(self._postings(), terms, k)
-        return [self._hit(document, key) for document, key in zip(documents.tolist(), keys.tolist(), strict=True)]
+        return self._hits(documents, keys)
 
     def document_frequency(self, term: str) -> int:
         """In how many documents a term (as the analyzer makes them) occurs."""
@@ -132,19 +132,24 @@ class Index:
         hashes = self._file.array("term_hashes")
         number = int(np.searchsorted(hashes, wanted))
         while number < len(hashes) and hashes[number] == wanted:
-            if self._string("term", number) == term:
+            if self._term(number) == term:
                 return number
             number += 1
         return None
 
-    def _string(self, kind: str, number: int) -> str:
-        ends = self._file.array(f"{kind}_ends", max(0, number - 1), number + 1).tolist()
-        start = ends[0] if number else 0
-        return self._file.array(f"{kind}_content", start, ends[-1]).tobytes().decode()
+    def _term(self, number: int) -> str:
+        ends = self._file.array("term_ends", max(0, number - 1), number + 1).tolist()
+        return self._file.array("term_content", ends[0] if number else 0, ends[-1]).tobytes().decode()
 
-    def _hit(self, document: int, key: int) -> Hit:
-        number = int(self._file.array("numbers", document, document + 1)[0])
-        return Hit(self._string("docid", document), key / DECIMALS, number)
+    def _hits(self, documents: np.ndarray, keys: np.ndarray) -> list[Hit]:
+        file = self._file
+        starts = np.where(documents > 0, file.pick("docid_ends", np.maximum(documents - 1, 0)), 0)
+        columns = starts, file.pick("docid_ends", documents), keys, file.pick("numbers", documents)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return [
+            Hit(file.array("docid_content", start, stop).tobytes().decode(), key / DECIMALS, number)
+            for start, stop, key, number in rows
+        ]
 
 
 def _reopen(folder: str, fingerprint: str) -> Index:

@@ -54,7 +54,7 @@ def _usable(folder: Path, fingerprint: str, verify: bool) -> Index | None:
 
 
 class RepairingIndex:
-    """Searches like `Index`; an index that proves damaged is built again, by the thread that found it, and asked again."""
+    """Searches like `Index`; one that proves damaged is built again, by the thread that found it, and asked again."""
 
     def __init__(
         self,

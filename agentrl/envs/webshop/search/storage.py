@@ -24,7 +24,7 @@ import numpy as np
 
 from agentrl.core.errors import EnvFault
 
-MAGIC = b"ARLBM25\x01"
+MAGIC = b"ARLBM25\x01"  # the last byte is the version: raise it with every change of the layout or of the analyzer
 HEADER = 4096
 BLOCK = 1 << 16
 DIGEST = 32
@@ -170,6 +170,14 @@ class CheckedFile:
             )
         return whole[start:stop]
 
+    def pick(self, name: str, places: np.ndarray) -> np.ndarray:
+        """Single elements of an array, checked as `array` does."""
+        whole = self._arrays[name]
+        offset = self._header.sections[name].offset - HEADER
+        for block in set(((offset + places * whole.itemsize) // BLOCK).tolist()):  # no element lies in two blocks
+            self._check_blocks(block, block)
+        return whole[places]
+
     def unchecked(self, name: str) -> np.ndarray:
         """A whole array, for those who have asked `array` for every part that they will look at."""
         return self._arrays[name]
@@ -196,7 +204,10 @@ class CheckedFile:
         if not page.startswith(MAGIC):
             raise self._corrupt("it is of another version")
         length = int.from_bytes(page[len(MAGIC) : len(MAGIC) + 4], "little")
-        return msgspec.json.decode(page[len(MAGIC) + 4 : len(MAGIC) + 4 + length], type=Header)
+        try:
+            return msgspec.json.decode(page[len(MAGIC) + 4 : len(MAGIC) + 4 + length], type=Header)
+        except msgspec.MsgspecError as error:
+            raise self._corrupt(f"its header makes no sense: {error}") from error
 
     def _check_size(self, size: int) -> None:
         end = self._header.table_offset

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from search_corpora import QUERIES, SourceOfGoods, random_documents
 
 from agentrl.core.errors import ConfigError, WorkerFault
 from agentrl.envs.webshop.search import CatalogueDocuments, DocumentSource, Index, build_index
 from agentrl.envs.webshop.search.index import FILE_NAME
+from agentrl.envs.webshop.search.progress import progress_bar
 from agentrl.envs.webshop.search.storage import pack_strings, unpack_strings
 
 
@@ -45,6 +48,16 @@ def test_progress_counts_up_to_all(tmp_path: Path, processes: int) -> None:
     reading = [done for stage, done, total in heard if stage == "reading" and total == 9000]
     assert reading == sorted(reading) and reading[-1] == 9000 and len(reading) == 2
     assert [news for news in heard if news[0] == "merging"] == [("merging", n, 2) for n in (1, 2)]
+
+
+def test_a_progress_bar_is_drawn_on_a_terminal_and_nowhere_else(tmp_path: Path) -> None:
+    for is_terminal in (True, False):
+        written = io.StringIO()
+        console = Console(file=written, force_terminal=is_terminal, width=80)
+        with progress_bar("goods", console) as progress:
+            build_index(tmp_path, random_documents(30), progress=progress)
+        assert ("goods: merging" in written.getvalue() and "1/1" in written.getvalue()) == is_terminal
+        assert bool(written.getvalue()) == is_terminal
 
 
 def test_the_number_of_documents_of_an_iterator_is_unknown(tmp_path: Path) -> None:
