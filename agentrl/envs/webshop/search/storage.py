@@ -71,11 +71,12 @@ def write_file(
     temporary = scratch / path.name
     with open(temporary, "xb+") as file:
         file.truncate(end)
-        arrays = {name: _writable(file.fileno(), section) for name, section in sections.items()}
-        yield arrays
-        for array in arrays.values():
-            if isinstance(array.base, mmap.mmap):
-                array.base.flush()
+        mapped = mmap.mmap(file.fileno(), end)
+        yield {
+            name: np.frombuffer(mapped, section.dtype, section.count, section.offset)
+            for name, section in sections.items()
+        }
+        mapped.flush()
         table = _checksums(file.fileno(), end)
         header = Header(sections, end, hashlib.sha256(table).hexdigest(), dict(facts))
         file.seek(end)
@@ -88,22 +89,12 @@ def write_file(
 
 
 def _lay_out(shapes: Mapping[str, tuple[str, int]]) -> tuple[dict[str, Section], int]:
-    """Every array at the start of a page, as memory maps need it."""
+    """Every array at the start of a page: aligned for its numbers, and no number in two blocks."""
     sections, end = {}, HEADER
     for name, (dtype, count) in shapes.items():
         sections[name] = Section(dtype, count, end)
-        end += -(-sections[name].size // mmap.PAGESIZE) * mmap.PAGESIZE
-        end = -(-end // HEADER) * HEADER
+        end += -(-sections[name].size // HEADER) * HEADER
     return sections, end
-
-
-def _writable(descriptor: int, section: Section) -> np.ndarray:
-    if not section.count:
-        return np.empty(0, section.dtype)
-    start = section.offset // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
-    skipped = section.offset - start
-    mapped = mmap.mmap(descriptor, section.size + skipped, offset=start)
-    return np.frombuffer(mapped, section.dtype, section.count, skipped)
 
 
 def _checksums(descriptor: int, end: int) -> bytes:

@@ -118,6 +118,20 @@ def test_both_kernels_agree_over_many_windows(tmp_path: Path, monkeypatch: pytes
     assert len(compiled[-1]) == 3000
 
 
+def test_a_library_of_another_machine_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AGENTRL_KERNEL", raising=False)
+    (tmp_path / "_score.cpython-399-m68k.so").write_bytes(b"\x7fELF of another machine")
+    monkeypatch.setattr(kernel, "__file__", str(tmp_path / "kernel.py"))
+    assert kernel.compiled.__wrapped__() is None
+
+
+def test_the_environment_can_ask_for_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTRL_KERNEL", "numpy")
+    assert kernel.compiled.__wrapped__() is None
+    monkeypatch.delenv("AGENTRL_KERNEL")
+    assert kernel.compiled.__wrapped__() is not None
+
+
 # ---------------------------------------------------------------------- bad input
 
 
