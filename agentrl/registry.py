@@ -38,6 +38,18 @@ def _grid_game(name: str, path: str, summary: str) -> list[Entry]:
 TABLE: tuple[Entry, ...] = (
     *_grid_game("FrozenLake", "agentrl.envs.frozenlake", "Walk over a frozen lake to the goal."),
     *_grid_game("Sokoban", "agentrl.envs.sokoban", "Push every box onto a target."),
+    *[
+        Entry(
+            id=f"agentrl/WebShop-{kind}-v0",
+            kind=kind,
+            entry_point="agentrl.envs.webshop.env:WebShopEnv",
+            summary="Find, choose and buy what somebody asked for.",
+            kwargs={"kind": kind.lower()},
+            extra="webshop",
+            modules=("rapidfuzz",),
+        )
+        for kind in ("Text", "Visual")
+    ],
 )
 
 

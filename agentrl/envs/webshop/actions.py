@@ -1,0 +1,65 @@
+"""The two actions of the shop, `search[words]` and `click[what]`, read from whatever a model wrote."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from agentrl.core.parsing import Turn, extract_answer, quote
+
+LONGEST_SEARCH = 1000  # characters: no wish comes near, and a megabyte would live on in every address and snapshot
+LONGEST_CLICK = 500  # no button or option value comes near
+HOW = "write search[words] or click[something on the page]"
+_NEXT = re.compile(r"\](?=[\s,;]*(?:search|click)\s*\[)", re.IGNORECASE)
+_NAME = re.compile(r"\s*(search|click)\s*\[", re.IGNORECASE)
+
+
+class Action(NamedTuple):
+    """`search` or `click`, and what."""
+
+    name: str
+    argument: str  # lower case, single spaces
+
+    def __str__(self) -> str:
+        return f"{self.name}[{self.argument}]"
+
+
+def read_turn(action: Any) -> Turn:
+    """One action out of any value; more than one are surplus."""
+    if not isinstance(action, str):
+        return Turn([], f"an action is text, not {type(action).__name__}")
+    answer, problem = extract_answer(action)
+    if answer is None:
+        return Turn([], problem)
+    if not answer.strip():
+        return Turn([], f"no action given; {HOW}")
+    first, surplus = _first(answer)
+    found, problem = _parse(first)
+    return Turn([], problem, surplus) if found is None else Turn([found], None, surplus)
+
+
+def _first(answer: str) -> tuple[str, int]:
+    """The first action of a text, and how many more there are: a bracket that is closed before another begins."""
+    ends = [match.end() for match in _NEXT.finditer(answer)]
+    return (answer[: ends[0]], len(ends)) if ends else (answer, 0)
+
+
+def _parse(text: str) -> tuple[Action | None, str | None]:
+    name, end = _NAME.match(text), text.rstrip()
+    if name is None:
+        return None, f"{quote(text.strip())} is not an action; {HOW}"
+    if not end.endswith("]"):
+        return None, f"{quote(text.strip())} does not end with a bracket; {HOW}"
+    argument, verb = end[name.end() : -1], name[1].lower()
+    longest = LONGEST_SEARCH if verb == "search" else LONGEST_CLICK
+    if len(argument) > longest:
+        return None, f"what stands between the brackets of {verb} has {len(argument):,} characters; {longest:,} at most"
+    words = plain(argument)
+    if not words:
+        return None, f"nothing stands between the brackets of {verb}; {HOW}"
+    return Action(verb, words), None
+
+
+def plain(text: str) -> str:
+    """Lower case, single spaces, nothing that cannot be written as UTF-8."""
+    return " ".join(text.encode("utf-8", "replace").decode().lower().split())

@@ -1,0 +1,499 @@
+"""WebShop: find, choose and buy what somebody asked for in a shop of many thousand products."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import msgspec
+import numpy as np
+from gymnasium import spaces
+
+from agentrl.core.arguments import whole_number
+from agentrl.core.env import AgentEnv, Outcome
+from agentrl.core.errors import ConfigError
+from agentrl.core.parsing import Turn, quote
+from agentrl.core.spaces import AnyText
+from agentrl.core.tools import function_schema
+from agentrl.envs.webshop.actions import LONGEST_SEARCH, Action, plain, read_turn
+from agentrl.envs.webshop.clicks import LAST_NUMBER, clicked, find_part, page_at, searched, shown_results
+from agentrl.envs.webshop.goals import NO_LIMIT, Goal
+from agentrl.envs.webshop.oracle import hasty_action, right_action
+from agentrl.envs.webshop.page_html import page_html
+from agentrl.envs.webshop.page_text import page_rich_text, page_text, with_history
+from agentrl.envs.webshop.pages import (
+    DONE,
+    PAGES,
+    RESULTS,
+    SEARCH,
+    Page,
+    Place,
+    available_actions,
+    instruction,
+)
+from agentrl.envs.webshop.reward import Reward
+from agentrl.envs.webshop.shop import RANDOM, ShopSpec, open_shop
+from agentrl.envs.webshop.state import ShopState
+
+WRITERS = {"text": page_text, "text_rich": page_rich_text, "html": page_html}
+DEFAULT_SIZE = 10_000
+# What random play without a look at the page draws from; `legal_actions` knows better.
+SAMPLES = (
+    "search[cotton shirt]",
+    "search[<r>]",
+    "click[next >]",
+    "click[< prev]",
+    "click[back to search]",
+    "click[description]",
+    "click[features]",
+    "click[large]",
+    "click[buy now]",
+)
+
+
+class WebShopEnv(AgentEnv[Any, Any]):
+    """Find, choose and buy what somebody asked for in a shop of many thousand products.
+
+    ## Description
+    A person's wish names a kind of product, attributes, options and a price limit. The agent searches, looks at
+    results and products, chooses options and buys one product; it is paid by how well the purchase fits. Pages,
+    actions, search ranking and reward follow WebShop; the products are generated from a seed (any number from 1,000
+    to 1,180,000), in families of near misses, so that the first result is seldom the right one.
+
+    ![Search, results, product and receipt](../../_static/webshop.png)
+
+    ## Observations
+    - `Text`: `{"text"}`, the page. `observation_mode="text"` joins its strings by `[SEP]`, `"text_rich"` writes one a
+      line and marks what can be clicked, `"html"` is a whole document whose visible strings are those of the text.
+    - `Visual`: `{"text", "image"}`: the wish in the text, the page in the picture, drawn in the same arrangement as
+      the web page. Type shrinks in steps for long pages; what still does not fit is cut, and a last line says so.
+
+    `info["available_actions"]` holds `has_search_bar` and `clickables`, `info["url"]` the page's address in the
+    benchmark's scheme. When a turn was invalid, a line above the page says why; `show_feedback=False` leaves it out.
+
+    ## Actions
+    One a turn, bare or between `<answer>` and `</answer>`: `search[words]`, on any page, or `click[what]` for
+    anything of `clickables`. There are 10 results a page and at most 50. `Next >` is always there on results;
+    `< Prev` leads from a sub page to its product with the options kept, and from a product to the results, options
+    dropped. Choosing another value of an option replaces the first. Special searches: `<r>` finds 50 products at
+    random, `<a> attribute`, `<c> category` and `<q> kind` those that have exactly this.
+
+    An invalid action changes nothing: the page stays, the turn is used up, `info["feedback"]` says why. So it is with
+    an empty search, one of more than 1,000 characters, or a click on what is not on the page.
+
+    ## Rewards
+    Only for buying: type x (attributes found + options chosen + price within the limit) / (attributes and options
+    asked for + 1), between 0 and 1. The terms `attributes`, `options` and `price` are their shares of that and add up
+    to it; `info["purchase"]` has the raw parts, the factor for the type among them. `info["success"]` is True for 1.0
+    and nothing less. An invalid action costs `invalid_penalty`, nothing by default.
+
+    ## Episode end
+    Terminates with `Buy Now`. Truncates after `max_turns` turns (`info["limit"] == "task"`). At the end
+    `info["metrics"]` holds the score, 0 where nothing was bought.
+
+    ## Arguments
+    - `observation_mode="text"`: `"text"`, `"text_rich"` or `"html"`.
+    - `catalogue_size=10000`, `catalogue_seed=0`: the generated shop. At this size the first use takes some seconds:
+      every product is written once to build the search index, which is kept in the cache (`AGENTRL_CACHE`). 100,000
+      products give 12,087 goals, fewer products proportionally fewer.
+    - `data_dir=None`: a folder with the benchmark's own files (`items_shuffle*.json`, `items_ins_v2*.json`,
+      `items_human_ins.json`); then `products` names one of several `items_shuffle*.json`, and `goals` is `"human"`
+      or `"synthetic"`.
+    - `show_attributes=False`: give products a further sub page with their hidden attributes.
+    - `num_prev_obs=0`, `num_prev_actions=0`: put so many earlier pages and actions before the page.
+    - `show_feedback=True`: say above the page why the last turn was invalid.
+    - `image_size=800`: width and height of the picture.
+    - `max_turns=15`, `max_actions_per_turn=1`, `invalid_penalty=0.0`, `split="train"`, `render_mode=None`.
+
+    ## Truth
+    `state()` supports `natural` and `structured`: page, search, open product, chosen options, and what of the wish the
+    open product does not meet yet. `oracle()` gives the next right action from any page: it searches words that are
+    known to bring the product up, turns pages, opens it, chooses its options and buys.
+
+    ## Honest note
+    By default this is a generated catalogue, not the official benchmark, and scores on it are not scores on WebShop.
+    With `data_dir` the products, instructions, ranking and formula are the benchmark's; three things still differ.
+    The original draws price limits, and prices within a range, before it seeds its generator, so that they change from
+    run to run; here seed and product decide. Nouns are tagged by our own rules unless spaCy's `en_core_web_sm` is
+    installed. And a product never has goals in two splits.
+    """
+
+    representations = frozenset({"natural", "structured"})
+    guides: ClassVar[dict[str, str]] = {
+        "natural": "Say which page this is (with the search and its page of results, or the product), which options "
+        "are chosen, and what of the instruction is still unmet.",
+        "structured": 'A JSON object with the keys "page" ("search", "results", "item", "description", "features", '
+        '"reviews", "attributes" or "done"), "query", "results_page" (0 before a search), "product" (an id or ""), '
+        '"options" (name to chosen value) and "unmet" (a list).',
+    }
+
+    def __init__(
+        self,
+        *,
+        kind: str = "text",
+        observation_mode: str = "text",
+        catalogue_size: int = DEFAULT_SIZE,
+        catalogue_seed: int = 0,
+        data_dir: str | os.PathLike[str] | None = None,
+        products: str | None = None,
+        goals: str = "human",
+        show_attributes: bool = False,
+        num_prev_obs: int = 0,
+        num_prev_actions: int = 0,
+        show_feedback: bool = True,
+        image_size: int = 800,
+        max_turns: int = 15,
+        max_actions_per_turn: int = 1,
+        invalid_penalty: float = 0.0,
+        **others: Any,
+    ) -> None:
+        whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1, at_most=1)
+        super().__init__(max_turns=max_turns, max_actions_per_turn=1, invalid_penalty=invalid_penalty, **others)
+        if kind not in ("text", "visual"):
+            raise ConfigError(f"kind must be text or visual, not {kind!r}")
+        if observation_mode not in WRITERS:
+            raise ConfigError(f"observation_mode must be one of {', '.join(WRITERS)}, not {observation_mode!r}")
+        self.kind, self.observation_mode = kind, observation_mode
+        self.show_attributes, self.show_feedback = bool(show_attributes), bool(show_feedback)
+        self.num_prev_obs = whole_number("num_prev_obs", num_prev_obs, at_least=0, at_most=100)
+        self.num_prev_actions = whole_number("num_prev_actions", num_prev_actions, at_least=0, at_most=100)
+        self.image_size = whole_number("image_size", image_size, at_least=128, at_most=2048)
+        self._spec = ShopSpec.checked(catalogue_size, catalogue_seed, data_dir, products, goals)
+        self.shop = open_shop(self._spec)
+        parts: dict[str, spaces.Space] = {"text": AnyText()}
+        if kind == "visual":
+            parts["image"] = spaces.Box(0, 255, (self.image_size, self.image_size, 3), np.uint8)
+        self.observation_space = spaces.Dict(parts)
+        self.action_space = AnyText(SAMPLES)
+        self._index, self._stride = 0, 1  # which goal, and how far the next one is
+        self._place = Place()
+        self._purchase: Reward | None = None
+        self._seen: list[str] = []  # earlier pages and actions, as many as are shown
+        self._done: list[str] = []
+        self._page: Page | None = None  # of the present place, once somebody has looked
+
+    # ------------------------------------------------------------------ tasks
+
+    def tasks(self) -> Sequence[str]:
+        """The ids of this split's goals."""
+        return GoalIds(self.split, len(self.shop.goals(self.split)))
+
+    def _find_task(self, task: Any) -> int:
+        split, _, number = task.partition("-") if isinstance(task, str) else ("", "", "")
+        if split == self.split and number.isascii() and number.isdecimal() and str(int(number[:9])) == number:
+            if int(number) < len(self.shop.goals(self.split)):
+                return int(number)
+        shown = quote(task) if isinstance(task, str) else type(task).__name__
+        raise ConfigError(f"a task of this split is one of {self.tasks()!r}, not {shown}")
+
+    def _begin(self, task: int | None, seeded: bool) -> None:
+        count = len(self.shop.goals(self.split))
+        if count == 0:
+            raise ConfigError(f"this catalogue has no goals of split {self.split}")
+        if seeded or self._turn is None:
+            self._index = int(self.np_random.integers(count))
+            self._stride = _stride(int(self.np_random.integers(2**31)), count)
+        elif task is None:
+            self._index = (self._index + self._stride) % count
+        if task is not None:
+            self._index = task
+        self._move(Place())
+        self._purchase = None
+        self._seen, self._done = [], []
+
+    def _task(self) -> str:
+        return f"{self.split}-{self._index}"
+
+    @property
+    def goal(self) -> Goal:
+        """What is to be bought."""
+        return self.shop.goal(self.split, self._index)
+
+    # ------------------------------------------------------------------ turns
+
+    def _read(self, action: Any) -> Turn:
+        if self.num_prev_obs or self.num_prev_actions:
+            self._remember(action)
+        return read_turn(action)
+
+    def _remember(self, action: Any) -> None:
+        said = plain(action[:LONGEST_SEARCH]) if isinstance(action, str) else ""
+        self._seen = [*self._seen, self._written()][-self.num_prev_obs :] if self.num_prev_obs else []
+        self._done = [*self._done, said][-self.num_prev_actions :] if self.num_prev_actions else []
+
+    def _act(self, primitive: Action) -> Outcome:
+        if primitive.name == "search":
+            lot = int(self.np_random.integers(2**31)) if primitive.argument.split(" ", 1)[0] == RANDOM else 0
+            return self._go(searched(primitive.argument, lot))
+        page = self.page
+        part = find_part(page, primitive.argument, self._place)
+        if part is None or part.text == "Search":
+            return Outcome({}, valid=False, feedback=self._not_there(primitive.argument, page))
+        place = clicked(self.shop, self._place, part)
+        return self._buy(place) if place.page == DONE else self._go(place)
+
+    def _go(self, place: Place) -> Outcome:
+        effective = place != self._place
+        self._move(place)
+        nothing = place.page == RESULTS and place.number == 1 and not shown_results(self.shop, place)[1]
+        return Outcome({}, effective=effective, feedback="Nothing was found." if nothing else "")
+
+    def _buy(self, place: Place) -> Outcome:
+        self._purchase = reward = self._scored(place)
+        self._move(place)
+        return Outcome(exact_terms(reward), True, True, reward.success, f"Bought {place.asin}: score {reward.total:.4g}.")
+
+    def _scored(self, place: Place) -> Reward:
+        return self.shop.score(self.split, self._index, place.asin, place.options)
+
+    def _move(self, place: Place) -> None:
+        self._place, self._page = place, None
+
+    def _not_there(self, wanted: str, page: Page) -> str:
+        if wanted == "search":
+            return "the search button needs words; write search[words]"
+        names = page.clickables()
+        shown = ", ".join(quote(name, 30) for name in names[:8])
+        more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+        return f"{quote(wanted)} is not on this page; there are {shown}{more}"
+
+    @property
+    def page(self) -> Page:
+        """The page that is shown."""
+        if self._page is None:
+            score = None if self._purchase is None else self._purchase.total
+            wish = instruction(self.goal)
+            self._page = page_at(self.shop, self._place, wish, self._task(), self.show_attributes, score)
+        return self._page
+
+    @property
+    def _over(self) -> bool:
+        return self._terminated or self._truncated
+
+    @property
+    def available_actions(self) -> dict[str, Any]:
+        """Whether there is a search bar, and what can be clicked."""
+        return available_actions(None if self._over else self.page)
+
+    def legal_actions(self) -> list[str]:
+        """Whole actions that make sense on this page: every click, and searches that the wish suggests."""
+        if self._over:
+            return []
+        goal = self.goal
+        searches = [goal.query, goal.instruction, " ".join((goal.query, *goal.attributes))]
+        clicks = [name for name in self.page.clickables() if name != "search"]
+        return [f"click[{name}]" for name in clicks] + [f"search[{plain(words)}]" for words in searches]
+
+    def hasty_action(self) -> str | None:
+        """The first result, bought as it is: a mistake that teaches a habit."""
+        return None if self._over else hasty_action(self.shop, self._place)
+
+    def _info(self, actions: list[str], terms: dict[str, float], **facts: Any) -> dict[str, Any]:
+        info = super()._info(actions, terms, **facts)
+        info["available_actions"] = self.available_actions
+        info["url"] = self.page.url
+        info["purchase"] = None if self._purchase is None else purchase_parts(self._purchase, self.goal)
+        info["metrics"] = {"score": 0.0 if self._purchase is None else self._purchase.total} if self._over else {}
+        return info
+
+    # ------------------------------------------------------------------ the truth
+
+    def state(self) -> ShopState:
+        """The wish, the page, the product, the options, and what is unmet."""
+        place, goal = self._place, self.goal
+        shown, total = shown_results(self.shop, place) if place.query else ((), 0)
+        product = self.shop.known(place.asin) if place.asin else None
+        return ShopState(
+            instruction=goal.instruction,
+            target=goal.asin,
+            page=place.page,
+            query=place.query,
+            results_page=place.number,
+            total_results=total,
+            results=shown if place.page == RESULTS else (),
+            product=place.asin,
+            title=product.title if product else "",
+            price=product.price if product else None,
+            options=dict(place.options),
+            unmet=unmet(self._scored(place) if product else None, goal),
+            score=None if self._purchase is None else self._purchase.total,
+        )
+
+    def oracle(self) -> str | None:
+        """The next right action."""
+        return None if self._over else right_action(self.shop, self._place, self.goal)
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """Two tools, `search` and `click`."""
+        words = {"type": "string", "description": "Words to search for."}
+        what = {"type": "string", "description": "A button, a product id or an option value on the page."}
+        return [
+            function_schema("search", "Search the shop for products.", {"words": words}),
+            function_schema("click", "Click something on the page.", {"what": what}),
+        ]
+
+    def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
+        """A call as an action; brackets inside a search would end it, and say nothing to the search engine."""
+        if name == "search":
+            return f"search[{arguments['words'].replace('[', ' ').replace(']', ' ')}]"
+        return f"click[{arguments['what']}]" if name == "click" else None
+
+    def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
+        """An action as a call."""
+        turn = read_turn(action)
+        if not turn.actions:
+            return None
+        name, argument = turn.actions[0]
+        return [{"name": name, "arguments": {"words" if name == "search" else "what": argument}}]
+
+    # ------------------------------------------------------------------ what the agent sees
+
+    @property
+    def system_prompt(self) -> str:
+        """The task, the actions and the limits."""
+        page = "a picture of the page" if self.kind == "visual" else "the page"
+        return (
+            "You are shopping online for somebody. The instruction says what they want: find a product that fits, "
+            "choose the options they ask for, and buy it. You are paid by how well the purchase fits the kind of "
+            "product, every attribute and option asked for, and the price limit.\n"
+            f"You see {page}. Each turn do one thing: search[words] searches the shop, on any page; click[something] "
+            "clicks a button, a product id or an option value that is on the page, such as click[next >], "
+            "click[b0abcdefgh] or click[large]. The descriptions and features of a product tell more about it. "
+            "click[buy now] buys the open product with the options chosen, and ends everything.\n"
+            f"You have {self.max_turns} turns. Reply with one action, or put it between <answer> and </answer>."
+        )
+
+    def _observe(self) -> dict[str, Any]:
+        remark = f"{self._feedback}\n" if self._feedback and self.show_feedback and not self._over else ""
+        if self.kind == "visual":
+            wish = f"Instruction: {self.goal.instruction.replace('<', '(')}"
+            return {"text": f"{remark}{wish}\n<image>", "image": self._draw()}
+        return {"text": remark + self._with_history()}
+
+    def _with_history(self) -> str:
+        if not self._seen and not self._done:
+            return self._written()
+        return with_history(self._written(), self._seen, self._done, self.num_prev_obs, self.num_prev_actions)
+
+    def _written(self) -> str:
+        return WRITERS[self.observation_mode](self.page)
+
+    def _draw(self) -> np.ndarray:
+        from agentrl.envs.webshop.page_picture import page_picture
+
+        return page_picture(self.page, self.image_size, self.shop.product)
+
+    def _draw_text(self) -> str:
+        return page_rich_text(self.page)
+
+    # ------------------------------------------------------------------ fork
+
+    def _save(self) -> dict[str, Any]:
+        place = msgspec.to_builtins(self._place)
+        return {"index": self._index, "stride": self._stride, "place": place, "seen": self._seen, "done": self._done}
+
+    def _load(self, data: dict[str, Any]) -> None:
+        saved = msgspec.convert(data, _Saved)
+        if not 0 <= saved.index < len(self.shop.goals(self.split)):
+            raise ValueError("it names no goal")
+        self._check_place(saved.place)
+        self._index, self._stride, self._seen, self._done = saved.index, saved.stride, saved.seen, saved.done
+        self._move(saved.place)
+        self._purchase = self._scored(saved.place) if saved.place.page == DONE else None
+
+    def _check_place(self, place: Place) -> None:
+        """A blob may have been forged: a place must be one that clicking leads to."""
+        if place.page not in PAGES or not 0 <= place.number <= LAST_NUMBER or place.query != plain(place.query):
+            raise ValueError("it stands on no page")
+        if len(place.query) > LONGEST_SEARCH or (place.page == SEARCH) != (place == Place()):
+            raise ValueError("it stands on no page")
+        if place.page == SEARCH:
+            return
+        hits = self.shop.hits(place.query, place.lot) if place.query and place.number and place.lot >= 0 else None
+        if hits is None or (place.page == RESULTS) == bool(place.asin) or (place.asin and place.asin not in hits):
+            raise ValueError("its search does not lead there")
+        for name, value in place.options:
+            if value not in self.shop.known(place.asin).options.get(name, ()):
+                raise ValueError("it has chosen what cannot be chosen")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        del state["shop"]  # every process has or opens its own
+        return {**state, "_page": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.shop = open_shop(self._spec)
+
+
+class _Saved(msgspec.Struct):
+    index: int
+    stride: int
+    place: Place
+    seen: list[str]
+    done: list[str]
+
+
+class GoalIds(Sequence[str]):
+    """ "test-0", "test-1" ...: made when somebody looks."""
+
+    def __init__(self, split: str, count: int) -> None:
+        self._split, self._numbers = split, range(count)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._numbers[index]
+        return f"{self._split}-{found}" if isinstance(found, int) else [f"{self._split}-{number}" for number in found]
+
+    def __repr__(self) -> str:
+        return f"{self._split}-0 to {self._split}-{len(self) - 1}"
+
+
+def exact_terms(reward: Reward) -> dict[str, float]:
+    """The shares of the parts, with the rounding error put where it is least: they add up to the total to the bit."""
+    terms = reward.terms()
+    largest = max(terms, key=lambda name: terms[name])
+    for _ in range(4):
+        terms[largest] += reward.total - math.fsum(terms.values())
+    return terms
+
+
+def purchase_parts(reward: Reward, goal: Goal) -> dict[str, Any]:
+    """The raw parts of a score: the factor for the type, and which share of everything asked for was met."""
+    return {
+        "total": reward.total,
+        "type": reward.type.factor,
+        "attributes": len(reward.attributes) / len(goal.attributes) if goal.attributes else 1.0,
+        "options": len(reward.options) / len(goal.options) if goal.options else 1.0,
+        "price": float(reward.price),
+        "title_score": reward.type.title_score,
+        "query_match": reward.type.query_match,
+        "category_match": reward.type.category_match,
+    }
+
+
+def unmet(reward: Reward | None, goal: Goal) -> tuple[str, ...]:
+    """What a product with its options lacks; all that is asked for where there is no product."""
+    met_attributes = reward.attributes if reward else ()
+    met_options = reward.options if reward else ()
+    found = [] if reward and reward.type.factor == 1.0 else [f"kind {goal.query}"]
+    found += [f"attribute {wanted}" for wanted in goal.attributes if wanted not in met_attributes]
+    for wanted in goal.options:
+        if wanted not in met_options:
+            found.append(f"option {wanted if isinstance(wanted, str) else ' '.join(wanted)}")
+    if not (reward and reward.price) and goal.price_upper < NO_LIMIT:
+        found.append(f"price at most {goal.price_upper:.2f}")
+    return tuple(found)
+
+
+def _stride(draw: int, count: int) -> int:
+    """A step that visits every one of `count` goals before any comes back."""
+    step = draw % count or 1
+    while math.gcd(step, count) != 1:
+        step += 1
+    return step

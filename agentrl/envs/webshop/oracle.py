@@ -1,0 +1,77 @@
+"""The right next action from any place in the shop, and what a hasty shopper would do instead."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from agentrl.envs.webshop.actions import LONGEST_SEARCH, plain
+from agentrl.envs.webshop.clicks import shown_results
+from agentrl.envs.webshop.goals import Goal
+from agentrl.envs.webshop.pages import BUY, ITEM, NEXT, PREV, RESULTS, RESULTS_PER_PAGE, SUB_PAGES, Place
+from agentrl.envs.webshop.product import Product
+from agentrl.envs.webshop.reward import best_choices
+from agentrl.envs.webshop.shop import Shop
+
+
+def right_action(shop: Shop, place: Place, goal: Goal) -> str | None:
+    """Towards buying the product the goal was written for, with its options; None where no search finds it."""
+    if place.asin == goal.asin:
+        return _at_the_product(shop, place, goal)
+    hits = shop.hits(place.query, place.lot) if place.query else ()
+    if place.page == RESULTS and goal.asin in hits:
+        return _towards(hits.index(goal.asin) // RESULTS_PER_PAGE + 1, place.number, goal.asin)
+    if place.page == ITEM and goal.asin in hits:
+        return click(PREV)
+    query = finding_query(shop, goal)
+    return None if query is None else f"search[{query}]"
+
+
+def _at_the_product(shop: Shop, place: Place, goal: Goal) -> str:
+    if place.page in SUB_PAGES:
+        return click(PREV)
+    wanted = best_choices(shop.known(goal.asin), goal)
+    missing = [value for name, value in wanted.items() if (name, value) not in place.options]
+    return click(missing[0]) if missing else click(BUY)
+
+
+def _towards(page: int, number: int, asin: str) -> str:
+    return click(asin if page == number else NEXT if page > number else PREV)
+
+
+def click(what: str) -> str:
+    """The action that clicks it."""
+    return f"click[{what.lower()}]"
+
+
+def finding_query(shop: Shop, goal: Goal) -> str | None:
+    """A search that has the product among its hits: the goal's own, or one made of what the product says of itself."""
+    return _finding_query(shop, goal.asin, goal.reference_query)
+
+
+@lru_cache(maxsize=4_096)
+def _finding_query(shop: Shop, asin: str, reference: str) -> str | None:
+    for query in (reference, *_attempts(shop.known(asin))):
+        words = plain(query)[:LONGEST_SEARCH].strip()
+        if words and asin in shop.hits(words):
+            return words
+    return None
+
+
+def _attempts(product: Product) -> tuple[str, ...]:
+    first = product.bullets[0] if product.bullets else ""
+    values = " ".join(value for values in product.options.values() for value in values)
+    return (
+        product.title,
+        f"{product.title} {values}",
+        f"{product.title} {first}",
+        f"{product.title} {product.description}",
+        f"{product.description}",
+    )
+
+
+def hasty_action(shop: Shop, place: Place) -> str | None:
+    """Take the first result, buy it as it is; None where there is nothing to be hasty about."""
+    if place.page == ITEM:
+        return click(BUY)
+    shown = shown_results(shop, place)[0] if place.page == RESULTS else ()
+    return click(shown[0]) if shown else None

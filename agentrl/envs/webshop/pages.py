@@ -1,0 +1,164 @@
+"""The pages of the shop as data: one list of parts, from which text, rich text, HTML and picture all follow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import quote, quote_plus
+
+from agentrl.envs.webshop.goals import Goal
+from agentrl.envs.webshop.product import Product
+
+SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
+SUB_PAGES = ("description", "features", "reviews", "attributes")
+PAGES = (SEARCH, RESULTS, ITEM, *SUB_PAGES, DONE)
+RESULTS_PER_PAGE = 10
+SHOP_NAME = "WebShop"
+BACK, PREV, NEXT, BUY = "Back to Search", "< Prev", "Next >", "Buy Now"
+
+
+class Part(NamedTuple):
+    """One visible string of a page. `kind` says what it is:
+
+    `shop`, `label`, `goal`, `heading`, `button`, `product` (the id that opens it), `title`, `price`, `rating`,
+    `option_name`, `option`, `line` (of a sub page); on the last page `field`, `value`, `bought` and `score`.
+    """
+
+    kind: str
+    text: str
+    chosen: bool = False  # of an option
+
+
+Parts = tuple[Part, ...]
+CLICKABLE = frozenset({"button", "product", "option"})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a shopper stands; with the goal, all that a page depends on."""
+
+    page: str = SEARCH
+    query: str = ""  # the last search, in its plain form
+    lot: int = 0  # what the random search drew
+    number: int = 0  # of the results page, from 1
+    asin: str = ""
+    options: tuple[tuple[str, str], ...] = ()  # chosen, in the order of the first choice of each name
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What can be seen and clicked at a place."""
+
+    kind: str
+    parts: Parts
+    url: str
+
+    @property
+    def has_search_bar(self) -> bool:
+        """Only the first page shows one; a search is understood everywhere."""
+        return self.kind == SEARCH
+
+    def clickables(self) -> list[str]:
+        """What `click[...]` takes here: buttons and ids in lower case, option values as they are."""
+        return [
+            part.text if part.kind == "option" else part.text.lower() for part in self.parts if part.kind in CLICKABLE
+        ]
+
+
+# ---------------------------------------------------------------------- parts
+
+
+def instruction(goal: Goal) -> Parts:
+    """The wish, as it stands above every page but the last."""
+    return Part("label", "Instruction:"), Part("goal", goal.instruction)
+
+
+SEARCH_HEAD: Parts = (Part("shop", SHOP_NAME),)
+SEARCH_TAIL: Parts = (Part("button", "Search"),)
+BACK_ONLY: Parts = (Part("button", BACK),)
+BACK_AND_PREV: Parts = (Part("button", BACK), Part("button", PREV))
+
+
+def results_head(number: int, total: int) -> Parts:
+    """Page number and the buttons that turn pages; `Next >` is there even behind the last page, as in the benchmark."""
+    heading = Part("heading", f"Page {number} (Total results: {total})")
+    turns = (Part("button", PREV), Part("button", NEXT)) if number > 1 else (Part("button", NEXT),)
+    return BACK_ONLY + (heading, *turns)
+
+
+def card(product: Product) -> Parts:
+    """A product among the results."""
+    return Part("product", product.asin), Part("title", product.title), Part("price", product.price_tag)
+
+
+def option_parts(product: Product, chosen: Iterable[tuple[str, str]] = ()) -> Parts:
+    """The options of a product, each name followed by its values."""
+    marked = set(chosen)
+    found: list[Part] = []
+    for name, values in product.options.items():
+        found.append(Part("option_name", name))
+        found += [Part("option", value, (name, value) in marked) for value in values]
+    return tuple(found)
+
+
+def item_tail(product: Product, show_attributes: bool) -> Parts:
+    """What stands below the options of a product."""
+    names = SUB_PAGES if show_attributes else SUB_PAGES[:-1]
+    facts = (
+        Part("title", product.title),
+        Part("price", f"Price: {product.price_tag}"),
+        Part("rating", f"Rating: {product.rating}"),
+    )
+    return *facts, *(Part("button", name.capitalize()) for name in names), Part("button", BUY)
+
+
+def sub_page_lines(product: Product, page: str) -> Parts:
+    """The strings of a sub page; there may be none."""
+    lines: dict[str, Iterable[str]] = {
+        "description": (product.description,),
+        "features": product.bullets,
+        "reviews": product.reviews,
+        "attributes": (*product.attributes, product.category, product.query, product.category_path),
+    }
+    return tuple(Part("line", line.strip()) for line in lines[page] if line.strip())
+
+
+def done_parts(product: Product, options: Iterable[tuple[str, str]], score: float) -> Parts:
+    """The receipt. "Your code" is a leftover of the benchmark's crowd workers and is always None, as are the details."""
+    rows = {"asin": product.asin, "options": json.dumps(dict(options), ensure_ascii=False)}
+    bought = [part for name, value in rows.items() for part in (Part("field", name), Part("value", value))]
+    return (
+        Part("heading", "Thank you for shopping with us!"),
+        *(Part("label", "Your code:"), Part("value", "None")),
+        *(Part("label", "Purchased"), *bought, Part("bought", product.title)),
+        *(Part("label", "Your score (min 0.0, max 1.0)"), Part("score", str(score))),
+        *(Part("label", "Reward Details"), Part("value", "None")),
+    )
+
+
+# ---------------------------------------------------------------------- addresses
+
+
+def page_url(session: str, place: Place) -> str:
+    """The address of a page in the benchmark's scheme."""
+    words = quote_plus(place.query)
+    if place.page == SEARCH:
+        return f"/{session}"
+    if place.page == RESULTS:
+        return f"/search_results/{session}/{words}/{place.number}"
+    options = quote(json.dumps(dict(place.options)))
+    if place.page == DONE:
+        return f"/done/{session}/{place.asin}/{options}"
+    where = f"{session}/{place.asin}/{words}/{place.number}"
+    if place.page == ITEM:
+        return f"/item_page/{where}/{options}"
+    return f"/item_sub_page/{where}/{place.page.capitalize()}/{options}"
+
+
+def available_actions(page: Page | None) -> dict[str, Any]:
+    """What `info["available_actions"]` says; nothing is available once the episode is over."""
+    if page is None:
+        return {"has_search_bar": False, "clickables": []}
+    return {"has_search_bar": page.has_search_bar, "clickables": page.clickables()}

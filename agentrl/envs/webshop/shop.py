@@ -1,0 +1,145 @@
+"""`Shop`: one catalogue and one search index, shared by every session of a process and all its threads."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from agentrl.core.arguments import whole_number
+from agentrl.core.cache import cache_dir
+from agentrl.core.errors import ConfigError
+from agentrl.envs.webshop.catalogue.generated import LARGEST, SMALLEST, GeneratedCatalogue
+from agentrl.envs.webshop.catalogue.interface import Catalogue
+from agentrl.envs.webshop.facets import KINDS, MOST, Facets
+from agentrl.envs.webshop.goals import Goal
+from agentrl.envs.webshop.official import OfficialCatalogue
+from agentrl.envs.webshop.pages import Parts, card
+from agentrl.envs.webshop.product import Product
+from agentrl.envs.webshop.reward import Reward, score_purchase
+from agentrl.envs.webshop.search import CatalogueDocuments, RepairingIndex
+from agentrl.envs.webshop.search.progress import progress_bar
+
+log = logging.getLogger(__name__)
+RANDOM = "<r>"
+GOAL_KINDS = ("human", "synthetic")
+PRODUCTS_KEPT, CARDS_KEPT, SEARCHES_KEPT, SCORES_KEPT, GOALS_KEPT = 8_192, 65_536, 2_048, 16_384, 4_096
+FEW_PRODUCTS = 20_000  # up to here one process builds the index sooner than two are started
+SHOPS_KEPT = 4
+
+
+@dataclass(frozen=True)
+class ShopSpec:
+    """Which shop: a generated one, or the benchmark's files in `data_dir`."""
+
+    catalogue_size: int
+    catalogue_seed: int = 0
+    data_dir: str | None = None
+    products: str | None = None
+    goals: str = "human"
+
+    @classmethod
+    def checked(cls, size: Any, seed: Any, data_dir: Any, products: Any, goals: Any) -> ShopSpec:
+        """The arguments of an environment, checked without looking at any file."""
+        size = whole_number("catalogue_size", size, at_least=SMALLEST, at_most=LARGEST)
+        seed = whole_number("catalogue_seed", seed, at_least=0)
+        if goals not in GOAL_KINDS:
+            raise ConfigError(f"goals must be one of {', '.join(GOAL_KINDS)}, not {goals!r}")
+        for name, value in (("data_dir", data_dir), ("products", products)):
+            if value is not None and not isinstance(value, (str, os.PathLike)):
+                raise ConfigError(f"{name} must be a path or None, not {value!r}")
+        if data_dir is None and (products is not None or goals != "human"):
+            raise ConfigError("products and goals choose among the benchmark's files; they need data_dir")
+        return cls(size, seed, *(None if value is None else os.fspath(value) for value in (data_dir, products)), goals)
+
+    def catalogue(self) -> tuple[Catalogue, str, dict[str, Any]]:
+        """The catalogue, and the recipe by which other processes make it again."""
+        made: type[Any] = GeneratedCatalogue if self.data_dir is None else OfficialCatalogue
+        arguments: dict[str, Any] = {"seed": self.catalogue_seed, "size": self.catalogue_size}
+        if self.data_dir is not None:
+            arguments = {"seed": self.catalogue_seed, "goals": self.goals, "products": self.products}
+            arguments["folder"] = self.data_dir
+        return made(**arguments), f"{made.__module__}:{made.__qualname__}", arguments
+
+
+class Shop:
+    """Products, searches and scores, each remembered as long as there is room."""
+
+    def __init__(self, spec: ShopSpec) -> None:
+        self.spec = spec
+        self.catalogue, target, arguments = spec.catalogue()
+        self._documents = lambda: CatalogueDocuments(target, arguments)
+        self.index = self._opened()
+        self._facets: Facets | None = None
+        self._lock = threading.Lock()
+        self.product: Callable[[str], Product | None] = lru_cache(PRODUCTS_KEPT)(self.catalogue.find)
+        self.card: Callable[[str], Parts] = lru_cache(CARDS_KEPT)(self._card)
+        self.score = lru_cache(SCORES_KEPT)(self._score)
+        self.goal: Callable[[str, int], Goal] = lru_cache(GOALS_KEPT)(lambda split, place: self.goals(split)[place])
+        self.goals: Callable[[str], Sequence[Goal]] = lru_cache(3)(self.catalogue.goals)
+        self._search = lru_cache(SEARCHES_KEPT)(self._search_index)
+
+    def _opened(self) -> RepairingIndex:
+        """The index in the cache; built first where it is missing, with a bar for whoever watches."""
+        size, fingerprint = len(self.catalogue), self.catalogue.fingerprint
+        folder = cache_dir() / "webshop" / fingerprint
+        processes = 1 if size <= FEW_PRODUCTS else max(1, min(4, os.cpu_count() or 1))
+        with progress_bar(f"indexing {size:,} products, once") as progress:
+            return RepairingIndex(
+                folder, self._documents, fingerprint=fingerprint, processes=processes, progress=progress
+            )
+
+    def known(self, asin: str) -> Product:
+        """The product with this id, of which the caller is sure."""
+        product = self.product(asin)
+        if product is None:
+            raise KeyError(f"no product has the id {asin[:40]!a}")
+        return product
+
+    def hits(self, query: str, lot: int = 0) -> tuple[str, ...]:
+        """The ids that a plain query finds, best first, 50 at most."""
+        mark, _, rest = query.partition(" ")
+        if mark == RANDOM:
+            return self._random(lot)
+        if mark in KINDS:
+            return self._by_facet(mark, rest)
+        return self._search(query)
+
+    def _search_index(self, query: str) -> tuple[str, ...]:
+        return tuple([hit.docid for hit in self.index.search(query)])
+
+    def _random(self, lot: int) -> tuple[str, ...]:
+        numbers = np.random.default_rng(lot).integers(len(self.catalogue), size=MOST).tolist()
+        return tuple([self.catalogue.docid(number) for number in dict.fromkeys(numbers)])
+
+    def _by_facet(self, mark: str, key: str) -> tuple[str, ...]:
+        with self._lock:
+            if self._facets is None:
+                self._facets = Facets(self.catalogue)
+        return tuple([self.catalogue.docid(number) for number in self._facets.find(mark, key)])
+
+    def _card(self, asin: str) -> Parts:
+        return card(self.known(asin))
+
+    def _score(self, split: str, place: int, asin: str, options: tuple[tuple[str, str], ...]) -> Reward:
+        return score_purchase(self.known(asin), self.goal(split, place), dict(options))
+
+
+_shops_lock = threading.Lock()
+
+
+def open_shop(spec: ShopSpec) -> Shop:
+    """The shop of these arguments: one per process, however many environments share it."""
+    with _shops_lock:
+        return _open(spec, str(cache_dir()))
+
+
+@lru_cache(maxsize=SHOPS_KEPT)
+def _open(spec: ShopSpec, cache: str) -> Shop:
+    return Shop(spec)

@@ -1,0 +1,66 @@
+"""The truth about a shopping trip: what is wanted, where the shopper stands, and what is still missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from agentrl.core.parsing import quote
+from agentrl.core.state import State
+from agentrl.envs.webshop.pages import DONE, ITEM, RESULTS, SEARCH
+
+
+@dataclass(frozen=True)
+class ShopState(State):
+    """Everything but what `target` says can be seen or worked out by a shopper."""
+
+    instruction: str
+    target: str  # the id of the product the wish was written for
+    page: str
+    query: str
+    results_page: int  # 0 before the first search
+    total_results: int
+    results: tuple[str, ...]  # ids on the results page that is shown
+    product: str  # id, empty where no product is open
+    title: str
+    price: float | None
+    options: dict[str, str]  # chosen
+    unmet: tuple[str, ...]  # what the open product with its chosen options lacks; all that is asked where none is open
+    score: float | None  # of the purchase, once it is made
+
+    def natural(self) -> list[str]:
+        """Where the shopper stands, what is chosen, what is unmet."""
+        facts = [self._where()]
+        if self.page not in (SEARCH, RESULTS):
+            chosen = ", ".join(f"{name} {value}" for name, value in self.options.items())
+            facts.append(f"The chosen options are {_safe(chosen)}." if chosen else "No option is chosen.")
+        facts.append(f"Still unmet: {_safe('; '.join(self.unmet))}." if self.unmet else "Nothing is unmet.")
+        return facts
+
+    def _where(self) -> str:
+        if self.page == SEARCH:
+            return "The page is the search page."
+        if self.page == RESULTS:
+            shown = f"shows {len(self.results)} of {self.total_results} results"
+            return f"The page is page {self.results_page} of the results for {quote(self.query, 200)}; it {shown}."
+        name = f"product {self.product}, {_safe(self.title)}, at ${self.price}"
+        if self.page == DONE:
+            return f"The shopper has bought {name}, with a score of {self.score}."
+        page = "item page" if self.page == ITEM else f"{self.page} page"
+        return f"The page is the {page} of {name}."
+
+    def structured(self) -> dict[str, Any]:
+        """The same as named values."""
+        return {
+            "page": self.page,
+            "query": self.query,
+            "results_page": self.results_page,
+            "product": self.product,
+            "options": dict(self.options),
+            "unmet": list(self.unmet),
+        }
+
+
+def _safe(text: str) -> str:
+    """Product texts inside a sentence: on one line, and without anything that could pass for a tag."""
+    return " ".join(text.replace("<", "(").replace(">", ")").split())
