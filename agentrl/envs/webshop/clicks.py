@@ -6,6 +6,7 @@ from agentrl.envs.webshop.pages import (
     BACK,
     BACK_AND_PREV,
     BUY,
+    CLICKABLE,
     DONE,
     ITEM,
     NEXT,
@@ -13,9 +14,10 @@ from agentrl.envs.webshop.pages import (
     RESULTS,
     RESULTS_PER_PAGE,
     SEARCH,
+    SEARCH_BODY,
     SEARCH_HEAD,
-    SEARCH_TAIL,
     SUB_PAGES,
+    Body,
     Page,
     Part,
     Parts,
@@ -41,27 +43,24 @@ def shown_results(shop: Shop, place: Place) -> tuple[tuple[str, ...], int]:
 
 def page_at(shop: Shop, place: Place, wish: Parts, session: str, show_attributes: bool, score: float | None) -> Page:
     """The page that a shopper at this place sees."""
-    return Page(place.page, _parts(shop, place, wish, show_attributes, score), page_url(session, place))
-
-
-def _parts(shop: Shop, place: Place, wish: Parts, show_attributes: bool, score: float | None) -> Parts:
+    url = page_url(session, place)
     if place.page == SEARCH:
-        return SEARCH_HEAD + wish + SEARCH_TAIL
+        return Page(place.page, SEARCH_HEAD + wish, SEARCH_BODY, url)
+    if place.page == DONE:
+        receipt = done_parts(shop.known(place.asin), place.options, score or 0.0)
+        return Page(place.page, (), Body.of(receipt), url)
+    body = shop.remembered(place, show_attributes, lambda: Body.of(_parts(shop, place, show_attributes)))
+    return Page(place.page, wish, body, url)
+
+
+def _parts(shop: Shop, place: Place, show_attributes: bool) -> Parts:
     if place.page == RESULTS:
         shown, total = shown_results(shop, place)
-        cards = [part for asin in shown for part in shop.card(asin)]
-        return (*wish, *results_head(place.number, total), *cards)
+        return (*results_head(place.number, total), *(part for asin in shown for part in shop.card(asin)))
     product = shop.known(place.asin)
     if place.page == ITEM:
-        return (
-            *wish,
-            *BACK_AND_PREV,
-            *option_parts(product, place.options),
-            *item_tail(product, show_attributes),
-        )
-    if place.page == DONE:
-        return done_parts(product, place.options, score or 0.0)
-    return (*wish, *BACK_AND_PREV, *sub_page_lines(product, place.page))
+        return (*BACK_AND_PREV, *option_parts(product, place.options), *item_tail(product, show_attributes))
+    return (*BACK_AND_PREV, *sub_page_lines(product, place.page))
 
 
 def searched(query: str, lot: int) -> Place:
@@ -69,11 +68,11 @@ def searched(query: str, lot: int) -> Place:
     return Place(RESULTS, query, lot, 1)
 
 
-def find_part(page: Page, wanted: str, place: Place) -> Part | None:
+def find_part(page: Page, wanted: str) -> Part | None:
     """What `click[wanted]` means on this page. Where two options share a value, one that is not chosen yet."""
     found: Part | None = None
-    for part in page.parts:
-        if part.kind in ("button", "product", "option") and " ".join(part.text.lower().split()) == wanted:
+    for part in page.body.parts:
+        if part.kind in CLICKABLE and " ".join(part.text.lower().split()) == wanted:
             if not part.chosen:
                 return part
             found = part

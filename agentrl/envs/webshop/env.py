@@ -228,7 +228,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
             lot = int(self.np_random.integers(2**31)) if primitive.argument.split(" ", 1)[0] == RANDOM else 0
             return self._go(searched(primitive.argument, lot))
         page = self.page
-        part = find_part(page, primitive.argument, self._place)
+        part = find_part(page, primitive.argument)
         if part is None or part.text == "Search":
             return Outcome({}, valid=False, feedback=self._not_there(primitive.argument, page))
         place = clicked(self.shop, self._place, part)

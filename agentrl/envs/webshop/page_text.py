@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentrl.envs.webshop.pages import Page
-
-SEPARATOR = " [SEP] "
+from agentrl.envs.webshop.pages import SEPARATOR, Page
 
 
 def page_text(page: Page) -> str:
     """The strings of a page, in order."""
-    return SEPARATOR.join([part.text for part in page.parts])
+    return SEPARATOR.join([*(part.text for part in page.wish), page.body.text])
 
 
 def page_rich_text(page: Page) -> str:

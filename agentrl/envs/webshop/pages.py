@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote, quote_plus
 
@@ -15,6 +16,7 @@ SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
 SUB_PAGES = ("description", "features", "reviews", "attributes")
 PAGES = (SEARCH, RESULTS, ITEM, *SUB_PAGES, DONE)
 RESULTS_PER_PAGE = 10
+SEPARATOR = " [SEP] "
 SHOP_NAME = "WebShop"
 BACK, PREV, NEXT, BUY = "Back to Search", "< Prev", "Next >", "Buy Now"
 
@@ -47,13 +49,33 @@ class Place:
     options: tuple[tuple[str, str], ...] = ()  # chosen, in the order of the first choice of each name
 
 
+class Body(NamedTuple):
+    """What a place shows below the wish, and what of it can be clicked: the same for every shopper who stands there."""
+
+    parts: Parts
+    clickables: tuple[str, ...]
+    text: str
+
+    @classmethod
+    def of(cls, parts: Parts) -> Body:
+        """Buttons and ids are clicked in lower case, option values as they are."""
+        found = [part.text if part.kind == "option" else part.text.lower() for part in parts if part.kind in CLICKABLE]
+        return cls(parts, tuple(found), SEPARATOR.join([part.text for part in parts]))
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """What can be seen and clicked at a place."""
 
     kind: str
-    parts: Parts
+    wish: Parts  # above the body
+    body: Body
     url: str
+
+    @property
+    def parts(self) -> Parts:
+        """Every visible string, in order."""
+        return self.wish + self.body.parts
 
     @property
     def has_search_bar(self) -> bool:
@@ -61,10 +83,8 @@ class Page:
         return self.kind == SEARCH
 
     def clickables(self) -> list[str]:
-        """What `click[...]` takes here: buttons and ids in lower case, option values as they are."""
-        return [
-            part.text if part.kind == "option" else part.text.lower() for part in self.parts if part.kind in CLICKABLE
-        ]
+        """What `click[...]` takes here."""
+        return list(self.body.clickables)
 
 
 # ---------------------------------------------------------------------- parts
@@ -76,7 +96,7 @@ def instruction(goal: Goal) -> Parts:
 
 
 SEARCH_HEAD: Parts = (Part("shop", SHOP_NAME),)
-SEARCH_TAIL: Parts = (Part("button", "Search"),)
+SEARCH_BODY = Body.of((Part("button", "Search"),))
 BACK_ONLY: Parts = (Part("button", BACK),)
 BACK_AND_PREV: Parts = (Part("button", BACK), Part("button", PREV))
 
@@ -143,18 +163,26 @@ def done_parts(product: Product, options: Iterable[tuple[str, str]], score: floa
 
 def page_url(session: str, place: Place) -> str:
     """The address of a page in the benchmark's scheme."""
-    words = quote_plus(place.query)
+    words = _words(place.query)
     if place.page == SEARCH:
         return f"/{session}"
     if place.page == RESULTS:
         return f"/search_results/{session}/{words}/{place.number}"
-    options = quote(json.dumps(dict(place.options)))
+    options = _options(place.options)
     if place.page == DONE:
         return f"/done/{session}/{place.asin}/{options}"
     where = f"{session}/{place.asin}/{words}/{place.number}"
     if place.page == ITEM:
         return f"/item_page/{where}/{options}"
     return f"/item_sub_page/{where}/{place.page.capitalize()}/{options}"
+
+
+_words = lru_cache(maxsize=4_096)(quote_plus)
+
+
+@lru_cache(maxsize=4_096)
+def _options(chosen: tuple[tuple[str, str], ...]) -> str:
+    return quote(json.dumps(dict(chosen)))
 
 
 def available_actions(page: Page | None) -> dict[str, Any]:

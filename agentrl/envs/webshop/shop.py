@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +21,7 @@ from agentrl.envs.webshop.catalogue.interface import Catalogue
 from agentrl.envs.webshop.facets import KINDS, MOST, Facets
 from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.official import OfficialCatalogue
-from agentrl.envs.webshop.pages import Parts, card
+from agentrl.envs.webshop.pages import Body, Parts, Place, card
 from agentrl.envs.webshop.product import Product
 from agentrl.envs.webshop.reward import Reward, score_purchase
 from agentrl.envs.webshop.search import CatalogueDocuments, RepairingIndex
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 RANDOM = "<r>"
 GOAL_KINDS = ("human", "synthetic")
 PRODUCTS_KEPT, CARDS_KEPT, SEARCHES_KEPT, SCORES_KEPT, GOALS_KEPT = 8_192, 65_536, 2_048, 16_384, 4_096
+BODIES_KEPT = 8_192
 FEW_PRODUCTS = 20_000  # up to here one process builds the index sooner than two are started
 SHOPS_KEPT = 4
 
@@ -78,6 +80,7 @@ class Shop:
         self.index = self._opened()
         self._facets: Facets | None = None
         self._lock = threading.Lock()
+        self._bodies: OrderedDict[tuple[Place, bool], Body] = OrderedDict()
         self.product: Callable[[str], Product | None] = lru_cache(PRODUCTS_KEPT)(self.catalogue.find)
         self.card: Callable[[str], Parts] = lru_cache(CARDS_KEPT)(self._card)
         self.score = lru_cache(SCORES_KEPT)(self._score)
@@ -101,6 +104,16 @@ class Shop:
         if product is None:
             raise KeyError(f"no product has the id {asin[:40]!a}")
         return product
+
+    def remembered(self, place: Place, show_attributes: bool, make: Callable[[], Body]) -> Body:
+        """What this place shows, made once while there is room."""
+        key = (place, show_attributes)
+        body = self._bodies.get(key)
+        if body is None:
+            body = self._bodies[key] = make()
+            while len(self._bodies) > BODIES_KEPT:
+                self._bodies.popitem(last=False)
+        return body
 
     def hits(self, query: str, lot: int = 0) -> tuple[str, ...]:
         """The ids that a plain query finds, best first, 50 at most."""
