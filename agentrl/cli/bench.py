@@ -17,6 +17,7 @@ BENCHES: dict[str, tuple[str, str]] = {
     "grid": ("agentrl.benchmarks.grid", "steps, level resets and pictures per second of the grid worlds"),
     "judge": ("agentrl.benchmarks.judge", "descriptions and predictions judged per second by the rule judge"),
     "learning": ("agentrl.benchmarks.learning.command", "whether training learns, and which way of training better"),
+    "webshop": ("agentrl.benchmarks.webshop", "steps, searches, opening and building of the shop; bm25s and tantivy"),
     "train": ("agentrl.benchmarks.train", "tokens generated and trained per second, padding, time split, memory"),
 }
 WITH_MODEL = ("train",)  # those whose run takes one
@@ -47,6 +48,8 @@ class Arguments(Common):
     """Of learning: where compact results, figures and the page go; OUT/results where it is not given."""
     summarise_only: bool = False
     """Of learning: train nothing, write up the runs that are there."""
+    full: bool = False
+    """Of webshop: also with 1,180,000 products; takes minutes and some gigabytes of disk."""
     model: str = ""
     """Of train: a folder or a built-in name; tiny-text on a processor and smollm2 on a GPU unless told."""
 
@@ -67,7 +70,10 @@ def run(arguments: Arguments) -> int:
         return run_learning(module, arguments)
     if arguments.experiment:
         raise ConfigError(f"only learning has experiments, {arguments.name} takes none: {arguments.experiment!a}")
-    options = {"model": arguments.model} if arguments.model else {}
+    if arguments.full and arguments.name != "webshop":
+        raise ConfigError("full is an option of bench webshop only")
+    options: dict[str, Any] = {"model": arguments.model} if arguments.model else {}
+    options |= {"full": True} if arguments.full else {}
     log(f"bench {arguments.name}: running; leave the machine alone for exact figures")
     with waiting(f"bench {arguments.name}"):
         result = module.run(arguments.quick, **options)

@@ -21,6 +21,7 @@ VERBS: dict[str, str] = {
     "recipe": "training runs that come with the package: list, show, copy to edit",
     "check": "put an environment, or the judges, through the public test kit",
     "bench": "measure speed beside other libraries",
+    "shop": "serve WebShop as a web page, to shop yourself",
     "serve-model": "serve a model on this machine as an OpenAI-compatible endpoint",
     "report": "write the page about a training run: curves, episodes, timing",
     "record": "save episodes as GIF, MP4 or a web page",

@@ -267,6 +267,16 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         """One whole correct turn from here; None if there is none (or nobody can compute it)."""
         return None
 
+    def legal_actions(self) -> Sequence[ActType]:
+        """Whole turns that make sense at this moment, where they differ from moment to moment; empty where the action
+        space says it all. Random play chooses among them."""
+        return ()
+
+    def hasty_action(self) -> ActType | None:
+        """What somebody in a hurry would do here instead of the right thing; None where a turn has no such shortcut.
+        Demonstrations with hasty mistakes play it."""
+        return None
+
     def guide(self, representation: str) -> str:
         """What an agent must know to write a state in this representation; empty where that goes without saying."""
         return self.guides.get(representation, "")

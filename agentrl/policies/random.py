@@ -40,7 +40,14 @@ class RandomPolicy:
             space = deepcopy(env.action_space)
             space.seed(mixed_seed(self.seed, base.np_random_seed))
             self._streams[base] = (base.np_random, space)
-        return space.sample()
+        legal = legal_actions(env)
+        return legal[int(space.np_random.integers(len(legal)))] if legal else space.sample()
+
+
+def legal_actions(env: gym.Env) -> Sequence[Any]:
+    """What the environment calls legal at this moment; nothing where a wrapper has changed what an action is."""
+    known: Any = getattr(env.unwrapped, "legal_actions", None)
+    return known() if callable(known) and env.action_space == env.unwrapped.action_space else ()
 
 
 def mixed_seed(*parts: int | None) -> int:

@@ -21,8 +21,8 @@ class Demonstrator:
     """Plays what is right, except in a share `mistakes` of the turns.
 
     There it plays at random (`kind="random"`), or is hasty: it sees the first right action and repeats it for the whole
-    turn without looking further (`kind="hasty"`). Random mistakes blur what is learned; hasty ones teach a habit, which
-    practice has to break.
+    turn without looking further, or takes the shortcut that the environment names (`kind="hasty"`). Random mistakes
+    blur what is learned; hasty ones teach a habit, which practice has to break.
 
     With the `Reasoning` wrapper it writes the whole reply, and writes the truth: also a foolish turn is described as
     what it is and does. Given an `engine`, answers carry the model's tokens, ready to be learned from. What an episode
@@ -80,6 +80,11 @@ class Demonstrator:
 
 
 def hasty(env: Any, turn: str) -> str:
-    """The first action of a turn, as often as a turn allows."""
+    """The environment's own shortcut, or the first action of a turn, as often as a turn allows."""
+    shortcut = env.hasty_action() if hasattr(env, "hasty_action") else None
+    if shortcut is not None:
+        return shortcut
+    if env.max_actions_per_turn == 1:
+        return turn  # there is nothing to repeat, and free text may contain the separator
     first = turn.split(env.action_separator.strip())[0].strip()
     return env.action_separator.join([first] * env.max_actions_per_turn)

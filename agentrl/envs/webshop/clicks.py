@@ -48,9 +48,9 @@ def page_at(shop: Shop, place: Place, wish: Parts, session: str, show_attributes
         return Page(place.page, SEARCH_HEAD + wish, SEARCH_BODY, url)
     if place.page == DONE:
         receipt = done_parts(shop.known(place.asin), place.options, score or 0.0)
-        return Page(place.page, (), Body.of(receipt), url)
+        return Page(place.page, (), Body.of(receipt), url, place.asin)
     body = shop.remembered(place, show_attributes, lambda: Body.of(_parts(shop, place, show_attributes)))
-    return Page(place.page, wish, body, url)
+    return Page(place.page, wish, body, url, place.asin)
 
 
 def _parts(shop: Shop, place: Place, show_attributes: bool) -> Parts:

@@ -26,6 +26,7 @@ from agentrl.envs.webshop.page_text import page_rich_text, page_text, with_histo
 from agentrl.envs.webshop.pages import (
     DONE,
     PAGES,
+    PREV,
     RESULTS,
     SEARCH,
     Page,
@@ -255,7 +256,8 @@ class WebShopEnv(AgentEnv[Any, Any]):
         if wanted == "search":
             return "the search button needs words; write search[words]"
         names = page.clickables()
-        shown = ", ".join(quote(name, 30) for name in names[:8])
+        # Our own button may be shown as it is; other texts might pass for something they are not.
+        shown = ", ".join(f"'{name}'" if name == PREV.lower() else quote(name, 30) for name in names[:8])
         more = f" and {len(names) - 8} more" if len(names) > 8 else ""
         return f"{quote(wanted)} is not on this page; there are {shown}{more}"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from html import escape
 
-from agentrl.envs.webshop.pages import Page, Part
+from agentrl.envs.webshop.pages import DONE, ITEM, Page, Part
 
 HEAD = (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -48,10 +48,16 @@ def _body(page: Page) -> list[str]:
     for part in page.parts:
         if part.kind == "product":
             lines += ["</article>"] if open_card else []
-            lines.append(f'<article class="card"><img src="/photo/{escape(part.text)}.png" alt="">')
+            lines.append(f'<article class="card">{_photo(part.text, "")}')
             open_card = True
+        elif part.kind == ("title" if page.kind == ITEM else "bought" if page.kind == DONE else None):
+            lines.append(_photo(page.asin, ' class="photo"'))
         lines.append(_element(part))
     return [*lines, "</article>"] if open_card else lines
+
+
+def _photo(asin: str, look: str) -> str:
+    return f'<img{look} src="/photo/{escape(asin)}.png" alt="">'
 
 
 def _element(part: Part) -> str:

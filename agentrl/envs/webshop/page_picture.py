@@ -114,7 +114,7 @@ def _item(sheet: Sheet, page: Page, find: Find) -> None:
     y += 42
     title, price, rating = _first(page, "title"), _first(page, "price"), _first(page, "rating")
     chosen = next((part.text for name, part in _options(page) if part and part.chosen and name == "color"), "")
-    if product := find(_asin_of(page)):
+    if product := find(page.asin):
         sheet.paste(photo(product, sheet.px(190), chosen), MARGIN, y)
     left, room = MARGIN + 210, INNER - 210
     size = next((size for size in (21.0, 18.0, 16.0) if len(sheet.lines(title, size, room)) <= 4), 14.0)
@@ -123,11 +123,6 @@ def _item(sheet: Sheet, page: Page, find: Find) -> None:
     sheet.text(left, below + 40, rating, 15, PALE)
     _all_options(sheet, page, max(y + 204, below + 66), BOTTOM - 44)
     _buttons(sheet, buttons[2:], BOTTOM - 32)
-
-
-def _asin_of(page: Page) -> str:
-    """The address names the product: /item_page/session/asin/..."""
-    return page.url.split("/")[3]
 
 
 def _options(page: Page) -> list[tuple[str, Part | None]]:
@@ -170,7 +165,7 @@ def _chips(sheet: Sheet, options: list[tuple[str, Part | None]], y: float, size:
     y -= row
     for name, part in options:
         if part is None:
-            x, y = float(MARGIN), y + (row if placed else row)
+            x, y = float(MARGIN), y + row
             placed.append((x, y, name, None))
             y += 1.35 * size
             continue
@@ -212,10 +207,10 @@ def _done(sheet: Sheet, page: Page, find: Find) -> None:
     heading, score = _first(page, "heading"), _first(page, "score")
     sheet.text((UNITS - sheet.width(heading, 30)) / 2, 100, heading, 30, ACCENT, bold=True)
     sheet.frame(MARGIN + 60, 170, INNER - 120, 300, PAPER, LINE)
-    asin, options = [part.text for part in page.parts if part.kind == "value"][1:3]
-    if product := find(asin):
+    options = _texts(page, "value")[2]
+    if product := find(page.asin):
         sheet.paste(photo(product, sheet.px(160)), MARGIN + 84, 194)
-    sheet.text(MARGIN + 264, 194, asin, 18, ACCENT, bold=True)
+    sheet.text(MARGIN + 264, 194, page.asin, 18, ACCENT, bold=True)
     sheet.paragraph(MARGIN + 264, 224, _first(page, "bought"), 16, 360, 6)
     sheet.paragraph(MARGIN + 84, 380, options, 15, INNER - 170, 4, PALE)
     sheet.frame(MARGIN + 60, 500, INNER - 120, 130, WASH, None)

@@ -71,6 +71,7 @@ class Page:
     wish: Parts  # above the body
     body: Body
     url: str
+    asin: str = ""  # of the product that is open
 
     @property
     def parts(self) -> Parts:

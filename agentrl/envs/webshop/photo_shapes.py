@@ -266,7 +266,7 @@ WORDS: tuple[tuple[str, str], ...] = tuple(
         "clock": "clock",
         "frame": "frame",
         "boot": "boot",
-        "shoe": "sneaker|flat|sandal|heel|loafer|oxford|slipper",
+        "shoe": "sneaker|ballet flat|sandal|heel|loafer|oxford|slipper",
         "shorts": "short|trunk|brief",
         "trousers": "pant|jean|legging|sweatpant",
         "shirt": "shirt|polo|blouse|tank|bra",

@@ -30,8 +30,12 @@ def shape_of(product: Product) -> str:
 
 @lru_cache(maxsize=1_024)
 def _shape_for(kind: str) -> str | None:
-    words = " ".join(["", *(word.removesuffix("s") for word in kind.lower().split()), ""])
-    return next((shape for word, shape in WORDS if f" {word} " in words), None)
+    words = _singular(kind)
+    return next((shape for word, shape in WORDS if _singular(word) in words), None)
+
+
+def _singular(phrase: str) -> str:
+    return " ".join(["", *(word.removesuffix("s") for word in phrase.lower().split()), ""])
 
 
 def tint_of(product: Product, colour: str = "") -> Colour:
