@@ -11,7 +11,7 @@ from agentrl.envs.webshop.lexicon import word_list
 try:
     from rapidfuzz import fuzz
     from rapidfuzz.utils import default_process
-except ImportError as error:  # pragma: no cover (set-up installs it)
+except ImportError as error:
     raise MissingExtra("rapidfuzz", "webshop") from error
 
 THRESHOLD = 85
