@@ -53,6 +53,8 @@ class Drawing:
         self.root: Element | None = None
         self.elements: list[Element] = []
         self.by_id: dict[str, list[Element]] = {}
+        self.referring: set[str] = set()
+        """Properties (and "href") that refer to something anywhere."""
         self.rules = 0
         self.rule_references: dict[str, set[str]] = {}
         self.dash_periods: list[float] = []
@@ -191,6 +193,7 @@ class Reader:
             element.attributes["xml:space"] = value
         elif local == "href" and uri in ("", XLINK) and (prefix or "href" not in element.references):
             target = element.references["href"] = checked_href(value)
+            self.drawing.referring.add("href")
             element.attributes["href"] = f"#{target}"
 
     def _take_style(self, element: Element, value: str) -> None:
@@ -204,7 +207,9 @@ class Reader:
     def _note(self, element: Element, name: str, value: str) -> None:
         """Remember what the cost of drawing depends on."""
         if ATTRIBUTES[name] in ("paint", "target"):
-            element.references[name] = target_of(value) or ""
+            target = element.references[name] = target_of(value) or ""
+            if target:
+                self.drawing.referring.add(name)
         elif name == "stroke-dasharray":
             self._note_dashes(value)
 
@@ -229,6 +234,7 @@ class Reader:
             target = target_of(value)
             if target is not None:
                 self.drawing.rule_references.setdefault(name, set()).add(target)
+                self.drawing.referring.add(name)
             elif name == "stroke-dasharray":
                 self._note_dashes(value)
 
