@@ -41,7 +41,7 @@ class Drawer:
         """The picture's rows of red, green and blue bytes."""
         tree = self._tree(bytestring=code.encode("utf-8"), url_fetcher=refuse_to_fetch)
         surface = self._surface(tree, None, 96, output_width=size, output_height=size, background_color="white")
-        pixels = surface.cairo
+        pixels: Any = surface.cairo
         pixels.flush()
         # Nothing is transparent on a white ground; the fourth byte of each pixel is left out.
         picture = self._image.frombuffer(

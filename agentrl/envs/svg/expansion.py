@@ -16,10 +16,10 @@ from agentrl.envs.svg.vocabulary import HIDDEN, MARKERS, PAINTED, SHAPES, TEXTS
 
 PATH_CHARACTERS = 100  # of path data that cost as much as a shape
 LETTERS = 4
-RULES = 50  # of style sheets that cost as much on each element
+RULES = 50  # parts of selectors that cost as much on each element
 DASHES = 100
 SEARCHED = 100  # elements the renderer looks through while it searches for a target
-OWN_CANVAS = 3.0  # a mask or a pattern is drawn on a canvas of its own
+OWN_CANVAS = 15.0  # a mask or a pattern is drawn on a canvas of its own
 LENGTHS = ("x1", "y1", "x2", "y2", "width", "height", "r", "rx", "ry")
 
 
@@ -52,7 +52,7 @@ class _Estimate:
         self._active: set[Element] = set()
         self._search = len(drawing.elements) / SEARCHED
         self._dash_period = min(drawing.dash_periods, default=None)
-        self._base = 1 + drawing.rules / RULES
+        self._base = 1 + drawing.selector_parts / RULES
 
     def own_cost(self, element: Element) -> float:
         """The element alone."""
@@ -136,7 +136,8 @@ class _Estimate:
                 if target is not own and element in self._active:
                     continue  # rules are assumed to fit every element; this one fits too well to be true
                 load = self.load(element, level + 1)
-                cost, painted = max(cost, OWN_CANVAS + load.cost), max(painted, load.painted)
+                canvas = OWN_CANVAS if element.tag in ("mask", "pattern") else 1.0
+                cost, painted = max(cost, canvas + load.cost), max(painted, load.painted)
                 depth = max(depth, load.depth)
         return Load(cost, painted, depth)
 

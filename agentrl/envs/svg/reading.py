@@ -25,6 +25,7 @@ SMALLEST_VIEW = 1e-3
 ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 )
+SELECTOR_GAP = re.compile(r"[\s>+~,]+")
 NEEDS_ESCAPE = re.compile(r'[&<>"\n\r\t]')
 
 
@@ -55,7 +56,7 @@ class Drawing:
         self.by_id: dict[str, list[Element]] = {}
         self.referring: set[str] = set()
         """Properties (and "href") that refer to something anywhere."""
-        self.rules = 0
+        self.rules = self.selector_parts = 0
         self.rule_references: dict[str, set[str]] = {}
         self.dash_periods: list[float] = []
 
@@ -225,7 +226,8 @@ class Reader:
         self.drawing.rules += len(rules)
         if self.drawing.rules > self.limits.rules:
             raise SvgRefused("css", f"more than {self.limits.rules} rules")
-        for _, declarations in rules:
+        for selector, declarations in rules:
+            self.drawing.selector_parts += len(SELECTOR_GAP.findall(selector)) + 1
             self._note_rule(declarations)
         element.content = ["".join(f"{selector}{{{declarations}}}" for selector, declarations in rules)]
 
