@@ -17,6 +17,7 @@ ORDINARY = re.compile(r"-?(?:\d{1,6}(?:\.\d*)?|\.\d+)(?:px|%)?|[a-hj-mo-zA-HJ-MO
 # Where a number could hide that is too large or none at all.
 SUSPECT = re.compile(r"(?<![\d.])\d{7,}|[eE]\+?\d|[nN][aA][nN]|[iI][nN][fF]|_", re.ASCII)
 NOT_FINITE = re.compile(r"(?<![a-z])(?:nan|inf|infinity)(?![a-z])|\d_\d", re.I | re.ASCII)
+SHARE = re.compile(r"\s*(\d{1,9}(?:\.\d{0,9})?)%\s*", re.ASCII)
 GLANCE = 1e6  # the limit that the two patterns above are made for
 HASH_WORD = re.compile(r"#[\w-]+")
 PLAIN = re.compile(r"[\w#%.,()+\-/*!\s]*", re.ASCII)
@@ -55,6 +56,8 @@ def checked_href(value: str) -> str:
 
 
 def _plain(name: str, value: str, limits: Limits) -> str:
+    if name.endswith("opacity") and (share := SHARE.fullmatch(value)):
+        value = f"{float(share[1]) / 100:g}"  # models write 50%, which the renderer does not read
     if limits.number >= GLANCE and ORDINARY.fullmatch(value):
         return _bounded_font(name, value, limits)
     if not PLAIN.fullmatch(value):

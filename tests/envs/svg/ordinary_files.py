@@ -27,10 +27,12 @@ ORDINARY: dict[str, str] = {
         '<rect width="24" height="24" fill="url(#g)"/>'
     ),
     "radial": svg(
-        '<radialGradient id="r"><stop/><stop offset="1" stop-color="#fff"/></radialGradient><circle r="20" fill="url(#r)"/>'
+        '<radialGradient id="r"><stop/><stop offset="1" stop-color="#fff"/></radialGradient>'
+        '<circle r="20" fill="url(#r)"/>'
     ),
     "pattern": svg(
-        '<pattern id="p" width="4" height="4" patternUnits="userSpaceOnUse"><rect width="2" height="2" fill="blue"/></pattern>'
+        '<pattern id="p" width="4" height="4" patternUnits="userSpaceOnUse">'
+        '<rect width="2" height="2" fill="blue"/></pattern>'
         '<rect width="24" height="24" fill="url(#p)"/>'
     ),
     "rule in a pattern": svg(
@@ -42,14 +44,17 @@ ORDINARY: dict[str, str] = {
         '<mask id="m"><circle cx="12" cy="12" r="8" fill="#fff"/></mask><rect width="24" height="24" mask="url(#m)"/>'
     ),
     "clip": svg(
-        '<clipPath id="c"><circle cx="12" cy="12" r="8"/></clipPath><g clip-path="url(#c)"><rect width="24" height="24"/></g>'
+        '<clipPath id="c"><circle cx="12" cy="12" r="8"/></clipPath>'
+        '<g clip-path="url(#c)"><rect width="24" height="24"/></g>'
     ),
     "marker": svg(
-        '<marker id="a" viewBox="0 0 4 4" markerWidth="4" markerHeight="4" orient="auto"><path d="M0 0L4 2L0 4z"/></marker>'
+        '<marker id="a" viewBox="0 0 4 4" markerWidth="4" markerHeight="4" orient="auto">'
+        '<path d="M0 0L4 2L0 4z"/></marker>'
         '<path d="M2 2L12 12L22 2" fill="none" stroke="#000" marker-end="url(#a)"/>'
     ),
     "use": svg(
-        '<defs><g id="u"><rect width="4" height="4"/></g></defs><use xlink:href="#u" x="3"/><use href="#u" y="9" fill="red"/>',
+        '<defs><g id="u"><rect width="4" height="4"/></g></defs>'
+        '<use xlink:href="#u" x="3"/><use href="#u" y="9" fill="red"/>',
         'xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 24 24"',
     ),
     "symbol": svg(
@@ -66,16 +71,19 @@ ORDINARY: dict[str, str] = {
         '<rect width="9" height="9" style="fill: url(#none) red; stroke-width: 2px; -inkscape-stroke: none"/>'
     ),
     "filter": svg(
-        '<filter id="f"><feGaussianBlur stdDeviation="2"/><feOffset dx="2"/></filter><rect width="9" height="9" filter="url(#f)"/>'
+        '<filter id="f"><feGaussianBlur stdDeviation="2"/><feOffset dx="2"/></filter>'
+        '<rect width="9" height="9" filter="url(#f)"/>'
     ),
     "dashes": svg('<path d="M0 12h24" stroke="red" stroke-dasharray="2 1.5" stroke-dashoffset="1"/>'),
     "doctype": '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" '
     '"http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">\n<!-- made by hand -->\n'
     + svg("<title>a</title><desc>b</desc><rect width='9' height='9'/>", 'width="24" height="24" version="1.1"'),
     "editor": svg(
-        '<sodipodi:namedview pagecolor="#fff"><inkscape:grid/></sodipodi:namedview><metadata><rdf:RDF><a/></rdf:RDF></metadata>'
+        '<sodipodi:namedview pagecolor="#fff"><inkscape:grid/></sodipodi:namedview>'
+        "<metadata><rdf:RDF><a/></rdf:RDF></metadata>"
         '<g inkscape:label="x" data-name="y" aria-hidden="true" onclick="z()"><rect width="9" height="9"/></g>',
-        'xmlns:sodipodi="http://s.example" xmlns:inkscape="http://i.example" xmlns:rdf="http://r.example" viewBox="0 0 24 24"',
+        'xmlns:sodipodi="http://s.example" xmlns:inkscape="http://i.example" xmlns:rdf="http://r.example" '
+        'viewBox="0 0 24 24"',
     ),
     "prefix": '<s:svg xmlns:s="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><s:rect width="4" height="4"/></s:svg>',
     "exponents": svg('<path d="M1e1 1.2E1l-5e-1-6.5 9.5 2z" transform="matrix(1 0 0 1 1e-7 0)"/>'),
@@ -89,8 +97,10 @@ ORDINARY: dict[str, str] = {
 }
 # What models write and the renderer alone would not draw, or not as it was meant.
 HABITS: dict[str, str] = {
+    "missing marker": svg('<path d="M2 2h9" stroke="red" marker-end="url(#arrow)"/>'),
+    "opacity in per cent": svg('<rect width="9" height="9" fill-opacity="50%"/>'),
     "no namespace": '<svg viewBox="0 0 24 24"><style>rect{fill:red}</style><rect width="9" height="9"/></svg>',
-    "undeclared xlink": f'<svg {NS} viewBox="0 0 24 24"><rect id="a" width="9" height="9"/><use xlink:href="#a" x="9"/></svg>',
+    "undeclared xlink": svg('<rect id="a" width="9" height="9"/><use xlink:href="#a" x="9"/>'),
     "blank lines first": "\ufeff\n\n  <?xml version='1.0'?>" + svg('<rect width="9" height="9"/>'),
     "undeclared editor": f'<svg {NS} viewBox="0 0 9 9"><rect inkscape:label="a" width="9" height="9"/></svg>',
 }

@@ -129,3 +129,8 @@ def test_numbers_in_colours_and_names_are_not_taken_for_coordinates() -> None:
 def test_the_last_declaration_counts_and_an_important_one_most() -> None:
     safe = check(svg('<rect style="fill:red!important;fill:blue;stroke:red;stroke:blue"/>'))
     assert "fill:red!important" in safe and "stroke:blue" in safe and "fill:blue" not in safe
+
+
+def test_opacity_in_per_cent_is_understood() -> None:
+    assert 'opacity="0.5"' in check(svg('<rect opacity="50%"/>'))
+    assert "fill-opacity:0.125" in check(svg('<rect style="fill-opacity: 12.5%"/>'))
