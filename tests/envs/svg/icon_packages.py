@@ -36,7 +36,10 @@ def _fetch(package: str, folder: Path) -> None:
     unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
     unfinished.mkdir()
     try:
-        done = subprocess.run([npm(), "pack", "--silent", package], cwd=unfinished, capture_output=True, text=True)
+        program = npm()
+        beside = {**os.environ, "PATH": f"{Path(program).parent}{os.pathsep}{os.environ.get('PATH', '')}"}  # its node
+        command = [program, "pack", "--silent", package]
+        done = subprocess.run(command, cwd=unfinished, env=beside, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"npm pack {package} failed: {done.stderr.strip()[-500:]}")
         archive = next(unfinished.glob("*.tgz"))
