@@ -57,6 +57,6 @@ def test_without_cairosvg_it_says_what_to_install(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_bench_is_listed_without_loading_the_renderer() -> None:
-    code = "import sys; from agentrl.cli.bench import BENCHES, find_bench; find_bench('svg'); print('cairosvg' in sys.modules)"
+    code = "import sys; from agentrl.cli.bench import find_bench; find_bench('svg'); print('cairosvg' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "False", done.stderr
