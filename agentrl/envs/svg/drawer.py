@@ -77,9 +77,9 @@ def steady_fonts() -> None:
 
     select = cairo.Context.select_font_face
 
-    def select_font_face(context: cairo.Context, family: str = "", slant: int = 0, weight: int = 0) -> None:
+    def select_font_face(self: cairo.Context, family: str = "", slant: int = 0, weight: int = 0) -> None:
         first_use(family, slant, weight)
-        select(context, family, slant, weight)
+        select(self, family, slant, weight)
 
     cairo.Context.select_font_face = select_font_face
 
