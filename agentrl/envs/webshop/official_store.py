@@ -278,8 +278,9 @@ def _dealt(order: list[int], product_of: dict[int, int]) -> dict[Split, list[int
     for number in order:
         product = product_of[number]
         if product not in home:
-            home[product] = next((split for split in _IN_ORDER if room[split] > 0), "train")
-            room[home[product]] -= wishes[product]
+            split: Split = "test" if room["test"] > 0 else "dev" if room["dev"] > 0 else "train"
+            home[product] = split
+            room[split] -= wishes[product]
         splits[home[product]].append(number)
     return splits
 
