@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +16,7 @@ from agentrl.envs.webshop.catalogue.words import words
 from agentrl.envs.webshop.goals import price_limit
 from agentrl.envs.webshop.product import Product
 from agentrl.envs.webshop.reward import best_choices, score_purchase
+from agentrl.envs.webshop.search import build_index
 
 SHOP = GeneratedCatalogue(0, 100_000)
 SPLITS = ("train", "dev", "test")
@@ -153,34 +154,11 @@ def test_targets_are_worth_one_and_siblings_something_between() -> None:
 # ---------------------------------------------------------------------------------------------------- search
 
 
-class PlainSearch:
-    """BM25 as in the books, over a few thousand documents held in memory."""
-
-    def __init__(self, shop: GeneratedCatalogue) -> None:
-        self._ids = [shop.docid(index) for index in range(len(shop))]
-        self._postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
-        texts = [Counter(re.findall(r"\w+", shop.document(index))) for index in range(len(shop))]
-        average = sum(text.total() for text in texts) / len(texts)
-        for number, text in enumerate(texts):
-            norm = 0.9 * (0.6 + 0.4 * text.total() / average)
-            for word, count in text.items():
-                self._postings[word].append((number, count / (count + norm)))
-
-    def __call__(self, query: str) -> list[str]:
-        scores: dict[int, float] = defaultdict(float)
-        for word in re.findall(r"\w+", query.lower()):
-            found = self._postings.get(word, [])
-            weight = math.log(1 + (len(self._ids) - len(found) + 0.5) / (len(found) + 0.5))
-            for number, part in found:
-                scores[number] += weight * part
-        ranked = sorted(scores, key=lambda number: (-scores[number], self._ids[number]))
-        return [self._ids[number] for number in ranked[:50]]
-
-
-def test_a_shop_keeps_its_promises_when_it_is_searched() -> None:
+def test_a_shop_keeps_its_promises_when_it_is_searched(tmp_path: Path) -> None:
     shop = GeneratedCatalogue(4, 2_000)
+    index = build_index(tmp_path, ((shop.docid(n), shop.document(n)) for n in range(len(shop))), processes=1)
     goals = [goal for split in SPLITS for goal in shop.goals(split)[:36]]
-    report = verify(shop, goals, PlainSearch(shop))
+    report = verify(shop, goals, lambda query: [hit.docid for hit in index.search(query, 50)])
     print(report.to_json())
     assert report.problems == [] and report.goals == 108
     assert report.siblings >= 6 * 108
