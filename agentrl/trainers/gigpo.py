@@ -8,6 +8,7 @@ returns of those who stood in the same place. A step nobody else of the group wa
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -109,7 +110,7 @@ def is_valid(step: Step) -> bool:
 
 def anchor(step: Step) -> str:
     """The same for steps that saw exactly the same, pictures included."""
-    return hashlib.sha256("\0".join([step.observation, *step.images]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([step.observation, *step.images]).encode()).hexdigest()
 
 
 def anchored_share(trajectories: Sequence[Trajectory]) -> float:
