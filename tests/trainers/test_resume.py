@@ -79,7 +79,7 @@ def test_a_longer_run_in_two_pieces_is_the_run_in_one(nano, tmp_path, algorithm)
 
 
 def test_extra_rounds_of_an_iteration_survive_a_stop(undecided, tmp_path) -> None:
-    options = {"extra_rounds": 2, "save_trajectories": 3}
+    options = {"extra_rounds": 2, "save_trajectories": 3, "group_size": 2}
     whole = grpo.train(toys.grpo(undecided, tmp_path / "whole", iterations=4, **options))
     pieces = tmp_path / "pieces"
     grpo.train(toys.grpo(undecided, pieces, iterations=2, **options))

@@ -77,7 +77,8 @@ def gigpo(model: Any, output: Any, **options: Any) -> GiGPO:
 
 def reinforce_pp(model: Any, output: Any, **options: Any) -> ReinforcePP:
     """REINFORCE++, likewise; groups as for the others, looked at with `baseline` only."""
-    return ReinforcePP(**(_without_critic(model, output) | {"group_size": 8} | options))
+    grouped: dict[str, Any] = {"group_size": 8}
+    return ReinforcePP(**(_without_critic(model, output) | grouped | options))
 
 
 def _without_critic(model: Any, output: Any) -> dict[str, Any]:
