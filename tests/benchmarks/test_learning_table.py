@@ -96,7 +96,7 @@ def oracle_turns(env, options):
         _, info = made.reset(seed=seed)
         over = False
         while not over:
-            _, _, terminated, truncated, info = made.step(made.unwrapped.oracle())
+            _, _, terminated, truncated, info = made.step(made.get_wrapper_attr("oracle")())
             turns, over = turns + 1, terminated or truncated
         assert info["success"]
     made.close()

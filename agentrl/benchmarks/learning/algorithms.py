@@ -33,8 +33,8 @@ ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
     "Dr. GRPO": ("grpo", {**GROUP, "baseline": "dr_grpo", "loss_mean": "constant"}),
     "DAPO": ("grpo", {**GROUP, "clip_high": 0.28, "extra_rounds": 2, "overlong": "filter"}),
     "RLOO": ("rloo", GROUP),
-    "REINFORCE++": ("reinforce_pp", NO_CRITIC),
-    "REINFORCE++ baseline": ("reinforce_pp", {**GROUP, "baseline": True}),
+    "Reinforce++": ("reinforce_pp", NO_CRITIC),
+    "Reinforce++ baseline": ("reinforce_pp", {**GROUP, "baseline": True}),
     "GSPO": ("gspo", GROUP),
     "GiGPO": ("gigpo", GROUP),
 }
