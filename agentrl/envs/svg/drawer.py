@@ -6,6 +6,7 @@ fetched, no file is opened, no connection made, nothing is written, even if the 
 
 from __future__ import annotations
 
+import gc
 import resource
 import sys
 from typing import Any, NoReturn
@@ -13,12 +14,13 @@ from typing import Any, NoReturn
 # Modules may still be loaded late, for example a codec.
 CODE = (".py", ".pyc", ".so")
 FORBIDDEN = ("socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "urllib.")
-EXAMPLE = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><style>.a{fill:red}</style><defs><linearGradient id="g">'
-    '<stop offset="1" stop-color="red"/></linearGradient><pattern id="p" width="1" height="1"><path d="M0 0h1"/></pattern>'
-    '<mask id="m"><rect width="9" height="9" fill="#fff"/></mask></defs><rect class="a" width="4" height="4" mask="url(#m)"/>'
-    '<rect width="4" height="4" fill="url(#g)" stroke="url(#p)"/><text x="1" y="8" font-size="4">ab</text></svg>'
-)
+# A little of everything, so that what is loaded at first use is loaded before the doors close.
+EXAMPLE = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><style>.a{fill:red}</style>
+<defs><linearGradient id="g"><stop offset="1" stop-color="red"/></linearGradient>
+<pattern id="p" width="1" height="1"><path d="M0 0h1"/></pattern>
+<mask id="m"><rect width="9" height="9" fill="#fff"/></mask></defs>
+<rect class="a" width="4" height="4" mask="url(#m)"/><rect width="4" height="4" fill="url(#g)" stroke="url(#p)"/>
+<text x="1" y="8" font-size="4">ab</text></svg>"""
 
 
 class Drawer:
@@ -30,14 +32,16 @@ class Drawer:
         from PIL import Image
 
         self._tree, self._surface, self._image = Tree, PNGSurface, Image
-        self.draw(EXAMPLE, 16)  # loads fonts and whatever else is loaded at first use
+        self.draw(EXAMPLE, 16)
+        gc.collect()
+        gc.freeze()  # modules stay for good; the collector need not look through them after every few pictures
         lock_down()
 
     def draw(self, code: str, size: int) -> bytes:
         """The picture's rows of red, green and blue bytes."""
         tree = self._tree(bytestring=code.encode("utf-8"), url_fetcher=refuse_to_fetch)
         surface = self._surface(tree, None, 96, output_width=size, output_height=size, background_color="white")
-        pixels = surface.cairo
+        pixels: Any = surface.cairo
         pixels.flush()
         # Nothing is transparent on a white ground; the fourth byte of each pixel is left out.
         picture = self._image.frombuffer(

@@ -16,10 +16,10 @@ from agentrl.envs.svg.vocabulary import HIDDEN, MARKERS, PAINTED, SHAPES, TEXTS
 
 PATH_CHARACTERS = 100  # of path data that cost as much as a shape
 LETTERS = 4
-RULES = 50  # of style sheets that cost as much on each element
+RULES = 50  # parts of selectors that cost as much on each element
 DASHES = 100
 SEARCHED = 100  # elements the renderer looks through while it searches for a target
-OWN_CANVAS = 3.0  # a mask or a pattern is drawn on a canvas of its own
+OWN_CANVAS = 15.0  # a mask or a pattern is drawn on a canvas of its own
 LENGTHS = ("x1", "y1", "x2", "y2", "width", "height", "r", "rx", "ry")
 
 
@@ -33,20 +33,14 @@ class Load(NamedTuple):
 
 def check_expansion(drawing: Drawing, limits: Limits) -> None:
     """Refuse a drawing that contains itself, goes too deep or asks for too much work."""
-    estimate = _Estimate(drawing, limits)
-    if not drawing.rule_references and not any(element.references for element in drawing.elements):
-        cost = sum(estimate.own_cost(element) for element in drawing.elements)  # nothing is drawn twice
-    else:
-        cost = estimate.load(_root(drawing), 0).cost
+    estimate, root = _Estimate(drawing, limits), drawing.root
+    assert root is not None
+    # Without references nothing is drawn twice, and a sum will do.
+    cost = estimate.load(root, 0).cost if drawing.referring else sum(map(estimate.own_cost, drawing.elements))
     if cost > limits.expansion:
         raise SvgRefused(
             "expansion", f"the drawing asks for the work of {cost:.3g} shapes; {limits.expansion:g} are allowed"
         )
-
-
-def _root(drawing: Drawing) -> Element:
-    assert drawing.root is not None
-    return drawing.root
 
 
 class _Estimate:
@@ -58,7 +52,7 @@ class _Estimate:
         self._active: set[Element] = set()
         self._search = len(drawing.elements) / SEARCHED
         self._dash_period = min(drawing.dash_periods, default=None)
-        self._base = 1 + drawing.rules / RULES
+        self._base = 1 + drawing.selector_parts / RULES
 
     def own_cost(self, element: Element) -> float:
         """The element alone."""
@@ -92,66 +86,75 @@ class _Estimate:
 
     def _new_load(self, element: Element, level: int) -> Load:
         parts = [self.load(child, level + 1) for child in element.children if child.tag not in HIDDEN]
-        cost = self.own_cost(element) + sum(part.cost for part in parts)
-        painted = (element.tag in PAINTED) + sum(part.painted for part in parts)
-        for name in ("mask", "clip-path", "filter"):
-            cost += self._heaviest(self._targets(element, name), level, parts)
-        if element.tag in PAINTED:
-            cost += self._paint(element, level, parts)
+        cost, painted, depth = self.own_cost(element), int(element.tag in PAINTED), 0
+        for part in parts:
+            cost, painted, depth = cost + part.cost, painted + part.painted, max(depth, part.depth)
+        extra = self._referred(element, level)
         if "href" in element.references:
-            used = self._used(element, level, parts)
-            cost, painted = cost + used.cost, painted + used.painted
-        return Load(cost, painted, 1 + max((part.depth for part in parts), default=0))
+            used = self._used(element, level)
+            extra = Load(extra.cost + used.cost, used.painted, max(extra.depth, used.depth))
+        return Load(cost + extra.cost, painted + extra.painted, 1 + max(depth, extra.depth))
 
-    def _paint(self, element: Element, level: int, parts: list[Load]) -> float:
+    def _referred(self, element: Element, level: int) -> Load:
+        """Masks, clips and filters of the element itself, and its paint."""
+        cost, depth = 0.0, 0
+        for name in ("mask", "clip-path", "filter"):
+            if name in self.drawing.referring:
+                load = self._heaviest(name, element.references.get(name), level)
+                cost, depth = cost + load.cost, max(depth, load.depth)
+        if element.tag in PAINTED:
+            load = self._paint(element, level)
+            cost, depth = cost + load.cost, max(depth, load.depth)
+        return Load(cost, 0, depth)
+
+    def _paint(self, element: Element, level: int) -> Load:
         """Filling, stroking and markers of one element; properties may come from an ancestor."""
-        cost = sum(self._heaviest(self._inherited(element, name), level, parts) for name in ("fill", "stroke"))
-        markers = sum(self._heaviest(self._inherited(element, name), level, parts) for name in MARKERS)
-        if markers:
-            data = element.attributes.get("d") or element.attributes.get("points") or ""
-            cost += markers * (2 + len(NUMBER.findall(data)))
-        return cost
+        cost, depth = 0.0, 0
+        for name in ("fill", "stroke", *MARKERS):
+            if name in self.drawing.referring:
+                load = self._heaviest(name, _inherited(element, name), level)
+                times = _vertices(element) if load.cost and name in MARKERS else 1
+                cost, depth = cost + load.cost * times, max(depth, load.depth)
+        return Load(cost, 0, depth)
 
-    def _used(self, element: Element, level: int, parts: list[Load]) -> Load:
+    def _used(self, element: Element, level: int) -> Load:
         """What `href` brings in: a copy, parents of a gradient, or the path under a text."""
-        found = [self.load(target, level + 1) for target in self.drawing.by_id.get(element.references["href"], ())]
-        parts.extend(found)
-        cost = max((load.cost for load in found), default=0.0)
-        painted = max((load.painted for load in found), default=0)
+        load = self._heaviest("href", element.references["href"], level)
+        cost = load.cost
         if element.tag in TEXTS:  # the path is followed anew for every letter
             cost *= 1 + sum(len(part) for part in element.content if isinstance(part, str))
         if element.tag == "use":  # what is used inherits the paint, and the paint may want to know its extent
-            paint = self._paint(element, level, parts)
-            cost += 2 * cost * (paint > 0) + painted * paint
-        return Load(cost + self._search, painted, 0)
+            paint = self._paint(element, level).cost
+            cost += 2 * cost * (paint > 0) + load.painted * paint
+        return Load(cost + self._search, load.painted, load.depth)
 
-    def _targets(self, element: Element, name: str) -> list[str]:
-        """What the property of this very element may refer to: its own word and every style rule."""
-        own = element.references.get(name)
-        return (
-            [own, *self.drawing.rule_references.get(name, ())]
-            if own
-            else list(self.drawing.rule_references.get(name, ()))
-        )
+    def _heaviest(self, name: str, own: str | None, level: int) -> Load:
+        """The most expensive target of a property, of which at most one is drawn: the element's own or a rule's."""
+        cost, painted, depth = 0.0, 0, 0
+        for target in (own, *self.drawing.rule_references.get(name, ())):
+            for element in self.drawing.by_id.get(target, ()) if target else ():
+                if target is not own and element in self._active:
+                    continue  # rules are assumed to fit every element; this one fits too well to be true
+                load = self.load(element, level + 1)
+                canvas = OWN_CANVAS if element.tag in ("mask", "pattern") else 1.0
+                cost, painted = max(cost, canvas + load.cost), max(painted, load.painted)
+                depth = max(depth, load.depth)
+        return Load(cost, painted, depth)
 
-    def _inherited(self, element: Element, name: str) -> list[str]:
-        found, place = list(self.drawing.rule_references.get(name, ())), element
-        while place is not None:
-            if name in place.references:
-                return [*found, place.references[name]]
-            place = place.parent
-        return found
 
-    def _heaviest(self, targets: list[str], level: int, parts: list[Load]) -> float:
-        """The cost of the most expensive of some targets; at most one of them is drawn."""
-        loads = [
-            self.load(element, level + 1)
-            for target in targets
-            if target
-            for element in self.drawing.by_id.get(target, ())
-        ]
-        parts.extend(loads)
-        return OWN_CANVAS + max(load.cost for load in loads) if loads else 0.0
+def _inherited(element: Element, name: str) -> str | None:
+    """What the nearest of the element and its ancestors says about a property."""
+    place: Element | None = element
+    while place is not None:
+        if name in place.references:
+            return place.references[name]
+        place = place.parent
+    return None
+
+
+def _vertices(element: Element) -> int:
+    """More points than the element can have."""
+    return 2 + len(NUMBER.findall(element.attributes.get("d") or element.attributes.get("points") or ""))
 
 
 def _length(element: Element, data: str) -> float:

@@ -25,10 +25,14 @@ def check(code: str, limits: Limits = DEFAULT_LIMITS) -> str:
     """The safe SVG text to draw for this code, or `SvgRefused`."""
     if not isinstance(code, str):
         raise ConfigError(f"code must be the text of an SVG, not {type(code).__name__}")
-    drawing = Reader(limits).read(_checked_text(code, limits))
-    check_expansion(drawing, limits)
-    assert drawing.root is not None
-    return write(drawing.root)
+    text = _checked_text(code, limits)
+    try:
+        drawing = Reader(limits).read(text)
+        check_expansion(drawing, limits)
+        assert drawing.root is not None
+        return write(drawing.root)
+    except RecursionError:  # the caps leave room for any ordinary caller, but not for one that is deep already
+        raise SvgRefused("too_deep", "elements or references go too deep") from None
 
 
 def _checked_text(code: str, limits: Limits) -> str:

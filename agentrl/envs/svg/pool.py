@@ -12,6 +12,7 @@ from agentrl.core.errors import WorkerFault
 from agentrl.core.worker import Worker
 
 MOST_WORKERS = 256
+MOST_CALLS = 20_000  # then a process makes room for a fresh one, so that what a library leaks never adds up
 
 
 class WorkerPool:
@@ -19,7 +20,7 @@ class WorkerPool:
 
     def __init__(self, make: Callable[[], Worker], workers: int) -> None:
         self.workers = whole_number("workers", workers, at_least=1, at_most=MOST_WORKERS)
-        self._make, self._closed = make, False
+        self._make, self._closed, self._past_restarts = make, False, 0
         self._fill()
 
     def _fill(self) -> None:
@@ -27,6 +28,7 @@ class WorkerPool:
         self._free = threading.Condition()
         self._all = [self._make() for _ in range(self.workers)]
         self._idle = list(reversed(self._all))
+        self._calls = dict.fromkeys(self._all, 0)
 
     @contextmanager
     def worker(self) -> Iterator[Worker]:
@@ -42,14 +44,29 @@ class WorkerPool:
         try:
             yield worker
         finally:
+            worker = self._renewed(worker)
             with free:
                 self._idle.append(worker)
                 free.notify()
 
+    def _renewed(self, worker: Worker) -> Worker:
+        """The worker itself, or another one in its place after very many calls."""
+        self._calls[worker] += 1
+        if self._calls[worker] < MOST_CALLS or self._closed:
+            return worker
+        fresh = self._make()
+        with self._free:
+            del self._calls[worker]
+            self._calls[fresh] = 0
+            self._all[self._all.index(worker)] = fresh
+            self._past_restarts += worker.restarts
+        worker.close()
+        return fresh
+
     @property
     def restarts(self) -> int:
-        """How many processes had to be replaced so far."""
-        return sum(worker.restarts for worker in self._all)
+        """How many processes were lost and replaced so far."""
+        return self._past_restarts + sum(worker.restarts for worker in self._all)
 
     @property
     def closed(self) -> bool:

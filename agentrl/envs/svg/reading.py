@@ -25,6 +25,7 @@ SMALLEST_VIEW = 1e-3
 ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 )
+SELECTOR_GAP = re.compile(r"[\s>+~,]+")
 NEEDS_ESCAPE = re.compile(r'[&<>"\n\r\t]')
 
 
@@ -53,7 +54,9 @@ class Drawing:
         self.root: Element | None = None
         self.elements: list[Element] = []
         self.by_id: dict[str, list[Element]] = {}
-        self.rules = 0
+        self.referring: set[str] = set()
+        """Properties (and "href") that refer to something anywhere."""
+        self.rules = self.selector_parts = 0
         self.rule_references: dict[str, set[str]] = {}
         self.dash_periods: list[float] = []
 
@@ -191,6 +194,7 @@ class Reader:
             element.attributes["xml:space"] = value
         elif local == "href" and uri in ("", XLINK) and (prefix or "href" not in element.references):
             target = element.references["href"] = checked_href(value)
+            self.drawing.referring.add("href")
             element.attributes["href"] = f"#{target}"
 
     def _take_style(self, element: Element, value: str) -> None:
@@ -204,7 +208,9 @@ class Reader:
     def _note(self, element: Element, name: str, value: str) -> None:
         """Remember what the cost of drawing depends on."""
         if ATTRIBUTES[name] in ("paint", "target"):
-            element.references[name] = target_of(value) or ""
+            target = element.references[name] = target_of(value) or ""
+            if target:
+                self.drawing.referring.add(name)
         elif name == "stroke-dasharray":
             self._note_dashes(value)
 
@@ -220,7 +226,8 @@ class Reader:
         self.drawing.rules += len(rules)
         if self.drawing.rules > self.limits.rules:
             raise SvgRefused("css", f"more than {self.limits.rules} rules")
-        for _, declarations in rules:
+        for selector, declarations in rules:
+            self.drawing.selector_parts += len(SELECTOR_GAP.findall(selector)) + 1
             self._note_rule(declarations)
         element.content = ["".join(f"{selector}{{{declarations}}}" for selector, declarations in rules)]
 
@@ -229,6 +236,7 @@ class Reader:
             target = target_of(value)
             if target is not None:
                 self.drawing.rule_references.setdefault(name, set()).add(target)
+                self.drawing.referring.add(name)
             elif name == "stroke-dasharray":
                 self._note_dashes(value)
 

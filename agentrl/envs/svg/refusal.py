@@ -59,7 +59,7 @@ class Limits:
     """Elements in the file, those counted that are not drawn."""
     depth: int = 48
     """Elements inside each other in the file."""
-    nesting: int = 120
+    nesting: int = 64
     """The same after following references; the renderer calls itself at every level."""
     letters: int = 2_000
     """Characters of drawn text."""

@@ -2,8 +2,8 @@
 
     picture = shared_renderer(256).draw(code)     # uint8 [256, 256, 3], or SvgRefused
 
-A time-out, a lack of memory and a crash are the doing of the code that was drawn; the process is replaced and the caller
-gets an `SvgRefused`. A process that cannot even start is a `WorkerFault` with reason "start", which is nobody's score.
+A time-out, a lack of memory and a crash are the doing of the code that was drawn; the process is replaced and the
+caller gets an `SvgRefused`. A process that cannot even start is a `WorkerFault` with reason "start": nobody's score.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ INPUT_FAULTS = {
 class Renderer:
     """A picture of `size` x `size` pixels for every SVG, drawn on white in up to `workers` processes.
 
-    Processes start when they are first needed and stay warm. `deadline` is seconds for one picture, `memory_limit` bytes
-    of address space of one process. Threads may share a renderer.
+    Processes start when they are first needed and stay warm. `deadline` is seconds for one picture, `memory_limit`
+    bytes of address space of one process. Threads may share a renderer.
     """
 
     def __init__(
