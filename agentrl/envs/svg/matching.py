@@ -2,7 +2,7 @@
 
 Two shapes agree in four respects: kind, colour, position and size. Each earns a quarter, in full within its tolerance and
 falling to nothing at four times of it, so that a nearer drawing never scores less. Shapes are paired one to one, the best
-pairs first, and pairs that agree in less than half are none.
+pairs first; a pair that agrees in less than six tenths is none: a box at the right place alone does not count.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COLOUR_TOLERANCE = 0.06  # of the largest distance there is
 PLACE_TOLERANCE = 3.0  # hundredths of the canvas
 SIZE_TOLERANCE = 4.0
 REACH = 4  # tolerances until nothing is left
-LEAST_AGREEMENT = 0.5
+LEAST_AGREEMENT = 0.6
 # Ways to say the same thing earn half of the quarter for the kind.
 FAMILIES = ({"circle", "ellipse"}, {"rect", "polygon"}, {"line", "polyline"}, {"polygon", "path"}, {"polyline", "path"})
 
@@ -74,19 +74,20 @@ def _kinds_agree(one: str, other: str) -> float:
 
 
 def _same_colour(target: Sequence[Shape], drawing: Sequence[Shape]) -> np.ndarray:
-    """Fill and stroke each count half; paint where there should be none is as wrong as paint of another colour."""
-    return (_same_paint(target, drawing, "fill") + _same_paint(target, drawing, "stroke")) / 2
+    """The mean over fill and stroke, where at least one of the two shapes is painted so."""
+    paints = {(s.fill, s.stroke) for s in target}, {(s.fill, s.stroke) for s in drawing}
+    table = {(a, b): _paints_agree(a, b) for a in paints[0] for b in paints[1]}
+    return np.array([[table[(a.fill, a.stroke), (b.fill, b.stroke)] for b in drawing] for a in target])
 
 
-def _same_paint(target: Sequence[Shape], drawing: Sequence[Shape], name: str) -> np.ndarray:
-    first, second = [getattr(shape, name) for shape in target], [getattr(shape, name) for shape in drawing]
-    gaps = {(a, b): _paint_gap(a, b) for a in set(first) for b in set(second)}
-    return _credit(np.array([[gaps[a, b] for b in second] for a in first]), COLOUR_TOLERANCE)
+def _paints_agree(one: tuple[str | None, str | None], other: tuple[str | None, str | None]) -> float:
+    gaps = [_paint_gap(a, b) for a, b in zip(one, other, strict=True) if a is not None or b is not None]
+    return float(np.mean(_credit(np.array(gaps), COLOUR_TOLERANCE)))  # what is visible is painted somehow
 
 
 def _paint_gap(one: str | None, other: str | None) -> float:
-    if one is None or other is None:
-        return float(one is not other)
+    if one is None or other is None:  # paint where there should be none is as wrong as the opposite colour
+        return 1.0
     return distance(from_hexadecimal(one), from_hexadecimal(other))
 
 
