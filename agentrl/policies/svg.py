@@ -34,8 +34,8 @@ class ScriptedDrawer:
         return env.get_wrapper_attr("truthful")(drawing) if env.has_wrapper_attr("truthful") else drawing
 
     def _shapes(self, env: gym.Env) -> list[Mapping[str, Any]]:
-        state = env.unwrapped.state().to_json() if hasattr(env.unwrapped, "state") else {}
-        shapes = state.get("target")
+        truth = getattr(env.unwrapped, "state", None)
+        shapes = truth().to_json().get("target") if callable(truth) else None
         if not isinstance(shapes, list):
             raise ConfigError(f"the {self.name} policy draws SVG targets; {type(env.unwrapped).__name__} has none")
         return shapes
@@ -56,13 +56,13 @@ class BlankDrawer(ScriptedDrawer):
 
 
 class BoxDrawer(ScriptedDrawer):
-    """Bounding boxes only: everything where it belongs, as a gray frame filled lightly, whatever its colour and form."""
+    """Bounding boxes only: everything where it belongs, as a pale gray box, whatever its colour and form."""
 
     name = "svg-boxes"
 
     def elements(self, shapes: list[Mapping[str, Any]]) -> list[str]:
         """A rectangle for each shape."""
-        return [_rectangle(*_corner(shape), *shape["size"], NEUTRAL, 0.5) for shape in shapes]
+        return [_rectangle(_box(shape), NEUTRAL, 0.5) for shape in shapes]
 
 
 class ColourDrawer(ScriptedDrawer):
@@ -79,16 +79,20 @@ class ColourDrawer(ScriptedDrawer):
         scale = 100 / max(10_000.0, sum(areas.values()))  # the canvas is 100 by 100
         stripes, left = [], 0.0
         for colour, area in areas.items():
-            stripes.append(_rectangle(left, 0, area * scale, 100, colour, 1))
+            stripes.append(_rectangle((left, 0, area * scale, 100), colour, 1))
             left += area * scale
         return stripes
 
 
-def _corner(shape: Mapping[str, Any]) -> tuple[float, float]:
+Box = tuple[float, float, float, float]  # x, y, width, height
+
+
+def _box(shape: Mapping[str, Any]) -> Box:
     (x, y), (width, height) = shape["position"], shape["size"]
-    return x - width / 2, y - height / 2
+    return x - width / 2, y - height / 2, width, height
 
 
-def _rectangle(x: float, y: float, width: float, height: float, colour: str, opacity: float) -> str:
+def _rectangle(box: Box, colour: str, opacity: float) -> str:
+    x, y, width, height = box
     numbers = f'x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}"'
     return f'<rect {numbers} fill="{colour}" opacity="{opacity}"/>'

@@ -36,8 +36,8 @@ class Evaluation:
     Rates are None where nothing was there to count. `success`, `reward_*`, `turns_mean` and `truncated_rate` are over
     the scored episodes (`metrics["scored"]` = episodes asked for less faults); `valid_rate`, `effective_rate` and
     `format_rate` are over their turns. `success_ci` is Wilson's 95 % interval, `reward_ci` Student's t.
-    `reward_terms` are means per episode, so that they sum to `reward_mean` when nothing is pending. `metrics` also holds
-    the means of what the environment reported in the last `info["metrics"]` of each episode, where it reports any.
+    `reward_terms` are means per episode, so that they sum to `reward_mean` when nothing is pending. `metrics` also
+    holds the means of what the environment reported in the last `info["metrics"]` of each episode, if it reports any.
     """
 
     id: str

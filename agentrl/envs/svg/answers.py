@@ -57,7 +57,7 @@ def _wrapping(text: str) -> tuple[str | None, str]:
 
 
 def remark(detail: str) -> str:
-    """A detail that may quote hostile code, fit to stand in an observation: one line, and no mark of a picture in it."""
+    """A detail that may quote hostile code, fit for an observation: one line, and no mark of a picture in it."""
     plain = "".join(char if char.isprintable() else " " for char in detail.replace("<", "").replace(">", ""))
     short = " ".join(plain.encode("utf-8", "backslashreplace").decode().split())
     return short if len(short) <= LONGEST_REMARK else short[:LONGEST_REMARK] + "..."

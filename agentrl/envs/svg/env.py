@@ -43,45 +43,48 @@ class SVGEnv(AgentEnv[Any, Any]):
     """Look at a picture, write SVG code that draws it, see your drawing beside it, and improve.
 
     ## Description
-    The target is an icon. The agent answers with a whole SVG document; it is checked, drawn in a process of its own, and
-    compared with the target. Next turn the agent sees target and drawing side by side. The task and its figures are those
-    of VAGEN's SVG reconstruction; the icons are our own. Icons have five grades of difficulty: flat primitives; things made
-    of primitives and strokes; curved paths and gradients; groups, transforms and elements used again; scenes and signs with
-    letters. A quarter of each grade shows nothing in particular.
+    The target is an icon. The agent answers with a whole SVG document; it is checked, drawn in a process of its own,
+    and compared with the target. Next turn the agent sees target and drawing side by side. The task and its figures
+    are those of VAGEN's SVG reconstruction; the icons are our own. Icons have five grades of difficulty: flat
+    primitives; things made of primitives and strokes; curved paths and gradients; groups, transforms and elements
+    used again; scenes and signs with letters. A quarter of each grade shows nothing in particular.
 
     ![Generated icons, one row a grade](../../_static/icons.png)
 
     ## Observations
-    `{"text", "image"}`. One picture: the target on the left, the last drawing on the right (gray while there is none), with
-    their names above. Each half is `image_size` pixels wide and high.
+    `{"text", "image"}`. One picture: the target on the left, the last drawing on the right (gray while there is
+    none), with their names above. Each half is `image_size` pixels wide and high.
 
     ## Actions
-    One SVG document a turn, bare or between `<answer>` and `</answer>`, and nothing around it. A plain doctype and a missing
-    `xmlns` are accepted. Markdown fences, words before or behind the code, half-closed code, another namespace, HTML, an
-    empty answer and code that the gate refuses (scripts, pictures, references out of the document, bombs) are invalid:
-    `info["refused"]` and the feedback say why, the turn earns nothing, the last drawing stays, the episode goes on.
+    One SVG document a turn, bare or between `<answer>` and `</answer>`, and nothing around it. A plain doctype and a
+    missing `xmlns` are accepted. Markdown fences, words before or behind the code, half-closed code, another
+    namespace, HTML, an empty answer and code that the gate refuses (scripts, pictures, references out of the
+    document, bombs) are invalid: `info["refused"]` and the feedback say why, the turn earns nothing, the last drawing
+    stays, the episode goes on.
 
     ## Rewards
-    Every turn that draws earns weight x similarity for each of `scorers`, under the scorer's own name; by default 5.0 times
-    the similarity by `default`, the best model-free or embedded measure that is installed, measured so that a blank drawing
-    scores 0 and the target itself 1. VAGEN's reward is
-    `scorers=[{"scorer": {"kind": "dreamsim", ...}, "weight": 5.0}, {"scorer": {"kind": "dino", ...}, "weight": 0.0001}]`
-    with the models in a local folder. `structure_weight` adds the term `structure`: element-level F1 of kind, colour,
-    position and size between the shapes of drawing and target. An invalid turn costs `invalid_penalty`, nothing by default.
+    Every turn that draws earns weight x similarity for each of `scorers`, under the scorer's own name; by default 5.0
+    times the similarity by `default`, the best model-free or embedded measure that is installed, measured so that a
+    blank drawing scores 0 and the target itself 1. VAGEN's reward is `scorers=[{"scorer": {"kind": "dreamsim", ...},
+    "weight": 5.0}, {"scorer": {"kind": "dino", ...}, "weight": 0.0001}]` with the models in a local folder.
+    `structure_weight` adds the term `structure`: element-level F1 of kind, colour, position and size between the
+    shapes of drawing and target. An invalid turn costs `invalid_penalty`, nothing by default.
 
     ## Episode end
     After `max_turns` turns: terminated with success if the last drawing's similarity by the first scorer reaches
-    `success_threshold`, truncated otherwise (`info["limit"] == "task"`). It never ends earlier, since every turn is paid: an
-    early end would punish the best drawings. Then `info["metrics"]` holds the last drawing's similarity by each scorer,
-    `structure_f1`, and `drawn` (was anything drawn at all); without a drawing they are 0. `agentrl eval` averages them.
+    `success_threshold`, truncated otherwise (`info["limit"] == "task"`). It never ends earlier, since every turn is
+    paid: an early end would punish the best drawings. Then `info["metrics"]` holds the last drawing's similarity by
+    each scorer, `structure_f1`, and `drawn` (was anything drawn at all); without a drawing they are 0. `agentrl eval`
+    averages them.
 
     ## Arguments
-    - `targets=None`: generated icons; or a folder, a parquet or a JSON-lines file of SVGs such as svg-icons-simple (a column
-      `Svg`, `svg` or the like). Rows that cannot be used are counted in `env.unwrapped.targets.collection.skipped`.
+    - `targets=None`: generated icons; or a folder, a parquet or a JSON-lines file of SVGs such as svg-icons-simple (a
+      column `Svg`, `svg` or the like). Rows that cannot be used are counted in
+      `env.unwrapped.targets.collection.skipped`.
     - `difficulty=None`: a grade from 1 to 5, a list of grades, or None for all in turn.
     - `icons=None`: use only the first so many targets of the split; None is 100,000 generated ones, or all of a file.
-    - `letters="strokes"`: letters of grade 5 are paths of our own, equal on every machine; `"font"` writes text elements,
-      which look as the machine's fonts make them.
+    - `letters="strokes"`: letters of grade 5 are paths of our own, equal on every machine; `"font"` writes text
+      elements, which look as the machine's fonts make them.
     - `scorers=None`: similarities and weights, as above; the first is the main one.
     - `structure_weight=0.0`: weight of element-level F1.
     - `success_threshold=0.9`: of the main similarity.
@@ -91,22 +94,23 @@ class SVGEnv(AgentEnv[Any, Any]):
     A task is `icon:SPLIT:GRADE:INDEX`, the content hash of a file's SVG, or SVG code of your own.
 
     ## Truth
-    `state()` supports `natural` and `structured`: kind, colours, position and size of every visible shape of target and
-    drawing, transforms and styles resolved, in hundredths of the canvas. `oracle()` gives the target's own code.
+    `state()` supports `natural` and `structured`: kind, colours, position and size of every visible shape of target
+    and drawing, transforms and styles resolved, in hundredths of the canvas. `oracle()` gives the target's own code.
 
     ## Honest note
-    Generated icons are not svg-icons-simple, and the embedded similarity (ST-LPIPS, or classical measures without torch) is
-    neither DreamSim nor DINO: scores are comparable with each other under one backend, never with published figures. Fonts
-    differ between machines, so code with text elements is drawn differently elsewhere.
+    Generated icons are not svg-icons-simple, and the embedded similarity (ST-LPIPS, or classical measures without
+    torch) is neither DreamSim nor DINO: scores are comparable with each other under one backend, never with published
+    figures. Fonts differ between machines, so code with text elements is drawn differently elsewhere.
     """
 
     representations = frozenset({"natural", "structured"})
     guides: ClassVar[dict[str, str]] = {
-        "natural": "One sentence for each shape of the target, then of the drawing, in drawing order: kind, colour, where it "
-        "is, how wide and high, its centre; 0, 0 is the upper left corner of the canvas and 100, 100 the lower right one.",
-        "structured": 'A JSON object with the keys "target" and "drawing", each a list of shapes in drawing order ("drawing" is '
-        'null until you have drawn); a shape has "kind", "fill", "stroke" (as "#rrggbb" or null), "position" [x, y] of its '
-        'middle and "size" [width, height], in hundredths of the canvas.',
+        "natural": "One sentence for each shape of the target, then of the drawing, in drawing order: kind, colour, "
+        "where it is, how wide and high, its centre; 0, 0 is the upper left corner of the canvas and 100, 100 the "
+        "lower right one.",
+        "structured": 'A JSON object with the keys "target" and "drawing", each a list of shapes in drawing order '
+        '("drawing" is null until you have drawn); a shape has "kind", "fill", "stroke" (as "#rrggbb" or null), '
+        '"position" [x, y] of its middle and "size" [width, height], in hundredths of the canvas.',
     }
 
     def __init__(
@@ -272,12 +276,13 @@ class SVGEnv(AgentEnv[Any, Any]):
     def system_prompt(self) -> str:
         """The task, the form of an answer and the limits."""
         return (
-            "You are shown a target picture. Write SVG code that draws the same picture: the same shapes, colours, places and "
-            "sizes. The canvas is square; choose your own view box, for example 0 0 100 100.\n"
-            f"You have {self.max_turns} turns. After each, your drawing is shown to the right of the target; improve it with "
-            "another whole document. Every drawing is paid by how much it looks like the target, so draw something each turn.\n"
-            "Reply with one svg element and nothing around it, or put it between <answer> and </answer>. No Markdown, no "
-            "scripts, no embedded pictures, no references to other files."
+            "You are shown a target picture. Write SVG code that draws the same picture: the same shapes, colours, "
+            "places and sizes. The canvas is square; choose your own view box, for example 0 0 100 100.\n"
+            f"You have {self.max_turns} turns. After each, your drawing is shown to the right of the target; improve "
+            "it with another whole document. Every drawing is paid by how much it looks like the target, so draw "
+            "something each turn.\n"
+            "Reply with one svg element and nothing around it, or put it between <answer> and </answer>. No Markdown, "
+            "no scripts, no embedded pictures, no references to other files."
         )
 
     def _observe(self) -> dict[str, Any]:

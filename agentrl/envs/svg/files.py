@@ -1,7 +1,7 @@
 """SVGs of a folder, a parquet file or a JSON-lines file, such as the published svg-icons-simple.
 
-Public collections hold rows that nobody can use. What is left out is counted by its reason, never fatal; only a path that
-cannot be read at all is an error.
+Public collections hold rows that nobody can use. What is left out is counted by its reason, never fatal; only a path
+that cannot be read at all is an error.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Collection:
     def report(self) -> str:
         """One line about what was read."""
         reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(self.skipped.items()))
-        return f"{len(self.codes)} SVGs usable, {sum(self.skipped.values())} skipped" + (f" ({reasons})" if reasons else "")
+        return f"{len(self.codes)} SVGs usable, {sum(self.skipped.values())} skipped" + (
+            f" ({reasons})" if reasons else ""
+        )
 
 
 def load_collection(path: str) -> Collection:
@@ -155,7 +157,9 @@ def _parquet_rows(where: Path) -> Iterator[str | None]:
         names = table.schema_arrow.names
         column = svg_column(names)
         if column is None:
-            raise ConfigError(f"targets={str(where)!r} has no column {' or '.join(COLUMNS)}; it has: {', '.join(names)}")
+            raise ConfigError(
+                f"targets={str(where)!r} has no column {' or '.join(COLUMNS)}; it has: {', '.join(names)}"
+            )
         for batch in table.iter_batches(ROWS_AT_ONCE, columns=[column]):
             for value in batch.column(0).to_pylist():
                 yield value if isinstance(value, str) else None

@@ -1,8 +1,9 @@
 """How much of a drawing's structure is right: element-level F1 between two lists of shapes.
 
-Two shapes agree in four respects: kind, colour, position and size. Each earns a quarter, in full within its tolerance and
-falling to nothing at four times of it, so that a nearer drawing never scores less. Shapes are paired one to one, the best
-pairs first; a pair that agrees in less than six tenths is none: a box at the right place alone does not count.
+Two shapes agree in four respects: kind, colour, position and size. Each earns a quarter, in full within its tolerance
+and falling to nothing at four times of it, so that a nearer drawing never scores less. Shapes are paired one to one,
+the best pairs first; a pair that agrees in less than six tenths is none: a box at the right place alone does not
+count.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def _credit(gap: np.ndarray, tolerance: float) -> np.ndarray:
 
 def _gap(target: Sequence[Shape], drawing: Sequence[Shape], names: tuple[str, str]) -> np.ndarray:
     """The larger of the differences in two respects."""
-    first, second = (np.array([[getattr(shape, name) for name in names] for shape in shapes]) for shapes in (target, drawing))
+    first, second = (
+        np.array([[getattr(shape, name) for name in names] for shape in shapes]) for shapes in (target, drawing)
+    )
     return np.abs(first[:, None] - second[None]).max(axis=2)
 
 

@@ -37,8 +37,7 @@ class Measure:
         """How alike two pictures are."""
         if self.key is None:
             return self._ask(target, drawing)
-        place = (self.key, target.shape, *(hashlib.blake2b(each, digest_size=16).digest() for each in (target, drawing)))
-        return _scores.get(place, lambda: self._ask(target, drawing))
+        return _scores.get((self.key, _content(target), _content(drawing)), lambda: self._ask(target, drawing))
 
     def _ask(self, target: np.ndarray, drawing: np.ndarray) -> float:
         [score] = self.scorer.score_pairs([(target, drawing)])
@@ -47,8 +46,12 @@ class Measure:
         return float(score)
 
 
+def _content(picture: np.ndarray) -> tuple[Any, ...]:
+    return picture.shape, hashlib.blake2b(picture.tobytes(), digest_size=16).digest()
+
+
 def make_measures(specs: Any) -> tuple[Measure, ...]:
-    """The measures that the argument `scorers` asks for, the main one first; `ConfigError` says what is wrong with it."""
+    """The measures that the argument `scorers` asks for, the main one first; `ConfigError` says what is wrong."""
     if specs is None:
         specs = DEFAULT
     if isinstance(specs, (str, Mapping)) or not isinstance(specs, Sequence) or not specs:
@@ -56,7 +59,9 @@ def make_measures(specs: Any) -> tuple[Measure, ...]:
     measures = tuple(_measure(spec) for spec in specs)
     names = [measure.name for measure in measures]
     if len(set(names)) < len(names):
-        raise ConfigError(f"scorers has two of the same name ({', '.join(names)}); their scores could not be told apart")
+        raise ConfigError(
+            f"scorers has two of the same name ({', '.join(names)}); their scores could not be told apart"
+        )
     return measures
 
 
@@ -69,7 +74,7 @@ def _measure(spec: Any) -> Measure:
 
 
 def _shared(spec: Any) -> tuple[Scorer, str | None]:
-    """The scorer and what it is known by. Equal specs share one: a network is loaded once, however many environments."""
+    """The scorer and what it is known by. Equal specs share one: a network is loaded once for all environments."""
     if not isinstance(spec, (str, Mapping)):
         return resolve("scorer", spec), None
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 GAP = 2  # pixels of line between the halves, at the least
@@ -58,8 +60,7 @@ def in_characters(picture: np.ndarray, columns: int = 32) -> list[str]:
     gray = picture.astype(float) @ np.array([0.299, 0.587, 0.114])
     shades = " .:-=+*#%@"
     lines = []
-    for top, bottom in zip(down, down[1:], strict=False):
-        cells = [gray[top : max(bottom, top + 1), left : max(right, left + 1)].mean()
-                 for left, right in zip(across, across[1:], strict=False)]  # fmt: skip
+    for top, bottom in pairwise(down):
+        cells = [gray[top:bottom, left:right].mean() for left, right in pairwise(across)]
         lines.append("".join(shades[round((1 - cell / 255) * (len(shades) - 1))] for cell in cells))
     return lines

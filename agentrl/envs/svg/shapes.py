@@ -1,7 +1,7 @@
 """What an SVG shows: its visible elements with colours and places, transforms and styles resolved.
 
-`read_shapes` takes what the gate let through. Places are in hundredths of the canvas, whatever view box the code has, so
-that shapes of different files can be compared.
+`read_shapes` takes what the gate let through. Places are in hundredths of the canvas, whatever view box the code has,
+so that shapes of different files can be compared.
 """
 
 from __future__ import annotations
@@ -13,9 +13,19 @@ from xml.etree import ElementTree
 
 from agentrl.envs.svg.colours import Rgb, hexadecimal, read_colour
 from agentrl.envs.svg.geometry import (
-    IDENTITY, Box, Matrix, Point, box_of, multiply, numbers, oval_points, path_points, rectangle_points, scale_of,
+    IDENTITY,
+    Box,
+    Matrix,
+    Point,
+    box_of,
+    multiply,
+    numbers,
+    oval_points,
+    path_points,
+    rectangle_points,
+    scale_of,
     transform,
-)  # fmt: skip
+)
 
 MOST_SHAPES = 400  # more are not looked at: comparing is quadratic
 DEEPEST = 64
@@ -161,15 +171,21 @@ def _shape(document: _Document, element: ElementTree.Element, style: Style, plac
     return None if box is None else _placed(element, fill, stroke, box, thickness * scale_of(place) / 2)
 
 
-def _placed(element: ElementTree.Element, fill: Rgb | None, stroke: Rgb | None, box: Box, margin: float) -> Shape | None:
+def _placed(
+    element: ElementTree.Element, fill: Rgb | None, stroke: Rgb | None, box: Box, margin: float
+) -> Shape | None:
     left, top = (max(0.0, value - margin) for value in box[:2])
     right, bottom = (min(100.0, value + margin) for value in box[2:])
     if right - left <= 0 or bottom - top <= 0:  # outside of the canvas, or without extent
         return None
     middle, size = ((left + right) / 2, (top + bottom) / 2), (right - left, bottom - top)
-    colours = (None if each is None else hexadecimal(each) for each in (fill, stroke))
     text = " ".join("".join(element.itertext()).split()) if element.tag == "text" else None
-    return Shape(str(element.tag), *colours, *(round(value, 1) for value in (*middle, *size)), text)
+    x, y, width, height = (round(value, 1) for value in (*middle, *size))
+    return Shape(str(element.tag), _written(fill), _written(stroke), x, y, width, height, text)
+
+
+def _written(paint: Rgb | None) -> str | None:
+    return None if paint is None else hexadecimal(paint)
 
 
 # ---------------------------------------------------------------------- paint

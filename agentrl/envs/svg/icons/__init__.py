@@ -52,7 +52,8 @@ def draw(dice: Dice, grade: int, letters: str = "strokes") -> str:
 def _hues(dice: Dice) -> Hues:
     """A palette, its three strong colours in any order."""
     paper, *strong, dark = dice.pick(PALETTES)
-    return Hues(paper, *dice.several(strong, 3), dark)
+    main, second, accent = dice.several(strong, 3)
+    return Hues(paper, main, second, accent, dark)
 
 
 def _ground(dice: Dice, hues: Hues) -> list[str]:

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from agentrl.envs.svg.pen import (
-    Dice, Hues, Recipe, around, circle, ellipse, gradient, line, number, path, polygon, polyline, rect, tag,
-)  # fmt: skip
+    Dice,
+    Hues,
+    Recipe,
+    around,
+    circle,
+    ellipse,
+    gradient,
+    line,
+    number,
+    path,
+    polygon,
+    polyline,
+    rect,
+    tag,
+)
 
 GRADES = 5
 
@@ -72,7 +85,8 @@ def _wave(dice: Dice, colour: str) -> str:
 
 def _blob(dice: Dice, colour: str) -> str:
     x, y, r = dice.whole(30, 70), dice.whole(30, 70), dice.whole(12, 26)
-    d = f"M{x} {y - r}C{x + r + dice.whole(0, 14)} {y - r} {x + r} {y + r} {x} {y + r}S{x - r - dice.whole(0, 14)} {y - r} {x} {y - r}Z"
+    d = f"M{x} {y - r}C{x + r + dice.whole(0, 14)} {y - r} {x + r} {y + r} {x} {y + r}"
+    d += f"S{x - r - dice.whole(0, 14)} {y - r} {x} {y - r}Z"
     return path(d, colour, opacity=dice.pick((None, 0.6, 0.8)))
 
 
@@ -85,18 +99,26 @@ def _pie(dice: Dice, colour: str) -> str:
 
 def _tilted(dice: Dice, colour: str) -> str:
     x, y = dice.whole(20, 80), dice.whole(20, 80)
-    inside = rect(-dice.whole(8, 20), -dice.whole(5, 14), dice.whole(20, 40), dice.whole(10, 26), colour, rx=dice.pick((None, 4)))
+    inside = rect(
+        -dice.whole(8, 20), -dice.whole(5, 14), dice.whole(20, 40), dice.whole(10, 26), colour, rx=dice.pick((None, 4))
+    )
     return tag("g", inside, transform=f"translate({x} {y}) rotate({dice.whole(0, 179)})")
 
 
 def _dashes(dice: Dice, colour: str) -> str:
     place, dash = (dice.whole(25, 75), dice.whole(25, 75)), f"{dice.whole(3, 9)} {dice.whole(2, 6)}"
-    return circle(*place, dice.whole(10, 24), "none", stroke=colour, stroke_width=dice.whole(2, 5), stroke_dasharray=dash)
+    return circle(
+        *place, dice.whole(10, 24), "none", stroke=colour, stroke_width=dice.whole(2, 5), stroke_dasharray=dash
+    )
 
 
 def _swarm(dice: Dice, colour: str) -> str:
     x, y, r = dice.whole(25, 75), dice.whole(25, 75), dice.whole(10, 22)
-    return tag("g", *(circle(px, py, 3, colour) for px, py in around(x, y, r, dice.whole(4, 8))), transform=f"rotate({dice.whole(0, 40)} {x} {y})")
+    return tag(
+        "g",
+        *(circle(px, py, 3, colour) for px, py in around(x, y, r, dice.whole(4, 8))),
+        transform=f"rotate({dice.whole(0, 40)} {x} {y})",
+    )
 
 
 _MAKERS = (_dot, _slab, _triangle, _lens, _stroke, _ring, _zigzag, _wave, _blob, _pie, _tilted, _dashes, _swarm)

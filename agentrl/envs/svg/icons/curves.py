@@ -9,7 +9,8 @@ def heart(dice: Dice, hues: Hues) -> list[str]:
     """A heart, with a shine on it or filled by a gradient."""
     wide, low, dip = dice.whole(30, 42), dice.whole(78, 92), dice.whole(26, 36)
     top = dip - dice.whole(14, 24)
-    d = f"M50 {low}C{50 - wide - 10} {dip + 22} {50 - wide} {top} 50 {dip}C{50 + wide} {top} {50 + wide + 10} {dip + 22} 50 {low}Z"
+    d = f"M50 {low}C{50 - wide - 10} {dip + 22} {50 - wide} {top} 50 {dip}"
+    d += f"C{50 + wide} {top} {50 + wide + 10} {dip + 22} 50 {low}Z"
     if dice.chance(0.5):
         return [gradient("a", hues.main, hues.second), path(d, "url(#a)")]
     shine = path(f"M{50 - wide * 0.5:.0f} {dip + 14}q2 -10 10 -12", "none", stroke="white", stroke_width=4)
@@ -20,7 +21,8 @@ def drop(dice: Dice, hues: Hues) -> list[str]:
     """A drop of water."""
     r, top = dice.whole(20, 30), dice.whole(8, 18)
     low = 92 - r
-    d = f"M50 {top}C{50 + r * 0.4:.0f} {top + 22} {50 + r} {low - r * 0.6:.0f} {50 + r} {low}A{r} {r} 0 0 1 {50 - r} {low}"
+    d = f"M50 {top}C{50 + r * 0.4:.0f} {top + 22} {50 + r} {low - r * 0.6:.0f} {50 + r} {low}"
+    d += f"A{r} {r} 0 0 1 {50 - r} {low}"
     d += f"C{50 - r} {low - r * 0.6:.0f} {50 - r * 0.4:.0f} {top + 22} 50 {top}Z"
     fill = gradient("a", "white", dice.pick(("dodgerblue", hues.main)), radial=dice.chance(0.4))
     glint = ellipse(50 - r * 0.4, low + dice.whole(-4, 4), 4, dice.whole(5, 9), "white")
@@ -56,7 +58,12 @@ def leaf(dice: Dice, hues: Hues) -> list[str]:
     colour = dice.pick(("seagreen", "olivedrab", "chocolate", hues.main))
     d = f"M50 10C{50 + bulge} 26 {50 + bulge} 62 50 80C{50 - bulge} 62 {50 - bulge} 26 50 10Z"
     veins = [
-        path(f"M50 {y}q{side * bulge * 0.3:.0f} -2 {side * bulge * 0.42:.0f} -12", "none", stroke="white", stroke_width=1.5)
+        path(
+            f"M50 {y}q{side * bulge * 0.3:.0f} -2 {side * bulge * 0.42:.0f} -12",
+            "none",
+            stroke="white",
+            stroke_width=1.5,
+        )
         for y in range(36, 72, dice.whole(10, 16))
         for side in (-1, 1)
     ]
@@ -72,7 +79,12 @@ def cup(dice: Dice, hues: Hues) -> list[str]:
     ear = path(f"M{right - 2} {top + 8}c{dice.whole(16, 24)} -4 {dice.whole(14, 20)} 26 -4 22", "none",
                stroke=hues.main, stroke_width=dice.whole(4, 7))  # fmt: skip
     steam = [
-        path(f"M{left + 12 + i * 12} {top - 6}q-6 -7 0 -13t0 -{dice.whole(8, 13)}", "none", stroke="darkgray", stroke_width=3)
+        path(
+            f"M{left + 12 + i * 12} {top - 6}q-6 -7 0 -13t0 -{dice.whole(8, 13)}",
+            "none",
+            stroke="darkgray",
+            stroke_width=3,
+        )
         for i in range(dice.whole(0, 3))
     ]
     return [ear, path(body, hues.main), *steam, rect(left - 6, 89, width + 12, 4, hues.dark, rx=2)]
@@ -82,7 +94,9 @@ def key(dice: Dice, hues: Hues) -> list[str]:
     """A key with teeth."""
     r, width, teeth = dice.whole(13, 18), dice.whole(6, 9), dice.whole(2, 4)
     y, colour = dice.whole(42, 58), dice.pick(("goldenrod", hues.main, "slategray"))
-    bow = path(f"M{26 - r} {y}a{r} {r} 0 1 1 {2 * r} 0a{r} {r} 0 1 1 -{2 * r} 0Z", "none", stroke=colour, stroke_width=width)
+    bow = path(
+        f"M{26 - r} {y}a{r} {r} 0 1 1 {2 * r} 0a{r} {r} 0 1 1 -{2 * r} 0Z", "none", stroke=colour, stroke_width=width
+    )
     shaft = path(f"M{26 + r} {y}H92" + "".join(f"M{90 - i * 11} {y}v{dice.whole(8, 18)}" for i in range(teeth)), "none",
                  stroke=colour, stroke_width=width)  # fmt: skip
     return [bow, shaft]
@@ -91,7 +105,8 @@ def key(dice: Dice, hues: Hues) -> list[str]:
 def bell(dice: Dice, hues: Hues) -> list[str]:
     """A bell."""
     flare, top, shoulder = dice.whole(28, 36), dice.whole(12, 20), dice.whole(16, 22)
-    d = f"M{50 - flare} 76Q{50 - shoulder} 68 {50 - shoulder} {top + 30}A{shoulder} {shoulder + 4} 0 0 1 {50 + shoulder} {top + 30}"
+    d = f"M{50 - flare} 76Q{50 - shoulder} 68 {50 - shoulder} {top + 30}"
+    d += f"A{shoulder} {shoulder + 4} 0 0 1 {50 + shoulder} {top + 30}"
     d += f"Q{50 + shoulder} 68 {50 + flare} 76Z"
     fill = gradient("a", "gold", dice.pick(("darkorange", hues.main)), upright=dice.chance(0.5))
     return [fill, circle(50, 80, dice.whole(6, 9), hues.dark), path(d, "url(#a)"), circle(50, top + 2, 5, hues.dark)]
@@ -100,7 +115,8 @@ def bell(dice: Dice, hues: Hues) -> list[str]:
 def bubble(dice: Dice, hues: Hues) -> list[str]:
     """A speech bubble with dots or lines of writing."""
     r, low, tail = dice.whole(8, 16), dice.whole(62, 70), dice.whole(26, 54)
-    d = f"M{12 + r} 16H{88 - r}q{r} 0 {r} {r}V{low - r}q0 {r} -{r} {r}H{tail + 16}L{tail - 6} 88L{tail} {low}H{12 + r}q-{r} 0 -{r} -{r}"
+    d = f"M{12 + r} 16H{88 - r}q{r} 0 {r} {r}V{low - r}q0 {r} -{r} {r}"
+    d += f"H{tail + 16}L{tail - 6} 88L{tail} {low}H{12 + r}q-{r} 0 -{r} -{r}"
     d += f"V{16 + r}q0 -{r} {r} -{r}Z"
     if dice.chance(0.5):
         size = dice.real(4, 6)
@@ -125,9 +141,11 @@ def fish(dice: Dice, hues: Hues) -> list[str]:
 def shield(dice: Dice, hues: Hues) -> list[str]:
     """A shield with a tick."""
     wide, top, waist = dice.whole(28, 36), dice.whole(10, 18), dice.whole(46, 58)
-    d = f"M50 {top - 4}Q{50 + wide * 0.6:.0f} {top + 6} {50 + wide} {top + 6}V{waist}Q{50 + wide} 80 50 94Q{50 - wide} 80 {50 - wide} {waist}"
+    d = f"M50 {top - 4}Q{50 + wide * 0.6:.0f} {top + 6} {50 + wide} {top + 6}"
+    d += f"V{waist}Q{50 + wide} 80 50 94Q{50 - wide} 80 {50 - wide} {waist}"
     d += f"V{top + 6}Q{50 - wide * 0.6:.0f} {top + 6} 50 {top - 4}Z"
-    tick = f"M{50 - wide * 0.45:.0f} {waist}l{wide * 0.35:.0f} {dice.whole(10, 14)}L{50 + wide * 0.5:.0f} {waist - dice.whole(10, 20)}"
+    tick = f"M{50 - wide * 0.45:.0f} {waist}l{wide * 0.35:.0f} {dice.whole(10, 14)}"
+    tick += f"L{50 + wide * 0.5:.0f} {waist - dice.whole(10, 20)}"
     return [
         path(d, hues.main, stroke=hues.dark, stroke_width=dice.whole(2, 5)),
         path(tick, "none", stroke="white", stroke_width=dice.whole(5, 8), stroke_linecap="round"),
@@ -140,7 +158,8 @@ def peaks(dice: Dice, hues: Hues) -> list[str]:
     x = dice.whole(30, 46)
     far = f"M{x + 10} 100L{x + 40} {high + dice.whole(8, 18)}L110 100Z"
     near = f"M-10 100L{x} {high}L{x + 48} 100Z"
-    cap = f"M{x - snow} {high + snow * 1.5:.0f}L{x} {high}L{x + snow} {high + snow * 1.7:.0f}l-{snow * 0.7:.0f} 4l-{snow * 0.6:.0f} -5Z"
+    cap = f"M{x - snow} {high + snow * 1.5:.0f}L{x} {high}"
+    cap += f"L{x + snow} {high + snow * 1.7:.0f}l-{snow * 0.7:.0f} 4l-{snow * 0.6:.0f} -5Z"
     sky = [gradient("a", dice.pick(("skyblue", "lightsalmon", hues.accent)), "white"), rect(0, 0, 100, 100, "url(#a)")]
     disc = circle(dice.whole(62, 88), dice.whole(12, 24), dice.whole(6, 11), dice.pick(("gold", "orange")))
     return [*sky, disc, path(far, hues.second), path(near, hues.dark), path(cap, "white")]
@@ -159,10 +178,15 @@ def umbrella(dice: Dice, hues: Hues) -> list[str]:
 def flame(dice: Dice, hues: Hues) -> list[str]:
     """A flame with a lighter heart."""
     lean, wide = dice.whole(-8, 8), dice.whole(22, 30)
-    outer = f"M{50 + lean} 8C{50 + wide} 34 {50 + wide + 6} 52 {50 + wide - 2} 70A{wide} {wide - 4} 0 0 1 {50 - wide + 2} 70"
+    outer = f"M{50 + lean} 8C{50 + wide} 34 {50 + wide + 6} 52 {50 + wide - 2} 70"
+    outer += f"A{wide} {wide - 4} 0 0 1 {50 - wide + 2} 70"
     outer += f"C{50 - wide - 4} 50 {50 - 8 + lean} 44 {50 + lean} 8Z"
     inner = f"M{50 - lean} 50Q{50 + wide * 0.6:.0f} 70 50 88Q{50 - wide * 0.6:.0f} 72 {50 - lean} 50Z"
-    return [gradient("a", "gold", dice.pick(("orangered", "crimson", hues.main))), path(outer, "url(#a)"), path(inner, "lemonchiffon")]
+    return [
+        gradient("a", "gold", dice.pick(("orangered", "crimson", hues.main))),
+        path(outer, "url(#a)"),
+        path(inner, "lemonchiffon"),
+    ]
 
 
 RECIPES: tuple[Recipe, ...] = (

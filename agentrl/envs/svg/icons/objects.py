@@ -140,7 +140,11 @@ def arrow(dice: Dice, hues: Hues) -> list[str]:
     style: dict[str, str | float | None] = {"stroke_linecap": "round", "stroke_linejoin": "round"}
     disc = [circle(50, 50, 46, hues.second)] if dice.chance(0.5) else []
     colour = "white" if disc else hues.main
-    return [*disc, line(*end, *tip, colour, width, **style), polyline([wings[0], tip, wings[1]], colour, width, **style)]
+    return [
+        *disc,
+        line(*end, *tip, colour, width, **style),
+        polyline([wings[0], tip, wings[1]], colour, width, **style),
+    ]
 
 
 def sliders(dice: Dice, hues: Hues) -> list[str]:

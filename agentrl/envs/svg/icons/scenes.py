@@ -7,14 +7,28 @@ from collections.abc import Callable
 from agentrl.envs.svg.icons import curves, objects, turned
 from agentrl.envs.svg.letters import ALPHABET, DIGITS
 from agentrl.envs.svg.pen import (
-    Dice, Hues, Recipe, around, circle, ellipse, gradient, line, number, path, polygon, polyline, rect, star, tag,
-)  # fmt: skip
+    Dice,
+    Hues,
+    Recipe,
+    around,
+    circle,
+    ellipse,
+    gradient,
+    line,
+    number,
+    path,
+    polygon,
+    polyline,
+    rect,
+    star,
+    tag,
+)
 
 Script = Callable[[str, float, float, float, str], str]  # word, centre, height, colour
 Scene = Callable[[Dice, Hues, Script], list[str]]
 WORDS = (
-    "STOP", "GO", "OPEN", "SALE", "NEW", "HELLO", "EXIT", "TAXI", "CAFE", "ZOO", "BUS", "OK", "YES", "NO", "PLAY", "TOP", "ART", "SUN", "MAP",
-    "BOX", "TEA", "FIX", "JAZZ", "QUIZ", "WIN", "VIP", "GYM", "KEY", "LAB", "DUO",
+    "STOP", "GO", "OPEN", "SALE", "NEW", "HELLO", "EXIT", "TAXI", "CAFE", "ZOO", "BUS", "OK", "YES", "NO", "PLAY",
+    "TOP", "ART", "SUN", "MAP", "BOX", "TEA", "FIX", "JAZZ", "QUIZ", "WIN", "VIP", "GYM", "KEY", "LAB", "DUO",
 )  # fmt: skip
 
 
@@ -43,7 +57,9 @@ def road_sign(dice: Dice, hues: Hues, write: Script) -> list[str]:
     if dice.chance(0.5):
         plate = circle(50, 40, dice.whole(30, 36), "white", stroke="crimson", stroke_width=dice.whole(6, 9))
         return [pole, plate, write(digits(dice, 2, 3), 50, 40, dice.whole(16, 22), "black")]
-    plate = polygon(around(50, 42, dice.whole(34, 40), 8, 22.5), dice.pick(("crimson", hues.main)), stroke="white", stroke_width=3)
+    plate = polygon(
+        around(50, 42, dice.whole(34, 40), 8, 22.5), dice.pick(("crimson", hues.main)), stroke="white", stroke_width=3
+    )
     return [pole, plate, write(dice.pick(WORDS), 50, 42, dice.whole(12, 15), "white")]
 
 
@@ -65,7 +81,13 @@ def button(dice: Dice, hues: Hues, write: Script) -> list[str]:
     body = rect(7, top, 84, height, "url(#a)", rx=corner)
     shine = rect(12, top + 3, 74, height * 0.35, "white", rx=corner * 0.6, opacity=0.35)
     word = dice.pick(WORDS)
-    return [gradient("a", hues.second, hues.main), shade, body, shine, write(word, 49, y, 84 / (len(word) + 3), "white")]
+    return [
+        gradient("a", hues.second, hues.main),
+        shade,
+        body,
+        shine,
+        write(word, 49, y, 84 / (len(word) + 3), "white"),
+    ]
 
 
 def chart(dice: Dice, hues: Hues, write: Script) -> list[str]:
@@ -75,7 +97,10 @@ def chart(dice: Dice, hues: Hues, write: Script) -> list[str]:
     heights = [dice.whole(12, 60) for _ in range(count)]
     middles = [18 + (i + 0.5) * step for i in range(count)]
     grid = tag("g", *(line(18, y, 94, y, "lightgray", 1) for y in (24, 40, 56)), stroke_dasharray="3 2")
-    drawn = [rect(x - step * 0.3, 80 - h, step * 0.6, h, colours[i % 3]) for i, (x, h) in enumerate(zip(middles, heights, strict=True))]
+    drawn = [
+        rect(x - step * 0.3, 80 - h, step * 0.6, h, colours[i % 3])
+        for i, (x, h) in enumerate(zip(middles, heights, strict=True))
+    ]
     names = [write(dice.pick(ALPHABET), x, 88, 7, hues.dark) for x in middles]
     tops = [(x, 80 - h - dice.whole(2, 8)) for x, h in zip(middles, heights, strict=True)]
     return [grid, *drawn, polyline(tops, hues.dark, 2), polyline([(18, 8), (18, 80), (96, 80)], hues.dark, 2), *names]
@@ -85,10 +110,16 @@ def village(dice: Dice, hues: Hues, write: Script) -> list[str]:
     """Houses on a hill under the sun."""
     sky = [gradient("a", dice.pick(("skyblue", "lightpink", "lightblue")), "white"), rect(0, 0, 100, 100, "url(#a)")]
     x, hill = dice.whole(14, 84), dice.whole(60, 72)
-    ground = path(f"M0 {hill}Q{dice.whole(20, 50)} {hill - 14} 60 {hill}T100 {hill - 4}V100H0Z", dice.pick(("yellowgreen", "mediumseagreen")))
+    ground = path(
+        f"M0 {hill}Q{dice.whole(20, 50)} {hill - 14} 60 {hill}T100 {hill - 4}V100H0Z",
+        dice.pick(("yellowgreen", "mediumseagreen")),
+    )
     walls = rect(-9, -12, 18, 14, dice.pick((hues.second, "ivory")))
     home = tag("g", walls, polygon([(-12, -12), (0, -24), (12, -12)], hues.main), rect(-3, -6, 6, 8, hues.dark), id="s")
-    places = [f"translate({24 + i * 26 + dice.whole(-6, 6)} {hill + dice.whole(4, 20)}) scale({dice.real(0.8, 1.3)})" for i in range(dice.whole(1, 3))]
+    places = [
+        f"translate({24 + i * 26 + dice.whole(-6, 6)} {hill + dice.whole(4, 20)}) scale({dice.real(0.8, 1.3)})"
+        for i in range(dice.whole(1, 3))
+    ]
     sun = circle(x, dice.whole(14, 24), dice.whole(7, 11), "gold", stroke="orange", stroke_width=2)
     sign = write(dice.pick(WORDS), 50, 95, 6, hues.dark) if dice.chance(0.4) else ""
     return [*sky, sun, ground, *turned.reuse(home, places), sign]
@@ -104,7 +135,10 @@ def ship(dice: Dice, hues: Hues, write: Script) -> list[str]:
     wave = f"M0 {sea}" + "".join(f"q{w} -{dice.whole(3, 6)} {2 * w} 0" for w in (10, 10, 10, 10, 10)) + "V100H0Z"
     name = write(dice.pick(ALPHABET), 62, sea - 30, dice.whole(12, 16), hues.main)
     pennant = polygon([(48, 8), (48, 15), (62, 11.5)], hues.accent)
-    return [tag("g", mast, hull, *sails, name, pennant, transform=f"rotate({lean} 50 80)"), path(wave, "steelblue", opacity=0.85)]
+    return [
+        tag("g", mast, hull, *sails, name, pennant, transform=f"rotate({lean} 50 80)"),
+        path(wave, "steelblue", opacity=0.85),
+    ]
 
 
 def medal(dice: Dice, hues: Hues, write: Script) -> list[str]:
@@ -123,7 +157,11 @@ def poster(dice: Dice, hues: Hues, write: Script) -> list[str]:
     frame = rect(8, 4, 84, 92, "white", stroke=hues.dark, stroke_width=dice.whole(2, 5))
     recipe = dice.pick((*objects.RECIPES, *curves.RECIPES[:2], *turned.RECIPES[:4]))
     picture = tag("g", *recipe(dice, hues), transform=f"translate(20 8) scale({number(dice.real(0.5, 0.6))})")
-    return [frame, picture, write(dice.pick(WORDS) if dice.chance(0.6) else letters(dice, 3, 5), 50, 82, dice.whole(9, 12), hues.main)]
+    return [
+        frame,
+        picture,
+        write(dice.pick(WORDS) if dice.chance(0.6) else letters(dice, 3, 5), 50, 82, dice.whole(9, 12), hues.main),
+    ]
 
 
 def board(dice: Dice, hues: Hues, write: Script) -> list[str]:

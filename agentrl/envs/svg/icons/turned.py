@@ -21,7 +21,9 @@ def flower(dice: Dice, hues: Hues) -> list[str]:
     count, reach, wide = dice.whole(5, 9), dice.whole(14, 20), dice.whole(6, 10)
     petal = ellipse(50, 40 - reach, wide, reach * 0.8, hues.main)
     stem = path(f"M50 40Q{dice.whole(40, 60)} 70 50 98", "none", stroke="seagreen", stroke_width=dice.whole(3, 5))
-    leaves = tag("g", ellipse(62, 76, 12, dice.whole(4, 6), "seagreen"), transform=f"rotate({dice.whole(-40, -10)} 50 80)")
+    leaves = tag(
+        "g", ellipse(62, 76, 12, dice.whole(4, 6), "seagreen"), transform=f"rotate({dice.whole(-40, -10)} 50 80)"
+    )
     return [stem, leaves, *spin(petal, count, 50, 40, dice.whole(0, 40)), circle(50, 40, dice.whole(7, 11), "gold")]
 
 
@@ -38,7 +40,7 @@ def clock(dice: Dice, hues: Hues) -> list[str]:
     r, hour, minute = dice.whole(36, 44), dice.whole(0, 11), dice.whole(0, 59)
     mark = line(50, 50 - r + 4, 50, 50 - r + dice.whole(8, 12), hues.dark, 3)
     hands = [
-        tag("g", line(50, 50, 50, 50 - reach * r, colour, width, stroke_linecap="round"), transform=f"rotate({turn} 50 50)")
+        line(50, 50, 50, 50 - reach * r, colour, width, stroke_linecap="round", transform=f"rotate({turn} 50 50)")
         for reach, width, colour, turn in (
             (0.5, 5, hues.dark, number(hour * 30 + minute / 2)), (0.75, 3, hues.main, minute * 6),
         )
@@ -101,7 +103,8 @@ def pinwheel(dice: Dice, hues: Hues) -> list[str]:
     colours = dice.several((hues.main, hues.second, hues.accent), 2)
     d = f"M50 44V{44 - reach}Q{50 + reach * 0.7:.0f} {44 - reach} 50 44Z"
     drawn = [
-        tag("path", d=d, fill=colours[i % 2], transform=f"rotate({number(i * 360 / vanes)} 50 44)") for i in range(vanes)
+        tag("path", d=d, fill=colours[i % 2], transform=f"rotate({number(i * 360 / vanes)} 50 44)")
+        for i in range(vanes)
     ]
     return [line(50, 44, 50, 98, "saddlebrown", 4), *drawn, circle(50, 44, dice.whole(4, 6), hues.dark)]
 
@@ -130,8 +133,9 @@ def tiles(dice: Dice, hues: Hues) -> list[str]:
             tag("g", rect(0, 0, step, step / 2, hues.main), circle(step / 2, step / 2, step / 4, hues.accent), id="s"),
         )
     )
+    middle = f"{number(step / 2)} {number(step / 2)}"
     turns = [
-        f"translate({number(5 + c * step)} {number(5 + r * step)}) rotate({dice.whole(0, 3) * 90} {number(step / 2)} {number(step / 2)})"
+        f"translate({number(5 + c * step)} {number(5 + r * step)}) rotate({dice.whole(0, 3) * 90} {middle})"
         for r in range(side)
         for c in range(side)
     ]
@@ -145,17 +149,22 @@ def compass(dice: Dice, hues: Hues) -> list[str]:
     south = polygon([(50 - thin, 50), (50, 50 + r * 0.75), (50 + thin, 50)], hues.dark)
     needle = tag("g", north, south, transform=f"rotate({dice.whole(0, 359)} 50 50)")
     case = circle(50, 50, r, "white", stroke=hues.main, stroke_width=dice.whole(4, 8))
-    return [case, *spin(line(50, 54 - r, 50, 59 - r, hues.dark, 2), dice.pick((4, 8))), needle, circle(50, 50, 3, "white")]
+    return [
+        case,
+        *spin(line(50, 54 - r, 50, 59 - r, hues.dark, 2), dice.pick((4, 8))),
+        needle,
+        circle(50, 50, 3, "white"),
+    ]
 
 
 def burst(dice: Dice, hues: Hues) -> list[str]:
     """Stars within stars, each turned against the one outside it."""
     tips, outer = dice.whole(5, 9), dice.whole(38, 46)
-    rings = zip((1, 0.7, 0.42), (hues.main, hues.accent, hues.paper), strict=True)
-    return [
-        tag("g", polygon(star(0, 0, outer * s, outer * s * 0.62, tips), colour), transform=f"translate(50 50) rotate({dice.whole(0, 44)})")
-        for s, colour in rings
-    ]  # fmt: skip
+    parts = []
+    for share, colour in zip((1, 0.7, 0.42), (hues.main, hues.accent, hues.paper), strict=True):
+        points = star(0, 0, outer * share, outer * share * 0.62, tips)
+        parts.append(polygon(points, colour, transform=f"translate(50 50) rotate({dice.whole(0, 44)})"))
+    return parts
 
 
 RECIPES: tuple[Recipe, ...] = (
