@@ -34,7 +34,7 @@ class ScriptedDrawer:
         return env.get_wrapper_attr("truthful")(drawing) if env.has_wrapper_attr("truthful") else drawing
 
     def _shapes(self, env: gym.Env) -> list[Mapping[str, Any]]:
-        truth = getattr(env.unwrapped, "state", None)
+        truth: Any = getattr(env.unwrapped, "state", None)
         shapes = truth().to_json().get("target") if callable(truth) else None
         if not isinstance(shapes, list):
             raise ConfigError(f"the {self.name} policy draws SVG targets; {type(env.unwrapped).__name__} has none")

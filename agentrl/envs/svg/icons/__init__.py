@@ -6,6 +6,7 @@ import hashlib
 from functools import lru_cache
 from itertools import count
 
+from agentrl.envs.svg.colours import hexadecimal, read_colour
 from agentrl.envs.svg.icons import abstract, curves, objects, plain, scenes, turned
 from agentrl.envs.svg.letters import set_type, write
 from agentrl.envs.svg.pen import CANVAS, PALETTES, Dice, Hues, rect, tag
@@ -14,6 +15,7 @@ GRADES = (1, 2, 3, 4, 5)
 LETTERS = ("strokes", "font")
 NAMESPACE = "http://www.w3.org/2000/svg"
 LARGEST = 2000  # bytes
+SHADE = 16  # by how much a palette's colour may be off, of 255
 ABSTRACT_SHARE = 0.25  # how many icons show nothing in particular
 # How the space of contents is divided: of 10 parts by hash.
 SHARES = {"train": range(0, 8), "dev": range(8, 9), "test": range(9, 10)}
@@ -39,7 +41,7 @@ def icon(split: str, grade: int, index: int, letters: str = "strokes") -> str:
 
 def draw(dice: Dice, grade: int, letters: str = "strokes") -> str:
     """One whole icon of a grade, of whichever split."""
-    hues = _hues(dice)
+    hues = _hues(dice, plain_names=grade == 1)
     if dice.chance(ABSTRACT_SHARE):
         parts = abstract.composition(grade)(dice, hues)
     elif grade == 5:
@@ -49,11 +51,17 @@ def draw(dice: Dice, grade: int, letters: str = "strokes") -> str:
     return tag("svg", *_ground(dice, hues), *parts, xmlns=NAMESPACE, viewBox=f"0 0 {CANVAS} {CANVAS}")
 
 
-def _hues(dice: Dice) -> Hues:
-    """A palette, its three strong colours in any order."""
+def _hues(dice: Dice, plain_names: bool) -> Hues:
+    """A palette, its three strong colours in any order; no two icons have quite the same ones, unless by name."""
     paper, *strong, dark = dice.pick(PALETTES)
-    main, second, accent = dice.several(strong, 3)
-    return Hues(paper, main, second, accent, dark)
+    colours = [*dice.several(strong, 3), dark]
+    main, second, accent, deep = colours if plain_names else [_near(dice, colour) for colour in colours]
+    return Hues(paper, main, second, accent, deep)
+
+
+def _near(dice: Dice, colour: str) -> str:
+    red, green, blue = (min(255, max(0, part + dice.whole(-SHADE, SHADE))) for part in read_colour(colour) or (0, 0, 0))
+    return hexadecimal((red, green, blue))
 
 
 def _ground(dice: Dice, hues: Hues) -> list[str]:

@@ -7,7 +7,7 @@ from agentrl.envs.svg.pen import Dice, Hues, Recipe, circle, ellipse, gradient, 
 
 def heart(dice: Dice, hues: Hues) -> list[str]:
     """A heart, with a shine on it or filled by a gradient."""
-    wide, low, dip = dice.whole(30, 42), dice.whole(78, 92), dice.whole(26, 36)
+    wide, low, dip = dice.whole(26, 44), dice.whole(72, 94), dice.whole(24, 40)
     top = dip - dice.whole(14, 24)
     d = f"M50 {low}C{50 - wide - 10} {dip + 22} {50 - wide} {top} 50 {dip}"
     d += f"C{50 + wide} {top} {50 + wide + 10} {dip + 22} 50 {low}Z"
@@ -19,7 +19,7 @@ def heart(dice: Dice, hues: Hues) -> list[str]:
 
 def drop(dice: Dice, hues: Hues) -> list[str]:
     """A drop of water."""
-    r, top = dice.whole(20, 30), dice.whole(8, 18)
+    r, top = dice.whole(16, 32), dice.whole(5, 24)
     low = 92 - r
     d = f"M50 {top}C{50 + r * 0.4:.0f} {top + 22} {50 + r} {low - r * 0.6:.0f} {50 + r} {low}"
     d += f"A{r} {r} 0 0 1 {50 - r} {low}"
@@ -54,9 +54,13 @@ def cloud(dice: Dice, hues: Hues) -> list[str]:
 
 def leaf(dice: Dice, hues: Hues) -> list[str]:
     """A leaf with its veins."""
-    bulge, stem = dice.whole(24, 40), dice.whole(3, 5)
+    bulge, top, low, lean = dice.whole(22, 42), dice.whole(6, 18), dice.whole(72, 86), dice.whole(-12, 12)
     colour = dice.pick(("seagreen", "olivedrab", "chocolate", hues.main))
-    d = f"M50 10C{50 + bulge} 26 {50 + bulge} 62 50 80C{50 - bulge} 62 {50 - bulge} 26 50 10Z"
+    d = f"M{50 + lean} {top}C{50 + bulge} {top + 16} {50 + bulge} {low - 18} 50 {low}"
+    d += f"C{50 - bulge} {low - 18} {50 - bulge} {top + 16} {50 + lean} {top}Z"
+    stem = path(
+        f"M{50 + lean} {top + 10}Q50 {low - 26} 50 94", "none", stroke=hues.dark, stroke_width=dice.real(2.5, 5)
+    )
     veins = [
         path(
             f"M50 {y}q{side * bulge * 0.3:.0f} -2 {side * bulge * 0.42:.0f} -12",
@@ -64,10 +68,10 @@ def leaf(dice: Dice, hues: Hues) -> list[str]:
             stroke="white",
             stroke_width=1.5,
         )
-        for y in range(36, 72, dice.whole(10, 16))
+        for y in range(low - 40, low - 8, dice.whole(10, 16))
         for side in (-1, 1)
     ]
-    return [path(d, colour), *veins, line(50, 20, 50, 94, hues.dark, stem, stroke_linecap="round")]
+    return [path(d, colour), *veins, stem]
 
 
 def cup(dice: Dice, hues: Hues) -> list[str]:
@@ -104,7 +108,7 @@ def key(dice: Dice, hues: Hues) -> list[str]:
 
 def bell(dice: Dice, hues: Hues) -> list[str]:
     """A bell."""
-    flare, top, shoulder = dice.whole(28, 36), dice.whole(12, 20), dice.whole(16, 22)
+    flare, top, shoulder = dice.whole(26, 40), dice.whole(10, 24), dice.whole(14, 24)
     d = f"M{50 - flare} 76Q{50 - shoulder} 68 {50 - shoulder} {top + 30}"
     d += f"A{shoulder} {shoulder + 4} 0 0 1 {50 + shoulder} {top + 30}"
     d += f"Q{50 + shoulder} 68 {50 + flare} 76Z"
@@ -167,21 +171,23 @@ def peaks(dice: Dice, hues: Hues) -> list[str]:
 
 def umbrella(dice: Dice, hues: Hues) -> list[str]:
     """An umbrella."""
-    r, y, scallops = dice.whole(32, 40), dice.whole(46, 54), dice.whole(2, 5)
+    r, y, scallops = dice.real(30, 42), dice.whole(44, 56), dice.whole(2, 5)
     width = 2 * r / scallops
     arches = "".join(f"a{number(width / 2)} {dice.whole(4, 7)} 0 0 0 -{number(width)} 0" for _ in range(scallops))
-    canopy = f"M{50 - r} {y}A{r} {r} 0 0 1 {50 + r} {y}{arches}Z"
-    handle = path(f"M50 {y - 4}V82a7 7 0 0 1 -14 0", "none", stroke=hues.dark, stroke_width=dice.whole(3, 5))
+    canopy = f"M{number(50 - r)} {y}A{number(r)} {number(r)} 0 0 1 {number(50 + r)} {y}{arches}Z"
+    handle = path(
+        f"M50 {y - 4}V{dice.whole(76, 86)}a7 7 0 0 1 -14 0", "none", stroke=hues.dark, stroke_width=dice.whole(3, 5)
+    )
     return [handle, path(canopy, hues.main), line(50, y - r - 5, 50, y - r + 2, hues.dark, 3)]
 
 
 def flame(dice: Dice, hues: Hues) -> list[str]:
     """A flame with a lighter heart."""
-    lean, wide = dice.whole(-8, 8), dice.whole(22, 30)
+    lean, wide, heart = dice.whole(-12, 12), dice.whole(18, 32), dice.whole(44, 60)
     outer = f"M{50 + lean} 8C{50 + wide} 34 {50 + wide + 6} 52 {50 + wide - 2} 70"
     outer += f"A{wide} {wide - 4} 0 0 1 {50 - wide + 2} 70"
     outer += f"C{50 - wide - 4} 50 {50 - 8 + lean} 44 {50 + lean} 8Z"
-    inner = f"M{50 - lean} 50Q{50 + wide * 0.6:.0f} 70 50 88Q{50 - wide * 0.6:.0f} 72 {50 - lean} 50Z"
+    inner = f"M{50 - lean} {heart}Q{50 + wide * 0.6:.0f} 70 50 88Q{50 - wide * 0.6:.0f} 72 {50 - lean} {heart}Z"
     return [
         gradient("a", "gold", dice.pick(("orangered", "crimson", hues.main))),
         path(outer, "url(#a)"),
