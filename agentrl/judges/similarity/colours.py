@@ -34,5 +34,5 @@ def colour_distance(one: Colours, other: Colours) -> float:
     if rest <= 0:
         return 0.0
     moved = np.abs(one.spread - other.spread).sum(axis=1) / 255
-    # Black against white is 1 along three axes and 0 along the others; each half of the axes can say it all.
-    return float(min(1.0, max(moved[:3].mean(), moved.mean()) / rest))
+    # Black against white is seen along the first three axes alone, red and green for yellow and black along the others.
+    return float(min(1.0, max(moved[:3].mean(), moved[3:].mean()) / rest))

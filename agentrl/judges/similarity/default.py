@@ -12,7 +12,7 @@ from agentrl.judges.similarity.weights_file import stlpips_weights
 
 
 def default_kind() -> str:
-    """ "stlpips" where torch and the weights are installed, else "classical"; finding out imports nothing."""
+    """The kind "stlpips" where torch and the weights are installed, else "classical"; finding out imports nothing."""
     return "stlpips" if importlib.util.find_spec("torch") and stlpips_weights() else "classical"
 
 

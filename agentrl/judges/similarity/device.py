@@ -13,7 +13,7 @@ from agentrl.core.errors import ConfigError, JudgeFault
 
 
 def chosen_device(device: Any) -> torch.device:
-    """ "auto" is a GPU where there is one; a device that is not there is the user's mistake."""
+    """A GPU for "auto" where there is one; a device that is not there is the user's mistake."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:

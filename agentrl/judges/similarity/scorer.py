@@ -31,8 +31,9 @@ class Target(NamedTuple):
 class FeatureScorer(ABC):
     """Scores in [0, 1] from distances between features.
 
-    `above_blank=True` measures from the blank (white) drawing up: `clip(1 - d / d_blank, 0, 1)`, so that drawing nothing
-    scores 0. A target that is itself blank is scored by `clip(1 - d, 0, 1)`, as is everything with `above_blank=False`.
+    `above_blank=True` measures from the blank (white) drawing up: `clip(1 - d / d_blank, 0, 1)`, so that drawing
+    nothing scores 0. A target that is itself blank is scored by `clip(1 - d, 0, 1)`, as is everything with
+    `above_blank=False`.
     """
 
     kind: ClassVar[str]

@@ -1,8 +1,8 @@
 """ST-LPIPS, the shift-tolerant learned perceptual distance, with its published AlexNet weights.
 
-The weights come from the package `stlpips-pytorch`. Only its weight file is read: importing the package itself would want
-IPython and more. It is a distance between pictures as people see them, learned from judgements on photographs; it
-is neither DreamSim nor DINO, and its scores are not comparable with theirs.
+The weights come from the package `stlpips-pytorch`. Only its weight file is read: importing the package itself would
+want IPython and more. It is a distance between pictures as people see them, learned from judgements on photographs;
+it is neither DreamSim nor DINO, and its scores are not comparable with theirs.
 """
 
 from __future__ import annotations

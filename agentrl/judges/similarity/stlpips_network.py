@@ -87,9 +87,9 @@ def thin_out(maps: Tensor) -> Tensor:
 def thinned_convolution(pixels: Tensor, convolution: nn.Conv2d) -> Tensor:
     """`thin_out(convolution(pixels))`, a third of the work: three quarters of the positions are never computed.
 
-    Blurring after convolving is convolving with a blurred kernel. Only the mirrored borders differ. Near the first border
-    the mirror image equals its neighbour, as the window is symmetric; so it does near the last one when the positions
-    are odd in number. When they are even, the window there sees the last two positions, each with half the weight.
+    Blurring after convolving is convolving with a blurred kernel. Only the mirrored borders differ. At the first border
+    the mirror image equals its neighbour, as the window is symmetric; so it does at the last one when the positions are
+    odd in number. When they are even, the window there sees the last two positions, each with half the weight.
     """
     margin = int(convolution.padding[0])
     padded = functional.pad(pixels, (margin,) * 4)
