@@ -53,10 +53,12 @@ def badge(dice: Dice, hues: Hues, write: Script) -> list[str]:
 
 def road_sign(dice: Dice, hues: Hues, write: Script) -> list[str]:
     """A speed limit or a stop sign on a pole."""
-    pole = rect(47, 70, 6, 30, "gray")
+    pole = rect(47, 70, dice.whole(5, 8), 30, hues.second)
     if dice.chance(0.5):
-        plate = circle(50, 40, dice.whole(30, 36), "white", stroke="crimson", stroke_width=dice.whole(6, 9))
-        return [pole, plate, write(digits(dice, 2, 3), 50, 40, dice.whole(16, 22), "black")]
+        plate = circle(
+            50, 40, dice.whole(30, 36), "white", stroke=dice.pick(("crimson", hues.main)), stroke_width=dice.whole(6, 9)
+        )
+        return [pole, plate, write(digits(dice, 2, 3), 50, 40, dice.whole(16, 22), hues.dark)]
     plate = polygon(
         around(50, 42, dice.whole(34, 40), 8, 22.5), dice.pick(("crimson", hues.main)), stroke="white", stroke_width=3
     )

@@ -63,7 +63,8 @@ def snowflake(dice: Dice, hues: Hues) -> list[str]:
     reach, twig, at = dice.whole(34, 42), dice.whole(7, 12), dice.whole(14, 24)
     d = f"M0 0V-{reach}M-{twig} -{at + twig}L0 -{at}L{twig} -{at + twig}"
     arm = path(d, "none", id="s", stroke=dice.pick(("deepskyblue", hues.main)), stroke_width=dice.real(2, 4.5))
-    return reuse(arm, [f"translate(50 50) rotate({dice.whole(0, 2) * 10 + i * 60})" for i in range(6)])
+    first = dice.whole(0, 59)
+    return reuse(arm, [f"translate(50 50) rotate({first + i * 60})" for i in range(6)])
 
 
 def butterfly(dice: Dice, hues: Hues) -> list[str]:
@@ -92,7 +93,8 @@ def atom(dice: Dice, hues: Hues) -> list[str]:
     flat, orbits = dice.whole(12, 18), dice.whole(2, 4)
     track = ellipse(50, 50, 42, flat, "none", stroke=hues.main, stroke_width=dice.real(2, 4))
     electron = circle(92 if dice.chance(0.5) else 8, 50, dice.real(3, 5), hues.accent)
-    turns = [dice.whole(0, 30) + i * 180 / orbits for i in range(orbits)]
+    first = dice.whole(0, 60)
+    turns = [first + i * 180 / orbits for i in range(orbits)]
     drawn = [tag("g", track, electron, transform=f"rotate({number(turn)} 50 50)") for turn in turns]
     return [*drawn, circle(50, 50, dice.whole(6, 9), hues.second)]
 
