@@ -13,7 +13,7 @@ import agentrl  # noqa: F401  (registers the environments)
 
 STATIC = Path(__file__).resolve().parent.parent / "docs" / "_static"
 PIXELS, MARGIN = 240, 12
-ICON_PIXELS, ICON_MARGIN, ICONS_A_ROW = 72, 4, 14
+ICON_PIXELS, ICON_MARGIN, ICONS_A_ROW = 64, 4, 12
 # The picture is about tasks that look different from each other: small and large, one box and several.
 SCENES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("FrozenLake", 3, {}),

@@ -81,7 +81,8 @@ Recipe = Callable[[Dice, Hues], list[str]]
 
 def number(value: float) -> str:
     """A number as short as it can be written, to two places."""
-    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    # Rounded twice: mathematical libraries differ in the last bit, and a tie must not fall to either side.
+    text = f"{round(value, 6):.2f}".rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
 
 
