@@ -72,7 +72,7 @@ def read_shapes(safe: str) -> tuple[Shape, ...]:
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else "comment"
     by_id = {element.get("id", ""): element for element in reversed(list(root.iter()))}
-    document = _Document(by_id, list(_rules(root)), _view(root))
+    document = _Document(by_id, sorted(_rules(root), key=_weight), _view(root))
     _visit(document, root, {}, document.view, 0)
     return tuple(document.shapes)
 
@@ -102,6 +102,11 @@ def _rules(root: ElementTree.Element) -> Iterator[tuple[str, Mapping[str, str]]]
         for selectors, declarations in read_sheet(sheet.text or "", Limits()):
             found = {name: value for name, (value, _) in declarations.values.items()}
             yield from ((selector.strip(), found) for selector in selectors.split(","))
+
+
+def _weight(rule: tuple[str, Mapping[str, str]]) -> int:
+    """An id outweighs a class, a class an element; equal ones stay in order."""
+    return {"#": 3, ".": 2, "*": 0}.get(rule[0][:1], 1)
 
 
 def _own_style(document: _Document, element: ElementTree.Element) -> Style:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import agentrl  # noqa: F401
+import agentrl
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
 from agentrl.envs.svg.files import load_collection, svg_column

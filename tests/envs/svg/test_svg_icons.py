@@ -104,9 +104,9 @@ def test_names_are_a_lazy_sequence() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "", "icon", "icon:train", "icon:train:1:-1", "icon:train:1:01", "icon:train:1:x", "icon:train:6:0", "icon:dev:1:0",
-        "icon:train:0:0", "icon:train:1:0:0", "icon:train:1:²", "icon:train:1:9999999999999", "icon:train:1.0:3", "svg:train:1:0",
-        "icon:train:1:" + "9" * 5000,
+        "", "icon", "icon:train", "icon:train:1:-1", "icon:train:1:01", "icon:train:1:x", "icon:train:6:0",
+        "icon:dev:1:0", "icon:train:0:0", "icon:train:1:0:0", "icon:train:1:²", "icon:train:1:9999999999999",
+        "icon:train:1.0:3", "svg:train:1:0", "icon:train:1:" + "9" * 5000,
     ],
 )  # fmt: skip
 def test_a_name_that_is_none_has_no_code(name: str) -> None:
