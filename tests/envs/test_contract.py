@@ -9,7 +9,6 @@ import pytest
 from agentrl.registry import TABLE
 from agentrl.testing import check_env
 
-
 # The contract is the environment's; a similarity network would take minutes over it, and has tests of its own.
 QUICK: dict[str, dict[str, Any]] = {"agentrl/SVG-Visual-v0": {"scorers": [{"scorer": "classical", "weight": 5.0}]}}
 

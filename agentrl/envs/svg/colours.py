@@ -13,7 +13,7 @@ WORDS: dict[str, Rgb] = {
     "black": (0, 0, 0), "white": (255, 255, 255), "gray": (128, 128, 128), "light gray": (211, 211, 211),
     "dark gray": (64, 64, 64), "red": (225, 25, 35), "dark red": (130, 0, 10), "pink": (255, 150, 180),
     "orange": (255, 140, 20), "brown": (140, 80, 35), "tan": (215, 180, 135), "yellow": (255, 215, 0),
-    "light yellow": (255, 250, 205), "green": (20, 145, 50), "light green": (150, 215, 130), "dark green": (0, 85, 25),
+    "light yellow": (255, 250, 205), "green": (15, 138, 40), "light green": (150, 215, 130), "dark green": (0, 85, 25),
     "olive": (110, 135, 40), "teal": (0, 130, 130), "turquoise": (60, 210, 205), "light blue": (170, 215, 240),
     "blue": (45, 105, 225), "dark blue": (15, 20, 110), "purple": (125, 50, 160), "lavender": (200, 160, 220),
     "magenta": (235, 25, 150),

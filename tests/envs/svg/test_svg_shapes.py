@@ -165,8 +165,8 @@ def test_paint_is_found_wherever_it_is_written(element: str, fill: str | None, s
     [
         '<circle r="0"/>', '<circle r="9" fill="none"/>', '<rect width="0" height="9"/>', '<circle cx="500" r="9"/>',
         '<circle r="9" visibility="hidden"/>', '<circle r="9" opacity="0"/>', '<g display="none"><circle r="9"/></g>',
-        '<defs><circle r="9"/></defs>', '<clipPath id="c"><circle r="9"/></clipPath>', "<title>a</title>", '<path d=""/>',
-        '<use href="#no"/>',
+        '<defs><circle r="9"/></defs>', '<clipPath id="c"><circle r="9"/></clipPath>', "<title>a</title>",
+        '<use href="#no"/>', '<path d=""/>',
         '<polygon points=""/>', "<text> </text>", '<symbol id="s"><circle r="9"/></symbol>', '<ellipse rx="3" ry="0"/>',
     ],
 )  # fmt: skip
