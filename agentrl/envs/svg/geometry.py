@@ -104,6 +104,16 @@ def rectangle_points(x: float, y: float, width: float, height: float) -> list[Po
     return [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
 
 
+def bar_points(start: Point, end: Point, thickness: float) -> list[Point]:
+    """The corners of a straight stroke without caps."""
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    length = math.hypot(dx, dy)
+    if not length:
+        return []
+    x, y = -dy / length * thickness / 2, dx / length * thickness / 2
+    return [(px + side * x, py + side * y) for px, py in (start, end) for side in (-1, 1)]
+
+
 def path_points(d: str) -> list[Point]:
     """Points along a path, closely enough for its bounding box; reading stops where the data stops making sense."""
     pen = _PathReader()

@@ -17,6 +17,7 @@ from agentrl.envs.svg.geometry import (
     Box,
     Matrix,
     Point,
+    bar_points,
     box_of,
     multiply,
     numbers,
@@ -31,7 +32,17 @@ MOST_SHAPES = 400  # more are not looked at: comparing is quadratic
 DEEPEST = 64
 KINDS = ("circle", "ellipse", "rect", "line", "polyline", "polygon", "path", "text")
 UNSEEN = ("defs", "clipPath", "mask", "pattern", "marker", "symbol", "filter", "linearGradient", "radialGradient")
-INHERITED = ("fill", "stroke", "stroke-width", "color", "visibility", "fill-opacity", "stroke-opacity", "font-size")
+INHERITED = (
+    "fill",
+    "stroke",
+    "stroke-width",
+    "color",
+    "visibility",
+    "fill-opacity",
+    "stroke-opacity",
+    "font-size",
+    "stroke-linecap",
+)
 PAINTED_WITH = (*INHERITED, "opacity", "display", "transform")
 HREF = ("href", "{http://www.w3.org/1999/xlink}href")
 Style = dict[str, str]
@@ -172,8 +183,11 @@ def _shape(document: _Document, element: ElementTree.Element, style: Style, plac
         stroke = None
     if (fill is None and stroke is None) or style.get("visibility") in ("hidden", "collapse"):
         return None
-    box = box_of(_outline(element, style), place)
-    return None if box is None else _placed(element, fill, stroke, box, thickness * scale_of(place) / 2)
+    points, margin = _outline(element, style), thickness * scale_of(place) / 2
+    if len(points) == 2 and style.get("stroke-linecap", "butt") == "butt":  # it ends where its stroke does
+        points, margin = bar_points(points[0], points[1], thickness), 0.0
+    box = box_of(points, place)
+    return None if box is None else _placed(element, fill, stroke, box, margin)
 
 
 def _placed(

@@ -42,7 +42,9 @@ def box(shape: Shape) -> tuple[float, float, float, float]:
         ('<circle cx="30" cy="40" r="10"/>', (30, 40, 20, 20)),
         ('<ellipse cx="30" cy="40" rx="10" ry="5"/>', (30, 40, 20, 10)),
         ('<rect x="10" y="20" width="40" height="30" rx="3"/>', (30, 35, 40, 30)),
-        ('<line x1="10" y1="20" x2="50" y2="60" stroke="red" stroke-width="4"/>', (30, 40, 44, 44)),
+        ('<line x1="10" y1="20" x2="50" y2="20" stroke="red" stroke-width="4"/>', (30, 20, 40, 4)),
+        ('<line x1="10" y1="20" x2="50" y2="60" stroke="red" stroke-width="4"/>', (30, 40, 42.8, 42.8)),
+        ('<line x1="9" y1="9" x2="49" y2="9" stroke="red" stroke-width="4" stroke-linecap="round"/>', (29, 9, 44, 4)),
         ('<polyline points="10,20 30,60 50,20" fill="none" stroke="red" stroke-width="2"/>', (30, 40, 42, 42)),
         ('<polygon points="10 20 30 60 50 20"/>', (30, 40, 40, 40)),
         ('<path d="M10 20H50V60H10z"/>', (30, 40, 40, 40)),
@@ -249,7 +251,7 @@ def test_the_state_says_what_is_where() -> None:
     assert state.natural() == [
         "The target shows a red circle in the upper left, 30 wide and 30 high, centred at 25, 25.",
         "The target shows a blue rectangle in the lower right, 30 wide and 20 high, centred at 75, 70.",
-        "The target shows a green line in the lower left, 34 wide and 34 high, centred at 25, 75.",
+        "The target shows a green line in the lower left, 33 wide and 33 high, centred at 25, 75.",
         "Nothing has been drawn yet.",
     ]
     assert SvgState(SHAPES, ()).natural()[-1] == "The drawing is blank."
