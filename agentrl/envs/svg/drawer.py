@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import resource
 import sys
+from functools import lru_cache
 from typing import Any, NoReturn
 
 # Modules may still be loaded late, for example a codec.
@@ -32,6 +33,7 @@ class Drawer:
         from PIL import Image
 
         self._tree, self._surface, self._image = Tree, PNGSurface, Image
+        steady_fonts()
         self.draw(EXAMPLE, 16)
         gc.collect()
         gc.freeze()  # modules stay for good; the collector need not look through them after every few pictures
@@ -52,6 +54,29 @@ class Drawer:
 
 def _order() -> str:
     return "BGRX" if sys.byteorder == "little" else "XRGB"
+
+
+def steady_fonts() -> None:
+    """Make a text look the same whatever was drawn before it.
+
+    A font is looked up at its first use and then kept, and rules such as "no hinting below 8 pixels" apply at the size
+    of that first use. So every font is first used here, at one size.
+    """
+    import cairocffi as cairo
+
+    @lru_cache(maxsize=64)
+    def first_use(family: str, slant: int, weight: int) -> object:
+        font = cairo.ScaledFont(cairo.ToyFontFace(family, slant, weight), cairo.Matrix(16, 0, 0, 16))
+        font.extents()
+        return font
+
+    select = cairo.Context.select_font_face
+
+    def select_font_face(context: cairo.Context, family: str = "", slant: int = 0, weight: int = 0) -> None:
+        first_use(family, slant, weight)
+        select(context, family, slant, weight)
+
+    cairo.Context.select_font_face = select_font_face
 
 
 def refuse_to_fetch(url: str, kind: str) -> NoReturn:

@@ -14,7 +14,7 @@ from xml.parsers import expat
 from agentrl.envs.svg.refusal import Limits, SvgRefused
 from agentrl.envs.svg.stylesheet import Declarations, read_declarations, read_sheet
 from agentrl.envs.svg.values import NUMBER, checked_href, checked_value, target_of
-from agentrl.envs.svg.vocabulary import ATTRIBUTES, DRAWN, SILENT, TEXTS
+from agentrl.envs.svg.vocabulary import ATTRIBUTES, DRAWN, MARKERS, SILENT, TEXTS
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
@@ -85,7 +85,17 @@ class Reader:
         except expat.ExpatError as error:
             raise SvgRefused("not_xml", f"{expat.ErrorString(error.code)}, line {error.lineno}") from None
         assert self.drawing.root is not None  # the parser refuses a document without a root
+        if not self.drawing.referring.isdisjoint(MARKERS):
+            self._drop_missing_markers()
         return self.drawing
+
+    def _drop_missing_markers(self) -> None:
+        """A marker that is not there is not drawn; the renderer would fail on it."""
+        markers = {name for name, found in self.drawing.by_id.items() if any(one.tag == "marker" for one in found)}
+        for element in self.drawing.elements:
+            for name in MARKERS:
+                if name in element.attributes and element.references[name] not in markers:
+                    del element.attributes[name], element.references[name]
 
     # ------------------------------------------------------------------ before the root
 

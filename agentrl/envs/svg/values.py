@@ -17,6 +17,8 @@ ORDINARY = re.compile(r"-?(?:\d{1,6}(?:\.\d*)?|\.\d+)(?:px|%)?|[a-hj-mo-zA-HJ-MO
 # Where a number could hide that is too large or none at all.
 SUSPECT = re.compile(r"(?<![\d.])\d{7,}|[eE]\+?\d|[nN][aA][nN]|[iI][nN][fF]|_", re.ASCII)
 NOT_FINITE = re.compile(r"(?<![a-z])(?:nan|inf|infinity)(?![a-z])|\d_\d", re.I | re.ASCII)
+SHARE = re.compile(r"\s*(\d{1,9}(?:\.\d{0,9})?)%\s*", re.ASCII)
+GLANCE = 1e6  # the limit that the two patterns above are made for
 HASH_WORD = re.compile(r"#[\w-]+")
 PLAIN = re.compile(r"[\w#%.,()+\-/*!\s]*", re.ASCII)
 GEOMETRY = re.compile(r"[MmZzLlHhVvCcSsQqTtAa0-9eE+\-.,\s]*", re.ASCII)
@@ -54,7 +56,9 @@ def checked_href(value: str) -> str:
 
 
 def _plain(name: str, value: str, limits: Limits) -> str:
-    if ORDINARY.fullmatch(value):
+    if name.endswith("opacity") and (share := SHARE.fullmatch(value)):
+        value = f"{float(share[1]) / 100:g}"  # models write 50%, which the renderer does not read
+    if limits.number >= GLANCE and ORDINARY.fullmatch(value):
         return _bounded_font(name, value, limits)
     if not PLAIN.fullmatch(value):
         _complain(name, value)
@@ -65,7 +69,7 @@ def _plain(name: str, value: str, limits: Limits) -> str:
 
 def _bounded_font(name: str, value: str, limits: Limits) -> str:
     if name == "font-size":
-        refuse_wild_numbers(name, value, limits.font_size, thorough=True)
+        refuse_wild_numbers(name, value, limits.font_size)
     return value
 
 
@@ -96,7 +100,7 @@ def _font(name: str, value: str, limits: Limits) -> str:
     if not FONT.fullmatch(value):
         _complain(name, value)
     if name == "font":
-        refuse_wild_numbers(name, value, limits.font_size, thorough=True)
+        refuse_wild_numbers(name, value, limits.font_size)
     return value
 
 
@@ -112,10 +116,10 @@ def _complain(name: str, value: str) -> None:
     raise SvgRefused("attribute", f"{name} cannot be {value[:60]!a}")
 
 
-def refuse_wild_numbers(name: str, value: str, largest: float, thorough: bool = False) -> None:
+def refuse_wild_numbers(name: str, value: str, largest: float) -> None:
     """Refuse NaN, infinity and everything above `largest`; a glance is enough for most values."""
     text = HASH_WORD.sub(" ", value) if "#" in value else value  # colours such as #1e9999 are no numbers
-    if not thorough and not SUSPECT.search(text):
+    if largest >= GLANCE and not SUSPECT.search(text):
         return
     if NOT_FINITE.search(text):
         raise SvgRefused("number", f"{name} must hold finite numbers, not {value[:60]!a}")
