@@ -1,16 +1,17 @@
 """Pairs of pictures compared per second by each similarity scorer, for `agentrl bench svg`.
 
 On a processor, seconds are those of the processor: what one core does, whatever else the machine is doing. On a GPU
-they are those of the clock. DINO and DreamSim are measured with random weights of the published sizes, as their speed does
-not depend on what the weights are.
+they are those of the clock. DINO and DreamSim are measured with random weights of the published sizes, as their speed
+does not depend on what the weights are.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,19 @@ import agentrl
 from agentrl.benchmarks import judge, measure
 from agentrl.core.errors import ConfigError
 from agentrl.core.specs import resolve
+from agentrl.judges.similarity.pictures import Pair
 from agentrl.judges.similarity.weights_file import stlpips_weights
 
 SIDE = 224
 CLASSICAL = ("msssim", "edges", "colours", "classical")
 LARGE = ("dino", "dreamsim")  # hundreds of megabytes of weights, seconds a pair on one core
 REQUIRED_CLASSICAL = 300.0  # pairs a second: the default without torch must not be what a rollout waits for
-PAIRS = {"cpu": {"stlpips": 4, "dino": 2, "dreamsim": 1}, "cuda": {"stlpips": 128, "dino": 128, "dreamsim": 128}}
+PAIRS = {"cpu": {"stlpips": 2, "dino": 2, "dreamsim": 1}, "cuda": {"stlpips": 128, "dino": 128, "dreamsim": 128}}
 
 
 def similarity_cases(quick: bool = False) -> list[dict[str, Any]]:
     """Rows of results for every scorer that can run here; the large models only when there is time for them."""
-    seconds, repeats = (0.3, 1) if quick else (1.0, 5)
+    seconds, repeats = (0.1, 1) if quick else (1.0, 5)
     rows = []
     for kind in CLASSICAL:
         rows.append(_row({"kind": kind}, "cpu", seconds, repeats))
@@ -54,7 +56,7 @@ def similarity_ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"case": case, "ours": rate, "peer": REQUIRED_CLASSICAL, "ratio": ratio, "required": 1, "pass": ratio >= 1}]
 
 
-def comparing(spec: dict[str, Any], pairs: list[tuple[np.ndarray, np.ndarray]]) -> Callable[[], int]:
+def comparing(spec: dict[str, Any], pairs: Sequence[Pair]) -> Callable[[], int]:
     """Score all pairs with the scorer of a spec; says how many."""
     scorer = resolve("scorer", spec)
 
@@ -66,13 +68,14 @@ def comparing(spec: dict[str, Any], pairs: list[tuple[np.ndarray, np.ndarray]]) 
     return work
 
 
-def picture_pairs(count: int, side: int = SIDE) -> list[tuple[np.ndarray, np.ndarray]]:
+@lru_cache(maxsize=4)
+def picture_pairs(count: int, side: int = SIDE) -> tuple[Pair, ...]:
     """Drawings of coloured shapes, eight for each target, as a group of episodes makes them."""
     if count < 1 or side < 8:
         raise ConfigError("count must be at least 1 and side at least 8")
     chance = np.random.default_rng(7)
     targets = [_shapes(chance, side) for _ in range((count + 7) // 8)]
-    return [(targets[index // 8], _shapes(chance, side)) for index in range(count)]
+    return tuple((targets[index // 8], _shapes(chance, side)) for index in range(count))
 
 
 def _shapes(chance: np.random.Generator, side: int) -> np.ndarray:

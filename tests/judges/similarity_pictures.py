@@ -64,7 +64,8 @@ def blank(size: int = 96) -> np.ndarray:
 
 def shifted(picture: np.ndarray, amount: float) -> np.ndarray:
     """Moved to the right and down; white paper comes in."""
-    step = round(amount * picture.shape[0] * 0.12)
+    # Not by more: outlines of one part would come to lie on those of another by chance.
+    step = round(amount * picture.shape[0] * 0.06)
     moved = np.full_like(picture, 255)
     moved[step:, step:] = picture[: picture.shape[0] - step, : picture.shape[1] - step]
     return moved

@@ -87,4 +87,4 @@ def read_weights(path: Path) -> Any:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises half a dozen kinds for damaged and for hostile files
-        raise ConfigError(f"{path} cannot be read as weights: {str(error).splitlines()[0]}") from error
+        raise ConfigError(f"{path} cannot be read as weights: {str(error)[:200] or type(error).__name__}") from error

@@ -97,7 +97,7 @@ def load_model(folder: Path) -> Any:
         raise MissingExtra("transformers", "similarity") from error
     options = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True, "dtype": "float32"}
     try:
-        with _quiet():
+        with quiet_transformers():
             model, found = AutoModel.from_pretrained(folder, output_loading_info=True, **options)
     except Exception as error:  # every kind of damaged file has its own exception
         raise ConfigError(f"the model in {folder} cannot be loaded: {error}") from error
@@ -108,7 +108,7 @@ def load_model(folder: Path) -> Any:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet_transformers() -> Iterator[None]:
     """No progress bars and no reports of transformers inside: what is wrong is said by our own error."""
     from transformers.utils import logging
 

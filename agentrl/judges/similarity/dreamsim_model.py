@@ -48,7 +48,8 @@ class DreamSimModel(nn.Module):
             return tokens
         if kind.feature == "cls":
             return tokens[:, 0]  # as the last block leaves it, without the final normalisation
-        return self.backbones[index].norm(tokens[:, 0]) @ self.get_buffer(f"projection{index}")
+        backbone: Any = self.backbones[index]
+        return backbone.norm(tokens[:, 0]) @ self.get_buffer(f"projection{index}")
 
 
 def _centred(vectors: Tensor) -> Tensor:

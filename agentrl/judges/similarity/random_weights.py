@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from agentrl.judges.similarity.dino import quiet_transformers
 from agentrl.judges.similarity.dreamsim_files import VARIANTS
 
 PATCHES = {"dino_vitbase16": 16, "clip_vitb16": 16, "clip_vitb32": 32, "dinov2_vitb14": 14, "synclr_vit_b_16": 16}
@@ -25,7 +26,7 @@ class Sizes:
     """How large a vision transformer is; by default as small as it can be."""
 
     width: int = 64
-    hidden: int = 96
+    hidden: int = 128
     depth: int = 2
     projected: int = 24
     rank: int = 4
@@ -36,7 +37,7 @@ BASE = Sizes(width=768, hidden=3072, depth=12, projected=512, rank=16)  # the pu
 
 def write_dreamsim(folder: Path, variant: str = "ensemble", sizes: Sizes | None = None, seed: int = 0) -> Path:
     """All files of a DreamSim model, as its archive and torch.hub leave them in a folder."""
-    sizes, chance = sizes or Sizes(), torch.Generator().manual_seed(seed)
+    sizes, chance = sizes or Sizes(), _chance(seed)
     backbones = VARIANTS[variant].backbones
     for backbone in backbones:
         path = folder / backbone.places[0]
@@ -55,17 +56,21 @@ def write_dino(folder: Path, sizes: Sizes | None = None, seed: int = 0) -> Path:
         hidden_size=sizes.width,
         num_hidden_layers=sizes.depth,
         num_attention_heads=sizes.width // 64,
-        mlp_ratio=sizes.hidden / sizes.width,  # pyright: ignore[reportArgumentType]  (a ratio, though declared whole)
+        mlp_ratio=sizes.hidden // sizes.width,
         image_size=518,
         patch_size=14,
     )
-    with torch.device("meta"):
-        shapes = {name: tuple(tensor.shape) for name, tensor in Dinov2Model(config).state_dict().items()}
-    folder.mkdir(parents=True, exist_ok=True)
-    tensors = _random(shapes, torch.Generator().manual_seed(seed))
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    config.save_pretrained(folder)
+    with torch.device("meta"):  # made without numbers: making them up would move the global random state
+        model = Dinov2Model(config)
+    numbers = _random({name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}, _chance(seed))
+    model.load_state_dict(numbers, assign=True)
+    with quiet_transformers():
+        model.save_pretrained(folder)  # under the names of the published files, which are not those in memory
     return folder
+
+
+def _chance(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
 
 
 def _random(shapes: Shapes, chance: torch.Generator) -> dict[str, Tensor]:

@@ -9,6 +9,7 @@ vector, and the distance of two pictures is the squared distance of their vector
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -65,6 +66,7 @@ class ShiftTolerantAlexNet(nn.Module):
         return torch.cat(layers, dim=1)
 
     def _layers(self, pixels: Tensor) -> list[Tensor]:
+        first: Any
         first, *others = self.convolutions
         maps = functional.relu(thinned_convolution(pixels, first))
         layers = [maps]
