@@ -64,11 +64,18 @@ class SVGEnv(AgentEnv[Any, Any]):
 
     ## Rewards
     Every turn that draws earns weight x similarity for each of `scorers`, under the scorer's own name; by default 5.0
-    times the similarity by `default`, the best model-free or embedded measure that is installed, measured so that a
-    blank drawing scores 0 and the target itself 1. VAGEN's reward is `scorers=[{"scorer": {"kind": "dreamsim", ...},
-    "weight": 5.0}, {"scorer": {"kind": "dino", ...}, "weight": 0.0001}]` with the models in a local folder.
-    `structure_weight` adds the term `structure`: element-level F1 of kind, colour, position and size between the
-    shapes of drawing and target. An invalid turn costs `invalid_penalty`, nothing by default.
+    times the similarity by `default`: ST-LPIPS where it is installed, otherwise classical measures, both measured so
+    that a blank drawing scores 0 and the target itself 1. VAGEN's reward, with the models in local folders:
+
+    ```python
+    scorers = [
+        {"scorer": {"kind": "dreamsim", "folder": "models/dreamsim"}, "weight": 5.0},
+        {"scorer": {"kind": "dino", "folder": "models/dinov2-small"}, "weight": 0.0001},
+    ]
+    ```
+
+    `structure_weight` adds the term `structure`: element-level F1 of kind, colour, position and size between the shapes
+    of drawing and target. An invalid turn costs `invalid_penalty`, nothing by default.
 
     ## Episode end
     After `max_turns` turns: terminated with success if the last drawing's similarity by the first scorer reaches

@@ -19,7 +19,7 @@ from agentrl.core.specs import resolve
 from agentrl.envs.svg.recent import Recent
 
 DEFAULT: tuple[Mapping[str, Any], ...] = ({"scorer": "default", "weight": 5.0},)
-EXAMPLE = '[{"scorer": "dreamsim", "weight": 5.0}]'
+EXAMPLE = '[{"scorer": "classical", "weight": 5.0}]'
 REMEMBERED_SCORES = 8192
 _scores: Recent[float] = Recent(REMEMBERED_SCORES)
 

@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -123,6 +124,20 @@ def test_terms_are_weighted_and_named_after_their_backends() -> None:
         assert info["reward_terms"] == pytest.approx({"classical": 5.0, "colours": 0.0001, "structure": 2.0})
 
 
+def test_the_reward_of_the_paper_with_models_in_local_folders(tmp_path: Path) -> None:
+    from agentrl.judges.similarity.random_weights import write_dino, write_dreamsim  # random, but in the real formats
+
+    dreamsim = {"kind": "dreamsim", "folder": str(write_dreamsim(tmp_path / "a")), "device": "cpu"}
+    dino = {"kind": "dino", "folder": str(write_dino(tmp_path / "b")), "device": "cpu"}
+    scorers = [{"scorer": dreamsim, "weight": 5.0}, {"scorer": dino, "weight": 0.0001}]
+    with make(scorers=scorers) as env:
+        env.reset(seed=5)
+        *_, info = env.step(CIRCLE)
+        assert list(info["reward_terms"]) == ["dreamsim", "dino"] and info["reward_terms"]["dreamsim"] < 5.0
+        _, reward, *_, info = env.step(bare(env).oracle())
+        assert reward == pytest.approx(5.0001, abs=1e-4) and info["metrics"]["dino"] == pytest.approx(1.0, abs=1e-4)
+
+
 def test_success_is_judged_by_the_drawing_that_stands_at_the_end() -> None:
     with make(success_threshold=0.9) as env:
         env.reset(seed=5)
@@ -232,7 +247,7 @@ def test_a_drawing_process_that_dies_is_replaced_unseen(monkeypatch: pytest.Monk
     with Renderer(64) as renderer, make(max_turns=20) as env:
         monkeypatch.setattr(recent, "shared_renderer", lambda size: renderer)
         env.reset(seed=9)
-        for turn in range(4):
+        for turn in range(2):
             drawing = children()
             assert drawing  # otherwise this would show nothing
             for worker in drawing:
