@@ -35,7 +35,7 @@ class ScriptedDrawer:
 
     def _shapes(self, env: gym.Env) -> list[Mapping[str, Any]]:
         truth: Any = getattr(env.unwrapped, "state", None)
-        shapes = truth().to_json().get("target") if callable(truth) else None
+        shapes = None if truth is None else truth().to_json().get("target")
         if not isinstance(shapes, list):
             raise ConfigError(f"the {self.name} policy draws SVG targets; {type(env.unwrapped).__name__} has none")
         return shapes
