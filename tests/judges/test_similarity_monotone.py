@@ -24,8 +24,9 @@ def scorers() -> dict:
 @pytest.mark.parametrize("spoiling", SPOILING)
 @pytest.mark.parametrize("name", [*FROM_BLANK, "msssim"])
 def test_more_damage_scores_less_on_average_and_at_the_ends_always(scorers, name, spoiling):
-    pairs = [(target, SPOILING[spoiling](target, amount)) for target in PICTURES.values() for amount in AMOUNTS]
-    scores = np.array(scorers[name].score_pairs(pairs)).reshape(len(PICTURES), len(AMOUNTS))
+    targets = list(PICTURES.values())[: 3 if name == "stlpips" else None]  # a network takes its time
+    pairs = [(target, SPOILING[spoiling](target, amount)) for target in targets for amount in AMOUNTS]
+    scores = np.array(scorers[name].score_pairs(pairs)).reshape(len(targets), len(AMOUNTS))
     assert scores[:, 0] == pytest.approx(1.0)
     if (name, spoiling) in BLIND:
         assert scores.min() > 0.85

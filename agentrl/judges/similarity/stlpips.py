@@ -50,7 +50,8 @@ class ShiftTolerantLPIPS(NetworkScorer):
         super().__init__(device=device, threads=threads, **shared)
         self.max_side = whole_number("max_side", max_side, at_least=SMALLEST, at_most=1024)
         # channels last: a fifth quicker on a processor, and what tensor cores want
-        self.network: Any = published_network().to(self.device).to(memory_format=torch.channels_last)
+        network: Any = published_network()
+        self.network = network.to(self.device, memory_format=torch.channels_last)
 
     def _arguments(self) -> dict[str, Any]:
         return {"max_side": self.max_side, **super()._arguments()}
