@@ -7,7 +7,7 @@ Its unit is about what one plain shape costs to draw.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from agentrl.envs.svg.reading import Drawing, Element
 from agentrl.envs.svg.refusal import Limits, SvgRefused
@@ -81,7 +81,7 @@ class _Estimate:
             self._refuse_depth()
         return known
 
-    def _refuse_depth(self) -> None:
+    def _refuse_depth(self) -> NoReturn:
         raise SvgRefused("too_deep", f"references lead more than {self.limits.nesting} elements deep")
 
     def _new_load(self, element: Element, level: int) -> Load:

@@ -7,6 +7,7 @@ that the renderer cannot read another target out of them than the one that was c
 from __future__ import annotations
 
 import re
+from typing import NoReturn
 
 from agentrl.envs.svg.refusal import Limits, SvgRefused
 from agentrl.envs.svg.vocabulary import ATTRIBUTES
@@ -110,7 +111,7 @@ def _name(name: str, value: str) -> str:
     return value
 
 
-def _complain(name: str, value: str) -> None:
+def _complain(name: str, value: str) -> NoReturn:
     if re.search(r"url\s*\(|://|data:", value, re.I):
         raise SvgRefused("reference", f"{name} refers to something outside of this drawing: {value[:60]!a}")
     raise SvgRefused("attribute", f"{name} cannot be {value[:60]!a}")

