@@ -104,6 +104,17 @@ class SVGEnv(AgentEnv[Any, Any]):
     `state()` supports `natural` and `structured`: kind, colours, position and size of every visible shape of target
     and drawing, transforms and styles resolved, in hundredths of the canvas. `oracle()` gives the target's own code.
 
+    ## Baselines
+    Policies that know part of the truth: `svg-blank` draws nothing, `svg-colours` stripes of the right colours,
+    `svg-boxes` a gray bounding box for each shape. Last drawing, 100 episodes of the test split, seed 0, two turns:
+
+    | policy | `stlpips` | `classical` | `structure_f1` | reward by `stlpips` | success |
+    |---|---|---|---|---|---|
+    | `svg-blank` | 0.00 | 0.00 | 0.00 | 0.00 | 0.00 |
+    | `svg-colours` | 0.08 | 0.09 | 0.03 | 0.82 | 0.00 |
+    | `svg-boxes` | 0.13 | 0.30 | 0.30 | 1.33 | 0.00 |
+    | `oracle` | 1.00 | 1.00 | 1.00 | 10.00 | 1.00 |
+
     ## Honest note
     Generated icons are not svg-icons-simple, and the embedded similarity (ST-LPIPS, or classical measures without
     torch) is neither DreamSim nor DINO: scores are comparable with each other under one backend, never with published
