@@ -67,8 +67,6 @@ def _load(path: str, version: str) -> Collection:
 
 def collect(rows: Iterable[str | None]) -> Collection:
     """Keep what the gate lets through and shows something; None stands for a row that could not be read."""
-    from agentrl.envs.svg.targets import content_name
-
     codes: dict[str, str] = {}
     skipped: Counter[str] = Counter()
     for row in rows:
@@ -81,6 +79,11 @@ def collect(rows: Iterable[str | None]) -> Collection:
         else:
             skipped[problem or "unreadable"] += 1
     return Collection(codes, dict(skipped))
+
+
+def content_name(safe: str) -> str:
+    """What a target from a file is called."""
+    return "svg:" + hashlib.blake2b(safe.encode(), digest_size=12).hexdigest()
 
 
 def _usable(row: str | None) -> tuple[str | None, str | None]:

@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 
 from agentrl.envs.svg.colours import Rgb, hexadecimal, read_colour
 from agentrl.envs.svg.geometry import (
-    IDENTITY,
     Box,
     Matrix,
     Point,
@@ -27,8 +26,11 @@ from agentrl.envs.svg.geometry import (
     scale_of,
     transform,
 )
+from agentrl.envs.svg.refusal import Limits
+from agentrl.envs.svg.stylesheet import read_sheet
 
 MOST_SHAPES = 400  # more are not looked at: comparing is quadratic
+MOST_POINTS = 150_000  # of all outlines together; an element used again counts again
 DEEPEST = 64
 KINDS = ("circle", "ellipse", "rect", "line", "polyline", "polygon", "path", "text")
 UNSEEN = ("defs", "clipPath", "mask", "pattern", "marker", "symbol", "filter", "linearGradient", "radialGradient")
@@ -75,6 +77,12 @@ class _Document:
     rules: list[tuple[str, Mapping[str, str]]]
     view: Matrix
     shapes: list[Shape] = field(default_factory=list)
+    points: int = 0  # looked at so far
+
+    @property
+    def full(self) -> bool:
+        """Has enough been read?"""
+        return len(self.shapes) >= MOST_SHAPES or self.points >= MOST_POINTS
 
 
 def read_shapes(safe: str) -> tuple[Shape, ...]:
@@ -106,9 +114,6 @@ def _view(root: ElementTree.Element) -> Matrix:
 
 def _rules(root: ElementTree.Element) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Simple selectors of the style sheets (element, class or id) with their declarations, in order."""
-    from agentrl.envs.svg.refusal import Limits
-    from agentrl.envs.svg.stylesheet import read_sheet
-
     for sheet in root.iter("style"):
         for selectors, declarations in read_sheet(sheet.text or "", Limits()):
             found = {name: value for name, (value, _) in declarations.values.items()}
@@ -147,7 +152,7 @@ def _number(text: str | None, otherwise: float) -> float:
 
 def _visit(document: _Document, element: ElementTree.Element, above: Style, place: Matrix, depth: int) -> None:
     own = _own_style(document, element)
-    if own.get("display") == "none" or _number(own.get("opacity"), 1) <= 0.02 or len(document.shapes) >= MOST_SHAPES:
+    if own.get("display") == "none" or _number(own.get("opacity"), 1) <= 0.02 or document.full:
         return
     style = {**{name: value for name, value in above.items() if name in INHERITED}, **_kept(own)}
     place = multiply(place, transform(own.get("transform")))
@@ -184,6 +189,7 @@ def _shape(document: _Document, element: ElementTree.Element, style: Style, plac
     if (fill is None and stroke is None) or style.get("visibility") in ("hidden", "collapse"):
         return None
     points, margin = _outline(element, style), thickness * scale_of(place) / 2
+    document.points += len(points)
     if len(points) == 2 and style.get("stroke-linecap", "butt") == "butt":  # it ends where its stroke does
         points, margin = bar_points(points[0], points[1], thickness), 0.0
     box = box_of(points, place)
@@ -279,6 +285,3 @@ def shape_facts(shape: Shape) -> dict[str, Any]:
     facts: dict[str, Any] = {"kind": shape.kind, "fill": shape.fill, "stroke": shape.stroke}
     facts |= {"position": [shape.x, shape.y], "size": [shape.width, shape.height]}
     return facts if shape.text is None else {**facts, "text": shape.text}
-
-
-__all__ = ["IDENTITY", "KINDS", "Shape", "read_shapes", "shape_facts"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, overload
 
@@ -106,11 +105,6 @@ def make_targets(path: Any, split: str, difficulty: Any, letters: Any, count: An
         raise ConfigError("difficulty is for generated icons; leave it out with targets=...")
     _known_letters(letters)
     return FileTargets(str(path), split, wanted)
-
-
-def content_name(safe: str) -> str:
-    """What a target from a file is called."""
-    return "svg:" + hashlib.blake2b(safe.encode(), digest_size=12).hexdigest()
 
 
 def _known_letters(letters: Any) -> str:

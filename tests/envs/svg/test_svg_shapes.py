@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -184,6 +185,13 @@ def test_text_is_told_with_its_words() -> None:
 
 def test_more_shapes_than_anybody_compares_are_cut_off() -> None:
     assert len(shapes_of('<circle cx="9" cy="9" r="1"/>' * (MOST_SHAPES + 50))) == MOST_SHAPES
+
+
+def test_a_path_used_again_and_again_is_not_read_for_ever() -> None:
+    curves = f'<path id="p" d="M500 500{"a1 1 0 0 1 1 1" * 1000}"/>'  # out of sight, so that no shape is counted
+    began = time.process_time()
+    assert shapes_of(f"<defs>{curves}</defs>" + '<use href="#p"/>' * 40 + '<circle cx="9" cy="9" r="5"/>') == ()
+    assert time.process_time() - began < 2.0  # without a limit several times as long
 
 
 def test_colours_have_distances_and_names() -> None:
