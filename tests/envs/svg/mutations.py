@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 import re
 
-from tests.envs.svg.canaries import Canaries
-
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 VALUE = re.compile(r'="[^"]*"')
 NAME = re.compile(r"(?<=[<\s])[a-zA-Z-]+")
@@ -81,12 +79,13 @@ ATTRIBUTES = (
 )
 
 
-def mutate(rng: random.Random, corpus: list[str], canaries: Canaries) -> str:
+def mutate(rng: random.Random, corpus: list[str], host: str, folder: str) -> str:
     """One file of the corpus after one to four kinds of damage; in most, all of them leave it well-formed."""
     code = rng.choice(corpus)
+    places = (f"http://{host}/m", f"{folder}/canary.svg", f"file://{folder}/canary.png")
     operations = ROUGH if rng.random() < 0.25 else CAREFUL
     for _ in range(rng.randint(1, 4)):
-        code = rng.choice(operations)(rng, code, corpus, canaries)
+        code = rng.choice(operations)(rng, code, corpus, places)
     return code
 
 
@@ -95,29 +94,29 @@ def _span(rng: random.Random, code: str) -> tuple[int, int]:
     return start, min(len(code), start + rng.choice((1, 2, 5, 20, 100)))
 
 
-def _cut(rng: random.Random, code: str, corpus: list[str], canaries: Canaries) -> str:
+def _cut(rng: random.Random, code: str, corpus: list[str], places: tuple[str, ...]) -> str:
     start, end = _span(rng, code)
     return code[:start] + code[end:]
 
 
-def _repeat(rng: random.Random, code: str, corpus: list[str], canaries: Canaries) -> str:
+def _repeat(rng: random.Random, code: str, corpus: list[str], places: tuple[str, ...]) -> str:
     start, end = _span(rng, code)
     return code[:end] + code[start:end] * rng.choice((1, 2, 50)) + code[end:]
 
 
-def _splice(rng: random.Random, code: str, corpus: list[str], canaries: Canaries) -> str:
+def _splice(rng: random.Random, code: str, corpus: list[str], places: tuple[str, ...]) -> str:
     other = rng.choice(corpus)
     start, end = _span(rng, other)
     place = rng.randrange(len(code) + 1)
     return code[:place] + other[start:end] + code[place:]
 
 
-def _insert(rng: random.Random, code: str, corpus: list[str], canaries: Canaries) -> str:
+def _insert(rng: random.Random, code: str, corpus: list[str], places: tuple[str, ...]) -> str:
     place = rng.randrange(len(code) + 1)
     return code[:place] + rng.choice(PIECES) + code[place:]
 
 
-def _flip(rng: random.Random, code: str, corpus: list[str], canaries: Canaries) -> str:
+def _flip(rng: random.Random, code: str, corpus: list[str], places: tuple[str, ...]) -> str:
     if not code:
         return code
     place = rng.randrange(len(code))
@@ -133,32 +132,30 @@ def _swap(rng: random.Random, code: str, pattern: re.Pattern[str], replacement: 
     return code[: match.start()] + replacement + code[match.end() :]
 
 
-def _number(rng: random.Random, code: str, corpus: list[str], canaries: Canaries) -> str:
+def _number(rng: random.Random, code: str, corpus: list[str], places: tuple[str, ...]) -> str:
     return _swap(rng, code, NUMBER, rng.choice(NUMBERS))
 
 
-def _word(rng: random.Random, code: str, corpus: list[str], canaries: Canaries) -> str:
+def _word(rng: random.Random, code: str, corpus: list[str], places: tuple[str, ...]) -> str:
     return _swap(rng, code, NAME, rng.choice(WORDS))
 
 
-def _address(rng: random.Random, code: str, corpus: list[str], canaries: Canaries) -> str:
-    place = rng.choice(
-        (f"http://{canaries.host}/m", f"{canaries.folder}/canary.svg", f"{canaries.folder.as_uri()}/canary.png")
-    )
+def _address(rng: random.Random, code: str, corpus: list[str], places: tuple[str, ...]) -> str:
+    place = rng.choice(places)
     form = rng.choice(("{}", "{}#a", "url({})", "url('{}#a')", "#a", "url(#a)", "url(#g)"))
     return _swap(rng, code, VALUE, f'="{form.format(place)}"')
 
 
-def _rename(rng: random.Random, code: str, corpus: list[str], canaries: Canaries) -> str:
+def _rename(rng: random.Random, code: str, corpus: list[str], places: tuple[str, ...]) -> str:
     return _swap(rng, code, ATTRIBUTE, rng.choice(ATTRIBUTES))
 
 
-def _move_value(rng: random.Random, code: str, corpus: list[str], canaries: Canaries) -> str:
+def _move_value(rng: random.Random, code: str, corpus: list[str], places: tuple[str, ...]) -> str:
     values = VALUE.findall(rng.choice(corpus)) or ['=""']
     return _swap(rng, code, VALUE, rng.choice(values))
 
 
-def _add_element(rng: random.Random, code: str, corpus: list[str], canaries: Canaries) -> str:
+def _add_element(rng: random.Random, code: str, corpus: list[str], places: tuple[str, ...]) -> str:
     elements = ELEMENT.findall(rng.choice(corpus)) or ["<g/>"]
     return _swap(rng, code, TAG_END, rng.choice(elements) * rng.choice((1, 1, 30)))
 
