@@ -43,8 +43,8 @@ def strip(pictures: list[np.ndarray]) -> np.ndarray:
 
 def icon_sheet() -> np.ndarray:
     """Generated SVG targets, one row a grade of difficulty."""
-    from agentrl.envs.svg.icons import GRADES, icon
-    from agentrl.envs.svg.renderer import shared_renderer
+    from agentrl.envs.svg.sandbox.renderer import shared_renderer
+    from agentrl.envs.svg.targets.icons import GRADES, icon
 
     side = ICON_PIXELS + ICON_MARGIN
     canvas = np.full((len(GRADES) * side - ICON_MARGIN, ICONS_A_ROW * side - ICON_MARGIN, 3), 225, np.uint8)

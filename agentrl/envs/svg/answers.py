@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from agentrl.core.parsing import extract_answer
-from agentrl.envs.svg.gate import SvgRefused, check
+from agentrl.envs.svg.sandbox.gate import SvgRefused, check
 
 LONGEST_REMARK = 160
 _CLOSED = re.compile(r"</(?:\w+:)?svg\s*>", re.IGNORECASE)

@@ -18,15 +18,15 @@ from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.tools import function_schema
 from agentrl.envs.svg.answers import read_answer, remark
-from agentrl.envs.svg.gate import SvgRefused, check
-from agentrl.envs.svg.matching import structure_score
 from agentrl.envs.svg.measures import make_measures
 from agentrl.envs.svg.panels import in_characters, panel_shape, side_by_side
 from agentrl.envs.svg.recent import draw
-from agentrl.envs.svg.renderer import shared_renderer
-from agentrl.envs.svg.shapes import Shape, read_shapes
-from agentrl.envs.svg.state import SvgState
-from agentrl.envs.svg.targets import make_targets
+from agentrl.envs.svg.sandbox.gate import SvgRefused, check
+from agentrl.envs.svg.sandbox.renderer import shared_renderer
+from agentrl.envs.svg.targets.targets import make_targets
+from agentrl.envs.svg.truth.matching import structure_score
+from agentrl.envs.svg.truth.shapes import Shape, read_shapes
+from agentrl.envs.svg.truth.state import SvgState
 
 # What random play draws: whole answers, so that it is measured against something.
 SAMPLES = (

@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from agentrl.envs.svg.refusal import SvgRefused
-from agentrl.envs.svg.renderer import shared_renderer
+from agentrl.envs.svg.sandbox.refusal import SvgRefused
+from agentrl.envs.svg.sandbox.renderer import shared_renderer
 
 Value = TypeVar("Value")
 PICTURE_BYTES = 32 << 20

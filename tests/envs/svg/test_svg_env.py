@@ -20,9 +20,9 @@ from agentrl.core.errors import ConfigError, JudgeFault, SnapshotError
 from agentrl.core.snapshot import open_blob, seal_blob
 from agentrl.envs.svg import recent
 from agentrl.envs.svg.env import SAMPLES, SVGEnv
-from agentrl.envs.svg.icons import GRADES
 from agentrl.envs.svg.panels import in_characters, panel_shape, side_by_side
-from agentrl.envs.svg.renderer import Renderer
+from agentrl.envs.svg.sandbox.renderer import Renderer
+from agentrl.envs.svg.targets.icons import GRADES
 from agentrl.rollout.evaluate import evaluate
 from agentrl.wrappers import Reasoning, ToolCalls
 

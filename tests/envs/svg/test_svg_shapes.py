@@ -8,14 +8,14 @@ import time
 import numpy as np
 import pytest
 
-from agentrl.envs.svg.colours import colour_word, distance, hexadecimal, read_colour
-from agentrl.envs.svg.gate import check
-from agentrl.envs.svg.geometry import IDENTITY, box_of, multiply, path_points, transform
-from agentrl.envs.svg.icons import icon
-from agentrl.envs.svg.matching import LEAST_AGREEMENT, agreements, structure_score
-from agentrl.envs.svg.renderer import shared_renderer
-from agentrl.envs.svg.shapes import MOST_SHAPES, Shape, read_shapes
-from agentrl.envs.svg.state import SvgState, describe, place
+from agentrl.envs.svg.sandbox.gate import check
+from agentrl.envs.svg.sandbox.renderer import shared_renderer
+from agentrl.envs.svg.targets.icons import icon
+from agentrl.envs.svg.truth.colours import colour_word, distance, hexadecimal, read_colour
+from agentrl.envs.svg.truth.geometry import IDENTITY, box_of, multiply, path_points, transform
+from agentrl.envs.svg.truth.matching import LEAST_AGREEMENT, agreements, structure_score
+from agentrl.envs.svg.truth.shapes import MOST_SHAPES, Shape, read_shapes
+from agentrl.envs.svg.truth.state import SvgState, describe, place
 
 
 def shapes_of(inside: str, attributes: str = 'viewBox="0 0 100 100"') -> tuple[Shape, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentrl.envs.svg.pen import CANVAS, Dice, Hues, Recipe, around, circle, ellipse, line, polygon, rect, star
+from agentrl.envs.svg.targets.pen import CANVAS, Dice, Hues, Recipe, around, circle, ellipse, line, polygon, rect, star
 
 
 def disc(dice: Dice, hues: Hues) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any, Protocol, overload
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
-from agentrl.envs.svg.files import Collection, load_collection
-from agentrl.envs.svg.icons import GRADES, LETTERS, icon, owner
+from agentrl.envs.svg.targets.files import Collection, load_collection
+from agentrl.envs.svg.targets.icons import GRADES, LETTERS, icon, owner
 
 ICONS_PER_SPLIT = 100_000
 LARGEST_INDEX = 10**9

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.errors import ConfigError, MissingExtra
-from agentrl.envs.svg.gate import SvgRefused, check
-from agentrl.envs.svg.shapes import read_shapes
+from agentrl.envs.svg.sandbox.gate import SvgRefused, check
+from agentrl.envs.svg.truth.shapes import read_shapes
 
 log = logging.getLogger(__name__)
 COLUMNS = ("svg", "svg_code", "svgcode", "code", "content", "text")  # without regard to case, the likeliest first

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agentrl.envs.svg.icons import curves, objects, turned
-from agentrl.envs.svg.letters import ALPHABET, DIGITS
-from agentrl.envs.svg.pen import (
+from agentrl.envs.svg.targets.icons import curves, objects, turned
+from agentrl.envs.svg.targets.letters import ALPHABET, DIGITS
+from agentrl.envs.svg.targets.pen import (
     Dice,
     Hues,
     Recipe,

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.etree import ElementTree
 
-from agentrl.envs.svg.colours import Rgb, hexadecimal, read_colour
-from agentrl.envs.svg.geometry import (
+from agentrl.envs.svg.sandbox.refusal import Limits
+from agentrl.envs.svg.sandbox.stylesheet import read_sheet
+from agentrl.envs.svg.truth.colours import Rgb, hexadecimal, read_colour
+from agentrl.envs.svg.truth.geometry import (
     Box,
     Matrix,
     Point,
@@ -26,8 +28,6 @@ from agentrl.envs.svg.geometry import (
     scale_of,
     transform,
 )
-from agentrl.envs.svg.refusal import Limits
-from agentrl.envs.svg.stylesheet import read_sheet
 
 MOST_SHAPES = 400  # more are not looked at: comparing is quadratic
 MOST_POINTS = 150_000  # of all outlines together; an element used again counts again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentrl.envs.svg.pen import Dice, Hues, Recipe, circle, ellipse, gradient, line, number, path, rect
+from agentrl.envs.svg.targets.pen import Dice, Hues, Recipe, circle, ellipse, gradient, line, number, path, rect
 
 
 def heart(dice: Dice, hues: Hues) -> list[str]:

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from agentrl.envs.svg.pen import Dice, Hues, Recipe, circle, ellipse, line, number, path, polygon, rect, star, tag
+from agentrl.envs.svg.targets.pen import (
+    Dice,
+    Hues,
+    Recipe,
+    circle,
+    ellipse,
+    line,
+    number,
+    path,
+    polygon,
+    rect,
+    star,
+    tag,
+)
 
 
 def spin(shape: str, count: int, x: float = 50, y: float = 50, first: float = 0) -> list[str]:

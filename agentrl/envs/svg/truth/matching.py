@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agentrl.envs.svg.colours import distance, from_hexadecimal
-from agentrl.envs.svg.shapes import Shape
+from agentrl.envs.svg.truth.colours import distance, from_hexadecimal
+from agentrl.envs.svg.truth.shapes import Shape
 
 COLOUR_TOLERANCE = 0.06  # of the largest distance there is
 PLACE_TOLERANCE = 3.0  # hundredths of the canvas

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentrl.envs.svg.pen import (
+from agentrl.envs.svg.targets.pen import (
     Dice,
     Hues,
     Recipe,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentrl.envs.svg.pen import Dice, Hues, Recipe, around, circle, ellipse, line, polygon, polyline, rect
+from agentrl.envs.svg.targets.pen import Dice, Hues, Recipe, around, circle, ellipse, line, polygon, polyline, rect
 
 
 def house(dice: Dice, hues: Hues) -> list[str]:

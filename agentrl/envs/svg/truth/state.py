@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentrl.core.state import State
-from agentrl.envs.svg.colours import colour_word
-from agentrl.envs.svg.shapes import Shape, shape_facts
+from agentrl.envs.svg.truth.colours import colour_word
+from agentrl.envs.svg.truth.shapes import Shape, shape_facts
 
 WHOLE = 95  # a shape this wide and high is a background
 

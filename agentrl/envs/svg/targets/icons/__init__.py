@@ -6,10 +6,10 @@ import hashlib
 from functools import lru_cache
 from itertools import count
 
-from agentrl.envs.svg.colours import hexadecimal, read_colour
-from agentrl.envs.svg.icons import abstract, curves, objects, plain, scenes, turned
-from agentrl.envs.svg.letters import set_type, write
-from agentrl.envs.svg.pen import CANVAS, PALETTES, Dice, Hues, rect, tag
+from agentrl.envs.svg.targets.icons import abstract, curves, objects, plain, scenes, turned
+from agentrl.envs.svg.targets.letters import set_type, write
+from agentrl.envs.svg.targets.pen import CANVAS, PALETTES, Dice, Hues, rect, tag
+from agentrl.envs.svg.truth.colours import hexadecimal, read_colour
 
 GRADES = (1, 2, 3, 4, 5)
 LETTERS = ("strokes", "font")
