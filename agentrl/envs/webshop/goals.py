@@ -28,7 +28,7 @@ class Goal:
     category: str
     category_path: str
     attributes: tuple[str, ...]
-    options: tuple[str, ...] | tuple[tuple[str, str], ...]
+    options: tuple[str | tuple[str, str], ...]
     price_upper: float
     weight: float = 1.0
     difficulty: str = ""

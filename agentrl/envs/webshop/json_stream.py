@@ -13,6 +13,7 @@ from agentrl.core.errors import ConfigError
 CHUNK = 1 << 20  # bytes
 LONGEST_ELEMENT = 1 << 26  # characters: beyond this an element is broken rather than long
 _SPACE = " \t\r\n"
+_AFTER_A_VALUE = frozenset(_SPACE + ",:]}")
 
 
 class JsonStream:
@@ -85,16 +86,20 @@ class JsonStream:
         self._peek(file)
         size = CHUNK
         while True:
+            why = "it goes on without end"
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
-                if end < len(self._text) or self._ended:  # a number could go on behind the end of the buffer
+                if self._ended or self._text[end : end + 1] in _AFTER_A_VALUE:  # else a number may go on: 1 | .5
                     self._at = end
                     return value
             except RecursionError:
                 self._broken("it is nested too deeply")
             except ValueError as error:
-                if self._ended or len(self._text) - self._at > LONGEST_ELEMENT:
-                    self._broken(str(error).partition(":")[0])
+                why = str(error).partition(":")[0]
+                if self._ended:
+                    self._broken(why)
+            if len(self._text) - self._at > LONGEST_ELEMENT:
+                self._broken(why)
             self._more(file, size)
             size *= 2  # an element of n characters is tried log(n) times
 

@@ -11,10 +11,11 @@ from agentrl.envs.webshop.lexicon import word_list
 try:
     from rapidfuzz import fuzz
     from rapidfuzz.utils import default_process
-except ImportError as error:  # pragma: no cover (set-up installs it)
+except ImportError as error:
     raise MissingExtra("rapidfuzz", "webshop") from error
 
 THRESHOLD = 85
+LONGEST_KEPT = 200  # characters of a value whose colour is remembered
 LONGEST = 20_000  # fuzzy comparison is quadratic: longer texts are compared by their sets of words alone
 _LATIN_1_UPPER = {code: None for code in range(128, 256)}  # the library the benchmark uses drops exactly these
 
@@ -48,6 +49,13 @@ def _close(first: str, second: str) -> bool:
 @lru_cache(maxsize=1 << 15)
 def normal_colour(value: Any) -> Any:
     """The first colour word in `value`, or `value` itself; of a pair, a colour that is one of the two word for word."""
+    if isinstance(value, str) and len(value) <= LONGEST_KEPT:
+        return _short_colour(value)
+    return next((colour for colour in COLOURS if colour in value), value)
+
+
+@lru_cache(maxsize=1 << 14)
+def _short_colour(value: str) -> str:
     return next((colour for colour in COLOURS if colour in value), value)
 
 

@@ -25,8 +25,8 @@ class OfficialCatalogue:
 
     The files are read once, as a stream, and converted into a store in the cache; `facts.skipped` counts what could not
     be used, by reason. Two things differ from the benchmark, both on purpose: the price of a product with a price
-    range, and the limits of goals, are decided by (seed, asin), where it draws them anew in every process; and a
-    product that several goals are for stands in one split only, where the test split comes first and is complete.
+    range, and the limits of goals, are decided by (seed, asin), where it draws them anew in every process; and no
+    product stands in two splits. The test split of human goals is the benchmark's, goal by goal.
     """
 
     def __init__(

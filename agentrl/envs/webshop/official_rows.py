@@ -25,7 +25,7 @@ class RawGoal(NamedTuple):
 
     instruction: str
     attributes: tuple[str, ...]
-    options: tuple[str, ...] | tuple[tuple[str, str], ...]
+    options: tuple[str | tuple[str, str], ...]
     price_upper: float
 
 
@@ -141,7 +141,7 @@ def _listed(annotation: Any) -> tuple[str, ...]:
     return NO_ATTRIBUTES
 
 
-def _chosen(options: Any) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
+def _chosen(options: Any) -> tuple[str | tuple[str, str], ...]:
     """The options of a human wish: a list of values, or {name: value}, which the reward reads as pairs."""
     if isinstance(options, dict):
         return tuple((clean(name), clean(value)) for name, value in options.items() if isinstance(value, str))

@@ -27,6 +27,7 @@ GoalKind = Literal["human", "synthetic"]
 SHUFFLE_SEED = 233  # the benchmark's, so that goal number i is for the same product as there
 SAMPLED = 64  # places of a large file that are hashed when it is opened
 PIECE = 1 << 18
+_IN_ORDER: tuple[Split, ...] = ("test", "dev", "train")
 _SCHEMA = """
 PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 8192;
 CREATE TABLE product (number INTEGER PRIMARY KEY, asin TEXT UNIQUE NOT NULL, crc INTEGER NOT NULL,
@@ -189,7 +190,7 @@ def _fill(database: sqlite3.Connection, sources: Sources) -> None:
     digests["products"] = stream.digest
     if sources.goals == "synthetic":
         _weigh(database, asked)
-    for split, order in _splits(database, goals).items():
+    for split, order in _splits(database, goals, sources.goals).items():
         database.execute("INSERT INTO meta VALUES (?, ?)", (split, struct.pack(f"={len(order)}I", *order)))
     facts = Facts(number, goals, dict(sorted(skipped.items())), digests)
     database.execute("INSERT INTO meta VALUES ('facts', ?)", (msgspec.msgpack.encode(facts),))
@@ -246,22 +247,41 @@ def _weigh(database: sqlite3.Connection, asked: Counter[str]) -> None:
         database.execute("UPDATE goal SET weight = ? WHERE number = ?", (weight, number))
 
 
-def _splits(database: sqlite3.Connection, goals: int) -> dict[Split, list[int]]:
-    """The benchmark's order and its cuts: test, then dev, then train.
-
-    Several wishes can be for one product. Those that would put it into a second split are left out of the later one,
-    so that nothing of the test split, which stays exactly the benchmark's, is ever seen in training.
-    """
+def _splits(database: sqlite3.Connection, goals: int, kind: GoalKind) -> dict[Split, list[int]]:
+    """The goals of each split in the benchmark's order, no product in two splits."""
     order = list(range(goals))
     random.Random(SHUFFLE_SEED).shuffle(order)
     product_of = dict(database.execute("SELECT number, product FROM goal"))
-    sizes, seen, start = split_sizes(goals), set(), 0
+    return _cut(order, product_of) if kind == "human" else _dealt(order, product_of)
+
+
+def _cut(order: list[int], product_of: dict[int, int]) -> dict[Split, list[int]]:
+    """The benchmark's cuts. Few products have several human wishes: those that would put one into a second split are
+    left out of the later one, so that the test split, exactly the benchmark's, is never seen in training."""
+    sizes, start = split_sizes(len(order)), 0
+    seen: set[int] = set()
     splits: dict[Split, list[int]] = {}
-    for split in ("test", "dev", "train"):
+    for split in _IN_ORDER:
         part = order[start : start + sizes[split]]
         start += sizes[split]
         splits[split] = [number for number in part if product_of[number] not in seen]
         seen.update(product_of[number] for number in part)
+    return splits
+
+
+def _dealt(order: list[int], product_of: dict[int, int]) -> dict[Split, list[int]]:
+    """Whole products dealt to the splits: with all their synthetic wishes, cuts would tear nearly all of them apart."""
+    room = split_sizes(len(order))
+    wishes = Counter(product_of.values())
+    home: dict[int, Split] = {}
+    splits: dict[Split, list[int]] = {split: [] for split in _IN_ORDER}
+    for number in order:
+        product = product_of[number]
+        if product not in home:
+            split: Split = "test" if room["test"] > 0 else "dev" if room["dev"] > 0 else "train"
+            home[product] = split
+            room[split] -= wishes[product]
+        splits[home[product]].append(number)
     return splits
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from agentrl.envs.webshop.matching import COLOURS, fuzzy_score, matches, normal_colour, same_option
@@ -55,3 +58,10 @@ def test_colours_are_compared_by_their_plain_names() -> None:
 def test_texts_too_long_for_letters_are_compared_by_words() -> None:
     long = "word " * 10_000
     assert matches(long, "word") and not matches(long, "sword") and not matches(long, "")
+
+
+def test_without_rapidfuzz_the_extra_is_named() -> None:
+    code = "import sys; sys.modules['rapidfuzz'] = None; import agentrl.envs.webshop.matching"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "MissingExtra: rapidfuzz is not installed; run: pip install 'agentrl[webshop]'" in done.stderr

@@ -84,5 +84,5 @@ def test_splits_have_the_sizes_of_the_benchmark() -> None:
 
 
 def test_an_unknown_split_is_named() -> None:
-    with pytest.raises(ConfigError, match='split must be one of train, dev, test, not .trian.*Did you mean "train"'):
+    with pytest.raises(ConfigError, match=r'split must be one of train, dev, test, not .trian.*Did you mean "train"'):
         known_split("trian")

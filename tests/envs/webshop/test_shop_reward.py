@@ -83,7 +83,9 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, str], tuple[str
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("product", "goal", "chosen", "expected"), [case[1:] for case in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(
+    ("product", "goal", "chosen", "expected"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
+)
 def test_reward_is_what_the_formula_gives_by_hand(
     product: dict[str, Any], goal: dict[str, Any], chosen: dict[str, str], expected: tuple[str, int, int]
 ) -> None:
@@ -134,7 +136,7 @@ HOSTILE = [
     "\x00",
     "🧴" * 50,
     "\u202eevil\u202c",
-    "ＦＵＬＬ　ＷＩＤＴＨ",
+    "\uff26\uff35\uff2c\uff2c\u3000\uff37",
     "نص عربي",
     "a\u0301\u0301\u0301",
     "(.*)+$[",

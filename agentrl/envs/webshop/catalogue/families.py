@@ -7,6 +7,7 @@ its family by arithmetic. What is left behind the last whole block is products o
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -168,12 +169,9 @@ def _make(d: Draws, e: Draws, plan: Plan) -> Family:
 
 
 def _category(draw: int) -> str:
-    rest = draw / 65536
-    for name, share in words().shares.items():
-        rest -= share
-        if rest < 0:
-            return name
-    return name
+    shares = words().shares
+    upto = itertools.accumulate(shares.values())
+    return next((name for name, share in zip(shares, upto, strict=True) if draw < share * 65536), "grocery")
 
 
 def _place(plan: Plan, k: int, draw: int, *, hideable: bool) -> Place:

@@ -81,6 +81,10 @@ class GeneratedCatalogue:
             attributes=listed or NO_ATTRIBUTES,
         )
 
+    def variant(self, index: int) -> Variant:
+        """What product number `index` has of its own: all its attributes, also those that nothing states."""
+        return self._traits(index)[1]
+
     def brand(self, index: int) -> str:
         """The made-up maker of product number `index`."""
         return self._traits(index)[4]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agentrl.envs.webshop.catalogue.draws import Draws, log_normal_table, pick, sample
 from agentrl.envs.webshop.catalogue.families import Family, Variant
 from agentrl.envs.webshop.catalogue.wording import BRAND, Wording
 from agentrl.envs.webshop.catalogue.words import Attribute
 
-_DESCRIPTION_SENTENCES = tuple(round(count) for count in log_normal_table(2.8, 1.26, 0, 33))
+_DESCRIPTION_SENTENCES = tuple(round(count) for count in log_normal_table(2.9, 1.32, 0, 36))
 _TITLE_WORDS = (12, 13, 14, 15, 15, 16, 16, 17, 17, 18, 18, 19, 19, 20, 21, 22)
 # Orders of a title's parts: describing words, name, "with ...", "for ...", the rest; the brand where it says so.
 _LAYOUTS = (
@@ -75,11 +77,17 @@ def description(family: Family, variant: Variant, says: Wording, brand: str, d: 
     """An opening, what must be stated here, and anything between nothing and some 300 words more."""
     lines = [pick(says.openers[family.use], d[4])]
     if variant.loud:
-        lines += [pick(says.says(attribute), d[5]) for attribute in variant.attributes[: family.plan.attributes]]
+        lines += _statements(variant.attributes[: family.plan.attributes], says, d)
         return " ".join(lines).replace(BRAND, brand)
-    lines += [pick(says.says(attribute), d[5]) for attribute in stated(family, variant, "description")]
+    lines += _statements(stated(family, variant, "description"), says, d)
     lines += sample(says.pool, pick(_DESCRIPTION_SENTENCES, d[6]), d[7], d[8])
     return " ".join(lines).replace(BRAND, brand)
+
+
+def _statements(attributes: Sequence[Attribute], says: Wording, d: Draws) -> list[str]:
+    """A sentence for each attribute, each phrased in another way."""
+    forms = (says.says(attribute) for attribute in attributes)
+    return [lines[(d[5] + k) % len(lines)] for k, lines in enumerate(forms)]
 
 
 def first_bullet(family: Family, says: Wording, brand: str, d: Draws) -> str:
@@ -89,13 +97,21 @@ def first_bullet(family: Family, says: Wording, brand: str, d: Draws) -> str:
 
 def bullets(family: Family, variant: Variant, says: Wording, brand: str, d: Draws) -> tuple[str, ...]:
     """Four to six bullets, more where many attributes are to be named; those stand behind the first."""
-    plain = says.plain_bullets[family.use]
-    first = d[9] * len(plain) >> 16
-    lines = [plain[first]]
+    plain, about = says.plain_bullets[family.use], says.plain_details
+    place = d[9] * len(plain) >> 16
+    lines, told = [plain[place]], {about[place]}
     detail = d[10]
     for attribute in stated(family, variant, "bullets"):
-        lines.append(pick(says.labels(attribute), d[11]) + says.details[detail % len(says.details)])
-        detail += 1
-    for k in range(4 + (d[12] * 3 >> 16) - len(lines)):
-        lines.append(plain[(first + 9 * k + 9) % len(plain)])
+        detail = (detail + 1) % len(says.details)
+        lines.append(pick(says.labels(attribute), d[11]) + says.details[detail])
+        told.add(detail)
+    missing = 4 + (d[12] * 3 >> 16) - len(lines)
+    for _ in range(len(plain) if missing > 0 else 0):
+        place = (place + 9) % len(plain)
+        if about[place] not in told:  # nothing is told twice, and there is one promise at most
+            told.add(about[place])
+            lines.append(plain[place])
+            missing -= 1
+            if not missing:
+                break
     return tuple("\n".join(dict.fromkeys(lines)).replace(BRAND, brand).split("\n"))

@@ -6,6 +6,7 @@ from functools import cache
 
 from agentrl.envs.webshop.catalogue.words import Attribute, Noun, title_case, words
 
+TURNS = 4  # how often each label for plain bullets is used, with another detail each time
 BRAND = "{brand}"  # stays in prepared texts and is filled in last
 
 
@@ -22,6 +23,7 @@ class Wording:
         self.openers = {use: tuple(self._fill(line, use=use) for line in sentences["openers"]) for use in noun.uses}
         self.pool = self._pool()
         self.plain_bullets = {use: self._plain_bullets(use) for use in noun.uses}
+        self.plain_details = self._plain_details()
         self._said: dict[Attribute, tuple[str, ...]] = {}
         self._labels: dict[Attribute, tuple[str, ...]] = {}
 
@@ -66,8 +68,16 @@ class Wording:
                 general=self._fill(general[(3 * k + 5 * turn) % len(general)]),
                 use=use,
             )
-            for turn in range(4)
+            for turn in range(TURNS)
             for k, label in enumerate(labels)
+        )
+
+    def _plain_details(self) -> tuple[int, ...]:
+        """For each plain bullet the number of the detail in it; -1 where there is none."""
+        labels = words().sentences["plain_labels"]
+        count = len(self._noun.details)
+        return tuple(
+            (k + turn) % count if "{detail}" in label else -1 for turn in range(TURNS) for k, label in enumerate(labels)
         )
 
 

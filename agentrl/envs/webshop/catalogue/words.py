@@ -14,6 +14,8 @@ from agentrl.envs.webshop.product import PATH_SEPARATOR
 
 Kind = Literal["adjective", "with", "for"]
 BRANDS_PER_CATEGORY = 300
+_INITIALS = frozenset({"bpa", "fm", "gmo", "gps", "hd", "hdmi", "ips", "lcd", "led", "msg", "pc", "rfid", "rgb", "sd"})
+_INITIALS |= {"sos", "spf", "tv", "usb", "usda", "uv"}
 _SMALL_WORDS = frozenset({"a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"})
 
 
@@ -117,7 +119,13 @@ def words() -> Words:
 
 def title_case(text: str) -> str:
     """Capitals as in titles: every word but the small ones."""
-    return " ".join(word if word in _SMALL_WORDS else word[:1].upper() + word[1:] for word in text.split(" "))
+    return " ".join(_capitals(word) for word in text.split(" "))
+
+
+def _capitals(word: str) -> str:
+    if word in _INITIALS:
+        return word.upper()
+    return word if word in _SMALL_WORDS else word[:1].upper() + word[1:]
 
 
 def _nouns(categories: dict[str, Any], schemas: dict[str, Schema]) -> tuple[Noun, ...]:
