@@ -61,6 +61,7 @@ OPTIONS = (
 )
 TWO_PLAYERS = "agentrl.envs.sokoban_duo"
 PICTURE_SIZE = 256
+PICTURE_SIZES = {"WebShop": 512}  # pages are there to be read
 
 
 def write_all(folder: Path = HERE / "generated") -> list[Path]:
@@ -166,7 +167,9 @@ def oracle_episode(env: gym.Env, seed: int) -> Iterator[tuple[Any, float, dict[s
 
 def record_oracle(rows: list[Entry], path: Path, seed: int = 7, episodes: int = 3) -> None:
     """A GIF of a few tasks solved by the oracle, one primitive action a frame where the environment has a Grid kind."""
-    env = gym.make(pick(rows, "Grid", "Visual").id, render_mode="rgb_array", image_size=PICTURE_SIZE)
+    name = rows[0].id.partition("/")[2].partition("-")[0]
+    size = PICTURE_SIZES.get(name, PICTURE_SIZE)
+    env = gym.make(pick(rows, "Grid", "Visual").id, render_mode="rgb_array", image_size=size)
     frames: list[np.ndarray] = []
     for episode in range(episodes):
         for _ in oracle_episode(env, seed + episode):

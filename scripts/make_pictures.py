@@ -13,6 +13,7 @@ import agentrl  # noqa: F401  (registers the environments)
 
 STATIC = Path(__file__).resolve().parent.parent / "docs" / "_static"
 PIXELS, MARGIN = 240, 12
+SHOP_PIXELS, SHOP_SEED = 560, 12
 ICON_PIXELS, ICON_MARGIN, ICONS_A_ROW = 64, 4, 12
 # The picture is about tasks that look different from each other: small and large, one box and several.
 SCENES: tuple[tuple[str, int, dict[str, Any]], ...] = (
@@ -58,13 +59,31 @@ def icon_sheet() -> np.ndarray:
     return canvas
 
 
+def shop_pages() -> np.ndarray:
+    """A shopping trip of the oracle: search, results, the product with its options chosen, the receipt."""
+    env = gym.make("agentrl/WebShop-Visual-v0", image_size=SHOP_PIXELS)
+    pages = {}
+    obs, info = env.reset(seed=SHOP_SEED)
+    while (action := env.unwrapped.oracle()) is not None:  # pyright: ignore[reportAttributeAccessIssue]
+        pages[info["state"]["page"]] = obs["image"]
+        obs, *_, info = env.step(action)
+    pages["done"] = obs["image"]
+    env.close()
+    side = SHOP_PIXELS + MARGIN
+    canvas = np.full((2 * side - MARGIN, 2 * side - MARGIN, 3), 225, np.uint8)
+    for place, name in enumerate(("search", "results", "item", "done")):
+        top, left = place // 2 * side, place % 2 * side
+        canvas[top : top + SHOP_PIXELS, left : left + SHOP_PIXELS] = pages[name]
+    return canvas
+
+
 def main(folder: Path = STATIC) -> list[Path]:
-    """Write `worlds.png` and `icons.png`."""
+    """Write `worlds.png`, `icons.png` and `webshop.png`."""
     folder.mkdir(parents=True, exist_ok=True)
-    worlds, icons = folder / "worlds.png", folder / "icons.png"
-    Image.fromarray(strip([scene(*each) for each in SCENES])).save(worlds, optimize=True)
-    Image.fromarray(icon_sheet()).save(icons, optimize=True)
-    return [worlds, icons]
+    made = {"worlds": strip([scene(*each) for each in SCENES]), "icons": icon_sheet(), "webshop": shop_pages()}
+    for name, picture in made.items():
+        Image.fromarray(picture).save(folder / f"{name}.png", optimize=True)
+    return [folder / f"{name}.png" for name in made]
 
 
 if __name__ == "__main__":

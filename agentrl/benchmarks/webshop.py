@@ -1,7 +1,7 @@
 """The shop measured: turns a second, searching, opening, building, memory; bm25s and tantivy on the same products.
 
-    agentrl bench webshop            at 100,000 products
-    agentrl bench webshop --full     at 1,180,000 as well
+agentrl bench webshop            at 100,000 products
+agentrl bench webshop --full     at 1,180,000 as well
 """
 
 from __future__ import annotations

@@ -46,8 +46,9 @@ class RandomPolicy:
 
 def legal_actions(env: gym.Env) -> Sequence[Any]:
     """What the environment calls legal at this moment; nothing where a wrapper has changed what an action is."""
-    known: Any = getattr(env.unwrapped, "legal_actions", None)
-    return known() if callable(known) and env.action_space == env.unwrapped.action_space else ()
+    base: Any = env.unwrapped
+    unchanged = env.action_space == base.action_space
+    return base.legal_actions() if unchanged and hasattr(base, "legal_actions") else ()
 
 
 def mixed_seed(*parts: int | None) -> int:

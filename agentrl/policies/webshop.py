@@ -32,8 +32,8 @@ class NaiveShopper:
 
 def naive_action(env: gym.Env) -> str:
     """The next action of the baseline."""
-    truth: Any = getattr(env.unwrapped, "state", None)
-    facts = truth().to_json() if callable(truth) else {}
+    base: Any = env.unwrapped
+    facts = base.state().to_json() if hasattr(base, "state") else {}
     if "instruction" not in facts or "results" not in facts:
         raise ConfigError(f"the webshop-naive policy shops; {type(env.unwrapped).__name__} is no shop")
     if facts["product"]:

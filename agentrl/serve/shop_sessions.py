@@ -1,4 +1,4 @@
-"""The visitors of the shop: each has an environment of its own, found by a secret name; few enough, and not for ever."""
+"""The visitors of the shop: each has an environment of its own, found by a secret name; so many and no more."""
 
 from __future__ import annotations
 

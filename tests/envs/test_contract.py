@@ -10,7 +10,12 @@ from agentrl.registry import TABLE
 from agentrl.testing import check_env
 
 # The contract is the environment's; a similarity network would take minutes over it, and has tests of its own.
-QUICK: dict[str, dict[str, Any]] = {"agentrl/SVG-Visual-v0": {"scorers": [{"scorer": "classical", "weight": 5.0}]}}
+# A small shop, and small pictures of it, keep the same promises as a large one.
+QUICK: dict[str, dict[str, Any]] = {
+    "agentrl/SVG-Visual-v0": {"scorers": [{"scorer": "classical", "weight": 5.0}]},
+    "agentrl/WebShop-Text-v0": {"catalogue_size": 1_000, "image_size": 128},
+    "agentrl/WebShop-Visual-v0": {"catalogue_size": 1_000, "image_size": 160},
+}
 
 
 @pytest.mark.parametrize("env_id", [entry.id for entry in TABLE])

@@ -65,6 +65,10 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     ![Search, results, product and receipt](../../_static/webshop.png)
 
+    `agentrl shop` serves the same shop as a web page, to try a task yourself. `agentrl eval ID --policy webshop-naive`
+    searches the instruction and buys the first result: a mean reward of about 0.5, with a success rate of 6 in 100.
+    The oracle's is 1.
+
     ## Observations
     - `Text`: `{"text"}`, the page. `observation_mode="text"` joins its strings by `[SEP]`, `"text_rich"` writes one a
       line and marks what can be clicked, `"html"` is a whole document whose visible strings are those of the text.
@@ -183,9 +187,9 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     def _find_task(self, task: Any) -> int:
         split, _, number = task.partition("-") if isinstance(task, str) else ("", "", "")
-        if split == self.split and number.isascii() and number.isdecimal() and str(int(number[:9])) == number:
-            if int(number) < len(self.shop.goals(self.split)):
-                return int(number)
+        plain_number = number.isascii() and number.isdecimal() and str(int(number[:9])) == number
+        if split == self.split and plain_number and int(number) < len(self.shop.goals(self.split)):
+            return int(number)
         shown = quote(task) if isinstance(task, str) else type(task).__name__
         raise ConfigError(f"a task of this split is one of {self.tasks()!r}, not {shown}")
 
@@ -244,7 +248,9 @@ class WebShopEnv(AgentEnv[Any, Any]):
     def _buy(self, place: Place) -> Outcome:
         self._purchase = reward = self._scored(place)
         self._move(place)
-        return Outcome(exact_terms(reward), True, True, reward.success, f"Bought {place.asin}: score {reward.total:.4g}.")
+        return Outcome(
+            exact_terms(reward), True, True, reward.success, f"Bought {place.asin}: score {reward.total:.4g}."
+        )
 
     def _scored(self, place: Place) -> Reward:
         return self.shop.score(self.split, self._index, place.asin, place.options)

@@ -46,7 +46,6 @@ def _close(first: str, second: str) -> bool:
     return round(fuzz.token_set_ratio(first, second)) > THRESHOLD
 
 
-@lru_cache(maxsize=1 << 15)
 def normal_colour(value: Any) -> Any:
     """The first colour word in `value`, or `value` itself; of a pair, a colour that is one of the two word for word."""
     if isinstance(value, str) and len(value) <= LONGEST_KEPT:

@@ -13,7 +13,20 @@ import numpy as np
 from agentrl.envs.webshop.pages import BUY, DONE, ITEM, RESULTS, SEARCH, Page, Part
 from agentrl.envs.webshop.photos import photo
 from agentrl.envs.webshop.product import Product
-from agentrl.envs.webshop.sheet import ACCENT, INK, LINE, LINE_HEIGHT, NOTE, PALE, PAPER, UNITS, WASH, Colour, Sheet
+from agentrl.envs.webshop.sheet import (
+    ACCENT,
+    INK,
+    LINE,
+    LINE_HEIGHT,
+    MOST_OF_A_WORD,
+    NOTE,
+    PALE,
+    PAPER,
+    UNITS,
+    WASH,
+    Colour,
+    Sheet,
+)
 
 MARGIN = 20
 INNER = UNITS - 2 * MARGIN
@@ -92,16 +105,14 @@ def _results(sheet: Sheet, page: Page, find: Find) -> None:
         _card(sheet, parts, MARGIN + column * (INNER / 2 + 5), y + row * height, INNER / 2 - 5, height - 8, find)
 
 
-def _card(
-    sheet: Sheet, parts: Sequence[Part], x: float, y: float, width: float, height: float, find: Find
-) -> None:
+def _card(sheet: Sheet, parts: Sequence[Part], x: float, y: float, width: float, height: float, find: Find) -> None:
     asin, title, price = (part.text for part in parts)
     sheet.frame(x, y, width, height, PAPER)
     side = height - 14
     if product := find(asin):
         sheet.paste(photo(product, sheet.px(side)), x + 7, y + 7)
     left, room = x + side + 18, width - side - 28
-    sheet.text(left, y + 7, asin, 15, ACCENT, bold=True)
+    sheet.text(left, y + 7, asin, 15, ACCENT)
     sheet.text(x + width - 10 - sheet.width(price, 13), y + 8, price, 13, PRICE)
     size = next((size for size in (13.5, 12.5, 11.5) if len(sheet.lines(title, size, room)) <= 5), 11.0)
     sheet.paragraph(left, y + 29, title, size, room, max(1, int((height - 33) / (size * LINE_HEIGHT))))
@@ -169,7 +180,7 @@ def _chips(sheet: Sheet, options: list[tuple[str, Part | None]], y: float, size:
             placed.append((x, y, name, None))
             y += 1.35 * size
             continue
-        width = sheet.width(part.text, size) + 1.3 * size
+        width = min(sheet.width(part.text[:MOST_OF_A_WORD], size) + 1.3 * size, INNER)
         if x > MARGIN and x + width > UNITS - MARGIN:
             x, y = float(MARGIN), y + row
         placed.append((x, y, name, part))
@@ -178,9 +189,11 @@ def _chips(sheet: Sheet, options: list[tuple[str, Part | None]], y: float, size:
 
 
 def _chip(sheet: Sheet, x: float, y: float, part: Part, size: float) -> None:
-    width = min(sheet.width(part.text, size) + 1.3 * size, INNER)
+    shown = sheet.lines(part.text, size, INNER - 1.3 * size)
+    text = shown[0] if shown else ""
+    width = sheet.width(text, size) + 1.3 * size
     sheet.frame(x, y, width, 1.8 * size, ACCENT if part.chosen else PAPER, ACCENT if part.chosen else (150, 160, 170))
-    sheet.text(x + 0.65 * size, y + 0.36 * size, part.text, size, PAPER if part.chosen else INK)
+    sheet.text(x + 0.65 * size, y + 0.36 * size, text, size, PAPER if part.chosen else INK)
 
 
 def _sub_page(sheet: Sheet, page: Page, find: Find) -> None:

@@ -106,7 +106,7 @@ def results_head(number: int, total: int) -> Parts:
     """Page number and the buttons that turn pages; `Next >` is there even behind the last page, as in the benchmark."""
     heading = Part("heading", f"Page {number} (Total results: {total})")
     turns = (Part("button", PREV), Part("button", NEXT)) if number > 1 else (Part("button", NEXT),)
-    return BACK_ONLY + (heading, *turns)
+    return (*BACK_ONLY, heading, *turns)
 
 
 def card(product: Product) -> Parts:
@@ -147,7 +147,7 @@ def sub_page_lines(product: Product, page: str) -> Parts:
 
 
 def done_parts(product: Product, options: Iterable[tuple[str, str]], score: float) -> Parts:
-    """The receipt. "Your code" is a leftover of the benchmark's crowd workers and is always None, as are the details."""
+    """The receipt. "Your code" is left over from the benchmark's crowd workers and always None, as are the details."""
     rows = {"asin": product.asin, "options": json.dumps(dict(options), ensure_ascii=False)}
     bought = [part for name, value in rows.items() for part in (Part("field", name), Part("value", value))]
     return (

@@ -11,6 +11,7 @@ Colour = tuple[int, int, int]
 INK, PALE, LINE, PAPER = (32, 36, 42), (98, 106, 116), (208, 214, 222), (255, 255, 255)
 ACCENT, WASH, NOTE = (24, 92, 122), (234, 242, 246), (255, 248, 226)
 LINE_HEIGHT = 1.28  # of the size of the type
+MOST_OF_A_WORD = 400  # characters: no line of a page holds more
 
 
 class Sheet:
@@ -87,10 +88,9 @@ def length_of(text: str, pixels: float) -> float:
 def _wrapped(text: str, pixels: float, width: float) -> tuple[str, ...]:
     space, lines, line, used = length_of(" ", pixels), [], "", 0.0
     for word in text.split():
-        long = length_of(word, pixels)
-        if long > width:
+        if len(word) > 30 and length_of(word[:MOST_OF_A_WORD], pixels) > width:
             word = shortened(word, pixels, width)
-            long = length_of(word, pixels)
+        long = length_of(word, pixels)
         if line and used + space + long > width:
             lines.append(line)
             line, used = word, long
@@ -106,6 +106,7 @@ def wrapped(text: str, pixels: float, width: float) -> list[str]:
 
 def shortened(text: str, pixels: float, width: float) -> str:
     """The beginning of a line, with dots, so that it fits."""
+    text = text[:MOST_OF_A_WORD]
     while text and length_of(f"{text}...", pixels) > width:
         text = text[: len(text) - max(1, len(text) // 16)]
     return f"{text}..."

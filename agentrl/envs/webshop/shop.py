@@ -58,7 +58,8 @@ class ShopSpec:
                 raise ConfigError(f"{name} must be a path or None, not {value!r}")
         if data_dir is None and (products is not None or goals != "human"):
             raise ConfigError("products and goals choose among the benchmark's files; they need data_dir")
-        return cls(size, seed, *(None if value is None else os.fspath(value) for value in (data_dir, products)), goals)
+        folder, file = (None if value is None else os.fspath(value) for value in (data_dir, products))
+        return cls(size, seed, folder, file, goals)
 
     def catalogue(self) -> tuple[Catalogue, str, dict[str, Any]]:
         """The catalogue, and the recipe by which other processes make it again."""

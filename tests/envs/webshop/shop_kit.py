@@ -1,4 +1,4 @@
-"""What the tests of the shop share: a small shop, one product by hand, HTML read by a parser that knows nothing of us."""
+"""What the tests of the shop share: a small shop, one product by hand, HTML read by an outside parser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHIRT = Product(
     description="A shirt.\nIt has two sleeves.",
     bullets=("Machine wash", "100% cotton"),
     category="fashion",
-    category_path="Clothing › Men › Shirts",
+    category_path="Clothing \u203a Men \u203a Shirts",
     query="shirt",
     pricing=(19.99, 27.99),
     price=20.5,

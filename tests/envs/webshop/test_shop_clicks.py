@@ -211,7 +211,8 @@ def test_special_searches_for_nothing_find_nothing(env: WebShopEnv, query: str) 
     "action",
     [
         "search[]", "click[b000000000]", "click[search]", "click[next >]", "click[.*]", "click[\u0000]", "buy now",
-        f"search[{'a' * 1_000_000}]", f"click[{'((a+)+' * 100_000}]", "search[\ud800" + "]" * 5000, 7, None, b"search[x]",
+        f"search[{'a' * 1_000_000}]", f"click[{'((a+)+' * 100_000}]", "search[\ud800" + "]" * 5000, 7, None,
+        b"search[x]",
     ],
 )  # fmt: skip
 def test_after_bad_input_the_page_stays_and_feedback_says_why(env: WebShopEnv, action: object) -> None:
@@ -220,7 +221,9 @@ def test_after_bad_input_the_page_stays_and_feedback_says_why(env: WebShopEnv, a
     assert env.state() == state and env.page == page
     assert (reward, terminated, truncated) == (0.0, False, False)
     assert not info["valid"] and info["feedback"].startswith("Invalid: ") and len(info["feedback"]) < 500
-    assert observation["text"] == f"{info['feedback']}\nWebShop [SEP] Instruction: [SEP] {state.instruction} [SEP] Search"
+    assert (
+        observation["text"] == f"{info['feedback']}\nWebShop [SEP] Instruction: [SEP] {state.instruction} [SEP] Search"
+    )
 
 
 def test_feedback_can_be_left_out_for_the_benchmarks_exact_text() -> None:

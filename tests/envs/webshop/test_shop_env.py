@@ -1,4 +1,4 @@
-"""The environment: reward and its terms, the truth, snapshots, sessions that share one shop, its files, bad arguments."""
+"""The environment: reward and its terms, the truth, snapshots, sessions in one shop, files, bad arguments."""
 
 from __future__ import annotations
 
@@ -235,8 +235,8 @@ def test_memory_does_not_grow_with_episodes(
         return process.memory_info().rss
 
     before = play(1_000)  # fills what is remembered, which has bounds
-    grown = play(2_000) - before
-    record_property("figures", f"{grown / 2**20:.1f} MiB more after 2,000 further episodes")
+    grown = play(1_500) - before
+    record_property("figures", f"{grown / 2**20:.1f} MiB more after 1,500 further episodes")
     assert grown < 12 * 2**20
     assert len(env.shop._bodies) <= 500
 
@@ -283,11 +283,11 @@ def write_official(folder: Path) -> None:
     shirt = {
         "asin": "B000000001", "name": "Blue <b>Cotton</b> Shirt", "full_description": "Soft.",
         "small_description": ["Machine wash", "Slim fit"], "pricing": "$19.99$27.99", "images": [],
-        "product_category": "Clothing › Men › Shirts", "category": "fashion", "query": "men's shirts",
+        "product_category": "Clothing \u203a Men \u203a Shirts", "category": "fashion", "query": "men's shirts",
         "customization_options": {"size": [{"value": "Large"}, {"value": "S/M"}]}, "average_rating": 4.5,
     }  # fmt: skip
-    lamp = {**shirt, "asin": "B000000002", "name": "Desk Lamp", "query": "lamps", "category": "garden",
-            "product_category": "Home › Light › Lamps", "pricing": "$12.00", "customization_options": ""}  # fmt: skip
+    lamp = {**shirt, "asin": "B000000002", "name": "Desk Lamp", "query": "lamps", "category": "garden"}
+    lamp |= {"product_category": "Home \u203a Light \u203a Lamps", "pricing": "$12.00", "customization_options": ""}
     other = {**shirt, "asin": "B000000003", "name": "Red Cotton Shirt", "pricing": ""}
     attributes = {asin: {"attributes": ["machine wash"]} for asin in ("B000000001", "B000000002", "B000000003")}
     wish = {"asin": "B000000001", "instruction": "i want a cotton shirt in large.", "attributes": ["machine wash"],

@@ -94,7 +94,10 @@ def test_attributes_are_a_button_only_where_they_are_shown() -> None:
         ("description", " [SEP] A shirt.\nIt has two sleeves."),
         ("features", " [SEP] Machine wash [SEP] 100% cotton"),
         ("reviews", ""),
-        ("attributes", " [SEP] machine wash [SEP] slim fit [SEP] fashion [SEP] shirt [SEP] Clothing › Men › Shirts"),
+        (
+            "attributes",
+            " [SEP] machine wash [SEP] slim fit [SEP] fashion [SEP] shirt [SEP] Clothing \u203a Men \u203a Shirts",
+        ),
     ],
 )
 def test_sub_pages_read_as_in_the_benchmark(kind: str, ending: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def test_every_page_of_an_episode_is_drawn_and_differs_from_the_one_before(pixel
         assert observation["text"].count("<image>") == 1
         pictures.append(observation["image"])
     assert all(picture.shape == (pixels, pixels, 3) and picture.dtype == np.uint8 for picture in pictures)
-    assert all((one != other).any() for one, other in zip(pictures, pictures[1:], strict=False))
+    assert all((one != other).any() for one, other in pairwise(pictures))
 
 
 def test_a_picture_is_the_same_every_time_and_for_everybody() -> None:
@@ -55,7 +56,9 @@ def test_the_feedback_stands_in_the_text_beside_the_picture() -> None:
 
 def test_choosing_an_option_shows() -> None:
     def item(chosen) -> Page:
-        return Page("item", WISH, Body.of((*BACK_AND_PREV, *option_parts(SHIRT, chosen), *item_tail(SHIRT, False))), "/", "B")
+        return Page(
+            "item", WISH, Body.of((*BACK_AND_PREV, *option_parts(SHIRT, chosen), *item_tail(SHIRT, False))), "/", "B"
+        )
 
     nothing, large, navy = item(()), item((("size", "large"),)), item((("color", "navy"),))
     assert (drawn(nothing) != drawn(large)).any()
@@ -83,7 +86,10 @@ def test_long_texts_are_written_smaller_and_then_cut_with_a_word(monkeypatch: py
     short = lines_drawn(monkeypatch, sub_page("one line"))
     longer = lines_drawn(monkeypatch, sub_page("some words and more " * 150))
     endless = lines_drawn(monkeypatch, sub_page("some words and more " * 3_000))
-    sizes = [dict(lines)[next(text for text in dict(lines) if text.startswith(("one", "some")))] for lines in (short, longer, endless)]
+    sizes = [
+        dict(lines)[next(text for text in dict(lines) if text.startswith(("one", "some")))]
+        for lines in (short, longer, endless)
+    ]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > sizes[2]
     assert not any("do not fit" in text for text, _ in short + longer)
     assert "more lines do not fit here." in endless[-1][0]
@@ -92,7 +98,9 @@ def test_long_texts_are_written_smaller_and_then_cut_with_a_word(monkeypatch: py
 def test_every_option_is_shown_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     for count in (3, 45, 300):
         product = replace(SHIRT, options={"size": tuple(f"value {number}" for number in range(count))})
-        page = Page("item", WISH, Body.of((*BACK_AND_PREV, *option_parts(product), *item_tail(product, True))), "/", "B")
+        page = Page(
+            "item", WISH, Body.of((*BACK_AND_PREV, *option_parts(product), *item_tail(product, True))), "/", "B"
+        )
         texts = [text for text, _ in lines_drawn(monkeypatch, page)]
         shown = sum(text.startswith("value ") for text in texts)
         missing = [int(text.split()[0]) for text in texts if text.endswith("more do not fit here.")]
