@@ -114,8 +114,9 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     ## Truth
     `state()` supports `natural` and `structured`: page, search, open product, chosen options, and what of the wish the
-    open product does not meet yet. `oracle()` gives the next right action from any page: it searches words that are
-    known to bring the product up, turns pages, opens it, chooses its options and buys.
+    open product does not meet yet. `oracle()` gives the next right action from any page: it searches the
+    attributes, kind and options of the wish (or, where these do not bring the product up among 50 results, a query with
+    its maker's name), turns pages, opens the product, chooses its options and buys.
 
     ## Honest note
     By default this is a generated catalogue, not the official benchmark, and scores on it are not scores on WebShop.

@@ -44,13 +44,18 @@ def click(what: str) -> str:
 
 
 def finding_query(shop: Shop, goal: Goal) -> str | None:
-    """A search that has the product among its hits: the goal's own, or one made of what the product says of itself."""
-    return _finding_query(shop, goal.asin, goal.reference_query)
+    """A search that has the product among its hits.
+
+    Words of the wish come first, since only they can be learned by imitation; where they do not bring the product up,
+    the goal's reference query (which names the maker) does, or else what the product says of itself.
+    """
+    options = [option if isinstance(option, str) else option[1] for option in goal.options]
+    return _finding_query(shop, goal.asin, " ".join((*goal.attributes, goal.query, *options)), goal.reference_query)
 
 
 @lru_cache(maxsize=4_096)
-def _finding_query(shop: Shop, asin: str, reference: str) -> str | None:
-    for query in (reference, *_attempts(shop.known(asin))):
+def _finding_query(shop: Shop, asin: str, wish: str, reference: str) -> str | None:
+    for query in (wish, reference, *_attempts(shop.known(asin))):
         words = plain(query)[:LONGEST_SEARCH].strip()
         if words and asin in shop.hits(words):
             return words
