@@ -14,7 +14,7 @@ from agentrl.testing import check_env
 QUICK: dict[str, dict[str, Any]] = {
     "agentrl/SVG-Visual-v0": {"scorers": [{"scorer": "classical", "weight": 5.0}]},
     "agentrl/WebShop-Text-v0": {"catalogue_size": 1_000, "image_size": 128},
-    "agentrl/WebShop-Visual-v0": {"catalogue_size": 1_000, "image_size": 160},
+    "agentrl/WebShop-Visual-v0": {"catalogue_size": 1_000, "image_size": 160, "episodes": 4},
 }
 
 

@@ -104,8 +104,8 @@ class WebShopEnv(AgentEnv[Any, Any]):
       every product is written once to build the search index, which is kept in the cache (`AGENTRL_CACHE`). 100,000
       products give 12,087 goals, fewer products proportionally fewer.
     - `data_dir=None`: a folder with the benchmark's own files (`items_shuffle*.json`, `items_ins_v2*.json`,
-      `items_human_ins.json`); then `products` names one of several `items_shuffle*.json`, and `goals` is `"human"`
-      or `"synthetic"`.
+      `items_human_ins.json`). With it, `products=None` names one of several `items_shuffle*.json`, and `goals="human"`
+      may also be `"synthetic"`.
     - `show_attributes=False`: give products a further sub page with their hidden attributes.
     - `num_prev_obs=0`, `num_prev_actions=0`: put so many earlier pages and actions before the page.
     - `show_feedback=True`: say above the page why the last turn was invalid.

@@ -7,6 +7,7 @@ much is missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -40,6 +41,11 @@ Find = Callable[[str], Product | None]
 
 def page_picture(page: Page, pixels: int, find: Find) -> np.ndarray:
     """The page as uint8 [pixels, pixels, 3]; `find` gives products by their ids."""
+    return _drawn(page, pixels, find).copy()
+
+
+@lru_cache(maxsize=16)  # observation and rendering ask for the same page, and an invalid action leaves it standing
+def _drawn(page: Page, pixels: int, find: Find) -> np.ndarray:
     sheet = Sheet(pixels)
     draw = {SEARCH: _search, RESULTS: _results, ITEM: _item, DONE: _done}.get(page.kind, _sub_page)
     draw(sheet, page, find)

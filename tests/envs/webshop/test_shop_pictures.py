@@ -18,7 +18,7 @@ WISH = (Part("label", "Instruction:"), Part("goal", "i want a shirt"))
 
 
 def drawn(page: Page, pixels: int = 400, product=SHIRT) -> np.ndarray:
-    return page_picture(page, pixels, lambda asin: product)
+    return page_picture(page, pixels, lambda asin: product)  # a new function each time: nothing is remembered
 
 
 def sub_page(text: str) -> Page:
