@@ -109,9 +109,9 @@ def results_head(number: int, total: int) -> Parts:
     return (*BACK_ONLY, heading, *turns)
 
 
-def card(product: Product) -> Parts:
+def card(asin: str, title: str, price: str) -> Parts:
     """A product among the results."""
-    return Part("product", product.asin), Part("title", product.title), Part("price", product.price_tag)
+    return Part("product", asin), Part("title", title), Part("price", price)
 
 
 def option_parts(product: Product, chosen: Iterable[tuple[str, str]] = ()) -> Parts:

@@ -35,7 +35,7 @@ class Product:
     @property
     def price_tag(self) -> str:
         """The price as pages print it: "$19.99", or "$19.99 to $27.99"."""
-        return " to ".join(f"${amount}" for amount in self.pricing[:2])
+        return price_tag(self.pricing)
 
     @property
     def path_names(self) -> tuple[str, ...]:
@@ -64,6 +64,11 @@ class Product:
             "rating": self.rating,
             "image": self.image,
         }
+
+
+def price_tag(pricing: Sequence[float]) -> str:
+    """One price, or the lowest and the highest, as pages print them."""
+    return " to ".join([f"${amount}" for amount in pricing[:2]])
 
 
 def document_text(title: str, description: str, first_bullet: str, options: Mapping[str, Sequence[str]]) -> str:

@@ -139,7 +139,12 @@ class Shop:
         return tuple([self.catalogue.docid(number) for number in self._facets.find(mark, key)])
 
     def _card(self, asin: str) -> Parts:
-        return card(self.known(asin))
+        """A generated catalogue can tell what results show without making the whole product."""
+        listing = self.catalogue.listing(asin) if isinstance(self.catalogue, GeneratedCatalogue) else None
+        if listing is None:
+            product = self.known(asin)
+            listing = product.title, product.price_tag
+        return card(asin, *listing)
 
     def _score(self, split: str, place: int, asin: str, options: tuple[tuple[str, str], ...]) -> Reward:
         return score_purchase(self.known(asin), self.goal(split, place), dict(options))

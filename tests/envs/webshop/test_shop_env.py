@@ -333,3 +333,11 @@ def test_unknown_tasks_are_refused(task: Any) -> None:
     env = small_shop()
     with pytest.raises(ConfigError, match="task"):
         env.reset(options={"task": task})
+
+
+def test_results_show_what_the_product_says() -> None:
+    shop = small_shop().shop
+    for number in range(0, SMALL, 37):
+        product = shop.catalogue.product(number)
+        shown = [part.text for part in shop.card(product.asin)]
+        assert shown == [product.asin, product.title, product.price_tag]

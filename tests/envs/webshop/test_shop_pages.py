@@ -42,7 +42,10 @@ def item_page(product=SHIRT, chosen=(), show_attributes: bool = False) -> Page:
 
 
 def results_page(number: int, total: int, *products) -> Page:
-    parts = (*results_head(number, total), *(part for product in products for part in card(product)))
+    parts = (
+        *results_head(number, total),
+        *(part for product in products for part in card(product.asin, product.title, product.price_tag)),
+    )
     return Page("results", WISH, Body.of(parts), "/results")
 
 

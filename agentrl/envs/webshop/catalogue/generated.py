@@ -13,7 +13,7 @@ from agentrl.envs.webshop.catalogue.families import BLOCK, PLANS, Family, Varian
 from agentrl.envs.webshop.catalogue.wording import Wording, wording
 from agentrl.envs.webshop.catalogue.words import words
 from agentrl.envs.webshop.goals import Goal
-from agentrl.envs.webshop.product import NO_ATTRIBUTES, Product, document_text, price_within
+from agentrl.envs.webshop.product import NO_ATTRIBUTES, Product, document_text, price_tag, price_within
 
 SMALLEST, LARGEST = 1_000, 1_180_000
 VERSION = 1  # raise it with every change that changes products or goals
@@ -84,6 +84,14 @@ class GeneratedCatalogue:
     def variant(self, index: int) -> Variant:
         """What product number `index` has of its own: all its attributes, also those that nothing states."""
         return self._traits(index)[1]
+
+    def listing(self, asin: str) -> tuple[str, str] | None:
+        """Title and price tag of a product, as results show them: cheaper than the whole product."""
+        index = self.index(asin)
+        if index is None:
+            return None
+        family, variant, d, says, brand = self._traits(index)
+        return texts.title(family, variant, says, brand, d), price_tag(variant.pricing)
 
     def brand(self, index: int) -> str:
         """The made-up maker of product number `index`."""
