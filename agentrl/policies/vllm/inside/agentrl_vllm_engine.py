@@ -1,0 +1,77 @@
+"""vLLM's engine as the target of a supervised worker: it answers prompts of token ids and takes new weights."""
+
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+from typing import Any
+
+EXTENSION = "agentrl_vllm_worker.Extension"
+
+
+class Engine:
+    """One engine in this process. Whatever it raises leaves it as it was, but for `load`: see there."""
+
+    def __init__(self, model: str, options: dict[str, Any]) -> None:
+        from vllm import LLM
+
+        self._llm: Any = LLM(model=model, worker_extension_cls=EXTENSION, **options)
+        self._llm.collective_rpc("agentrl_prepare")
+        self._mixed = False
+
+    def facts(self) -> dict[str, Any]:
+        """What the outside wants to know about it."""
+        import vllm
+
+        return {"vllm": vllm.__version__, "context": self._llm.model_config.max_model_len}
+
+    def generate(self, requests: list[dict[str, Any]]) -> list[list[Any]]:
+        """For each request its token ids, log-probabilities, finish reason, weights' version and the prompt as read."""
+        return [_answer(output) for output in self._ask(requests)]
+
+    def score(self, requests: list[dict[str, Any]], temperature: float) -> list[list[float]]:
+        """The log-probability of every token of each prompt but its first, and of the answer's."""
+        self._llm.collective_rpc("agentrl_prompt_heat", args=(str(temperature),))
+        found = self._ask(requests)
+        return [_prompt_scores(output) + _answer(output)[1] for output in found]
+
+    def load(self, path: str, version: str) -> None:
+        """Take all weights from a safetensors file; after a failure nothing is answered any more until one succeeds."""
+        self._mixed = True
+        self._llm.collective_rpc("agentrl_load", args=(path,))
+        if not self._llm.reset_prefix_cache():
+            raise RuntimeError("the prefix cache still holds what the old weights computed")
+        self._llm.reset_mm_cache()
+        self._llm.llm_engine.reset_encoder_cache()
+        self._llm.update_weight_version(version)
+        self._mixed = False
+
+    def _ask(self, requests: list[dict[str, Any]]) -> list[Any]:
+        from vllm import SamplingParams
+
+        if self._mixed:
+            raise RuntimeError("the weights are partly old and partly new")
+        settings = [SamplingParams(**request["sampling"]) for request in requests]
+        return self._llm.generate([_prompt(request) for request in requests], settings, use_tqdm=False)
+
+
+def _prompt(request: dict[str, Any]) -> dict[str, Any]:
+    prompt: dict[str, Any] = {"prompt_token_ids": request["ids"]}
+    if request.get("images"):
+        from PIL import Image
+
+        prompt["multi_modal_data"] = {"image": [Image.fromarray(picture) for picture in request["images"]]}
+    return prompt
+
+
+def _answer(output: Any) -> list[Any]:
+    said = output.outputs[0]
+    ids = list(said.token_ids)
+    scores = [float(row[token].logprob) for token, row in zip(ids, said.logprobs or [], strict=True)]
+    versions = sorted({span.version for span in said.weight_versions or []})
+    return [ids, scores, said.finish_reason, versions, list(output.prompt_token_ids)]
+
+
+def _prompt_scores(output: Any) -> list[float]:
+    pairs = list(zip(output.prompt_token_ids, output.prompt_logprobs, strict=True))
+    return [float(row[token].logprob) for token, row in pairs[1:]]
