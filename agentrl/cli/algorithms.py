@@ -31,6 +31,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "playing": (
         *("num_envs", "env_timeout", "isolate"),
         *("temperature", "top_p", "max_new_tokens", "generation_batch"),
+        *("engine", "engine_options"),
     ),
     "computing": (
         *("model", "device", "dtype", "threads"),

@@ -58,6 +58,10 @@ class RunArguments:
     """Longest reply."""
     generation_batch: int = 256
     """Prompts that are answered together."""
+    engine: Literal["transformers", "vllm"] = "transformers"
+    """What plays the episodes: the trainer's own model, or vLLM beside it, with the newest weights each iteration."""
+    engine_options: str = "{}"
+    """Arguments of the vLLM engine, as a JSON object: python, mode, max_model_len, gpu_memory, deadline, options."""
 
     lr: float = 1e-6
     """Learning rate of the policy."""
@@ -126,6 +130,8 @@ class RunArguments:
         if not any(spec.weight for spec in self.specs()):  # complains about what cannot be read, too
             raise ConfigError("env needs at least one environment with a weight above 0")
         self.deferred_judge()
+        if _json("engine_options", self.engine_options, dict) and self.engine != "vllm":
+            raise ConfigError("engine_options are those of engine=vllm")
 
     def specs(self) -> tuple[EnvSpec, ...]:
         """The environments as the collector wants them."""

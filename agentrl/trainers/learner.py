@@ -102,6 +102,7 @@ class Learner:
         self.critic_lr = critic_lr or options.lr
         self.optimiser = self._make_optimiser()
         self.steps = 0
+        self.follower: Any = None  # an engine elsewhere that plays with these weights; see `players`
         self.padding: list[float] = []
         self.trained_tokens = 0
 
@@ -285,11 +286,12 @@ class Learner:
     @torch.no_grad()
     def publish(self) -> None:
         """Let the engine generate with the new weights."""
-        if self.engine.model is self.policy:
-            return
-        fresh = merged_weights(self.policy)
-        for name, parameter in self.engine.model.named_parameters():
-            parameter.copy_(fresh[name])
+        if self.engine.model is not self.policy:
+            fresh = merged_weights(self.policy)
+            for name, parameter in self.engine.model.named_parameters():
+                parameter.copy_(fresh[name])
+        if self.follower is not None:
+            self.follower.follow(self)
 
 
 def _group(parameters: list[nn.Parameter], peak: float, **more: Any) -> dict[str, Any]:

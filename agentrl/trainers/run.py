@@ -26,6 +26,7 @@ from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.random import mixed_seed
+from agentrl.policies.vllm import VLLMPolicy
 from agentrl.rollout.collect import Collection, Collector, Start, grouped
 from agentrl.rollout.evaluate import EpisodeScore, episode_seed, evaluate, summarise
 from agentrl.rollout.trajectory import Trajectory
@@ -33,6 +34,7 @@ from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.checkpoint import load_checkpoint, save_checkpoint
 from agentrl.trainers.learner import Learner, TrainingFault
+from agentrl.trainers.players import VLLMPlayers
 from agentrl.trainers.trackers import make_trackers
 from agentrl.trainers.watch import Watch
 
@@ -51,6 +53,7 @@ class Run:
         if arguments.threads:
             torch.set_num_threads(arguments.threads)
         self.folder = run_folder(arguments, algorithm)
+        self.players = VLLMPlayers(arguments, learner) if arguments.engine == "vllm" else None
         self.policy = self.sampler(greedy=False, seed=arguments.seed)
         self.collector = self._make_collector(self.policy, "train")
         self.watch, self.iteration, self.episodes = Watch(), 0, 0
@@ -73,7 +76,7 @@ class Run:
             "algorithm": self.algorithm,
             "arguments": self.arguments.to_json(),
             "environments": [spec.id for spec in self.arguments.specs()],
-            "versions": versions(),
+            "versions": versions() | ({} if self.players is None else self.players.versions()),
             "device": str(self.learner.device),
         }
         try:
@@ -113,6 +116,8 @@ class Run:
         for name, handler in self._handlers.items():
             signal.signal(name, handler)
         self.collector.close()
+        if self.players is not None:
+            self.players.close()
         for tracker in self.trackers:
             tracker.close()
 
@@ -183,9 +188,11 @@ class Run:
 
     # ------------------------------------------------------------------ episodes
 
-    def sampler(self, *, greedy: bool, seed: int) -> HFPolicy:
+    def sampler(self, *, greedy: bool, seed: int) -> HFPolicy | VLLMPolicy:
         """The policy as a player."""
         arguments = self.arguments
+        if self.players is not None:
+            return self.players.sampler(greedy=greedy, seed=seed)
         return HFPolicy(
             self.learner.engine,
             temperature=arguments.temperature,
@@ -276,6 +283,8 @@ class Run:
             "tokens": {"generated": generated, "trained": learner.trained_tokens, "padding": padding},
             "seconds": seconds,
         }
+        if self.players is not None:
+            figures["engine"] = self.players.metrics()
         learner.padding, learner.trained_tokens = [], 0
         self.log("train", figures)
         self.say(summary_line(self.iteration + 1, self.arguments.iterations, figures))
@@ -358,6 +367,7 @@ def run_folder(arguments: RunArguments, algorithm: str) -> Path:
 FREE_TO_CHANGE = {"output", "resume", "iterations", "save_every", "keep", "trackers", "report", "eval_every"} | {
     "eval_episodes",
     "save_trajectories",
+    "engine_options",
     "token_budget",
     "threads",
 }

