@@ -25,9 +25,7 @@ class VLLMPlayers:
         self.arguments = arguments
         options = _checked_options(json.loads(arguments.engine_options))
         kind = str(learner.engine.model.dtype).removeprefix("torch.")
-        self.engine = VLLMEngine(
-            learner.engine.folder, dtype=kind, batch_size=arguments.generation_batch, **options
-        )
+        self.engine = VLLMEngine(learner.engine.folder, dtype=kind, batch_size=arguments.generation_batch, **options)
         self._steps: int | None = None  # of the weights that the engine has
         learner.follower = self
 

@@ -1,4 +1,4 @@
-"""The policy that is a model in vLLM: prompts and answers are token ids, and mean what the transformers policy means."""
+"""The policy that is a model in vLLM: token ids in and out, with the meaning they have in the transformers policy."""
 
 from __future__ import annotations
 
@@ -233,4 +233,3 @@ class VLLMPolicy:
             prompt_ids=prompt.ids,
             sampling=self.sampling.to_json(),
         )
-

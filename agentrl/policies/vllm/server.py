@@ -170,7 +170,7 @@ class ServerBackend(Wire):
         variables = inherited | self._environment
         # The key in the environment, not on the command line: that one everybody on the machine can read.
         variables |= {"VLLM_API_KEY": key, "VLLM_SERVER_DEV_MODE": "1", "PYTHONPATH": str(INSIDE)}
-        self._output = tempfile.TemporaryFile()
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 (`stop` closes it)
         try:
             self._process = subprocess.Popen(
                 [self._interpreter.python, str(INSIDE / "agentrl_vllm_serve.py"), *self._words(port)],
@@ -270,7 +270,9 @@ def _reply(answer: Any) -> Reply:
         versions = sorted({str(span["version"]) for span in choice.get("weight_versions") or []})
         return Reply(ids, scores, choice["finish_reason"] == "stop", versions, answer.get("prompt_token_ids"))
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise EngineFault(f"vLLM's server gave an answer that cannot be read: {type(error).__name__}: {error}") from error
+        raise EngineFault(
+            f"vLLM's server gave an answer that cannot be read: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _prompt_scores(answer: Any) -> list[float]:

@@ -55,21 +55,21 @@ class Extension:
 
     def agentrl_prepare(self) -> None:
         """Make the worker report the log-probabilities we mean."""
-        runner = self.model_runner  # type: ignore[attr-defined]
+        runner = self.model_runner
         if not isinstance(runner.sampler, Sampler):
             raise RuntimeError("this vLLM samples in a way we do not know; set VLLM_USE_V2_MODEL_RUNNER=0")
         runner.sampler = TemperedSampler(runner.sampler)
 
     def agentrl_prompt_heat(self, temperature: str) -> None:
         """The temperature of the log-probabilities of prompts from now on."""
-        self.model_runner.sampler.prompt_heat = float(temperature)  # type: ignore[attr-defined]
+        self.model_runner.sampler.prompt_heat = float(temperature)
 
     def agentrl_load(self, path: str) -> None:
         """Replace every weight by those in a safetensors file; raises unless all of them were there."""
         from safetensors import safe_open
 
-        model = self.model_runner.get_model()  # type: ignore[attr-defined]
-        config = self.vllm_config  # type: ignore[attr-defined]
+        model = self.model_runner.get_model()
+        config = self.vllm_config
         wanted = {name for name, _ in model.named_parameters()}
         with set_current_vllm_config(config), safe_open(path, "pt", device="cpu") as file:
             initialize_layerwise_reload(model)
