@@ -1,4 +1,4 @@
-"""What the vLLM policy does before, beside and without an engine: arguments, messages, files, a server that misbehaves."""
+"""The vLLM policy without an engine: arguments, messages, files, and servers that misbehave."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class VLLMEngine:
     - `dtype`: float32 on a processor and bfloat16 on a GPU unless told. `max_model_len` shortens the model's context,
       `batch_size` limits the rows computed together, `gpu_memory` is vLLM's share of the GPU. `options` are further
       engine arguments of vLLM.
-    - `deadline`: seconds for one call; an engine that needs more is taken for dead.
+    - `deadline`: seconds without a sign of life (of a server: for one answer) after which an engine is taken for dead.
 
     An engine that dies or hangs is started again with the newest weights and asked once more (`restarts`, `retries`
     count that). `update_weights` replaces all weights between two calls; one that fails half-way leaves the engine
@@ -154,6 +154,12 @@ class VLLMEngine:
             yield
         except EngineLost:
             self._drop()
+            raise
+        except Exception:
+            raise
+        except BaseException:  # interrupted: what it was doing would meet the next question
+            self._up = False
+            self.backend.stop()
             raise
 
     def _drop(self) -> None:

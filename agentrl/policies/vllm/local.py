@@ -16,10 +16,14 @@ TARGET = "agentrl_vllm_engine:Engine"
 LARGEST_FRAME = 1 << 30
 # With the engine core in this very process a tiny model is up in seconds, and dies with it.
 VARIABLES = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
+SLICE = 2.0  # seconds between two signs of life
 
 
 class LocalBackend:
-    """Starts the process on first use. A call beyond `deadline` seconds ends it."""
+    """Starts the process on first use. When it gives no sign of life for `deadline` seconds it is ended.
+
+    Answers are computed in slices, so that work that takes long is told from work that hangs.
+    """
 
     restartable = True
 
@@ -55,14 +59,15 @@ class LocalBackend:
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer all requests together."""
-        found = self._call("generate", [asdict(request) for request in requests])
         return [
-            Reply(ids, scores, reason == "stop", versions, prompt) for ids, scores, reason, versions, prompt in found
+            Reply(ids, scores, reason == "stop", versions, prompt)
+            for ids, scores, reason, versions, prompt, _ in self._answers(requests)
         ]
 
     def score(self, requests: Sequence[Request], temperature: float) -> list[list[float]]:
         """The log-probabilities of the prompts' own tokens and of the answers'."""
-        return self._call("score", [asdict(request) for request in requests], float(temperature))
+        self._call("prompt_heat", float(temperature))
+        return [before + scores for _, scores, _, _, _, before in self._answers(requests)]
 
     def load(self, path: Path, version: str) -> None:
         """One call at a time: nothing is being answered while this runs."""
@@ -72,6 +77,13 @@ class LocalBackend:
         """End the process; the next call starts another."""
         self._worker.close()
         self._worker = Worker(TARGET, **self._arguments)
+
+    def _answers(self, requests: Sequence[Request]) -> list[Any]:
+        self._call("begin", [asdict(request) for request in requests])
+        found: dict[int, Any] = {}
+        while len(found) < len(requests):
+            found |= {row: answer for row, answer in self._call("proceed", SLICE)}
+        return [found[row] for row in range(len(requests))]
 
     def _call(self, method: str, *args: Any) -> Any:
         try:

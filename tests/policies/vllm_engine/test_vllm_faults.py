@@ -20,7 +20,7 @@ from tests.policies.vllm_engine.kit import CLOSE, conversations, largest_error, 
 
 pytestmark = pytest.mark.vllm
 
-DEADLINE = 20.0  # of a call; the machine may be busy
+DEADLINE = 12.0  # the machine may be busy
 
 
 @pytest.fixture(scope="module")
@@ -78,12 +78,12 @@ def test_an_engine_killed_in_mid_rollout_is_started_again_with_the_newest_weight
 
 def test_an_engine_that_hangs_in_mid_answer_is_given_up_and_replaced(engine: VLLMEngine, hf: Engine) -> None:
     restarts, old = engine.restarts, pid_of(engine)
-    long = VLLMPolicy(engine, max_new_tokens=300)
-    timer = threading.Timer(0.2, lambda: os.kill(old, signal.SIGSTOP))
+    long = VLLMPolicy(engine, max_new_tokens=100)
+    timer = threading.Timer(0.1, lambda: os.kill(old, signal.SIGSTOP))
     timer.start()
-    said = long.act(conversations(32))
+    said = long.act(conversations(16))
     timer.join()
-    assert len(said) == 32 and all(one.token_ids for one in said)
+    assert len(said) == 16 and all(one.token_ids for one in said)
     assert engine.restarts == restarts + 1 and engine.metrics()["restarts"] == engine.restarts
     with pytest.raises(ProcessLookupError):
         os.kill(old, 0)
@@ -103,7 +103,7 @@ def test_after_half_an_update_nothing_is_answered_until_a_whole_one(engine: VLLM
     weights = checkpoint_weights(hf.model)
     missing = max(weights)  # it comes last: everything before it has been replaced by then
     version, updates = engine.version, engine.updates
-    with pytest.raises(EngineFault, match="1 of .* weights were not in the update"):
+    with pytest.raises(EngineFault, match=r"1 of .* weights were not in the update"):
         engine.update_weights({name: tensor for name, tensor in weights.items() if name != missing}, version=9)
     policy = VLLMPolicy(engine, max_new_tokens=4)
     for _ in range(2):

@@ -1,9 +1,10 @@
 """vLLM's engine as the target of a supervised worker: it answers prompts of token ids and takes new weights."""
 
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 EXTENSION = "agentrl_vllm_worker.Extension"
@@ -25,15 +26,31 @@ class Engine:
 
         return {"vllm": vllm.__version__, "context": self._llm.model_config.max_model_len}
 
-    def generate(self, requests: list[dict[str, Any]]) -> list[list[Any]]:
-        """For each request its token ids, log-probabilities, finish reason, weights' version and the prompt as read."""
-        return [_answer(output) for output in self._ask(requests)]
+    def begin(self, requests: list[dict[str, Any]]) -> None:
+        """Take requests on; `proceed` answers them."""
+        from vllm import SamplingParams
 
-    def score(self, requests: list[dict[str, Any]], temperature: float) -> list[list[float]]:
-        """The log-probability of every token of each prompt but its first, and of the answer's."""
+        if self._mixed:
+            raise RuntimeError("the weights are partly old and partly new")
+        settings = [SamplingParams(**request["sampling"]) for request in requests]
+        names = self._llm.enqueue([_prompt(request) for request in requests], settings, use_tqdm=False)
+        self._rows = {name: row for row, name in enumerate(names)}
+
+    def proceed(self, seconds: float) -> list[list[Any]]:
+        """Work for about so long; [row, answer] for what was finished in that time.
+
+        An answer is its token ids, log-probabilities, finish reason, weights' versions, and the prompt as read with its
+        own log-probabilities where they were asked for.
+        """
+        until, found = time.monotonic() + seconds, []
+        while self._llm.llm_engine.has_unfinished_requests() and time.monotonic() < until:
+            done = [output for output in self._llm.llm_engine.step() if output.finished]
+            found += [[self._rows[output.request_id], _answer(output)] for output in done]
+        return found
+
+    def prompt_heat(self, temperature: float) -> None:
+        """The temperature of the log-probabilities of prompts from now on."""
         self._llm.collective_rpc("agentrl_prompt_heat", args=(str(temperature),))
-        found = self._ask(requests)
-        return [_prompt_scores(output) + _answer(output)[1] for output in found]
 
     def load(self, path: str, version: str) -> None:
         """Take all weights from a safetensors file; after a failure nothing is answered any more until one succeeds."""
@@ -45,14 +62,6 @@ class Engine:
         self._llm.llm_engine.reset_encoder_cache()
         self._llm.update_weight_version(version)
         self._mixed = False
-
-    def _ask(self, requests: list[dict[str, Any]]) -> list[Any]:
-        from vllm import SamplingParams
-
-        if self._mixed:
-            raise RuntimeError("the weights are partly old and partly new")
-        settings = [SamplingParams(**request["sampling"]) for request in requests]
-        return self._llm.generate([_prompt(request) for request in requests], settings, use_tqdm=False)
 
 
 def _prompt(request: dict[str, Any]) -> dict[str, Any]:
@@ -69,9 +78,9 @@ def _answer(output: Any) -> list[Any]:
     ids = list(said.token_ids)
     scores = [float(row[token].logprob) for token, row in zip(ids, said.logprobs or [], strict=True)]
     versions = sorted({span.version for span in said.weight_versions or []})
-    return [ids, scores, said.finish_reason, versions, list(output.prompt_token_ids)]
+    return [ids, scores, said.finish_reason, versions, list(output.prompt_token_ids), _prompt_scores(output)]
 
 
 def _prompt_scores(output: Any) -> list[float]:
-    pairs = list(zip(output.prompt_token_ids, output.prompt_logprobs, strict=True))
+    pairs = list(zip(output.prompt_token_ids, output.prompt_logprobs or [], strict=False))
     return [float(row[token].logprob) for token, row in pairs[1:]]

@@ -3,7 +3,7 @@
 vLLM imports this module in every process that holds a part of the model and mixes `Extension` into its worker class.
 """
 
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
