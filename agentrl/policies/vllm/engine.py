@@ -17,7 +17,8 @@ from agentrl.policies.vllm.backend import Backend, EngineLost, Reply, Request
 from agentrl.policies.vllm.interpreter import Interpreter, find_interpreter
 from agentrl.policies.vllm.local import LocalBackend
 from agentrl.policies.vllm.reader import Reader, load_reader
-from agentrl.policies.vllm.server import RemoteServer, ServerBackend
+from agentrl.policies.vllm.server import RemoteServer, ServerBackend, Wire
+from agentrl.policies.vllm.transfer import KINDS, DeviceTransfer, Kind
 from agentrl.policies.vllm.weights import WeightFiles
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class VLLMEngine:
     - `dtype`: float32 on a processor and bfloat16 on a GPU unless told. `max_model_len` shortens the model's context,
       `batch_size` limits the rows computed together, `gpu_memory` is vLLM's share of the GPU. `options` are further
       engine arguments of vLLM.
+    - `transfer`: how new weights get there: "file" (through memory that all processes share; the one that is tested),
+      or for servers on GPUs "nccl" or "ipc" (see `transfer`).
     - `deadline`: seconds without a sign of life (of a server: for one answer) after which an engine is taken for dead.
 
     An engine that dies or hangs is started again with the newest weights and asked once more (`restarts`, `retries`
@@ -64,6 +67,7 @@ class VLLMEngine:
         batch_size: int = 256,
         gpu_memory: float = 0.4,
         options: Mapping[str, Any] | None = None,
+        transfer: Kind = "file",
         deadline: float = 600.0,
         start_deadline: float = 900.0,
     ) -> None:
@@ -71,6 +75,12 @@ class VLLMEngine:
             raise ConfigError(f'mode must be "process" or "server", not {mode!r}')
         if dtype not in DTYPES:
             raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
+        if transfer not in KINDS or (transfer != "file" and mode != "server" and base_url is None):
+            raise ConfigError(
+                f"transfer must be one of {', '.join(KINDS)}, the last two with a server; not {transfer!r}"
+            )
+        self.transfer: Kind = transfer
+        self._sender: DeviceTransfer | None = None
         self.reader: Reader = load_reader(model)
         self.context = self._checked_length(max_model_len)
         times = {
@@ -84,7 +94,7 @@ class VLLMEngine:
         else:
             self.interpreter = find_interpreter(python)
             chosen = self._options(dtype, batch_size, gpu_memory, options or {})
-            given = (self.interpreter, self.reader.folder, chosen, _variables())
+            given = (self.interpreter, self.reader.folder, chosen, _variables(transfer))
             self.backend = (
                 LocalBackend(*given, **times) if mode == "process" else ServerBackend(*given, port=port, **times)
             )
@@ -146,6 +156,9 @@ class VLLMEngine:
             self.context = able
         if self.files.newest is not None:
             self.backend.load(self.files.newest, self._name)
+        elif self.updates:
+            self._mixed = "a fresh engine has the first weights, and nobody kept the newest"
+            self._refuse_mixed()
         self._up = True
 
     @contextlib.contextmanager
@@ -164,7 +177,7 @@ class VLLMEngine:
 
     def _drop(self) -> None:
         """End what is left of the engine; the next question finds a fresh one."""
-        self._up = False
+        self._up, self._sender = False, None
         if self.backend.restartable:
             self.restarts += 1
             self.backend.stop()
@@ -184,22 +197,32 @@ class VLLMEngine:
         Waits for the answers that are being computed, and forgets what the old weights computed.
         """
         begun = time.perf_counter()
-        path = self.files.write(weights)
+        path = self.files.write(weights) if self.transfer == "file" else None
         with self._lock:
             number = self.version + 1 if version is None else whole_number("version", version, at_least=0)
             try:
-                self._replace(path, str(self.updates + 1))
+                self._replace(lambda name: self._hand_over(path, weights, name), str(self.updates + 1))
             except EngineFault as fault:
-                self.files.discard(path)
+                if path is not None:
+                    self.files.discard(path)
                 self._mixed = str(fault).splitlines()[0][:300]
                 raise EngineFault(f"the update of the engine's weights failed: {fault}") from fault
-            self.files.keep(path)
+            if path is not None:
+                self.files.keep(path)
             self._mixed = ""
             self.updates += 1
             self.version = number
             self.update_seconds += time.perf_counter() - begun
 
-    def _replace(self, path: Path, name: str) -> None:
+    def _hand_over(self, path: Path | None, weights: Mapping[str, torch.Tensor], name: str) -> None:
+        if path is not None:
+            self.backend.load(path, name)
+            return
+        assert isinstance(self.backend, Wire)
+        sender = self._sender = self._sender or DeviceTransfer(self.transfer, self.backend.client)
+        self.backend.replace_weights(lambda: sender.send(weights), name)
+
+    def _replace(self, load: Callable[[str], None], name: str) -> None:
         if self._mixed:  # whatever the failed update left behind, a fresh engine has nothing of it
             self._drop()
         before, self._name = self._name, name
@@ -207,11 +230,11 @@ class VLLMEngine:
             with self._noticing_loss():
                 if not self._up:
                     self.backend.start()
-                self.backend.load(path, name)
+                load(name)
         except EngineLost:
             with self._noticing_loss():
                 self.backend.start()
-                self.backend.load(path, name)
+                load(name)
         except EngineFault:
             self._name = before
             raise
@@ -266,10 +289,12 @@ class VLLMEngine:
             found |= {"kv_cache_memory_bytes": CACHE_BYTES}
         else:
             found["gpu_memory_utilization"] = gpu_memory
+        if self.transfer != "file":
+            found["weight_transfer_config"] = {"backend": self.transfer}
         return found | dict(further)
 
 
-def _variables() -> dict[str, str]:
+def _variables(transfer: Kind) -> dict[str, str]:
     """Of the engine's process: nothing is downloaded, nothing is reported to anybody."""
     found = {
         "HF_HUB_OFFLINE": "1",
@@ -279,4 +304,6 @@ def _variables() -> dict[str, str]:
         "VLLM_LOGGING_LEVEL": "WARNING",
         "VLLM_USE_V2_MODEL_RUNNER": "0",  # its sampler is another, see `inside`
     }
+    if transfer == "ipc":  # vLLM hands its memory handles over in a form that it trusts only when told to
+        found["VLLM_ALLOW_INSECURE_SERIALIZATION"] = "1"
     return {name: os.environ.get(name, value) for name, value in found.items()}

@@ -82,8 +82,16 @@ class LocalBackend:
         self._call("begin", [asdict(request) for request in requests])
         found: dict[int, Any] = {}
         while len(found) < len(requests):
-            found |= {row: answer for row, answer in self._call("proceed", SLICE)}
+            found |= {row: answer for row, answer in self._proceed()}
         return [found[row] for row in range(len(requests))]
+
+    def _proceed(self) -> Any:
+        try:
+            return self._call("proceed", SLICE)
+        except EngineLost:
+            raise
+        except EngineFault as fault:  # in the middle of its work: who knows what state it is in
+            raise EngineLost(str(fault)) from fault
 
     def _call(self, method: str, *args: Any) -> Any:
         try:

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -66,10 +66,14 @@ class Wire:
                 self._rpc("agentrl_prompt_heat", "1.0")
 
     def load(self, path: Path, version: str) -> None:
+        """Take all weights from a file."""
+        self.replace_weights(lambda: self._rpc("agentrl_load", str(path)), version)
+
+    def replace_weights(self, work: Callable[[], Any], version: str) -> None:
         """Pause, replace, forget what the old weights computed, go on. After a failure the server stays paused."""
         try:
             self.client.post("/pause?mode=wait")
-            self._rpc("agentrl_load", str(path))
+            work()
             for cache in ("/reset_prefix_cache", "/reset_mm_cache", "/reset_encoder_cache"):
                 self.client.post(cache)
             self.client.post("/update_weight_version", {"new_version": version})

@@ -19,6 +19,7 @@ class Engine:
         self._llm: Any = LLM(model=model, worker_extension_cls=EXTENSION, **options)
         self._llm.collective_rpc("agentrl_prepare")
         self._mixed = False
+        self._rows: dict[str, int] = {}  # where the answers of the requests under way belong
 
     def facts(self) -> dict[str, Any]:
         """What the outside wants to know about it."""
@@ -34,7 +35,8 @@ class Engine:
             raise RuntimeError("the weights are partly old and partly new")
         settings = [SamplingParams(**request["sampling"]) for request in requests]
         names = self._llm.enqueue([_prompt(request) for request in requests], settings, use_tqdm=False)
-        self._rows = {name: row for row, name in enumerate(names)}
+        # Answers come under the number alone; inside, vLLM adds a dash and letters to it.
+        self._rows = {name.partition("-")[0]: row for row, name in enumerate(names)}
 
     def proceed(self, seconds: float) -> list[list[Any]]:
         """Work for about so long; [row, answer] for what was finished in that time.
@@ -45,7 +47,9 @@ class Engine:
         until, found = time.monotonic() + seconds, []
         while self._llm.llm_engine.has_unfinished_requests() and time.monotonic() < until:
             done = [output for output in self._llm.llm_engine.step() if output.finished]
-            found += [[self._rows[output.request_id], _answer(output)] for output in done]
+            found += [[self._rows.pop(output.request_id), _answer(output)] for output in done]
+        if self._rows and not self._llm.llm_engine.has_unfinished_requests():
+            raise RuntimeError(f"vLLM forgot {len(self._rows)} requests")
         return found
 
     def prompt_heat(self, temperature: float) -> None:
