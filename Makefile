@@ -8,6 +8,9 @@ export PYTHON TORCH_INDEX
 # Runs a command silently; its output is shown only when it fails.
 quietly = @out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; echo "failed: $(1)"; exit 1; }
 
+# Engines are started once for each file, so a file is not torn apart.
+test-vllm = $(PY) -m pytest -n $(JOBS) --dist loadfile -q -m vllm $(PYTEST_ARGS)
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-vllm lint docs pictures bench-peers clean
 
@@ -21,12 +24,13 @@ demo: ## set up (downloads torch: see README), train a tiny model in minutes, wr
 
 test: lint ## set up everything, check the code, run the whole test suite
 	@scripts/setup.sh vllm
-	@$(PY) -m pytest -n $(JOBS) -q $(PYTEST_ARGS)
+	@$(PY) -m pytest -n $(JOBS) -q -m "not vllm" $(PYTEST_ARGS)
+	@$(test-vllm)
 
 test-vllm: ## set up vLLM in an environment of its own, run the tests that need it
 	@scripts/setup.sh test
 	@scripts/setup.sh vllm
-	@$(PY) -m pytest -q -m vllm $(PYTEST_ARGS)
+	@$(test-vllm)
 
 lint: ## ruff, import direction and types, without the tests
 	@scripts/setup.sh test
