@@ -96,6 +96,7 @@ class VLLMPolicy:
 
     @version.setter
     def version(self, number: int) -> None:
+        """Name the weights in the engine."""
         self.engine.version = number
 
     # ------------------------------------------------------------------ the protocol
