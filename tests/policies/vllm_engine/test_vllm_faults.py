@@ -121,7 +121,9 @@ def test_a_question_that_vllm_refuses_is_a_fault_and_costs_no_restart(engine: VL
     restarts = engine.restarts
     beyond = len(engine.reader.tokenizer) + 10_000
     with pytest.raises(EngineFault, match="vLLM's engine"):
-        VLLMPolicy(engine).logprobs_of([[beyond, 5]], [[6]])
+        VLLMPolicy(engine).logprobs_of([[5, 6], [beyond, 5]], [[6], [6]])
+    with pytest.raises(EngineFault, match="vLLM's engine"):
+        VLLMPolicy(engine).logprobs_of([[5]], [[beyond]])
     assert engine.restarts == restarts
     assert VLLMPolicy(engine, max_new_tokens=2).act(conversations(1))[0].token_ids
 

@@ -33,6 +33,7 @@ class Engine:
 
         if self._mixed:
             raise RuntimeError("the weights are partly old and partly new")
+        self._check(requests)
         settings = [SamplingParams(**request["sampling"]) for request in requests]
         names = self._llm.enqueue([_prompt(request) for request in requests], settings, use_tqdm=False)
         # Answers come under the number alone; inside, vLLM adds a dash and letters to it.
@@ -51,6 +52,13 @@ class Engine:
         if self._rows and not self._llm.llm_engine.has_unfinished_requests():
             raise RuntimeError(f"vLLM forgot {len(self._rows)} requests")
         return found
+
+    def _check(self, requests: list[dict[str, Any]]) -> None:
+        """vLLM without a tokenizer would take any number for a token, and break on it half-way."""
+        known = self._llm.model_config.get_vocab_size()
+        for request in requests:
+            if not request["ids"] or min(request["ids"]) < 0 or max(request["ids"]) >= known:
+                raise ValueError(f"a prompt is one or more of the model's {known} tokens")
 
     def prompt_heat(self, temperature: float) -> None:
         """The temperature of the log-probabilities of prompts from now on."""
