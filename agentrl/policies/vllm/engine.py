@@ -150,16 +150,19 @@ class VLLMEngine:
         """An engine that runs, with the newest weights."""
         if self._up:
             return
+        self._begin()
+        if self.files.newest is not None:
+            self.backend.load(self.files.newest, self._name)
+        elif self.updates and self.transfer != "file":
+            self._mixed = "a fresh engine has the first weights, and nobody kept the newest"
+            self._refuse_mixed()
+        self._up = True
+
+    def _begin(self) -> None:
         able = self.backend.start()
         if able < self.context:
             log.warning("vLLM reads %d tokens, the model %d", able, self.context)
             self.context = able
-        if self.files.newest is not None:
-            self.backend.load(self.files.newest, self._name)
-        elif self.updates:
-            self._mixed = "a fresh engine has the first weights, and nobody kept the newest"
-            self._refuse_mixed()
-        self._up = True
 
     @contextlib.contextmanager
     def _noticing_loss(self) -> Iterator[None]:
@@ -229,11 +232,11 @@ class VLLMEngine:
         try:
             with self._noticing_loss():
                 if not self._up:
-                    self.backend.start()
+                    self._begin()
                 load(name)
         except EngineLost:
             with self._noticing_loss():
-                self.backend.start()
+                self._begin()
                 load(name)
         except EngineFault:
             self._name = before
@@ -253,7 +256,7 @@ class VLLMEngine:
             self._up = False
             self.backend.stop()
             self.files.close()
-            self._name, self._mixed = FIRST, ""
+            self._name, self._mixed, self.version = FIRST, "", 0
 
     def __enter__(self) -> VLLMEngine:
         return self
@@ -303,6 +306,7 @@ def _variables(transfer: Kind) -> dict[str, str]:
         "DO_NOT_TRACK": "1",
         "VLLM_LOGGING_LEVEL": "WARNING",
         "VLLM_USE_V2_MODEL_RUNNER": "0",  # its sampler is another, see `inside`
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # the trainer wants the same cores
     }
     if transfer == "ipc":  # vLLM hands its memory handles over in a form that it trusts only when told to
         found["VLLM_ALLOW_INSECURE_SERIALIZATION"] = "1"
