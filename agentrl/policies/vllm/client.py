@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import select
 import socket
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -38,8 +41,10 @@ class Client:
         self.address = f"{parts.scheme}://{parts.netloc}"
         self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
         self._key, self._deadline = key, deadline
-        self._connections = threading.local()
+        self._mine = threading.local()
+        self._opened: list[http.client.HTTPConnection] = []
         self._threads = ThreadPoolExecutor(MOST_AT_ONCE, "agentrl-vllm")
+        self._ending = weakref.finalize(self, _end, self._opened, self._threads)
 
     def post(self, path: str, body: Any = None, deadline: float | None = None) -> Any:
         """The JSON answer; `EngineLost` where there is none, `Refused` where it is an error."""
@@ -59,8 +64,8 @@ class Client:
         return [one.result() for one in asked]
 
     def close(self) -> None:
-        """End the threads; connections go with them."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Close the connections and end the threads; also happens when nobody holds the client any more."""
+        self._ending()
 
     def _exchange(self, method: str, path: str, body: Any, deadline: float | None) -> Any:
         headers = {"Authorization": f"Bearer {self._key()}", "Content-Type": "application/json"}
@@ -78,13 +83,15 @@ class Client:
         return self._read(status, content)
 
     def _connection(self, deadline: float) -> http.client.HTTPConnection:
-        """This thread's, opened anew when the server closed it or the deadline is another."""
-        found = getattr(self._connections, "one", None)
-        if found is None or found.timeout != deadline:
+        """This thread's, opened anew where the server closed it or the deadline is another."""
+        found = getattr(self._mine, "connection", None)
+        if found is None:
             kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-            found = self._connections.one = kind(self._host, self._port, timeout=deadline)
-        elif found.sock is not None and _hung_up(found.sock):
+            found = self._mine.connection = kind(self._host, self._port)
+            self._opened.append(found)
+        if found.sock is not None and (found.timeout != deadline or _hung_up(found.sock)):
             found.close()
+        found.timeout = deadline
         return found
 
     def _read(self, status: int, content: bytes) -> Any:
@@ -99,14 +106,19 @@ class Client:
         raise Refused(status, f"vLLM's server at {self.address} answered HTTP {status}: {said}")
 
 
+def _end(opened: list[http.client.HTTPConnection], threads: ThreadPoolExecutor) -> None:
+    for connection in opened:
+        if connection.sock is not None:
+            with contextlib.suppress(OSError):  # wakes whoever waits for an answer
+                connection.sock.shutdown(socket.SHUT_RDWR)
+    threads.shutdown(wait=False, cancel_futures=True)
+    for connection in opened:
+        connection.close()
+    opened.clear()
+
+
 def _hung_up(connection: socket.socket) -> bool:
-    """Has the server closed an idle connection? (It has nothing else to say in between.)"""
-    try:
-        connection.setblocking(False)
-        return connection.recv(1, socket.MSG_PEEK) == b""
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
-    finally:
-        connection.setblocking(True)
+    """Has the server closed an idle connection? (It has nothing to say in between, so anything to read is the end.)"""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(0))

@@ -101,7 +101,8 @@ class RemoteServer(Wire):
 
     def __init__(self, base_url: str, api_key_env: str, *, deadline: float) -> None:
         url = base_url.rstrip("/").removesuffix("/v1")
-        self.client = Client(url, lambda: read_key(api_key_env, url), deadline)
+        self._given = (url, lambda: read_key(api_key_env, url), deadline)
+        self.client = Client(*self._given)
 
     def start(self) -> int:
         """Nothing to start: is it there, and does it know the key?"""
@@ -111,7 +112,9 @@ class RemoteServer(Wire):
         return context
 
     def stop(self) -> None:
-        """Nothing to end."""
+        """Nothing to end but our own connections."""
+        self.client.close()
+        self.client = Client(*self._given)
 
 
 class ServerBackend(Wire):
