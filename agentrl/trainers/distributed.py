@@ -188,7 +188,7 @@ def local_device(device: str, local_rank: int) -> str:
 
 def _connect(team: Team, timeout: float) -> None:
     # Weights travel by nccl between GPUs; what the processes say to each other is on processors in any case.
-    backend = "cpu:gloo" if team.device == "cpu" else "cpu:gloo,cuda:nccl"
+    backend = "gloo" if team.device == "cpu" else "cpu:gloo,cuda:nccl"
     options: dict[str, Any] = {"rank": team.rank, "world_size": team.size, "timeout": timedelta(seconds=timeout)}
     if MEETING in os.environ:
         options["store"] = dist.FileStore(os.environ[MEETING], team.size)

@@ -31,7 +31,8 @@ class Entry(nn.Module):
         of it (no picture in this process's rows, no place where the critic is taught): all processes must reduce the
         same gradients.
         """
-        found = work()
+        # FSDP hangs its hooks on what comes out, and a view could lose them.
+        found = pytree.tree_map_only(Tensor, lambda x: x.clone() if x._is_view() else x, work())
         parts = [x.reshape(-1)[:1].sum() for x in pytree.tree_leaves(found) if _learns(x)]
         if torch.is_grad_enabled():
             parts += [p.sum() for p in _tower(self.module) if p.requires_grad]

@@ -18,6 +18,8 @@ from agentrl.trainers.run import Run
 
 PolicyLoss = Callable[..., Loss]
 Figures = dict[str, Tensor]
+EXPLAINED = "explained_variance"
+MOMENTS = ("returns", "returns_squared", "missed", "missed_squared")
 
 
 class Constants(NamedTuple):
@@ -100,7 +102,7 @@ class Update:
             critic, more = self._critic(out, part, counts)
             return critic if self.only_critic else policy + critic, figures | more
 
-        return self.learner.step(rows, loss_of)
+        return with_explained_variance(self.learner.step(rows, loss_of))
 
     def _policy(self, out: Outputs, part: Constants, counts: Counts) -> tuple[Tensor, Figures]:
         args = self.args
@@ -134,10 +136,33 @@ class Update:
         if bool(part.critic_mask.any()):
             clip = {"old_values": part.old_values, "clip": args.critic_clip or None}
             found = critic_loss(out.values, part.returns, part.critic_mask, denominator=counts.taught, **clip)
-            loss, figures = found.loss, {"critic": found.loss.detach() / share, **found.metrics}
+            # Means over the places where the critic is taught, however the mini-batch is cut.
+            weight = part.critic_mask.sum() / counts.taught / share
+            loss, figures = found.loss, {"critic": found.loss.detach() / share}
+            figures |= {name: weight * value for name, value in found.metrics.items() if name != EXPLAINED}
+            figures |= {name: value / counts.taught / share for name, value in moments(out.values, part).items()}
         if self.teach_after and bool(part.turn_ends.any()):
             loss = loss + critic_loss(out.values_after, part.turn_returns, part.turn_ends, denominator=counts.ends).loss
         return args.critic_coef * loss, figures
+
+
+@torch.no_grad()
+def moments(values: Tensor, part: Constants) -> Figures:
+    """Sums from which the explained variance of a whole mini-batch follows; in double precision, as they cancel."""
+    returns = part.returns[part.critic_mask].double()
+    missed = returns - values[part.critic_mask].double()
+    sums = (returns.sum(), returns.square().sum(), missed.sum(), missed.square().sum())
+    return dict(zip(MOMENTS, sums, strict=True))
+
+
+def with_explained_variance(figures: dict[str, float]) -> dict[str, float]:
+    """1 - var(Y - V) / var(Y) in place of the moments; 0 where all returns are equal within their rounding."""
+    if MOMENTS[0] not in figures:
+        return figures
+    mean, square, missed, missed_square = (figures.pop(name) for name in MOMENTS)
+    spread = square - mean**2
+    explained = 1 - (missed_square - missed**2) / spread if spread > 1e-12 * square else 0.0
+    return {**figures, EXPLAINED: explained}
 
 
 class Counts(NamedTuple):
