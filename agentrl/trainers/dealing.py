@@ -1,7 +1,7 @@
 """Rows shared out among the processes of a run.
 
-Weights are gathered layer by layer while a batch is read, which all processes must do the same number of times. So every
-process knows everybody's share, and one that has nothing left reads the shortest row again, for nothing.
+Weights are gathered layer by layer while a batch is read, which all processes must do the same number of times. So
+every process knows everybody's share, and one that has nothing left reads the shortest row again, for nothing.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 `torchrun` starts them, or `agentrl train --processes N` on one machine. They all run the same program on the same data:
 each plays its share of the episodes, then everybody has all of them; each reads its share of the rows, then everybody
-has all results. So every statistic of a batch (whitening, groups, the number of tokens a loss is divided by) is computed
-by the very code that runs alone, and only gradients and weights travel in pieces (see `agentrl.trainers.sharding`).
+has all results. So every statistic of a batch (whitening, groups, the number of tokens a loss is divided by) is
+computed by the very code that runs alone, and only gradients and weights travel in pieces (`agentrl.trainers.sharding`).
 
-What they tell each other is JSON or plain arrays. An error that one of them meets at a place where all meet is raised by
-all; a process that dies or hangs ends the others with a `ProcessFault`.
+What they tell each other is JSON or plain arrays. An error that one of them meets at a place where all meet is raised
+by all; a process that dies or hangs ends the others with a `ProcessFault`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from agentrl.policies.engine import chosen_device
 
 Found = TypeVar("Found")
 MEETING = "AGENTRL_MEETING"  # a file through which processes of one machine find each other, set by `--processes`
-SIGNS = ("closed by peer", "timed out", "connection re", "broken pipe", "gloo", "nccl", "store")  # of a lost process
+SIGNS = ("closed by peer", "timed out", "connection re", "broken pipe", "gloo", "nccl")  # of a lost process
 
 
 class ProcessFault(Fault):
@@ -154,9 +154,10 @@ def join(device: str = "auto", timeout: float = 1800.0) -> Team:
     if not 0 <= rank < size:
         raise ConfigError(f"RANK must be below WORLD_SIZE, not {rank} of {size}; start the processes with torchrun")
     place = local_device(device, _number("LOCAL_RANK", rank))
-    _joined = Team(rank, size, place, together=True)
-    _connect(_joined, timeout)
-    return _joined
+    team = Team(rank, size, place, together=True)
+    _connect(team, timeout)
+    _joined = team
+    return team
 
 
 def started_together() -> bool:

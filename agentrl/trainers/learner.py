@@ -322,7 +322,9 @@ class Learner:
     def _move(self) -> float:
         parts = [[p for p in group["params"] if p.grad is not None] for group in self.optimiser.param_groups]
         # Policy and critic are clipped apart: a critic far off must not silence the policy.
-        clip = [nn.utils.clip_grad_norm_(part, self.options.max_grad_norm) if part else torch.zeros(()) for part in parts]
+        clip = [
+            nn.utils.clip_grad_norm_(part, self.options.max_grad_norm) if part else torch.zeros(()) for part in parts
+        ]
         norms = [float(whole(norm)) for norm in clip]
         if not all(map(math.isfinite, norms)):
             raise TrainingFault(f"a gradient norm is {norms}; no weight was changed by it")

@@ -153,8 +153,9 @@ class Run:
 
     def _asked(self) -> str | None:
         """The signal that asked any of the processes to stop."""
-        self._stop = next((name for name in self.team.gather(self._stop) if name), None)
-        return self._stop
+        agreed = next((name for name in self.team.gather(self._stop) if name), None)
+        self._stop = agreed or self._stop  # a signal may have come since this process was asked
+        return agreed
 
     def dice(self, purpose: int) -> torch.Generator:
         """Random numbers for this iteration and purpose, the same in every run with this seed."""
