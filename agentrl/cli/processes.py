@@ -57,7 +57,7 @@ def _start(words: Sequence[str], rank: int, count: int, folder: Path) -> subproc
     # A process group of their own: a Ctrl-C of the terminal must reach them once, through here. The pipe tells them
     # when this process is gone, however it went.
     command = [sys.executable, "-m", "agentrl.cli", "train", *words]
-    return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, process_group=0, **quiet)
+    return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, process_group=0, text=False, **quiet)
 
 
 @contextlib.contextmanager

@@ -26,8 +26,9 @@ class Collector(CollectorBase):
     Each round is one `policy.act` over the episodes in play, in the order of their slots; a slot whose episode ended
     takes the next start before the next round. Nothing depends on the clock: the same starts, specs and a policy in the
     same state give the same trajectories, whatever `num_envs` (with another one, only a policy that rolls dice for each
-    row of a call gives others; one that is `keyed`, as `HFPolicy`, rolls them for each turn of each start). Environments of this process step one after the other in the order of
-    the slots, so that even counters they share see the same order; isolated ones step at the same time.
+    row of a call gives others; one that is `keyed`, as `HFPolicy`, rolls them for each turn of each start).
+    Environments of this process step one after the other in the order of the slots, so that even counters they share
+    see the same order; isolated ones step at the same time.
 
     A `Fault` of an environment, any exception it raises and a call beyond `timeout` seconds cost its own episode only:
     it is begun again from the same start in a fresh environment, up to `retries` times, then recorded with its fault.

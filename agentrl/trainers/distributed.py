@@ -3,7 +3,7 @@
 `torchrun` starts them, or `agentrl train --processes N` on one machine. They all run the same program on the same data:
 each plays its share of the episodes, then everybody has all of them; each reads its share of the rows, then everybody
 has all results. So every statistic of a batch (whitening, groups, the number of tokens a loss is divided by) is
-computed by the very code that runs alone, and only gradients and weights travel in pieces (`agentrl.trainers.sharding`).
+computed by the very code that runs alone, and only gradients and weights travel in pieces (see `sharding`).
 
 What they tell each other is JSON or plain arrays. An error that one of them meets at a place where all meet is raised
 by all; a process that dies or hangs ends the others with a `ProcessFault`.
@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 import torch.distributed as dist
+from torch.distributed.distributed_c10d import FileStore
 
 from agentrl.core.errors import AgentRLError, ConfigError, Fault
 from agentrl.policies.engine import chosen_device
@@ -192,7 +193,7 @@ def _connect(team: Team, timeout: float) -> None:
     backend = "gloo" if team.device == "cpu" else "cpu:gloo,cuda:nccl"
     options: dict[str, Any] = {"rank": team.rank, "world_size": team.size, "timeout": timedelta(seconds=timeout)}
     if MEETING in os.environ:
-        options["store"] = dist.FileStore(os.environ[MEETING], team.size)
+        options["store"] = FileStore(os.environ[MEETING], team.size)
     with team.guard():
         dist.init_process_group(backend, **options)
 

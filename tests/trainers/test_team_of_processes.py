@@ -55,8 +55,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "imitation": ("sft", COMMON | {"demonstrations": 9, "mistakes": 0.5, "steps_per_iteration": 2, "batch_size": 5}),
     "pictures": ("sft", PICTURES),
 }
-LONG: dict[str, Any] = CRITIC | {"iterations": 3, "save_every": 1, "schedule": "linear", "critic": "shared"}
-ENDLESS: dict[str, Any] = LONG | {"iterations": 500, "save_every": 1000, "schedule": "constant"}
+LONG: dict[str, Any] = CRITIC | {"iterations": 3, "save_every": 1, "warmup": 4, "critic": "shared"}
+ENDLESS: dict[str, Any] = LONG | {"iterations": 500, "save_every": 1000}
 
 
 def arguments(case: dict[str, Any], model: Path, output: Path, **more: Any) -> dict[str, Any]:
@@ -161,7 +161,8 @@ def test_two_processes_play_the_same_episodes_and_learn_the_same_from_them(name,
     assert_same_training(alone, together, 2)
     if algorithm != "sft":
         assert_same_episodes(alone, together)
-        assert len({line["reward_mean"] for line in lines(alone, "train")}) == 2  # there was something to learn
+        spread = [line["reward_ci"] for line in lines(alone, "train")]
+        assert all(low < high for low, high in spread)  # there was something to learn
     for file in ("config.json", "policy/config.json", "policy/model.safetensors"):
         folder = "" if file == "config.json" else "checkpoints/step_2/"
         assert (together / f"{folder}{file}").is_file()
