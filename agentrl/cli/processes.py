@@ -51,13 +51,14 @@ def _start(words: Sequence[str], rank: int, count: int, folder: Path) -> subproc
     threads = str(max(1, (os.cpu_count() or 1) // count))
     environment = {"OMP_NUM_THREADS": threads, **local, **os.environ, MEETING: str(folder / "meeting")}
     environment |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(count)}
-    quiet: dict[str, Any] = {}
-    if rank:
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": open(folder / f"said_{rank}", "wb")}  # noqa: SIM115
     # A process group of their own: a Ctrl-C of the terminal must reach them once, through here. The pipe tells them
     # when this process is gone, however it went.
     command = [sys.executable, "-m", "agentrl.cli", "train", *words]
-    return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, process_group=0, text=False, **quiet)
+    options: dict[str, Any] = {"env": environment, "stdin": subprocess.PIPE, "process_group": 0, "text": False}
+    if rank == 0:
+        return subprocess.Popen(command, **options)
+    with open(folder / f"said_{rank}", "wb") as said:
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, **options)
 
 
 @contextlib.contextmanager

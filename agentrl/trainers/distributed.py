@@ -21,14 +21,13 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 import torch.distributed as dist
-from torch.distributed.distributed_c10d import FileStore
 
 from agentrl.core.errors import AgentRLError, ConfigError, Fault
 from agentrl.policies.engine import chosen_device
 
 Found = TypeVar("Found")
 MEETING = "AGENTRL_MEETING"  # a file through which processes of one machine find each other, set by `--processes`
-SIGNS = ("closed by peer", "timed out", "connection re", "broken pipe", "gloo", "nccl")  # of a lost process
+SIGNS = ("closed by peer", "timed out", "timeout", "connection re", "broken pipe", "gloo", "nccl")  # of a lost process
 
 
 class ProcessFault(Fault):
@@ -193,7 +192,7 @@ def _connect(team: Team, timeout: float) -> None:
     backend = "gloo" if team.device == "cpu" else "cpu:gloo,cuda:nccl"
     options: dict[str, Any] = {"rank": team.rank, "world_size": team.size, "timeout": timedelta(seconds=timeout)}
     if MEETING in os.environ:
-        options["store"] = FileStore(os.environ[MEETING], team.size)
+        options["store"] = dist.FileStore(os.environ[MEETING], team.size)  # pyright: ignore[reportPrivateImportUsage]
     with team.guard():
         dist.init_process_group(backend, **options)
 

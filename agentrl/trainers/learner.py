@@ -310,6 +310,8 @@ class Learner:
                 found.append((share, {name: float(value) for name, value in values.items()}))
         figures = mean_figures([one for other in self.team.gather(found) for one in other])
         _check_loss(figures["loss"])
+        if not any(row.images for row in rows):
+            self._leave_towers()
         with self.team.guard():
             figures["grad_norm"] = self._move()
         return figures
@@ -318,6 +320,12 @@ class Learner:
         """The loss with a way back through all that was computed; for company only, it is worth nothing."""
         anchors, self._anchors = self._anchors, []
         return sum(anchors, loss if counts else 0.0 * loss)
+
+    def _leave_towers(self) -> None:
+        """Where no process saw a picture, an anchor's 0 is no gradient: momentum must not move what nobody used."""
+        for entry in self._entries.values():
+            for parameter in entry.tower():
+                parameter.grad = None
 
     def _move(self) -> float:
         parts = [[p for p in group["params"] if p.grad is not None] for group in self.optimiser.param_groups]

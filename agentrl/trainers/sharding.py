@@ -35,8 +35,13 @@ class Entry(nn.Module):
         found = pytree.tree_map_only(Tensor, lambda x: x.clone() if x._is_view() else x, work())
         parts = [x.reshape(-1)[:1].sum() for x in pytree.tree_leaves(found) if _learns(x)]
         if torch.is_grad_enabled():
-            parts += [p.sum() for p in _tower(self.module) if p.requires_grad]
+            parts += [p.sum() for p in self.tower() if p.requires_grad]
         return found, 0.0 * torch.stack(parts).sum() if parts else None
+
+    def tower(self) -> list[nn.Parameter]:
+        """The weights that only pictures reach."""
+        towers = [getattr(model.base_model, "visual", None) for model in _models(self.module)]
+        return [p for tower in towers if tower is not None for p in tower.parameters()]
 
 
 def shard(module: nn.Module, mesh: Any) -> Entry:
@@ -73,12 +78,6 @@ def _decoder(model: Any) -> nn.Module:
 
 def _weight(part: nn.Module) -> int:
     return sum(p.numel() for p in part.parameters())
-
-
-def _tower(module: nn.Module) -> list[nn.Parameter]:
-    """The weights that only pictures reach."""
-    towers = [getattr(model.base_model, "visual", None) for model in _models(module)]
-    return [p for tower in towers if tower is not None for p in tower.parameters()]
 
 
 def _learns(x: Any) -> bool:

@@ -37,7 +37,7 @@ CRITIC: dict[str, Any] = RL | {"critic_lr": 1e-2}
 LAKES = ["agentrl/FrozenLake-Text-v0", '{"id": "agentrl/FrozenLake-Visual-v0", "kwargs": {"image_size": 64}}']
 PICTURES: dict[str, Any] = (
     QUICK
-    | {"env": LAKES, "env_kwargs": '{"max_turns": 1}', "model": "tiny-vlm"}
+    | {"env": LAKES, "env_kwargs": '{"max_turns": 2}', "model": "tiny-vlm"}
     | {
         **{"demonstrations": 5, "steps_per_iteration": 3, "batch_size": 2, "iterations": 2, "lr": 1e-3},
     }
