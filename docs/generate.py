@@ -47,12 +47,17 @@ WRAPPERS = (
 # Dataclasses of options: file of agentrl/trainers, class, title. Their source is read, so that no torch is needed here.
 OPTIONS = (
     ("arguments", "RunArguments", "All algorithms"),
-    ("actor_critic", "PolicyArguments", "ppo, steppo and grpo"),
+    ("actor_critic", "PolicyArguments", "All but sft"),
     ("actor_critic", "CriticArguments", "ppo and steppo"),
+    ("group_relative", "GroupArguments", "grpo, rloo, gspo and gigpo"),
     ("sft", "SFT", "sft"),
     ("ppo", "PPO", "ppo"),
     ("steppo", "StepPO", "steppo"),
     ("grpo", "GRPO", "grpo"),
+    ("rloo", "RLOO", "rloo"),
+    ("reinforce_pp", "ReinforcePP", "reinforce_pp"),
+    ("gspo", "GSPO", "gspo"),
+    ("gigpo", "GiGPO", "gigpo"),
 )
 TWO_PLAYERS = "agentrl.envs.sokoban_duo"
 PICTURE_SIZE = 256

@@ -9,7 +9,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 ONE_THREAD = {
@@ -26,6 +26,17 @@ def rates(work: Callable[[], int], seconds: float, repeats: int) -> list[float]:
         while (spent := time.perf_counter() - start) < seconds:
             done += work()
         found.append(done / spent)
+    return found
+
+
+def times_of(work: Callable[..., Any], inputs: Iterable[Any] | int) -> list[float]:
+    """Seconds of each call: one for each input, or so many without any."""
+    calls = [()] * inputs if isinstance(inputs, int) else [(value,) for value in inputs]
+    found = []
+    for arguments in calls:
+        start = time.perf_counter()
+        work(*arguments)
+        found.append(time.perf_counter() - start)
     return found
 
 

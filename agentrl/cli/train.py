@@ -55,7 +55,7 @@ def parse(words: Sequence[str]) -> Arguments:
             recipe = load_recipe(found.recipe) if found.recipe else None
             values = stages_of(recipe.stages, found.algorithm, recipe.name)[0].values if recipe else {}
             show_help(found.algorithm, values)
-        table = "\n".join(f"  {name:<8}{summary}" for name, (_, summary) in ALGORITHMS.items())
+        table = "\n".join(f"  {name:<14}{summary}" for name, (_, summary) in ALGORITHMS.items())
         print(USAGE.format(algorithms=table))
         raise SystemExit(0)
     return Arguments(**{one.name: getattr(found, one.name) for one in fields(found)})

@@ -47,7 +47,7 @@ def cached_arrays(name: str, build: Callable[[], Mapping[str, np.ndarray]]) -> d
     path = cache_dir() / f"{name}.npz"
     if (found := _read(path)) is not None:
         return found
-    with _builder_lock(path):
+    with builder_lock(path):
         if (found := _read(path)) is not None:  # another process has built it while we waited
             return found
         arrays = {key: np.ascontiguousarray(value) for key, value in build().items()}
@@ -56,7 +56,7 @@ def cached_arrays(name: str, build: Callable[[], Mapping[str, np.ndarray]]) -> d
 
 
 @contextmanager
-def _builder_lock(path: Path) -> Iterator[None]:
+def builder_lock(path: Path) -> Iterator[None]:
     """One process builds a file, the others wait for it; where there are no locks, each builds its own."""
     name = path.with_suffix(".lock")
     try:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from agentrl.core.errors import JudgeFault
+from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.state import State
 
 Purpose = Literal["grounding", "worldmodeling", "outcome", "answer"]
+NAME = re.compile(r"\w[\w.-]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,28 @@ class Judge(Protocol):
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Says how alike two pictures (uint8 [height, width, 3]) are, many pairs at once. An outage raises `JudgeFault`."""
+    """Says how alike two pictures (uint8 [height, width, 3]) are, many pairs at once. An outage raises `JudgeFault`.
+
+    The first picture of a pair is the target. A scorer may have a `name`, which metrics use: see `scorer_name`.
+    """
 
     def score_pairs(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[float]: ...
+
+
+class NamedScorer(Scorer, Protocol):
+    """A scorer that says what metrics call it. Scores under one name can be compared; those under two never mix."""
+
+    @property
+    def name(self) -> str: ...
+
+
+def scorer_name(scorer: Scorer) -> str:
+    """The scorer's own `name`, or else the name of its class; `ConfigError` for what no metric could be called."""
+    name = getattr(scorer, "name", None)
+    if name is None:
+        return type(scorer).__name__
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ConfigError(
+            f"the name of the scorer {type(scorer).__name__} must be letters, digits, '_', '-' and '.', not {name!r}"
+        )
+    return name

@@ -36,7 +36,16 @@ _TABLE: dict[str, dict[str, SpecEntry]] = {
         "outcome": SpecEntry("agentrl.judges.outcome:OutcomeJudge", "judge"),
         "audited": SpecEntry("agentrl.judges.ensemble:AuditedJudge"),
     },
-    "scorer": {"msssim": SpecEntry("agentrl.judges.similarity:MultiScaleSimilarity")},
+    "scorer": {
+        "default": SpecEntry("agentrl.judges.similarity.default:DefaultSimilarity"),
+        "msssim": SpecEntry("agentrl.judges.similarity.classical:MultiScaleSimilarity"),
+        "edges": SpecEntry("agentrl.judges.similarity.classical:EdgeSimilarity"),
+        "colours": SpecEntry("agentrl.judges.similarity.classical:ColourSimilarity"),
+        "classical": SpecEntry("agentrl.judges.similarity.classical:ClassicalSimilarity"),
+        "stlpips": SpecEntry("agentrl.judges.similarity.stlpips:ShiftTolerantLPIPS", "similarity"),
+        "dino": SpecEntry("agentrl.judges.similarity.dino:DinoSimilarity", "similarity"),
+        "dreamsim": SpecEntry("agentrl.judges.similarity.dreamsim:DreamSimSimilarity", "similarity"),
+    },
 }
 
 

@@ -226,29 +226,36 @@ class Run:
         """Episodes that this process plays at the same time."""
         return -(-self.arguments.num_envs // self.team.size)
 
-    def collect(self, episodes: int, group_size: int = 1) -> list[Trajectory]:
-        """Play the episodes of this iteration; those whose reward is known. The rest is counted in the metrics."""
+    def collect(self, episodes: int, group_size: int = 1, extra: int = 0) -> list[Trajectory]:
+        """Play the episodes of this iteration; those whose reward is known. The rest is counted in the metrics.
+
+        `extra` numbers further rounds of the same iteration: other tasks, counted together with the first.
+        """
         self.policy.version = self.iteration
-        starts = self.starts(episodes, group_size)
-        collection = self.collection = play_together(self.team, self.collector, starts)
+        collection = play_together(self.team, self.collector, self.starts(episodes, group_size, extra))
         for name, value in collection.seconds.items():
             self.seconds[name] = self.seconds.get(name, 0.0) + value
         self.episodes += len(collection.trajectories)
-        self._keep_some(collection.trajectories)
+        if not extra:
+            self._keep_some(collection.trajectories)
+        self.collection = together(self.collection, collection) if extra else collection
         known = [trajectory for trajectory in collection.trajectories if trajectory.reward is not None]
-        if not known:
+        if not known and not extra:
             raise TrainingFault(f"no episode of this iteration can be learned from: {trouble(collection)}")
         return known
 
-    def starts(self, episodes: int, group_size: int = 1) -> list[Start]:
+    def starts(self, episodes: int, group_size: int = 1, extra: int = 0) -> list[Start]:
         """Where the episodes of this iteration begin: tasks that no other iteration has, environments by weight."""
         count, number = max(1, episodes // group_size), self.iteration
         weights = np.array([spec.weight for spec in self.arguments.specs()], dtype=float)
-        dice = np.random.default_rng(np.random.SeedSequence([self.arguments.seed, 1, number]))
+        # A further round may be of any size, so its tasks are not counted on from those of the first rounds.
+        seed = mixed_seed(self.arguments.seed, number + 1, extra) if extra else self.arguments.seed
+        first, name = (0, f"{number + 1}-extra{extra}") if extra else (number * count, f"{number + 1}")
+        dice = np.random.default_rng(np.random.SeedSequence([seed, 1, number]))
         chosen = dice.choice(len(weights), size=count, p=weights / weights.sum())
-        seeds = [episode_seed(self.arguments.seed, number * count + index) for index in range(count)]
+        seeds = [episode_seed(seed, first + index) for index in range(count)]
         pairs = enumerate(zip(seeds, chosen, strict=True))
-        starts = [Start(seed, int(env), id=f"{number + 1}-{place}") for place, (seed, env) in pairs]
+        starts = [Start(seed, int(env), id=f"{name}-{place}") for place, (seed, env) in pairs]
         return grouped(starts, group_size) if group_size > 1 else starts
 
     def _keep_some(self, trajectories: Sequence[Trajectory]) -> None:
@@ -414,6 +421,20 @@ def _cut(path: Path, size: int) -> None:
     """Forget what was written after the checkpoint: it will be written again."""
     if path.exists():
         os.truncate(path, min(size, path.stat().st_size))
+
+
+def together(first: Collection, second: Collection) -> Collection:
+    """Two rounds of one iteration as one."""
+    seconds = {
+        name: first.seconds.get(name, 0.0) + second.seconds.get(name, 0.0)
+        for name in dict.fromkeys([*first.seconds, *second.seconds])
+    }
+    return Collection(
+        first.trajectories + second.trajectories,
+        seconds,
+        first.faults + second.faults,
+        first.retries + second.retries,
+    )
 
 
 def episode_figures(collection: Collection) -> dict[str, Any]:

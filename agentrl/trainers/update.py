@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -10,13 +10,14 @@ from torch import Tensor
 
 from agentrl.trainers.actor_critic import BatchScores, CriticArguments, PolicyArguments
 from agentrl.trainers.advantages import Estimate
+from agentrl.trainers.correction import correct, staleness
 from agentrl.trainers.forward import padded
 from agentrl.trainers.learner import Learner, Outputs
-from agentrl.trainers.losses import Loss, critic_loss, kl_loss, ppo_loss, unit_count
+from agentrl.trainers.losses import Loss, critic_loss, kl_loss
+from agentrl.trainers.objective import Objective
 from agentrl.trainers.rows import Batch, shuffled_parts
 from agentrl.trainers.run import Run
 
-PolicyLoss = Callable[..., Loss]
 Figures = dict[str, Tensor]
 EXPLAINED = "explained_variance"
 MOMENTS = ("returns", "returns_squared", "missed", "missed_squared")
@@ -34,14 +35,27 @@ class Constants(NamedTuple):
     turn_returns: Tensor
     turn_ends: Tensor
     mask: Tensor
+    kept: Tensor  # what of the mask takes part in the policy's loss
 
 
 def improve(
-    args: PolicyArguments, run: Run, batch: Batch, scores: BatchScores, estimate: Estimate, policy_loss: PolicyLoss
+    args: PolicyArguments,
+    run: Run,
+    batch: Batch,
+    scores: BatchScores,
+    estimate: Estimate,
+    objective: Objective,
+    left_out: Tensor | None = None,
 ) -> dict[str, float]:
-    """All optimiser steps of an iteration; the mean of their figures."""
-    constants = constants_by_row(batch, scores, estimate)
-    update = Update(args, run.learner, policy_loss, estimate.turn_returns is not None)
+    """All optimiser steps of an iteration; the mean of their figures.
+
+    The policy does not learn from tokens of `left_out`, where that is given (`[trajectories, tokens]`).
+    """
+    correction = correct(args, batch, scores, objective.ratio)
+    kept = correction.kept if left_out is None else correction.kept & ~left_out
+    weighted = estimate._replace(advantages=estimate.advantages * correction.weights)
+    constants = constants_by_row(batch, scores, weighted, kept)
+    update = Update(args, run.learner, objective, estimate.turn_returns is not None)
     update.only_critic = isinstance(args, CriticArguments) and run.iteration < args.critic_warmup
     found, dice = [], run.dice(1)
     for _ in range(args.epochs):
@@ -49,10 +63,12 @@ def improve(
             chosen = set(part)
             rows = [index for index, row in enumerate(batch.rows) if row.trajectory in chosen]
             found.append(update.step([batch.rows[index] for index in rows], [constants[index] for index in rows]))
-    return {name: sum(one.get(name, 0.0) for one in found) / len(found) for name in found[0]}
+    names = dict.fromkeys(name for one in found for name in one)
+    means = {name: sum(one.get(name, 0.0) for one in found) / len(found) for name in names}
+    return means | correction.figures | staleness(batch, run.iteration)
 
 
-def constants_by_row(batch: Batch, scores: BatchScores, estimate: Estimate) -> list[Constants]:
+def constants_by_row(batch: Batch, scores: BatchScores, estimate: Estimate, kept: Tensor) -> list[Constants]:
     """Everything the losses need, row by row."""
     zero = torch.zeros_like(scores.old)
     reference = zero if scores.reference is None else scores.reference
@@ -67,6 +83,7 @@ def constants_by_row(batch: Batch, scores: BatchScores, estimate: Estimate) -> l
         turn_returns=turn_returns,
         turn_ends=batch.turn_ends,
         mask=batch.token_mask,
+        kept=kept,
     )
     return [Constants(*row) for row in zip(*(batch.by_row(tensor) for tensor in whole), strict=True)]
 
@@ -79,9 +96,8 @@ def side_by_side(rows: Sequence[Constants], device: Any = None) -> Constants:
 class Update:
     """One mini-batch after the other. Losses are means over the whole mini-batch, however it is cut for memory."""
 
-    def __init__(self, args: PolicyArguments, learner: Learner, policy_loss: PolicyLoss, teach_after: bool) -> None:
-        self.args, self.learner, self.policy_loss, self.teach_after = args, learner, policy_loss, teach_after
-        self.per_step = policy_loss is not ppo_loss
+    def __init__(self, args: PolicyArguments, learner: Learner, objective: Objective, teach_after: bool) -> None:
+        self.args, self.learner, self.objective, self.teach_after = args, learner, objective, teach_after
         self.only_critic = False
 
     def step(self, rows: Sequence[Any], constants: Sequence[Constants]) -> dict[str, float]:
@@ -89,7 +105,8 @@ class Update:
         whole = side_by_side(constants)
         counts = Counts(
             tokens=int(whole.mask.sum()),
-            units=int(unit_count(whole.mask, "step", whole.turn_ends) if self.per_step else whole.mask.sum()),
+            kept=max(1, int(whole.kept.sum())),
+            units=self.objective.count(whole.kept, whole.turn_ends),
             taught=max(1, int(whole.critic_mask.sum())),
             ends=max(1, int(whole.turn_ends.sum())),
         )
@@ -107,12 +124,11 @@ class Update:
     def _policy(self, out: Outputs, part: Constants, counts: Counts) -> tuple[Tensor, Figures]:
         args = self.args
         share = part.mask.sum() / counts.tokens
-        clip = {"clip_low": args.clip_low, "clip_high": args.clip_high, "dual_clip": args.dual_clip or None}
-        units = {"turn_ends": part.turn_ends} if self.per_step else {}
-        found = self.policy_loss(
-            out.logprobs, part.old, part.advantages, part.mask, denominator=counts.units, **clip, **units
-        )
-        loss, figures = found.loss, {"policy": found.loss.detach() / share, **found.metrics}
+        found = self._clipped(out, part, counts)
+        # Means over what takes part, however the mini-batch is cut.
+        weight = part.kept.sum() / counts.kept / share
+        loss, figures = found.loss, {"policy": found.loss.detach() / share}
+        figures |= {name: x if name.endswith("_max") else weight * x for name, x in found.metrics.items()}
         assert out.entropy is not None
         entropy = torch.where(part.mask, out.entropy, 0.0).sum() / counts.tokens
         figures["entropy"] = entropy.detach() / share
@@ -126,6 +142,14 @@ class Update:
                 out.logprobs, part.reference, part.mask, kind=args.kl_kind, denominator=counts.tokens
             )
         return loss, figures
+
+    def _clipped(self, out: Outputs, part: Constants, counts: Counts) -> Loss:
+        if not bool(part.kept.any()):  # all of it left out: nothing to learn, and no mean of nothing
+            return Loss(0.0 * out.logprobs.sum(), {})
+        args = self.args
+        clip = {"clip_low": args.clip_low, "clip_high": args.clip_high, "dual_clip": args.dual_clip or None}
+        given = (out.logprobs, part.old, part.advantages, part.kept, part.turn_ends)
+        return self.objective.loss(*given, denominator=counts.units, **clip)
 
     def _critic(self, out: Outputs, part: Constants, counts: Counts) -> tuple[Tensor, Figures]:
         args, share = self.args, part.mask.sum() / counts.tokens
@@ -169,6 +193,7 @@ class Counts(NamedTuple):
     """Over how many things the losses of a mini-batch are means."""
 
     tokens: int
+    kept: int
     units: int
     taught: int
     ends: int

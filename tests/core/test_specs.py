@@ -10,7 +10,7 @@ import pytest
 
 from agentrl.core import specs
 from agentrl.core.errors import ConfigError, MissingExtra
-from agentrl.core.judging import Judge, JudgeRequest, Scorer, Verdict
+from agentrl.core.judging import Judge, JudgeRequest, Scorer, Verdict, scorer_name
 from agentrl.core.specs import known_kinds, register_spec, resolve, to_json
 
 MODULE = """
@@ -89,6 +89,24 @@ def test_scorers_score_pairs_of_pictures(module):
     scorer = resolve("scorer", f"{module}:EqualPixels")
     black, white = np.zeros((2, 2, 3), np.uint8), np.ones((2, 2, 3), np.uint8)
     assert isinstance(scorer, Scorer) and scorer.score_pairs([(black, black), (black, white)]) == [1.0, 0.0]
+
+
+def test_a_scorer_without_a_name_is_called_by_its_class(module):
+    assert scorer_name(resolve("scorer", f"{module}:EqualPixels")) == "EqualPixels"
+
+
+def test_a_scorer_says_its_own_name(module):
+    scorer = resolve("scorer", f"{module}:EqualPixels")
+    scorer.name = "equal_pixels-2.0"
+    assert scorer_name(scorer) == "equal_pixels-2.0"
+
+
+@pytest.mark.parametrize("name", ["", 3, "two words", "a/b", "x" * 65, "-dash", b"bytes", "line\n"])
+def test_a_name_that_no_metric_can_have_is_refused(module, name):
+    scorer = resolve("scorer", f"{module}:EqualPixels")
+    scorer.name = name
+    with pytest.raises(ConfigError, match="name of the scorer EqualPixels"):
+        scorer_name(scorer)
 
 
 def test_an_object_that_fits_is_returned_as_it_is(module):

@@ -54,6 +54,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "groups": ("grpo", RL | {"episodes": 6, "group_size": 2, "entropy_coef": 0.01}),
     "imitation": ("sft", COMMON | {"demonstrations": 9, "mistakes": 0.5, "steps_per_iteration": 2, "batch_size": 5}),
     "pictures": ("sft", PICTURES),
+    **{name: (name, RL | {"iterations": 1, "episodes": 6, "group_size": 2}) for name in ("rloo", "gspo", "gigpo")},
+    "reinforce_pp": ("reinforce_pp", RL | {"iterations": 1}),
 }
 LONG: dict[str, Any] = CRITIC | {"iterations": 3, "save_every": 1, "warmup": 4, "critic": "shared"}
 ENDLESS: dict[str, Any] = LONG | {"iterations": 500, "save_every": 1000}
@@ -158,13 +160,14 @@ def test_two_processes_play_the_same_episodes_and_learn_the_same_from_them(name,
     algorithm, case = CASES[name]
     alone = trained_alone(algorithm, arguments(case, undecided, root / "one" / name))
     together = root / "two" / name
-    assert_same_training(alone, together, 2)
+    number = case["iterations"]
+    assert_same_training(alone, together, number)
     if algorithm != "sft":
         assert_same_episodes(alone, together)
         spread = [line["reward_ci"] for line in lines(alone, "train")]
         assert all(low < high for low, high in spread)  # there was something to learn
     for file in ("config.json", "policy/config.json", "policy/model.safetensors"):
-        folder = "" if file == "config.json" else "checkpoints/step_2/"
+        folder = "" if file == "config.json" else f"checkpoints/step_{number}/"
         assert (together / f"{folder}{file}").is_file()
 
 

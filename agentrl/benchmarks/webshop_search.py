@@ -1,0 +1,182 @@
+"""The search engine measured: building, opening, searching, private memory; bm25s and tantivy beside it.
+
+`run` measures made-up documents. The functions take any source, so that `agentrl bench webshop` measures the catalogue.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import agentrl
+from agentrl.benchmarks.grid import peers_python
+from agentrl.benchmarks.measure import ONE_THREAD, machine, result, times_of
+from agentrl.benchmarks.webshop_documents import MadeUpDocuments
+from agentrl.envs.webshop.search import DocumentSource, Index, build_index
+from agentrl.envs.webshop.search.build import Progress
+from agentrl.envs.webshop.search.kernel import kernel_name
+
+Rows = list[dict[str, Any]]
+MEDIUM, FULL = 100_000, 1_180_000
+PEERS = ("bm25s", "tantivy")
+BUILD_SECONDS, OPEN_MS, PRIVATE_MB = 300.0, 1000.0, 300.0  # at full size
+SEARCH_MS = {MEDIUM: 5.0, FULL: 30.0}
+PEER_TIMEOUT = 1800
+USER = """
+import sys
+from agentrl.benchmarks.webshop_search import anonymous_megabytes
+from agentrl.envs.webshop.search import Index
+index = Index.open(sys.argv[1])
+for query in sys.stdin.read().splitlines():
+    index.search(query)
+print(anonymous_megabytes())
+"""
+
+
+def run(quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
+    """Made-up documents at both sizes (few, if `quick`), and the peers at the smaller one."""
+    sizes, asked = ((500, 2_000), 30) if quick else ((MEDIUM, FULL), 300)
+    results: Rows = []
+    for size in sizes:
+        documents = MadeUpDocuments(size)
+        with tempfile.TemporaryDirectory(prefix="agentrl-search-") as folder:
+            results += source_cases(Path(folder), documents, documents.queries(asked), progress)
+    smaller = MadeUpDocuments(sizes[0])
+    theirs = peer_cases((smaller[number] for number in range(sizes[0])), smaller.queries(asked))
+    ratios = limits(results, *sizes)
+    return {
+        "schema": 1,
+        "name": "webshop search",
+        "machine": machine(),
+        "threads": 1,
+        "kernel": kernel_name(),
+        "results": results + theirs["results"],
+        "peers": theirs["peers"],
+        "ratios": ratios,
+        "pass": all(ratio["pass"] for ratio in ratios),
+    }
+
+
+def source_cases(folder: Path, documents: DocumentSource, queries: Sequence[str], progress: Progress | None) -> Rows:
+    """All that is measured of one source: builds its index in `folder`."""
+    rows = [build_case(folder, documents, progress=progress), open_case(folder, queries[0])]
+    return [*rows, *search_cases(Index.open(folder), queries), memory_case(folder, queries)]
+
+
+def build_case(
+    folder: Path,
+    documents: DocumentSource,
+    *,
+    processes: int = 2,
+    fingerprint: str = "",
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Seconds from the source to a checked file on disk, and the processor's share of them."""
+    start, before = time.perf_counter(), _processor_seconds()
+    index = build_index(folder, documents, processes=processes, fingerprint=fingerprint, progress=progress)
+    seconds, spent = time.perf_counter() - start, _processor_seconds() - before
+    return _row("build", len(index), [seconds], "s", processes=processes, cpu=spent, megabytes=index.size / 1e6)
+
+
+def _processor_seconds() -> float:
+    """Of this process and its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def open_case(folder: Path, query: str) -> dict[str, Any]:
+    """Milliseconds to open an index and search it for the first time, which checks all blocks that the query needs."""
+    found = times_of(lambda: Index.open(folder).search(query), 9)
+    return _row("open", len(Index.open(folder)), [1e3 * spent for spent in found], "ms")
+
+
+def search_cases(index: Index, queries: Sequence[str]) -> Rows:
+    """Milliseconds a query once its pages are in memory: the median counts; `p99` and the mean `cpu` beside it."""
+    for query in queries:
+        index.search(query)
+    before = time.thread_time()
+    found = sorted(1e3 * spent for spent in times_of(index.search, queries))
+    cpu = 1e3 * (time.thread_time() - before) / len(queries)
+    return [_row("search", len(index), found, "ms", p99=found[int(0.99 * (len(found) - 1))], cpu=cpu)]
+
+
+def memory_case(folder: Path, queries: Sequence[str]) -> dict[str, Any]:
+    """Megabytes that a process of its own cannot share with others after searching, interpreter included."""
+    done = subprocess.run(
+        [sys.executable, "-c", USER, str(folder)],
+        input="\n".join(query.replace("\n", " ") for query in queries),
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    return _row("private memory", len(Index.open(folder)), [float(done.stdout)], "MB")
+
+
+def anonymous_megabytes() -> float:
+    """This process's memory that no file stands behind (Linux); pages of a mapped file are everybody's."""
+    for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
+        if line.startswith("Anonymous:"):
+            return int(line.split()[1]) / 1e3
+    raise OSError("the system does not tell how much memory is private")
+
+
+def _row(case: str, size: int, found: list[float], unit: str, **more: Any) -> dict[str, Any]:
+    return result(f"{case} {size:,}", f"agentrl ({kernel_name()})", agentrl.__version__, found, unit, **more)
+
+
+def limits(results: Rows, medium: int = MEDIUM, full: int = FULL) -> list[dict[str, Any]]:
+    """What is required at the two sizes; the peer of each ratio is the limit."""
+    required = {
+        f"search {medium:,}": SEARCH_MS[MEDIUM],
+        f"search {full:,}": SEARCH_MS[FULL],
+        f"open {full:,}": OPEN_MS,
+        f"private memory {full:,}": PRIVATE_MB,
+        f"build {full:,}": BUILD_SECONDS,
+    }
+    return [_limit(results, case, limit) for case, limit in required.items()]
+
+
+def _limit(results: Rows, case: str, limit: float) -> dict[str, Any]:
+    ours = next((row["value"] for row in results if row["case"] == case and row["impl"].startswith("agentrl")), None)
+    ratio = None if ours is None else limit / ours
+    passed = ratio is not None and ratio >= 1
+    return {
+        "case": f"{case}, limit over ours",
+        "ours": ours,
+        "peer": limit,
+        "ratio": ratio,
+        "required": 1,
+        "pass": passed,
+    }
+
+
+def peer_cases(documents: Iterable[tuple[str, str]], queries: Sequence[str]) -> dict[str, Any]:
+    """What `peers_webshop.py` measured on these documents; if it cannot run, every peer as missing, and why."""
+    python = peers_python()
+    if python is None:
+        return _no_peers("no virtual environment of the peers; run: make bench-peers")
+    with tempfile.TemporaryDirectory(prefix="agentrl-search-") as folder:
+        lines, asked = Path(folder) / "documents.jsonl", Path(folder) / "queries.json"
+        with open(lines, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(pair) + "\n" for pair in documents)
+        asked.write_text(json.dumps(list(queries)), encoding="utf-8")
+        command = [str(python), str(Path(__file__).with_name("peers_webshop.py")), str(lines), str(asked)]
+        variables = {**os.environ, **ONE_THREAD}
+        done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=PEER_TIMEOUT)
+    if done.returncode:
+        return _no_peers(f"{python} failed: {done.stderr.strip().splitlines()[-1:]}")
+    return json.loads(done.stdout)
+
+
+def _no_peers(reason: str) -> dict[str, Any]:
+    missing = {"installed": False, "version": None, "reason": reason}
+    return {"results": [], "peers": {name: dict(missing) for name in PEERS}}

@@ -1,0 +1,1 @@
+"""SVG reconstruction: code that a model wrote is checked, then drawn in a process of its own."""

@@ -1,0 +1,1 @@
+"""WebShop: a whole shop in one process: catalogue, search, pages, reward."""
