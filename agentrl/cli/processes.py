@@ -22,6 +22,7 @@ from agentrl.cli.output import log
 from agentrl.cli.signals import STATUS
 
 MEETING = "AGENTRL_MEETING"  # as in agentrl.trainers.distributed, which is not imported here: it needs torch
+Process = subprocess.Popen[Any]
 GRACE = 30.0  # seconds for the others to notice that one is gone, then to end when they are told
 LOOK_EVERY = 0.05
 SAID = 12  # last lines of a failed process that are shown
@@ -46,7 +47,7 @@ def launch(words: Sequence[str], count: int) -> int:
         return _status(team)
 
 
-def _start(words: Sequence[str], rank: int, count: int, folder: Path) -> subprocess.Popen[bytes]:
+def _start(words: Sequence[str], rank: int, count: int, folder: Path) -> Process:
     local = {"GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo"}
     threads = str(max(1, (os.cpu_count() or 1) // count))
     environment = {"OMP_NUM_THREADS": threads, **local, **os.environ, MEETING: str(folder / "meeting")}
@@ -54,7 +55,7 @@ def _start(words: Sequence[str], rank: int, count: int, folder: Path) -> subproc
     # A process group of their own: a Ctrl-C of the terminal must reach them once, through here. The pipe tells them
     # when this process is gone, however it went.
     command = [sys.executable, "-m", "agentrl.cli", "train", *words]
-    options: dict[str, Any] = {"env": environment, "stdin": subprocess.PIPE, "process_group": 0, "text": False}
+    options: dict[str, Any] = {"env": environment, "stdin": subprocess.PIPE, "process_group": 0}
     if rank == 0:
         return subprocess.Popen(command, **options)
     with open(folder / f"said_{rank}", "wb") as said:
@@ -62,7 +63,7 @@ def _start(words: Sequence[str], rank: int, count: int, folder: Path) -> subproc
 
 
 @contextlib.contextmanager
-def _passing_on(team: Sequence[subprocess.Popen[bytes]]) -> Iterator[None]:
+def _passing_on(team: Sequence[Process]) -> Iterator[None]:
     def pass_on(number: int, frame: Any) -> None:
         for process in team:
             process.send_signal(number)
@@ -75,7 +76,7 @@ def _passing_on(team: Sequence[subprocess.Popen[bytes]]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _watch(team: Sequence[subprocess.Popen[bytes]]) -> int | None:
+def _watch(team: Sequence[Process]) -> int | None:
     """Wait for all of them, or a while longer than the first that failed; the rank of that one."""
     failed, until = None, 0.0
     while any(process.poll() is None for process in team) and (failed is None or time.monotonic() < until):
@@ -86,12 +87,12 @@ def _watch(team: Sequence[subprocess.Popen[bytes]]) -> int | None:
     return _failed(team) if failed is None else failed
 
 
-def _failed(team: Sequence[subprocess.Popen[bytes]]) -> int | None:
+def _failed(team: Sequence[Process]) -> int | None:
     fine = (None, 0, *STATUS.values())
     return next((rank for rank, process in enumerate(team) if process.poll() not in fine), None)
 
 
-def _end(team: Sequence[subprocess.Popen[bytes]]) -> None:
+def _end(team: Sequence[Process]) -> None:
     """None of them outlives this process."""
     for process in team:
         if process.poll() is None:
@@ -101,7 +102,7 @@ def _end(team: Sequence[subprocess.Popen[bytes]]) -> None:
             process.stdin.close()
 
 
-def _explain(rank: int, process: subprocess.Popen[bytes], folder: Path) -> None:
+def _explain(rank: int, process: Process, folder: Path) -> None:
     """What a process said that nobody has seen yet."""
     code = process.returncode
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
@@ -110,7 +111,7 @@ def _explain(rank: int, process: subprocess.Popen[bytes], folder: Path) -> None:
         log(f"[{rank}] {line}")
 
 
-def _status(team: Sequence[subprocess.Popen[bytes]]) -> int:
+def _status(team: Sequence[Process]) -> int:
     codes = [process.returncode for process in team]
     bad = next((code for code in codes if code), 0)
     return bad if bad >= 0 else 1
