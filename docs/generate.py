@@ -179,12 +179,12 @@ def record_oracle(rows: list[Entry], path: Path, seed: int = 7, episodes: int = 
 
 def transcript(rows: list[Entry], seed: int = 7) -> str:
     """What a language model is told, and one task as the oracle plays it."""
-    env = gym.make(pick(rows, "Text", "Visual").id)
+    env = gym.make(pick(rows, "Text", "Visual").id, render_mode="ansi")
     lines: list[str] = []
     for action, reward, info in oracle_episode(env, seed):
         if action is not None:
             lines += ["", f">>> {action}", f"reward {reward:+.1f}   {info['feedback']}".rstrip(), ""]
-        lines.append(env.unwrapped.state().symbolic())
+        lines.append(str(env.render()))
     prompt = env.get_wrapper_attr("system_prompt")
     env.close()
     return (

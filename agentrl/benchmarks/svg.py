@@ -17,7 +17,7 @@ import agentrl
 from agentrl.benchmarks.measure import machine, result
 from agentrl.benchmarks.svg_drawings import STYLES
 from agentrl.core.errors import MissingExtra
-from agentrl.envs.svg.renderer import Renderer
+from agentrl.envs.svg.sandbox.renderer import Renderer
 
 PIXELS = 256
 DRAWINGS = 40

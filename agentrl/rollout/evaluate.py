@@ -47,7 +47,8 @@ class Evaluation:
     Rates are None where nothing was there to count. `success`, `reward_*`, `turns_mean` and `truncated_rate` are over
     the scored episodes (`metrics["scored"]` = episodes asked for less faults); `valid_rate`, `effective_rate` and
     `format_rate` are over their turns. `success_ci` is Wilson's 95 % interval, `reward_ci` Student's t.
-    `reward_terms` are means per episode, so that they sum to `reward_mean` when nothing is pending.
+    `reward_terms` are means per episode, so that they sum to `reward_mean` when nothing is pending. `metrics` also
+    holds the means of what the environment reported in the last `info["metrics"]` of each episode, if it reports any.
     """
 
     id: str
@@ -206,6 +207,7 @@ class EpisodeScore:
     effective: int
     formatted: list[bool]  # one for each turn that was asked for a format
     truncated: bool
+    metrics: dict[str, float] = field(default_factory=dict)  # what the environment itself measured at the end
 
     @classmethod
     def of(cls, episode: Trajectory) -> EpisodeScore:
@@ -221,6 +223,7 @@ class EpisodeScore:
             effective=sum(bool(info.get("effective", True)) for info in infos),
             formatted=[bool(info["format"]) for info in infos if info.get("format") is not None],
             truncated=episode.truncated,
+            metrics=dict(infos[-1].get("metrics") or {}) if infos else {},
         )
 
 
@@ -241,5 +244,15 @@ def summarise(scores: Sequence[EpisodeScore]) -> dict[str, Any]:
         "effective_rate": sum(score.effective for score in scores) / turns if turns else None,
         "turns_mean": mean([score.turns for score in scores]),
         "truncated_rate": mean([score.truncated for score in scores]),
-        "metrics": {"scored": len(scores), "pending": len(scores) - len(judged)},
+        "metrics": {**measured(scores), "scored": len(scores), "pending": len(scores) - len(judged)},
     }
+
+
+def measured(scores: Sequence[EpisodeScore]) -> dict[str, float]:
+    """The mean of each metric that environments reported at the end, over the episodes that reported it."""
+    names = sorted({name for score in scores for name in score.metrics})
+    return {name: math.fsum(found) / len(found) for name in names if (found := _reported(scores, name))}
+
+
+def _reported(scores: Sequence[EpisodeScore], name: str) -> list[float]:
+    return [float(score.metrics[name]) for score in scores if name in score.metrics]

@@ -12,7 +12,7 @@ from agentrl.benchmarks import svg
 from agentrl.benchmarks.measure import result
 from agentrl.benchmarks.svg_drawings import STYLES
 from agentrl.core.errors import MissingExtra
-from agentrl.envs.svg.gate import check
+from agentrl.envs.svg.sandbox.gate import check
 
 
 @pytest.fixture(scope="module")

@@ -1,1 +1,1 @@
-"""SVG reconstruction: code that a model wrote is checked, then drawn in a process of its own."""
+"""SVG reconstruction: the environment, its targets, their truth, and the sandbox that draws what a model wrote."""

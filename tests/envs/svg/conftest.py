@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentrl.envs.svg.renderer import Renderer
+from agentrl.envs.svg.sandbox.renderer import Renderer
 from tests.envs.svg.canaries import Canaries
 
 

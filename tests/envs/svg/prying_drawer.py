@@ -8,7 +8,7 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
-from agentrl.envs.svg.drawer import Drawer
+from agentrl.envs.svg.sandbox.drawer import Drawer
 
 
 class PryingDrawer(Drawer):

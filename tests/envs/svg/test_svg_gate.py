@@ -13,8 +13,8 @@ import pytest
 from PIL import Image
 
 from agentrl.core.errors import AgentRLError, ConfigError
-from agentrl.envs.svg.gate import REASONS, Limits, SvgRefused, check
-from agentrl.envs.svg.renderer import Renderer
+from agentrl.envs.svg.sandbox.gate import REASONS, Limits, SvgRefused, check
+from agentrl.envs.svg.sandbox.renderer import Renderer
 from tests.envs.svg.ordinary_files import HABITS, ORDINARY, svg
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from agentrl.core.errors import WorkerFault
 from agentrl.core.worker import Worker
-from agentrl.envs.svg.gate import SvgRefused, check
-from agentrl.envs.svg.renderer import TARGET, Renderer
+from agentrl.envs.svg.sandbox.gate import SvgRefused, check
+from agentrl.envs.svg.sandbox.renderer import TARGET, Renderer
 from tests.envs.svg.canaries import HEX, Canaries, leaked
 from tests.envs.svg.hostile_file import Hostile
 from tests.envs.svg.hostile_files import hostile_files

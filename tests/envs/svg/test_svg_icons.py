@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from agentrl.envs.svg.gate import SvgRefused
-from agentrl.envs.svg.renderer import Renderer
+from agentrl.envs.svg.sandbox.gate import SvgRefused
+from agentrl.envs.svg.sandbox.renderer import Renderer
 from tests.envs.svg.icon_packages import PACKAGES, icon_files
 
 MOST = 450  # of each half

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agentrl.envs.svg.gate import REASONS, SvgRefused
-from agentrl.envs.svg.renderer import Renderer
+from agentrl.envs.svg.sandbox.gate import REASONS, SvgRefused
+from agentrl.envs.svg.sandbox.renderer import Renderer
 from tests.envs.svg.canaries import Canaries, leaked
 from tests.envs.svg.hostile_files import hostile_files
 from tests.envs.svg.mutations import mutate

@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from agentrl.core.errors import ConfigError, MissingExtra, WorkerFault
-from agentrl.envs.svg import pool, renderer
-from agentrl.envs.svg.gate import Limits, SvgRefused
-from agentrl.envs.svg.renderer import Renderer, shared_renderer
+from agentrl.envs.svg.sandbox import pool, renderer
+from agentrl.envs.svg.sandbox.gate import Limits, SvgRefused
+from agentrl.envs.svg.sandbox.renderer import Renderer, shared_renderer
 from tests.envs.svg.ordinary_files import svg
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -108,7 +108,7 @@ def test_nonsense_that_passes_the_gate_is_refused_without_a_restart() -> None:
 
 
 def test_a_process_that_cannot_start_is_not_the_codes_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(renderer, "TARGET", "agentrl.envs.svg.drawer:Missing")
+    monkeypatch.setattr(renderer, "TARGET", "agentrl.envs.svg.sandbox.drawer:Missing")
     with Renderer(16) as broken:
         for _ in range(2):
             with pytest.raises(WorkerFault) as caught:
@@ -205,7 +205,7 @@ def test_text_looks_the_same_whatever_was_drawn_before() -> None:
 PROGRAM = """
 import os, sys
 import numpy as np
-from agentrl.envs.svg.renderer import shared_renderer
+from agentrl.envs.svg.sandbox.renderer import shared_renderer
 
 code = '<svg viewBox="0 0 9 9"><rect width="9" height="9" fill="red"/></svg>'
 mine = shared_renderer(16)

@@ -20,10 +20,10 @@ import numpy as np
 from agentrl.core.arguments import positive_number, whole_number
 from agentrl.core.errors import ConfigError, MissingExtra, WorkerFault
 from agentrl.core.worker import Worker
-from agentrl.envs.svg.gate import DEFAULT_LIMITS, Limits, SvgRefused, check
-from agentrl.envs.svg.pool import WorkerPool
+from agentrl.envs.svg.sandbox.gate import DEFAULT_LIMITS, Limits, SvgRefused, check
+from agentrl.envs.svg.sandbox.pool import WorkerPool
 
-TARGET = "agentrl.envs.svg.drawer:Drawer"
+TARGET = "agentrl.envs.svg.sandbox.drawer:Drawer"
 LARGEST_SIZE = 2048
 MEMORY_LIMIT = 1 << 30
 SMALLEST_MEMORY = 256 << 20  # what the renderer itself maps before it draws anything

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, NoReturn
 
-from agentrl.envs.svg.reading import Drawing, Element
-from agentrl.envs.svg.refusal import Limits, SvgRefused
-from agentrl.envs.svg.values import NUMBER
-from agentrl.envs.svg.vocabulary import HIDDEN, MARKERS, PAINTED, SHAPES, TEXTS
+from agentrl.envs.svg.sandbox.reading import Drawing, Element
+from agentrl.envs.svg.sandbox.refusal import Limits, SvgRefused
+from agentrl.envs.svg.sandbox.values import NUMBER
+from agentrl.envs.svg.sandbox.vocabulary import HIDDEN, MARKERS, PAINTED, SHAPES, TEXTS
 
 PATH_CHARACTERS = 100  # of path data that cost as much as a shape
 LETTERS = 4

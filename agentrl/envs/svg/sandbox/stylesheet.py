@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from agentrl.envs.svg.refusal import Limits, SvgRefused
-from agentrl.envs.svg.values import checked_value
-from agentrl.envs.svg.vocabulary import PROPERTIES
+from agentrl.envs.svg.sandbox.refusal import Limits, SvgRefused
+from agentrl.envs.svg.sandbox.values import checked_value
+from agentrl.envs.svg.sandbox.vocabulary import PROPERTIES
 
 COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
 IMPORTANT = re.compile(r"!\s*important\s*\Z", re.I)

@@ -11,9 +11,9 @@ A plain doctype, a missing xmlns and an undeclared `xlink:` are what models writ
 from __future__ import annotations
 
 from agentrl.core.errors import ConfigError
-from agentrl.envs.svg.expansion import check_expansion
-from agentrl.envs.svg.reading import Reader, write
-from agentrl.envs.svg.refusal import REASONS, Limits, SvgRefused
+from agentrl.envs.svg.sandbox.expansion import check_expansion
+from agentrl.envs.svg.sandbox.reading import Reader, write
+from agentrl.envs.svg.sandbox.refusal import REASONS, Limits, SvgRefused
 
 __all__ = ["REASONS", "Limits", "SvgRefused", "check"]
 

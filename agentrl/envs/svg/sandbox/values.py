@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from agentrl.envs.svg.refusal import Limits, SvgRefused
-from agentrl.envs.svg.vocabulary import ATTRIBUTES
+from agentrl.envs.svg.sandbox.refusal import Limits, SvgRefused
+from agentrl.envs.svg.sandbox.vocabulary import ATTRIBUTES
 
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 # Most values: a word or a number of few digits. Anything else takes the long way.

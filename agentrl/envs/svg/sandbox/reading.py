@@ -11,10 +11,10 @@ import re
 from typing import NoReturn
 from xml.parsers import expat
 
-from agentrl.envs.svg.refusal import Limits, SvgRefused
-from agentrl.envs.svg.stylesheet import Declarations, read_declarations, read_sheet
-from agentrl.envs.svg.values import NUMBER, checked_href, checked_value, target_of
-from agentrl.envs.svg.vocabulary import ATTRIBUTES, DRAWN, MARKERS, SILENT, TEXTS
+from agentrl.envs.svg.sandbox.refusal import Limits, SvgRefused
+from agentrl.envs.svg.sandbox.stylesheet import Declarations, read_declarations, read_sheet
+from agentrl.envs.svg.sandbox.values import NUMBER, checked_href, checked_value, target_of
+from agentrl.envs.svg.sandbox.vocabulary import ATTRIBUTES, DRAWN, MARKERS, SILENT, TEXTS
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
