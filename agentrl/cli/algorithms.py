@@ -37,7 +37,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("temperature", "top_p", "max_new_tokens", "generation_batch"),
     ),
     "computing": (
-        *("model", "device", "dtype", "threads"),
+        *("model", "device", "dtype", "threads", "peer_timeout"),
         *("lora_rank", "lora_alpha", "gradient_checkpointing", "token_budget"),
     ),
     "optimiser": ("lr", "schedule", "warmup", "weight_decay", "max_grad_norm", "minibatches"),
