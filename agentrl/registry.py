@@ -38,6 +38,14 @@ def _grid_game(name: str, path: str, summary: str) -> list[Entry]:
 TABLE: tuple[Entry, ...] = (
     *_grid_game("FrozenLake", "agentrl.envs.frozenlake", "Walk over a frozen lake to the goal."),
     *_grid_game("Sokoban", "agentrl.envs.sokoban", "Push every box onto a target."),
+    Entry(
+        id="agentrl/SVG-Visual-v0",
+        kind="Visual",
+        entry_point="agentrl.envs.svg.env:SVGEnv",
+        summary="Write SVG code that draws the picture you see.",
+        extra="svg",
+        modules=("cairosvg",),
+    ),
 )
 
 

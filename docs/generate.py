@@ -47,12 +47,17 @@ WRAPPERS = (
 # Dataclasses of options: file of agentrl/trainers, class, title. Their source is read, so that no torch is needed here.
 OPTIONS = (
     ("arguments", "RunArguments", "All algorithms"),
-    ("actor_critic", "PolicyArguments", "ppo, steppo and grpo"),
+    ("actor_critic", "PolicyArguments", "All but sft"),
     ("actor_critic", "CriticArguments", "ppo and steppo"),
+    ("group_relative", "GroupArguments", "grpo, rloo, gspo and gigpo"),
     ("sft", "SFT", "sft"),
     ("ppo", "PPO", "ppo"),
     ("steppo", "StepPO", "steppo"),
     ("grpo", "GRPO", "grpo"),
+    ("rloo", "RLOO", "rloo"),
+    ("reinforce_pp", "ReinforcePP", "reinforce_pp"),
+    ("gspo", "GSPO", "gspo"),
+    ("gigpo", "GiGPO", "gigpo"),
 )
 TWO_PLAYERS = "agentrl.envs.sokoban_duo"
 PICTURE_SIZE = 256
@@ -174,12 +179,12 @@ def record_oracle(rows: list[Entry], path: Path, seed: int = 7, episodes: int = 
 
 def transcript(rows: list[Entry], seed: int = 7) -> str:
     """What a language model is told, and one task as the oracle plays it."""
-    env = gym.make(pick(rows, "Text", "Visual").id)
+    env = gym.make(pick(rows, "Text", "Visual").id, render_mode="ansi")
     lines: list[str] = []
     for action, reward, info in oracle_episode(env, seed):
         if action is not None:
             lines += ["", f">>> {action}", f"reward {reward:+.1f}   {info['feedback']}".rstrip(), ""]
-        lines.append(env.unwrapped.state().symbolic())
+        lines.append(str(env.render()))
     prompt = env.get_wrapper_attr("system_prompt")
     env.close()
     return (

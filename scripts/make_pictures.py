@@ -13,6 +13,7 @@ import agentrl  # noqa: F401  (registers the environments)
 
 STATIC = Path(__file__).resolve().parent.parent / "docs" / "_static"
 PIXELS, MARGIN = 240, 12
+ICON_PIXELS, ICON_MARGIN, ICONS_A_ROW = 64, 4, 12
 # The picture is about tasks that look different from each other: small and large, one box and several.
 SCENES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("FrozenLake", 3, {}),
@@ -40,13 +41,31 @@ def strip(pictures: list[np.ndarray]) -> np.ndarray:
     return canvas
 
 
-def main(folder: Path = STATIC) -> Path:
-    """Write `worlds.png`."""
+def icon_sheet() -> np.ndarray:
+    """Generated SVG targets, one row a grade of difficulty."""
+    from agentrl.envs.svg.sandbox.renderer import shared_renderer
+    from agentrl.envs.svg.targets.icons import GRADES, icon
+
+    side = ICON_PIXELS + ICON_MARGIN
+    canvas = np.full((len(GRADES) * side - ICON_MARGIN, ICONS_A_ROW * side - ICON_MARGIN, 3), 225, np.uint8)
+    for row, grade in enumerate(GRADES):
+        codes = [icon("train", grade, index) for index in range(ICONS_A_ROW)]
+        for column, picture in enumerate(shared_renderer(ICON_PIXELS).draw_many(codes)):
+            if not isinstance(picture, np.ndarray):
+                raise picture  # a refusal: an icon of our own must pass the gate
+            top, left = row * side, column * side
+            canvas[top : top + ICON_PIXELS, left : left + ICON_PIXELS] = picture
+    return canvas
+
+
+def main(folder: Path = STATIC) -> list[Path]:
+    """Write `worlds.png` and `icons.png`."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "worlds.png"
-    Image.fromarray(strip([scene(*each) for each in SCENES])).save(path, optimize=True)
-    return path
+    worlds, icons = folder / "worlds.png", folder / "icons.png"
+    Image.fromarray(strip([scene(*each) for each in SCENES])).save(worlds, optimize=True)
+    Image.fromarray(icon_sheet()).save(icons, optimize=True)
+    return [worlds, icons]
 
 
 if __name__ == "__main__":
-    print(main())
+    print(*main())

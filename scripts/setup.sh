@@ -117,6 +117,12 @@ if [ "$venv" = .venv ] && ! compiler >/dev/null; then
       (no C compiler; for the compiled one: sudo apt-get install -y gcc libc6-dev, then: rm -rf .venv)"
 fi
 
+has_cairo() { "$python" -c 'import ctypes.util, sys; sys.exit(ctypes.util.find_library("cairo") is None)' 2>/dev/null; }
+if [ "$stage" = test ] && ! has_cairo; then # SVG is drawn with it; fonts come along
+    apt_install libcairo2 || true
+    has_cairo || need "the cairo library was not found" libcairo2
+fi
+
 # ---------------------------------------------------------------- the virtual environment
 
 quietly() { # everything goes to the log; its end is shown when the command fails
@@ -165,6 +171,9 @@ else
     fi
     # Without isolation the build uses the setuptools pinned above and downloads nothing of its own.
     install "the packages cannot be installed" -c constraints.txt --no-build-isolation "${packages[@]}"
+    if [ "$stage" = test ]; then # ordinary icons from npm, kept in the cache folder
+        quietly "the icons of the tests cannot be fetched" "$venv/bin/python" tests/envs/svg/icon_packages.py
+    fi
     step=$((total - 1))
     "$venv/bin/python" -c 'import sys; from agentrl.envs.grid.kernel import kernel_name as k; sys.exit(k() != "c")' 2>>"$log" \
         || [ "$kernel" != "a compiled grid kernel" ] || kernel="numpy in place of the compiled grid kernel (it could not be built: see $log)"

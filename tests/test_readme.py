@@ -56,5 +56,5 @@ def test_every_environment_is_in_the_table() -> None:
     from agentrl.registry import TABLE
 
     named = set(section("Environments").split("`"))
-    families = {re.sub(r"-(Grid|Text|Visual)-", "-{Grid,Text,Visual}-", entry.id) for entry in TABLE}
-    assert families - named == set()
+    families = {entry.id: re.sub(r"-(Grid|Text|Visual)-", "-{Grid,Text,Visual}-", entry.id) for entry in TABLE}
+    assert [env_id for env_id, family in families.items() if not {env_id, family} & named] == []

@@ -21,7 +21,11 @@ ALGORITHMS: dict[str, tuple[str, str]] = {
     "sft": ("agentrl.trainers.sft:SFT", "imitation of demonstrations, partly wrong ones if you like"),
     "ppo": ("agentrl.trainers.ppo:PPO", "PPO with a critic: masked, vanilla, turn or bilevel credit"),
     "steppo": ("agentrl.trainers.steppo:StepPO", "StepPO: one advantage and one ratio per step"),
-    "grpo": ("agentrl.trainers.grpo:GRPO", "GRPO, Dr. GRPO, RLOO: trajectories compared with their group, no critic"),
+    "grpo": ("agentrl.trainers.grpo:GRPO", "GRPO, Dr. GRPO, DAPO: trajectories compared with their group, no critic"),
+    "rloo": ("agentrl.trainers.rloo:RLOO", "RLOO: trajectories compared with the others of their group"),
+    "reinforce_pp": ("agentrl.trainers.reinforce_pp:ReinforcePP", "REINFORCE++: returns whitened over the batch"),
+    "gspo": ("agentrl.trainers.gspo:GSPO", "GSPO: GRPO with one probability ratio per sequence"),
+    "gigpo": ("agentrl.trainers.gigpo:GiGPO", "GiGPO: trajectories compared, and steps from the same observation"),
 }
 
 # Headings of the help. What is in none of them is the algorithm's own.
@@ -34,7 +38,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("engine", "engine_options"),
     ),
     "computing": (
-        *("model", "device", "dtype", "threads"),
+        *("model", "device", "dtype", "threads", "peer_timeout"),
         *("lora_rank", "lora_alpha", "gradient_checkpointing", "token_budget"),
     ),
     "optimiser": ("lr", "schedule", "warmup", "weight_decay", "max_grad_norm", "minibatches"),

@@ -18,6 +18,7 @@ BENCHES: dict[str, tuple[str, str]] = {
     "grid": ("agentrl.benchmarks.grid", "steps, level resets and pictures per second of the grid worlds"),
     "judge": ("agentrl.benchmarks.judge", "descriptions and predictions judged per second by the rule judge"),
     "learning": ("agentrl.benchmarks.learning.command", "whether training learns, and which way of training better"),
+    "svg": ("agentrl.benchmarks.svg", "pictures drawn from SVG code and pairs of pictures compared, per second"),
     "train": ("agentrl.benchmarks.train", "tokens generated and trained per second, padding, time split, memory"),
 }
 WITH_MODEL = ("engine", "train")  # those whose run takes one

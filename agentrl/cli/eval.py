@@ -34,8 +34,8 @@ class Arguments(Common):
     """Which environment; `agentrl list` shows them."""
     policy: str = "random"
     """Who plays: random, oracle, human, hf:MODEL (a model folder, tiny-text, tiny-vlm or smollm2), vllm:MODEL (the same
-    models, computed by vLLM), openai:MODEL (any OpenAI-compatible endpoint), or react:POLICY (one of the last three,
-    told to think and then act)."""
+    models, computed by vLLM), openai:MODEL (any OpenAI-compatible endpoint), react:POLICY (one of the last three, told
+    to think and then act), or for SVG targets svg-blank, svg-boxes and svg-colours."""
     base_url: str = ""
     """The endpoint of openai:MODEL; otherwise OPENAI_BASE_URL says, or OpenAI itself is asked. Of vllm:MODEL: a vLLM
     server that runs already."""
@@ -175,6 +175,7 @@ def show(result: Evaluation) -> None:
         ("effective turns", number(result.effective_rate)),
         ("turns per episode", number(result.turns_mean, 2)),
         ("truncated", number(result.truncated_rate)),
+        *((name, number(value)) for name, value in result.metrics.items() if name not in ("scored", "pending")),
         ("rewards pending", result.metrics["pending"]),
         ("faults", result.faults),
         ("seconds", number(result.seconds, 2)),

@@ -55,7 +55,8 @@ class AnyText(spaces.Text):
         return False
 
     def __repr__(self) -> str:
-        return f"AnyText({', '.join(self.words[:4])}{', ...' if len(self.words) > 4 else ''})"
+        shown = [word if len(word) <= 20 else word[:17] + "..." for word in self.words[:4]]
+        return f"AnyText({', '.join(shown)}{', ...' if len(self.words) > 4 else ''})"
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, AnyText) and (self.words, self.max_words, self.separator) == (

@@ -27,6 +27,9 @@ KINDS: dict[str, PolicyKind] = {
     "vllm": PolicyKind("agentrl.policies.vllm:VLLMPolicy", "a model that vLLM computes, in a folder", "model"),
     "openai": PolicyKind("agentrl.policies.openai:OpenAIPolicy", "any OpenAI-compatible endpoint", "model"),
     "react": PolicyKind("agentrl.policies.react:ReActPolicy", "another policy, told to think and then act", "policy"),
+    "svg-blank": PolicyKind("agentrl.policies.svg:BlankDrawer", "draws nothing (SVG)"),
+    "svg-boxes": PolicyKind("agentrl.policies.svg:BoxDrawer", "draws bounding boxes only (SVG)"),
+    "svg-colours": PolicyKind("agentrl.policies.svg:ColourDrawer", "draws stripes of the right colours only (SVG)"),
 }
 
 

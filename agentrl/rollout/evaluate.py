@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,6 +29,17 @@ EpisodeSeen = Callable[[EpisodeRecord | Fault], Any]
 Save = Callable[[Trajectory], Any]
 
 
+class Team(Protocol):
+    """Processes that work on one thing together."""
+
+    rank: int
+    size: int
+
+    def gather(self, value: Any) -> list[Any]:
+        """What each of them gave, as JSON types."""
+        ...
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """The result of `evaluate`; `to_json()` is what `agentrl eval --json` prints.
@@ -36,7 +47,8 @@ class Evaluation:
     Rates are None where nothing was there to count. `success`, `reward_*`, `turns_mean` and `truncated_rate` are over
     the scored episodes (`metrics["scored"]` = episodes asked for less faults); `valid_rate`, `effective_rate` and
     `format_rate` are over their turns. `success_ci` is Wilson's 95 % interval, `reward_ci` Student's t.
-    `reward_terms` are means per episode, so that they sum to `reward_mean` when nothing is pending.
+    `reward_terms` are means per episode, so that they sum to `reward_mean` when nothing is pending. `metrics` also
+    holds the means of what the environment reported in the last `info["metrics"]` of each episode, if it reports any.
     """
 
     id: str
@@ -79,6 +91,7 @@ def evaluate(
     timeout: float | None = None,
     on_episode: EpisodeSeen | None = None,
     on_trajectory: Save | None = None,
+    team: Team | None = None,
 ) -> Evaluation:
     """Play `episodes` episodes of `split` and sum them up.
 
@@ -87,7 +100,8 @@ def evaluate(
     `{"wrapper": "Reasoning", ...arguments}`. `on_episode` sees each episode, or its fault, as it ends;
     `on_trajectory` gets the whole record of it, also of one that a fault cut short. `num_envs` episodes are played side
     by side: as many as 64 where the policy answers in batches, one at a time otherwise. `prompt_style`, `history` and
-    `timeout` are those of `agentrl.rollout.collect.Collector`.
+    `timeout` are those of `agentrl.rollout.collect.Collector`. The processes of a `team` share the episodes, all call
+    this, and all get the figures of all episodes; `on_episode` and `on_trajectory` see those of this process.
     """
     episodes = whole_number("episodes", episodes, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
@@ -100,9 +114,13 @@ def evaluate(
     started, tour = time.perf_counter(), _Tour(on_episode, on_trajectory)
     try:
         starts = [Start(episode_seed(seed, index)) for index in range(episodes)]
+        if team is not None:
+            starts = starts[team.rank :: team.size]
         collector.play(starts, tour.finished, Tally(), record_engine_faults=True)
     finally:
         collector.close()
+    if team is not None:
+        tour = _pooled(tour, team)
     return Evaluation(
         id=env_id,
         spec=tour.spec,
@@ -154,6 +172,18 @@ class _Tour:
             self.seen(fault or episode_of(trajectory))
 
 
+def _pooled(tour: _Tour, team: Team) -> _Tour:
+    """The scores of all processes."""
+    told = team.gather({"scores": [asdict(score) for score in tour.scores], "faults": tour.faults, "spec": tour.spec})
+    return _Tour(
+        None,
+        None,
+        scores=[EpisodeScore(**score) for one in told for score in one["scores"]],
+        faults=sum(one["faults"] for one in told),
+        spec=next((one["spec"] for one in told if one["spec"]), None),
+    )
+
+
 def episode_of(trajectory: Trajectory) -> EpisodeRecord:
     """A record in the shape of `play_episode`, without its pictures."""
     kept = [{**step.info, "reward_terms": step.reward_terms, "pending": step.pending} for step in trajectory.steps]
@@ -177,6 +207,7 @@ class EpisodeScore:
     effective: int
     formatted: list[bool]  # one for each turn that was asked for a format
     truncated: bool
+    metrics: dict[str, float] = field(default_factory=dict)  # what the environment itself measured at the end
 
     @classmethod
     def of(cls, episode: Trajectory) -> EpisodeScore:
@@ -192,6 +223,7 @@ class EpisodeScore:
             effective=sum(bool(info.get("effective", True)) for info in infos),
             formatted=[bool(info["format"]) for info in infos if info.get("format") is not None],
             truncated=episode.truncated,
+            metrics=dict(infos[-1].get("metrics") or {}) if infos else {},
         )
 
 
@@ -212,5 +244,15 @@ def summarise(scores: Sequence[EpisodeScore]) -> dict[str, Any]:
         "effective_rate": sum(score.effective for score in scores) / turns if turns else None,
         "turns_mean": mean([score.turns for score in scores]),
         "truncated_rate": mean([score.truncated for score in scores]),
-        "metrics": {"scored": len(scores), "pending": len(scores) - len(judged)},
+        "metrics": {**measured(scores), "scored": len(scores), "pending": len(scores) - len(judged)},
     }
+
+
+def measured(scores: Sequence[EpisodeScore]) -> dict[str, float]:
+    """The mean of each metric that environments reported at the end, over the episodes that reported it."""
+    names = sorted({name for score in scores for name in score.metrics})
+    return {name: math.fsum(found) / len(found) for name in names if (found := _reported(scores, name))}
+
+
+def _reported(scores: Sequence[EpisodeScore], name: str) -> list[float]:
+    return [float(score.metrics[name]) for score in scores if name in score.metrics]

@@ -46,6 +46,11 @@ class PolicyArguments(RunArguments):
     """Rewards are multiplied by this before anything is computed from them."""
     old_logprobs: Literal["behaviour", "recomputed"] = "behaviour"
     """The ratio's denominator: as recorded while playing, or computed anew by the trainer (bf16 differs a little)."""
+    correction: Literal["none", "decoupled", "truncated"] = "none"
+    """For data of older policies: clip around the policy at the beginning of the update and weigh tokens by how much
+    likelier they are under it than when they were played; above max_weight they are dropped, or weighed by that."""
+    max_weight: float = 2.0
+    """Of the correction."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,6 +61,8 @@ class PolicyArguments(RunArguments):
                 raise ConfigError(f"{name} must not be negative")
         if finite_number("reward_scale", self.reward_scale) <= 0:
             raise ConfigError(f"reward_scale must be above 0, not {self.reward_scale!r}")
+        if finite_number("max_weight", self.max_weight) <= 0:
+            raise ConfigError(f"max_weight must be above 0, not {self.max_weight!r}")
         if self.episodes % self.group_size:
             raise ConfigError(f"episodes ({self.episodes}) must be a multiple of group_size ({self.group_size})")
 
@@ -116,7 +123,8 @@ def score(args: PolicyArguments, learner: Learner, batch: Batch) -> BatchScores:
     """Old and reference log-probabilities, and the critic's values where there is one."""
     if not len(batch):
         raise TrainingFault("no reply of this iteration holds a token; do the prompts fill the model's context?")
-    recompute = args.old_logprobs == "recomputed" or not bool((batch.action_mask == batch.token_mask).all())
+    asked = args.old_logprobs == "recomputed" or args.correction != "none"
+    recompute = asked or not bool((batch.action_mask == batch.token_mask).all())
     old = batch.by_trajectory(learner.logprobs(batch.rows)) if recompute else batch.logprobs
     reference = batch.by_trajectory(learner.reference_logprobs(batch.rows)) if args.kl_coef else None
     if not isinstance(args, CriticArguments):

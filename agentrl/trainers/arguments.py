@@ -91,6 +91,8 @@ class RunArguments:
     """Type of the computation; the weights that are trained are float32 in any case."""
     threads: int = 0
     """Processor threads of the computation; 0: torch's own choice."""
+    peer_timeout: float = 1800.0
+    """With several processes: seconds to wait for the others before giving up."""
 
     eval_every: int = 0
     """Measure held-out success after so many iterations (and at the start and the end); 0: never."""
@@ -119,7 +121,7 @@ class RunArguments:
             whole_number(name, getattr(self, name), at_least=1)
         for name in ("history", "warmup", "lora_rank", "threads", "eval_every"):
             whole_number(name, getattr(self, name), at_least=0)
-        for name in ("lr", "max_grad_norm"):
+        for name in ("lr", "max_grad_norm", "peer_timeout"):
             if finite_number(name, getattr(self, name)) <= 0:
                 raise ConfigError(f"{name} must be above 0, not {getattr(self, name)!r}")
         check_choices(self)

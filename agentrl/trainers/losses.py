@@ -185,7 +185,7 @@ def decoupled_ppo_loss(
     if above not in ("drop", "truncate"):
         raise ConfigError(f'above must be "drop" or "truncate", not {above!r}')
     advantages = _constant("advantages", advantages, mask)
-    weight = _log_ratio(proximal_logprobs, behaviour_logprobs, mask).detach().exp()
+    weight = importance_weights(proximal_logprobs, behaviour_logprobs, mask)
     heavy = mask & (weight > _positive("max_weight", max_weight))
     kept = mask & ~heavy if above == "drop" else mask
     log_ratio = _log_ratio(logprobs, proximal_logprobs, mask)
@@ -196,6 +196,25 @@ def decoupled_ppo_loss(
         "heavy_fraction": masked_mean(heavy.to(weight.dtype), mask),
     }
     return Loss(total / (kept.sum().clamp(min=1) if denominator is None else denominator), metrics)
+
+
+@torch.no_grad()
+def importance_weights(
+    proximal_logprobs: Tensor,
+    behaviour_logprobs: Tensor,
+    mask: Tensor,
+    *,
+    unit: Aggregation = "token",
+    turn_ends: Tensor | None = None,
+) -> Tensor:
+    """`w = pi_prox/pi_behaviour` of every token of `mask`, 1 elsewhere.
+
+    With unit "step" or "sequence" all tokens of the unit share the geometric mean of their weights, as they share their
+    ratio in `step_ppo_loss` and `gspo_loss`. A policy loss is linear in the advantages, so that advantages times
+    these weights give the loss times these weights: outside the clip, where they belong.
+    """
+    log_weight = _log_ratio(proximal_logprobs, behaviour_logprobs, mask)
+    return (log_weight if unit == "token" else _per_unit(log_weight, mask, unit, turn_ends)).exp()
 
 
 def _per_unit(log_ratio: Tensor, mask: Tensor, mode: Aggregation, turn_ends: Tensor | None) -> Tensor:

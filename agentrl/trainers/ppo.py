@@ -25,8 +25,8 @@ from agentrl.trainers.advantages import (
     turn_gae,
     vanilla_gae,
 )
-from agentrl.trainers.losses import ppo_loss
 from agentrl.trainers.masked import fraction
+from agentrl.trainers.objective import TOKENS
 from agentrl.trainers.rows import Batch
 from agentrl.trainers.run import Run, Say
 from agentrl.trainers.update import improve
@@ -66,7 +66,7 @@ def train(args: PPO, say: Say | None = None) -> Path:
             with run.time("update"):
                 scores = score(args, learner, batch)
                 estimate = advantages(args, batch, scores)
-                losses = improve(args, run, batch, scores, estimate, ppo_loss)
+                losses = improve(args, run, batch, scores, estimate, TOKENS)
                 learner.publish()
             run.log_training(losses)
         return run.close()

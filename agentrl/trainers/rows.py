@@ -33,15 +33,19 @@ class Row:
     logprobs: list[float] = field(default_factory=list)  # of the policy that produced it; 0 where nobody did
     turn_ends: list[bool] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
+    versions: list[int] = field(default_factory=list)  # of the policy that produced it
     images: list[Any] = field(default_factory=list)
 
-    def add(self, start: int, ids: Sequence[int], logprobs: Sequence[float], step: int, *, acted: bool) -> None:
+    def add(
+        self, start: int, ids: Sequence[int], logprobs: Sequence[float], step: int, *, acted: bool, version: int = 0
+    ) -> None:
         """Learn from the tokens `ids`, which begin at `start`."""
         self.targets += range(start, start + len(ids))
         self.acted += [acted] * len(ids)
         self.logprobs += logprobs
         self.turn_ends += [False] * (len(ids) - 1) + [acted] if ids else []
         self.steps += [step] * len(ids)
+        self.versions += [version] * len(ids)
 
 
 def rows_of(trajectory: Trajectory, number: int = 0, *, observations: bool = False) -> list[Row]:
@@ -56,10 +60,10 @@ def rows_of(trajectory: Trajectory, number: int = 0, *, observations: bool = Fal
         else:
             between = prompt[len(row.ids) :]
             if observations:
-                row.add(len(row.ids), between, [0.0] * len(between), index, acted=False)
+                row.add(len(row.ids), between, [0.0] * len(between), index, acted=False, version=step.version)
             row.ids += between
             row.images += _pictures(trajectory, index, first=False)
-        row.add(len(row.ids), response, logprobs, index, acted=True)
+        row.add(len(row.ids), response, logprobs, index, acted=True, version=step.version)
         row.ids += response
     return [row for row in rows if row.targets]
 
@@ -83,9 +87,12 @@ class Batch:
 
     def __init__(self, trajectories: Sequence[Trajectory], *, observations: bool = False) -> None:
         split = [rows_of(trajectory, observations=observations) for trajectory in trajectories]
-        # A trajectory in which the model never wrote a token teaches nothing; callers see that the batch is smaller.
+        # A trajectory in which the model never wrote a token has nothing to train; callers see that the batch is
+        # smaller. Its reward was earned all the same: who compares trajectories counts the silent ones, too.
         kept = [index for index, rows in enumerate(split) if any(any(row.acted) for row in rows)]
         self.trajectories = [trajectories[index] for index in kept]
+        silent = set(range(len(split))) - set(kept)
+        self.silent = [trajectories[index] for index in sorted(silent)]
         self.rows: list[Row] = []
         self.lengths = [0] * len(kept)
         self._offsets: list[int] = []
@@ -99,6 +106,7 @@ class Batch:
         self.action_mask = self.by_trajectory([row.acted for row in self.rows], torch.bool)
         self.turn_ends = self.by_trajectory([row.turn_ends for row in self.rows], torch.bool)
         self.steps = self.by_trajectory([row.steps for row in self.rows], torch.long)
+        self.versions = self.by_trajectory([row.versions for row in self.rows], torch.long)
         self.logprobs = self.by_trajectory([row.logprobs for row in self.rows])
 
     def __len__(self) -> int:

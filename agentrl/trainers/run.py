@@ -2,6 +2,8 @@
 
 All randomness of an iteration follows from the run's seed and the iteration's number; what else survives from one
 iteration to the next stands in the checkpoint. So a run that was killed and resumed ends with the same bits.
+
+Of several processes each has a `Run`; the first one writes the folder and speaks, the others only work.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.checkpoint import load_checkpoint, save_checkpoint
+from agentrl.trainers.exchange import play_together
 from agentrl.trainers.learner import Learner, TrainingFault
 from agentrl.trainers.players import VLLMPlayers
 from agentrl.trainers.trackers import make_trackers
@@ -49,10 +52,11 @@ class Run:
 
     def __init__(self, arguments: RunArguments, algorithm: str, learner: Learner, say: Say | None = None) -> None:
         self.arguments, self.algorithm, self.learner = arguments, algorithm, learner
-        self.say = say or log.info
+        self.team = learner.team
+        self.say: Say = (say or log.info) if self.team.first else (lambda text: None)
         if arguments.threads:
             torch.set_num_threads(arguments.threads)
-        self.folder = run_folder(arguments, algorithm)
+        self.folder = Path(self.team.lead(lambda: str(run_folder(arguments, algorithm))))
         self.players = VLLMPlayers(arguments, learner) if arguments.engine == "vllm" else None
         self.policy = self.sampler(greedy=False, seed=arguments.seed)
         self.collector = self._make_collector(self.policy, "train")
@@ -61,8 +65,9 @@ class Run:
         self.seconds: dict[str, float] = {}
         self._stop: str | None = None
         self._resumed = False
-        self._resume() if arguments.resume else self._begin()
-        self.trackers = make_trackers(arguments.trackers, self.folder, arguments.to_json(), self.folder.name)
+        self._resume() if arguments.resume else self.team.lead(self._begin)
+        names = arguments.trackers if self.team.first else ()
+        self.trackers = make_trackers(names, self.folder, arguments.to_json(), self.folder.name)
 
     # ------------------------------------------------------------------ beginning and end
 
@@ -96,14 +101,15 @@ class Run:
         self.iteration, self.episodes = int(state["step"]), int(state["episodes"])
         self.policy.calls = int(state["calls"])
         self.watch = Watch.from_json(state["watch"])
-        self.collector.load_state_dict(state["collector"])
-        _cut(self.folder / METRICS, int(state["metrics_bytes"]))
+        memories = [state["collector"], *state.get("collectors", [])]  # of as many processes as there were
+        self.collector.load_state_dict(memories[self.team.rank % len(memories)])
+        self.team.lead(lambda: _cut(self.folder / METRICS, int(state["metrics_bytes"])))
         self.say(f"going on after iteration {self.iteration}")
 
     def _begin_again(self) -> None:
         """No checkpoint was reached: what there is of metrics is from before, and will be written again."""
-        self._write_config()
-        _cut(self.folder / METRICS, 0)
+        self.team.lead(self._write_config)
+        self.team.lead(lambda: _cut(self.folder / METRICS, 0))
 
     def __enter__(self) -> Run:
         self._handlers = {}
@@ -140,17 +146,21 @@ class Run:
         if not self._resumed:
             self.evaluate_when_due(first=True)
             self.checkpoint()
-        stop = self._stop
+        stop = self._asked()
         while self.iteration < total and stop is None:
             self._started, self.seconds = time.perf_counter(), {}
             yield self.iteration + 1
             self.iteration += 1
             self.evaluate_when_due()
-            stop = (
-                self._stop
-            )  # looked at once: a signal from now on stops after the next iteration, with its checkpoint
+            stop = self._asked()  # looked at once: a signal from now on stops after the next iteration
             if self.iteration % every == 0 or self.iteration == total or stop is not None:
                 self.checkpoint()
+
+    def _asked(self) -> str | None:
+        """The signal that asked any of the processes to stop."""
+        agreed = next((name for name in self.team.gather(self._stop) if name), None)
+        self._stop = agreed or self._stop  # a signal may have come since this process was asked
+        return agreed
 
     def dice(self, purpose: int) -> torch.Generator:
         """Random numbers for this iteration and purpose, the same in every run with this seed."""
@@ -175,12 +185,14 @@ class Run:
 
     def checkpoint(self) -> Path:
         """Write one now."""
+        memory, *others = self.team.gather(self.collector.state_dict())
         state = {
             "algorithm": self.algorithm,
             "episodes": self.episodes,
             "calls": self.policy.calls,
             "watch": self.watch.to_json(),
-            "collector": self.collector.state_dict(),
+            "collector": memory,
+            **({"collectors": others} if others else {}),
             "metrics_bytes": (self.folder / METRICS).stat().st_size if (self.folder / METRICS).exists() else 0,
         }
         folder = self.folder / "checkpoints"
@@ -209,7 +221,7 @@ class Run:
             arguments.specs(),
             policy,
             split=split,
-            num_envs=arguments.num_envs,
+            num_envs=self._side_by_side(),
             prompt_style=arguments.prompt_style,
             history=arguments.history,
             timeout=arguments.env_timeout or None,
@@ -217,33 +229,45 @@ class Run:
             judge=arguments.deferred_judge(),
         )
 
-    def collect(self, episodes: int, group_size: int = 1) -> list[Trajectory]:
-        """Play the episodes of this iteration; those whose reward is known. The rest is counted in the metrics."""
+    def _side_by_side(self) -> int:
+        """Episodes that this process plays at the same time."""
+        return -(-self.arguments.num_envs // self.team.size)
+
+    def collect(self, episodes: int, group_size: int = 1, extra: int = 0) -> list[Trajectory]:
+        """Play the episodes of this iteration; those whose reward is known. The rest is counted in the metrics.
+
+        `extra` numbers further rounds of the same iteration: other tasks, counted together with the first.
+        """
         self.policy.version = self.iteration
-        collection = self.collection = self.collector.collect(self.starts(episodes, group_size))
+        collection = play_together(self.team, self.collector, self.starts(episodes, group_size, extra))
         for name, value in collection.seconds.items():
             self.seconds[name] = self.seconds.get(name, 0.0) + value
         self.episodes += len(collection.trajectories)
-        self._keep_some(collection.trajectories)
+        if not extra:
+            self._keep_some(collection.trajectories)
+        self.collection = together(self.collection, collection) if extra else collection
         known = [trajectory for trajectory in collection.trajectories if trajectory.reward is not None]
-        if not known:
+        if not known and not extra:
             raise TrainingFault(f"no episode of this iteration can be learned from: {trouble(collection)}")
         return known
 
-    def starts(self, episodes: int, group_size: int = 1) -> list[Start]:
+    def starts(self, episodes: int, group_size: int = 1, extra: int = 0) -> list[Start]:
         """Where the episodes of this iteration begin: tasks that no other iteration has, environments by weight."""
         count, number = max(1, episodes // group_size), self.iteration
         weights = np.array([spec.weight for spec in self.arguments.specs()], dtype=float)
-        dice = np.random.default_rng(np.random.SeedSequence([self.arguments.seed, 1, number]))
+        # A further round may be of any size, so its tasks are not counted on from those of the first rounds.
+        seed = mixed_seed(self.arguments.seed, number + 1, extra) if extra else self.arguments.seed
+        first, name = (0, f"{number + 1}-extra{extra}") if extra else (number * count, f"{number + 1}")
+        dice = np.random.default_rng(np.random.SeedSequence([seed, 1, number]))
         chosen = dice.choice(len(weights), size=count, p=weights / weights.sum())
-        seeds = [episode_seed(self.arguments.seed, number * count + index) for index in range(count)]
+        seeds = [episode_seed(seed, first + index) for index in range(count)]
         pairs = enumerate(zip(seeds, chosen, strict=True))
-        starts = [Start(seed, int(env), id=f"{number + 1}-{place}") for place, (seed, env) in pairs]
+        starts = [Start(seed, int(env), id=f"{name}-{place}") for place, (seed, env) in pairs]
         return grouped(starts, group_size) if group_size > 1 else starts
 
     def _keep_some(self, trajectories: Sequence[Trajectory]) -> None:
         wanted = self.arguments.save_trajectories
-        if not wanted:
+        if not wanted or not self.team.first:
             return
         path = self.folder / "trajectories" / f"iteration_{self.iteration + 1:06d}.jsonl"
         for stale in (path, path.with_suffix(".parquet")):  # of a run that was stopped in or after this iteration
@@ -256,6 +280,8 @@ class Run:
 
     def log(self, kind: str, figures: dict[str, Any]) -> None:
         """Append a line of metrics, show it to the watch and the trackers."""
+        if not self.team.first:
+            return
         line = {"iteration": self.iteration + (kind == "train"), "kind": kind, **figures}
         with self._disk(), open(self.folder / METRICS, "a") as file:
             file.write(json.dumps(_finite(line)) + "\n")
@@ -311,9 +337,10 @@ class Run:
             split=arguments.eval_split,
             env_kwargs=spec.kwargs,
             wrappers=spec.wrappers,
-            num_envs=arguments.num_envs,
+            num_envs=self._side_by_side(),
             prompt_style=arguments.prompt_style,
             history=arguments.history,
+            team=self.team if self.team.together else None,
         )
         figures = {key: value for key, value in result.to_json().items() if key not in ("schema", "id", "spec")}
         figures["seconds_total"] = figures.pop("seconds")
@@ -327,12 +354,15 @@ class Run:
 
     def close(self) -> Path:
         """After the last iteration: trajectories as parquet, the report, the folder."""
+        self.team.lead(self._finish)
+        return self.folder
+
+    def _finish(self) -> None:
         from agentrl.viewer.run_report import write_run_report
 
         self._close_trajectories()
         if self.arguments.report:
             write_run_report(self.folder)
-        return self.folder
 
     def _close_trajectories(self) -> None:
         """As parquet; without pyarrow they stay what they are, which every reader takes too."""
@@ -370,6 +400,7 @@ FREE_TO_CHANGE = {"output", "resume", "iterations", "save_every", "keep", "track
     "engine_options",
     "token_budget",
     "threads",
+    "peer_timeout",
 }
 
 
@@ -400,6 +431,20 @@ def _cut(path: Path, size: int) -> None:
     """Forget what was written after the checkpoint: it will be written again."""
     if path.exists():
         os.truncate(path, min(size, path.stat().st_size))
+
+
+def together(first: Collection, second: Collection) -> Collection:
+    """Two rounds of one iteration as one."""
+    seconds = {
+        name: first.seconds.get(name, 0.0) + second.seconds.get(name, 0.0)
+        for name in dict.fromkeys([*first.seconds, *second.seconds])
+    }
+    return Collection(
+        first.trajectories + second.trajectories,
+        seconds,
+        first.faults + second.faults,
+        first.retries + second.retries,
+    )
 
 
 def episode_figures(collection: Collection) -> dict[str, Any]:

@@ -14,8 +14,8 @@ import torch
 
 from agentrl.trainers.actor_critic import BatchScores, CriticArguments, kl_penalty, make_learner, score, whitened
 from agentrl.trainers.advantages import Estimate, masked_gae, step_gae, whiten
-from agentrl.trainers.losses import ppo_loss, step_ppo_loss
 from agentrl.trainers.masked import fraction
+from agentrl.trainers.objective import STEPS, TOKENS
 from agentrl.trainers.rows import Batch
 from agentrl.trainers.run import Run, Say
 from agentrl.trainers.update import improve
@@ -51,7 +51,7 @@ def train(args: StepPO, say: Say | None = None) -> Path:
             with run.time("update"):
                 scores = score(args, learner, batch)
                 estimate = advantages(args, batch, scores)
-                losses = improve(args, run, batch, scores, estimate, step_ppo_loss if args.step_ratio else ppo_loss)
+                losses = improve(args, run, batch, scores, estimate, STEPS if args.step_ratio else TOKENS)
                 learner.publish()
             run.log_training(losses)
         return run.close()

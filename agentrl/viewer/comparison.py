@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.rollout.statistics import Interval, mean, wilson_interval
-from agentrl.viewer.charts import Look, Series, line_chart, standalone
+from agentrl.viewer.charts import COLOURS, Look, Series, line_chart, standalone
 from agentrl.viewer.report import page, percent, safe, section
 from agentrl.viewer.run_data import Line, RunData, figure, interval, read_run
 from agentrl.viewer.run_report import write_page
@@ -136,8 +136,12 @@ def label_of(folder: Folder) -> str:
 
 
 def overlay(runs: Mapping[str, Sequence[RunData]], metric: Metric, x: Axis = "iteration") -> list[Series]:
-    """One line for each label that has the figure."""
-    return [_joined(label, held, metric, colour, x) for colour, (label, held) in enumerate(runs.items())]
+    """One line for each label that has the figure. More labels than colours: dashed ones, and no bands, which would
+    hide each other."""
+    found = [_joined(label, held, metric, colour, x) for colour, (label, held) in enumerate(runs.items())]
+    if len(found) <= COLOURS:
+        return found
+    return [replace(one, band=(), dashed=one.colour >= COLOURS) for one in found]
 
 
 def _joined(label: str, runs: Sequence[RunData], metric: Metric, colour: int, x: Axis) -> Series:

@@ -30,6 +30,9 @@ LOSSES = {
     "clip_fraction": "share of clipped tokens",
     "grad_norm": "gradient norm",
     "explained_variance": "explained variance",
+    "even_groups": "share of groups that earned the same",
+    "staleness_mean": "age of the data, in updates",
+    "heavy_fraction": "share of tokens above the largest weight",
 }
 
 

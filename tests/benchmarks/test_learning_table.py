@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
 
+import gymnasium as gym
 import pytest
 
 from agentrl.benchmarks.learning.budgets import reply_tokens
@@ -41,6 +43,10 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
         free = {"strategy", "representation", "max_new_tokens"}
     if name == "farming":
         free = {"max_new_tokens", "iterations", "episodes", "eval_every"}  # the better start belongs to another budget
+    if name.startswith(("algorithms", "long")):
+        # Options of one algorithm alone; episodes, rates, model, environment and start are shared.
+        free |= {"group_size", "loss_mean", "baseline", "clip_high", "extra_rounds", "overlong"}
+        free |= {"critic", "critic_lr", "critic_coef"}
     if name == "vlm":
         return
     options = [cell.stages[-1].options for cell in EXPERIMENTS[name].cells]
@@ -61,6 +67,40 @@ def test_the_tables_have_the_sizes_that_were_asked_for():
     assert sizes["masked-vanilla"] == (2, 6) and sizes["bilevel"] == (4, 12) and sizes["steppo"] == (7, 21)
     assert sizes["strategies-frozenlake"][0] == sizes["strategies-sokoban"][0] == 7
     assert [one["name"] for one in listing()] == list(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("env", ["frozenlake", "sokoban"])
+def test_every_algorithm_stands_in_one_table_with_one_start(env):
+    cells = EXPERIMENTS[f"algorithms-{env}"].cells
+    assert len(cells) == 12 * 3 and {cell.seed for cell in cells} == {0, 1, 2}
+    assert {cell.stages[-1].algorithm for cell in cells} == set(ALGORITHMS) - {"sft"}
+    assert len({cell.runs()[0].name for cell in cells}) == 1
+    assert {cell.stages[-1].options["prompt_style"] for cell in cells} == {"step"}
+
+
+@pytest.mark.parametrize("env", ["frozenlake", "sokoban"])
+def test_long_tasks_are_longer_than_the_usual_ones_and_can_be_solved(env):
+    cells = EXPERIMENTS[f"long-tasks-{env}"].cells
+    assert {cell.label for cell in cells} == {"PPO, masked", "StepPO", "GRPO", "GiGPO"} and len(cells) == 12
+    options = cells[0].stages[-1].options
+    assert options["env_kwargs"] == cells[0].stages[0].options["env_kwargs"]
+    turns = {name: oracle_turns(options["env"][0], kwargs) for name, kwargs in (("usual", "{}"), ("long", options))}
+    assert turns["long"] > 1.5 * turns["usual"]
+
+
+def oracle_turns(env, options):
+    """Of the oracle on some tasks, all of which it must solve."""
+    kwargs = json.loads(options if isinstance(options, str) else options["env_kwargs"])
+    made, turns = gym.make(env, **kwargs), 0
+    for seed in range(20):
+        _, info = made.reset(seed=seed)
+        over = False
+        while not over:
+            _, _, terminated, truncated, info = made.step(made.get_wrapper_attr("oracle")())
+            turns, over = turns + 1, terminated or truncated
+        assert info["success"]
+    made.close()
+    return turns / 20
 
 
 FORMS = [(strategy, "natural") for strategy in STRATEGIES] + [(BOTH, "symbolic"), (BOTH, "structured")]

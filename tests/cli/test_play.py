@@ -149,3 +149,14 @@ def test_fitting_keeps_the_shape():
 def test_bad_options_are_one_line(agentrl_cli, words):
     done = agentrl_cli("play", TEXT, *words)
     assert done.status == 1 and len(done.err.splitlines()) == 1
+
+
+def test_an_svg_is_drawn_beside_its_target(agentrl_cli, tmp_path):
+    lines = '<svg viewBox="0 0 9 9"><rect width="9" height="9" fill="red"/></svg>\nundo\n```\n'
+    kwargs = '{"scorers": [{"scorer": "colours", "weight": 1}], "image_size": 48}'
+    options = ("--pictures", "blocks", "--save", str(tmp_path), "--env-kwargs", kwargs)
+    done = agentrl_cli("play", "agentrl/SVG-Visual-v0", *options, stdin=lines)
+    assert done.status == 0 and UPPER_HALF in done.out and "Markdown fence" in done.out
+    before, drawn, undone, refused = (np.asarray(Image.open(path)) for path in sorted(tmp_path.iterdir()))
+    assert (drawn[-48:, :48] == before[-48:, :48]).all() and (drawn[-48:, -48:] == (255, 0, 0)).all()
+    assert (undone == before).all() and (refused == before).all()

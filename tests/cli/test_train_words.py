@@ -46,7 +46,8 @@ def test_help_of_an_algorithm_explains_every_option_under_headings(agentrl_cli, 
     assert done.status == 0 and "--json" in done.out and "--recipe" in done.out
     cls = arguments_class(algorithm)
     for title, names in grouped_fields(cls, algorithm).items():
-        assert f"{title} options" in done.out
+        shown = title.replace("_", "-")
+        assert f"{shown} options" in done.out
         assert all(f"--{name.replace('_', '-')}" in done.out for name in names)
     assert set(described(cls)) >= {name for names in grouped_fields(cls, algorithm).values() for name in names}
 

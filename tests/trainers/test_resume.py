@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from agentrl.core.errors import ConfigError
-from agentrl.trainers import ppo, sft, steppo
+from agentrl.trainers import gigpo, grpo, gspo, ppo, reinforce_pp, rloo, sft, steppo
 from agentrl.trainers.checkpoint import checkpoints
 from tests.trainers import toys
 from tests.trainers.kill_driver import arguments
@@ -23,6 +23,16 @@ from tests.trainers.runs import assert_same_run, lines, timeless, training_state
 
 REPOSITORY = Path(__file__).parents[2]
 KILLS = 20
+TRAINERS: dict[str, Any] = {
+    "ppo": ppo,
+    "steppo": steppo,
+    "sft": sft,
+    "grpo": grpo,
+    "rloo": rloo,
+    "reinforce_pp": reinforce_pp,
+    "gspo": gspo,
+    "gigpo": gigpo,
+}
 
 
 def started(*command: str, **more: Any) -> subprocess.Popen[str]:
@@ -48,24 +58,34 @@ def test_killed_at_twenty_random_moments_a_run_ends_with_the_same_bits(nano, tmp
     print(f"\n{told['runs']} runs killed {KILLS} times; an undisturbed one takes {told['seconds']:.1f} s")
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "steppo", "sft"])
+@pytest.mark.parametrize("algorithm", TRAINERS)
 def test_the_same_run_twice_is_bit_equal_and_another_seed_is_not(nano, tmp_path, algorithm) -> None:
-    train: Any = {"ppo": ppo, "steppo": steppo, "sft": sft}[algorithm].train
+    train: Any = TRAINERS[algorithm].train
     make: Any = getattr(toys, algorithm)
     folders = [train(make(nano, tmp_path / str(n), seed=seed)) for n, seed in enumerate((1, 1, 2))]
     assert_same_run(folders[0], folders[1], 2)
     assert timeless(folders[0]) != timeless(folders[2])
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "steppo", "sft"])
+@pytest.mark.parametrize("algorithm", TRAINERS)
 def test_a_longer_run_in_two_pieces_is_the_run_in_one(nano, tmp_path, algorithm) -> None:
-    train: Any = {"ppo": ppo, "steppo": steppo, "sft": sft}[algorithm].train
+    train: Any = TRAINERS[algorithm].train
     make: Any = getattr(toys, algorithm)
     whole = train(make(nano, tmp_path / "whole", iterations=4, save_trajectories=3))
     pieces = tmp_path / "pieces"
     train(make(nano, pieces, iterations=2, save_trajectories=3))
     train(make(nano, pieces, iterations=4, save_trajectories=3, resume=True))
     assert_same_run(whole, pieces, 4)
+
+
+def test_extra_rounds_of_an_iteration_survive_a_stop(undecided, tmp_path) -> None:
+    options = {"extra_rounds": 2, "save_trajectories": 3, "group_size": 2}
+    whole = grpo.train(toys.grpo(undecided, tmp_path / "whole", iterations=4, **options))
+    pieces = tmp_path / "pieces"
+    grpo.train(toys.grpo(undecided, pieces, iterations=2, **options))
+    grpo.train(toys.grpo(undecided, pieces, iterations=4, resume=True, **options))
+    assert_same_run(whole, pieces, 4)
+    assert lines(whole, "train")[-1]["episodes_total"] > 4 * 16  # there was at least one
 
 
 def test_going_on_from_the_very_first_checkpoint_measures_nothing_twice(nano, tmp_path, monkeypatch) -> None:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from agentrl.trainers.gigpo import GiGPO
+from agentrl.trainers.grpo import GRPO
+from agentrl.trainers.gspo import GSPO
 from agentrl.trainers.ppo import PPO
+from agentrl.trainers.reinforce_pp import ReinforcePP
+from agentrl.trainers.rloo import RLOO
 from agentrl.trainers.sft import SFT
 from agentrl.trainers.steppo import StepPO
 from tests.trainers.arms import ARMS
@@ -48,6 +53,36 @@ def ppo(model: Any, output: Any, **options: Any) -> PPO:
 def steppo(model: Any, output: Any, **options: Any) -> StepPO:
     """StepPO, likewise."""
     return StepPO(**(_rl(model, output) | options))
+
+
+def grpo(model: Any, output: Any, **options: Any) -> GRPO:
+    """GRPO, likewise; two groups of eight."""
+    return GRPO(**(_without_critic(model, output) | options))
+
+
+def rloo(model: Any, output: Any, **options: Any) -> RLOO:
+    """RLOO, likewise."""
+    return RLOO(**(_without_critic(model, output) | options))
+
+
+def gspo(model: Any, output: Any, **options: Any) -> GSPO:
+    """GSPO, likewise."""
+    return GSPO(**(_without_critic(model, output) | options))
+
+
+def gigpo(model: Any, output: Any, **options: Any) -> GiGPO:
+    """GiGPO, likewise."""
+    return GiGPO(**(_without_critic(model, output) | options))
+
+
+def reinforce_pp(model: Any, output: Any, **options: Any) -> ReinforcePP:
+    """REINFORCE++, likewise; groups as for the others, looked at with `baseline` only."""
+    grouped: dict[str, Any] = {"group_size": 8}
+    return ReinforcePP(**(_without_critic(model, output) | grouped | options))
+
+
+def _without_critic(model: Any, output: Any) -> dict[str, Any]:
+    return {name: value for name, value in _rl(model, output).items() if name != "critic_lr"}
 
 
 def _rl(model: Any, output: Any) -> dict[str, Any]:

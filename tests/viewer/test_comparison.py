@@ -128,3 +128,12 @@ def test_wrong_arguments_are_named(tmp_path, seeds):
             write_comparison(wrong, tmp_path / "c.html", "t")
     with pytest.raises(ConfigError, match="no run folder"):
         write_comparison([tmp_path / "none"], tmp_path / "c.html", "t")
+
+
+def test_more_labels_than_colours_are_told_apart_by_dashes_and_have_no_bands(tmp_path):
+    many = {f"label {n}": [evaluated(tmp_path / f"{n}-{seed}", (0.1, 0.5)) for seed in range(2)] for n in range(9)}
+    found = overlay(read_runs(many), METRICS["success"])
+    assert [one.dashed for one in found] == [False] * 8 + [True]
+    assert not any(one.band for one in found)
+    eight = dict(list(many.items())[:8])
+    assert all(one.band and not one.dashed for one in overlay(read_runs(eight), METRICS["success"]))

@@ -21,6 +21,10 @@ ALGORITHMS = {
     "ppo": "agentrl.trainers.ppo:PPO",
     "steppo": "agentrl.trainers.steppo:StepPO",
     "grpo": "agentrl.trainers.grpo:GRPO",
+    "rloo": "agentrl.trainers.rloo:RLOO",
+    "reinforce_pp": "agentrl.trainers.reinforce_pp:ReinforcePP",
+    "gspo": "agentrl.trainers.gspo:GSPO",
+    "gigpo": "agentrl.trainers.gigpo:GiGPO",
 }
 
 

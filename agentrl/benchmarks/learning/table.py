@@ -5,52 +5,25 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agentrl.benchmarks.learning.budgets import (
-    BUDGETS,
-    ONE_SEED,
-    SEEDS,
-    imitation_options,
-    reinforcement_options,
-    reply_tokens,
+from agentrl.benchmarks.learning.algorithms import algorithms, long_tasks
+from agentrl.benchmarks.learning.budgets import ONE_SEED, SEEDS
+from agentrl.benchmarks.learning.chains import (
+    BILEVEL,
+    LAKE,
+    MASKED,
+    NO_CRITIC,
+    SOKOBAN,
+    STEPPO,
+    VAGEN,
+    spoken,
+    stages,
+    without_nothing,
 )
-from agentrl.benchmarks.learning.experiment import Claim, Experiment, Stage, over_seeds
+from agentrl.benchmarks.learning.experiment import Claim, Experiment, over_seeds
 
-LAKE, SOKOBAN = "agentrl/FrozenLake-Text-v0", "agentrl/Sokoban-Text-v0"
 LAKE_SEEN, SOKOBAN_SEEN = "agentrl/FrozenLake-Visual-v0", "agentrl/Sokoban-Visual-v0"
 BOTH = "grounding_worldmodeling"
 STRATEGIES = ("no_think", "free_think", "grounding", "worldmodeling", BOTH)
-VAGEN, STEPPO = "VAGEN", "StepPO"
-
-MASKED = {"variant": "masked"}
-BILEVEL = {"variant": "bilevel", "form": "paper"}
-
-
-def stages(
-    env: str,
-    algorithm: str,
-    options: dict[str, Any],
-    *,
-    budget: str,
-    strategy: str = "",
-    representation: str = "natural",
-    judge: str = "",
-    prompt_style: str = "conversation",
-    **more: Any,
-) -> tuple[Stage, Stage]:
-    """Imitation in the same environment and form of reply (without a judge: nobody is paid for imitation), then RL."""
-    task = {
-        "env": [env],
-        "strategy": strategy,
-        "representation": representation,
-        "prompt_style": prompt_style,
-        "max_new_tokens": reply_tokens(strategy, representation),
-        **more,
-    }
-    sized = BUDGETS[budget]
-    return (
-        Stage("sft", {**imitation_options(sized), **task}),
-        Stage(algorithm, {**reinforcement_options(sized), **task, "judge": judge, **options}),
-    )
 
 
 def masked_vanilla() -> Experiment:
@@ -148,7 +121,7 @@ def vlm() -> Experiment:
 def farming() -> Experiment:
     """What does a policy learn that nearly never succeeds, and is paid for its form?"""
     task = {"budget": "farming", "strategy": "no_think", "prompt_style": "step", "history": 0}
-    group = {"group_size": 8, "critic": None, "critic_lr": None, "critic_coef": None}
+    group = {"group_size": 8, **NO_CRITIC}
     conditions = {
         "from almost nothing": without_nothing(stages(LAKE, "grpo", group, **task)),
         "from imitation": without_nothing(stages(LAKE, "grpo", group, **{**task, "budget": "frozenlake"})),
@@ -157,22 +130,9 @@ def farming() -> Experiment:
     return Experiment("farming", question, over_seeds(conditions, ONE_SEED))
 
 
-def without_nothing(chain: tuple[Stage, Stage]) -> tuple[Stage, ...]:
-    """Options set to None are options that the algorithm does not have."""
-    return tuple(
-        Stage(stage.algorithm, {name: value for name, value in stage.options.items() if value is not None})
-        for stage in chain
-    )
-
-
 def form_label(strategy: str, representation: str) -> str:
     """`grounding_worldmodeling, symbolic`."""
     return f"{strategy}, {representation}" if strategy == BOTH else strategy
-
-
-def spoken(env: str) -> str:
-    """`FrozenLake-Text` of an id."""
-    return env.removeprefix("agentrl/").removesuffix("-v0")
 
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -188,5 +148,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         base_full("base-full-sokoban", SOKOBAN, "sokoban-reasoning"),
         vlm(),
         farming(),
+        algorithms("algorithms-frozenlake", LAKE, "frozenlake"),
+        algorithms("algorithms-sokoban", SOKOBAN, "sokoban"),
+        long_tasks("long-tasks-frozenlake", LAKE, "frozenlake-long"),
+        long_tasks("long-tasks-sokoban", SOKOBAN, "sokoban-long"),
     )
 }

@@ -1,0 +1,84 @@
+"""Every algorithm on the same task, with the same model, start and budget; and four of them on longer tasks.
+
+All with prompts that are rebuilt at each step, bare moves as replies, and the learning rate of the other experiments:
+nobody was tuned. What an algorithm brings along of its own (clips, means, groups) is its paper's.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agentrl.benchmarks.learning.budgets import SEEDS
+from agentrl.benchmarks.learning.chains import (
+    BILEVEL,
+    LAKE,
+    MASKED,
+    NO_CRITIC,
+    STEPPO,
+    VAGEN,
+    spoken,
+    stages,
+    without_nothing,
+)
+from agentrl.benchmarks.learning.experiment import Claim, Experiment, Stage, over_seeds
+
+GROUP = {"group_size": 8, **NO_CRITIC}
+ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "PPO, masked": ("ppo", MASKED),
+    "PPO, bi-level": ("ppo", BILEVEL),
+    "turn PPO": ("ppo", {"variant": "turn"}),
+    "StepPO": ("steppo", {}),
+    "GRPO": ("grpo", {**GROUP, "loss_mean": "sequence"}),
+    "Dr. GRPO": ("grpo", {**GROUP, "baseline": "dr_grpo", "loss_mean": "constant"}),
+    "DAPO": ("grpo", {**GROUP, "clip_high": 0.28, "extra_rounds": 2, "overlong": "filter"}),
+    "RLOO": ("rloo", GROUP),
+    "Reinforce++": ("reinforce_pp", NO_CRITIC),
+    "Reinforce++ baseline": ("reinforce_pp", {**GROUP, "baseline": True}),
+    "GSPO": ("gspo", GROUP),
+    "GiGPO": ("gigpo", GROUP),
+}
+LONG = ("PPO, masked", "StepPO", "GRPO", "GiGPO")
+# The longest tasks of the grids: a lake of four times the area, two boxes; two moves a turn, so that turns are many.
+LONG_TASKS = {
+    "lake": {"size": 8, "max_turns": 10, "max_actions_per_turn": 2},
+    "boxes": {"boxes": 2, "max_turns": 10, "max_actions_per_turn": 2},
+}
+
+
+def chain(env: str, label: str, budget: str, **more: Any) -> tuple[Stage, ...]:
+    """Imitation, then the algorithm of this label."""
+    algorithm, options = ALGORITHMS[label]
+    return without_nothing(stages(env, algorithm, options, budget=budget, prompt_style="step", history=0, **more))
+
+
+def algorithms(name: str, env: str, budget: str) -> Experiment:
+    """Which algorithm gets how far?"""
+    conditions = {label: chain(env, label, budget) for label in ALGORITHMS}
+    claims = (
+        Claim("PPO, bi-level", "PPO, masked", VAGEN),
+        Claim("StepPO", "PPO, masked", STEPPO),
+        Claim("StepPO", "GRPO", STEPPO),
+        Claim("StepPO", "GiGPO", STEPPO),
+        Claim("DAPO", "GRPO", "DAPO"),
+        Claim("GiGPO", "GRPO", "GiGPO"),
+    )
+    question = (
+        f"Every algorithm on {spoken(env)} with the same start and budget; DAPO plays further tasks in place of groups "
+        "that earned the same, so it sees more episodes"
+    )
+    return Experiment(name, question, over_seeds(conditions, SEEDS), claims)
+
+
+def long_tasks(name: str, env: str, budget: str) -> Experiment:
+    """Does credit for single steps pay where episodes are long?"""
+    task = LONG_TASKS["lake" if env == LAKE else "boxes"]
+    conditions = {label: chain(env, label, budget, env_kwargs=json.dumps(task)) for label in LONG}
+    claims = tuple(
+        Claim(higher, lower, source)
+        for higher, source in (("StepPO", STEPPO), ("GiGPO", "GiGPO"))
+        for lower in ("GRPO", "PPO, masked")
+    )
+    board = "an 8 x 8 lake" if env == LAKE else "Sokoban with two boxes"
+    question = f"Credit for steps (StepPO, GiGPO) against GRPO and PPO on {board}, two moves a turn and ten turns"
+    return Experiment(name, question, over_seeds(conditions, SEEDS), claims)

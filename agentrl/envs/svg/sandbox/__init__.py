@@ -1,0 +1,1 @@
+"""Untrusted SVG: checked by the gate, then drawn in a supervised process."""

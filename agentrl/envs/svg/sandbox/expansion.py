@@ -1,0 +1,165 @@
+"""How much work a drawing asks for once every reference is followed.
+
+A file of a few lines can ask for billions of shapes: a group that uses a group ten times that uses a group ten times.
+The estimate here errs upwards and takes time in proportion to the file, because each element is looked at once.
+Its unit is about what one plain shape costs to draw.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, NoReturn
+
+from agentrl.envs.svg.sandbox.reading import Drawing, Element
+from agentrl.envs.svg.sandbox.refusal import Limits, SvgRefused
+from agentrl.envs.svg.sandbox.values import NUMBER
+from agentrl.envs.svg.sandbox.vocabulary import HIDDEN, MARKERS, PAINTED, SHAPES, TEXTS
+
+PATH_CHARACTERS = 100  # of path data that cost as much as a shape
+LETTERS = 4
+RULES = 50  # parts of selectors that cost as much on each element
+DASHES = 100
+SEARCHED = 100  # elements the renderer looks through while it searches for a target
+OWN_CANVAS = 15.0  # a mask or a pattern is drawn on a canvas of its own
+LENGTHS = ("x1", "y1", "x2", "y2", "width", "height", "r", "rx", "ry")
+
+
+class Load(NamedTuple):
+    """Of an element with everything in it: work, painted elements, and how deep the renderer goes."""
+
+    cost: float
+    painted: int
+    depth: int
+
+
+def check_expansion(drawing: Drawing, limits: Limits) -> None:
+    """Refuse a drawing that contains itself, goes too deep or asks for too much work."""
+    estimate, root = _Estimate(drawing, limits), drawing.root
+    assert root is not None
+    # Without references nothing is drawn twice, and a sum will do.
+    cost = estimate.load(root, 0).cost if drawing.referring else sum(map(estimate.own_cost, drawing.elements))
+    if cost > limits.expansion:
+        raise SvgRefused(
+            "expansion", f"the drawing asks for the work of {cost:.3g} shapes; {limits.expansion:g} are allowed"
+        )
+
+
+class _Estimate:
+    """Loads of elements, each computed once."""
+
+    def __init__(self, drawing: Drawing, limits: Limits) -> None:
+        self.drawing, self.limits = drawing, limits
+        self._known: dict[Element, Load] = {}
+        self._active: set[Element] = set()
+        self._search = len(drawing.elements) / SEARCHED
+        self._dash_period = min(drawing.dash_periods, default=None)
+        self._base = 1 + drawing.selector_parts / RULES
+
+    def own_cost(self, element: Element) -> float:
+        """The element alone."""
+        cost = self._base
+        if element.tag in SHAPES:
+            data = element.attributes.get("d") or element.attributes.get("points") or ""
+            cost += len(data) / PATH_CHARACTERS
+            if self._dash_period is not None:
+                cost += _length(element, data) / self._dash_period / DASHES
+        elif element.tag in TEXTS:
+            cost += sum(len(part) for part in element.content if isinstance(part, str)) / LETTERS
+        return cost
+
+    def load(self, element: Element, level: int) -> Load:
+        """The element with what is inside of it and what it refers to."""
+        known = self._known.get(element)
+        if known is None:
+            if element in self._active:
+                raise SvgRefused("cycle", f"<{element.tag}> contains itself through references")
+            if level > self.limits.nesting:
+                self._refuse_depth()
+            self._active.add(element)
+            known = self._known[element] = self._new_load(element, level)
+            self._active.remove(element)
+        if level + known.depth > self.limits.nesting:
+            self._refuse_depth()
+        return known
+
+    def _refuse_depth(self) -> NoReturn:
+        raise SvgRefused("too_deep", f"references lead more than {self.limits.nesting} elements deep")
+
+    def _new_load(self, element: Element, level: int) -> Load:
+        parts = [self.load(child, level + 1) for child in element.children if child.tag not in HIDDEN]
+        cost, painted, depth = self.own_cost(element), int(element.tag in PAINTED), 0
+        for part in parts:
+            cost, painted, depth = cost + part.cost, painted + part.painted, max(depth, part.depth)
+        extra = self._referred(element, level)
+        if "href" in element.references:
+            used = self._used(element, level)
+            extra = Load(extra.cost + used.cost, used.painted, max(extra.depth, used.depth))
+        return Load(cost + extra.cost, painted + extra.painted, 1 + max(depth, extra.depth))
+
+    def _referred(self, element: Element, level: int) -> Load:
+        """Masks, clips and filters of the element itself, and its paint."""
+        cost, depth = 0.0, 0
+        for name in ("mask", "clip-path", "filter"):
+            if name in self.drawing.referring:
+                load = self._heaviest(name, element.references.get(name), level)
+                cost, depth = cost + load.cost, max(depth, load.depth)
+        if element.tag in PAINTED:
+            load = self._paint(element, level)
+            cost, depth = cost + load.cost, max(depth, load.depth)
+        return Load(cost, 0, depth)
+
+    def _paint(self, element: Element, level: int) -> Load:
+        """Filling, stroking and markers of one element; properties may come from an ancestor."""
+        cost, depth = 0.0, 0
+        for name in ("fill", "stroke", *MARKERS):
+            if name in self.drawing.referring:
+                load = self._heaviest(name, _inherited(element, name), level)
+                times = _vertices(element) if load.cost and name in MARKERS else 1
+                cost, depth = cost + load.cost * times, max(depth, load.depth)
+        return Load(cost, 0, depth)
+
+    def _used(self, element: Element, level: int) -> Load:
+        """What `href` brings in: a copy, parents of a gradient, or the path under a text."""
+        load = self._heaviest("href", element.references["href"], level)
+        cost = load.cost
+        if element.tag in TEXTS:  # the path is followed anew for every letter
+            cost *= 1 + sum(len(part) for part in element.content if isinstance(part, str))
+        if element.tag == "use":  # what is used inherits the paint, and the paint may want to know its extent
+            paint = self._paint(element, level).cost
+            cost += 2 * cost * (paint > 0) + load.painted * paint
+        return Load(cost + self._search, load.painted, load.depth)
+
+    def _heaviest(self, name: str, own: str | None, level: int) -> Load:
+        """The most expensive target of a property, of which at most one is drawn: the element's own or a rule's."""
+        cost, painted, depth = 0.0, 0, 0
+        for target in (own, *self.drawing.rule_references.get(name, ())):
+            for element in self.drawing.by_id.get(target, ()) if target else ():
+                if target is not own and element in self._active:
+                    continue  # rules are assumed to fit every element; this one fits too well to be true
+                load = self.load(element, level + 1)
+                canvas = OWN_CANVAS if element.tag in ("mask", "pattern") else 1.0
+                cost, painted = max(cost, canvas + load.cost), max(painted, load.painted)
+                depth = max(depth, load.depth)
+        return Load(cost, painted, depth)
+
+
+def _inherited(element: Element, name: str) -> str | None:
+    """What the nearest of the element and its ancestors says about a property."""
+    place: Element | None = element
+    while place is not None:
+        if name in place.references:
+            return place.references[name]
+        place = place.parent
+    return None
+
+
+def _vertices(element: Element) -> int:
+    """More points than the element can have."""
+    return 2 + len(NUMBER.findall(element.attributes.get("d") or element.attributes.get("points") or ""))
+
+
+def _length(element: Element, data: str) -> float:
+    """More than the length of the element's outline."""
+    if data:
+        return 4 * sum(abs(float(number)) for number in NUMBER.findall(data))
+    values = (element.attributes.get(name, "") for name in LENGTHS)
+    return 8 * sum(abs(float(number)) for value in values for number in NUMBER.findall(value))

@@ -1,0 +1,89 @@
+"""What a shopper wants: the instruction an agent reads and the terms it is paid by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from agentrl.envs.webshop.product import PATH_MARK, fraction_for
+
+Split = Literal["train", "dev", "test"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+LIMITS = range(10, 1000, 10)
+NO_LIMIT = 1_000_000.0
+# The larger of two different picks among four limits is the second, third or fourth with these chances (in sixths).
+_LARGER_OF_TWO = {4: (1, 2, 2, 3, 3, 3), 3: (1, 2, 2), 2: (1,)}
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One wish. A goal option is a value ("navy"), or a (name, value) pair in the benchmark's synthetic goals."""
+
+    id: str
+    asin: str  # the product the wish was written for; others may satisfy it too
+    instruction: str
+    query: str
+    title: str
+    category: str
+    category_path: str
+    attributes: tuple[str, ...]
+    options: tuple[str | tuple[str, str], ...]
+    price_upper: float
+    weight: float = 1.0
+    difficulty: str = ""
+    family: str = ""  # goals of one family never stand in two splits
+    reference_query: str = ""  # a search that is known to show the product among its hits
+
+    @property
+    def path_names(self) -> tuple[str, ...]:
+        """The names along the target's category path, outermost first."""
+        return tuple(name.strip() for name in self.category_path.split(PATH_MARK))
+
+    def to_json(self) -> dict[str, Any]:
+        """The goal in plain JSON types."""
+        record = asdict(self)
+        record["attributes"] = list(self.attributes)
+        record["options"] = [option if isinstance(option, str) else list(option) for option in self.options]
+        return record
+
+
+def price_limit(price: float, seed: int, asin: str) -> float:
+    """The larger of two of the next four multiples of ten above `price`; `NO_LIMIT` where fewer than two remain.
+
+    The benchmark draws the two before it seeds its generator, so that its limits differ between processes. Here
+    (seed, asin) decides: one limit per product, always the same, with the benchmark's chances.
+    """
+    first = max(0, int(price // 10))  # LIMITS[first] is the lowest limit strictly above the price
+    while first < len(LIMITS) and LIMITS[first] <= price:
+        first += 1
+    above = LIMITS[first : first + 4]
+    if len(above) < 2:
+        return NO_LIMIT
+    chances = _LARGER_OF_TWO[len(above)]
+    return float(above[chances[int(len(chances) * fraction_for("limit", seed, asin))]])
+
+
+def price_clause(limit: float) -> str:
+    """The end of an instruction that states the limit; nothing where there is none."""
+    return "" if limit >= NO_LIMIT else f", and price lower than {limit:.2f} dollars"
+
+
+def known_split(split: str) -> Split:
+    """`split` itself, or a `ConfigError` that names the three there are."""
+    from agentrl.core.errors import ConfigError, did_you_mean
+
+    for known in SPLITS:
+        if split == known:
+            return known
+    raise ConfigError(f"split must be one of {', '.join(SPLITS)}, not {split!r}.{did_you_mean(str(split), SPLITS)}")
+
+
+def split_sizes(goals: int) -> dict[Split, int]:
+    """How many of `goals` fall to each split: the benchmark's 500 and 1,000, or a sixth each where goals are few."""
+    test = min(500, goals // 6)
+    dev = min(1000, goals // 6)
+    return {"train": goals - dev - test, "dev": dev, "test": test}
+
+
+Goals = Sequence[Goal]

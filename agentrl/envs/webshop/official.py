@@ -1,0 +1,189 @@
+"""The benchmark's own catalogue, from files that its users have: `items_shuffle*.json` and the two that go with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import overload
+
+import msgspec
+
+from agentrl.core.arguments import whole_number
+from agentrl.core.cache import builder_lock, cache_dir
+from agentrl.core.errors import ConfigError
+from agentrl.envs.webshop.goals import Goal, known_split
+from agentrl.envs.webshop.official_store import Facts, GoalKind, Sources, Store, convert, is_whole
+from agentrl.envs.webshop.product import Product
+
+VERSION = 1  # raise it with every change of what a store holds
+PREFIXES = {"products": "items_shuffle", "annotations": "items_ins_v2", "human": "items_human_ins"}
+
+
+class OfficialCatalogue:
+    """The products and goals in a folder of the benchmark's files, by the benchmark's rules.
+
+    The files are read once, as a stream, and converted into a store in the cache; `facts.skipped` counts what could not
+    be used, by reason. Two things differ from the benchmark, both on purpose: the price of a product with a price
+    range, and the limits of goals, are decided by (seed, asin), where it draws them anew in every process; and no
+    product stands in two splits. The test split of human goals is the benchmark's, goal by goal.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        goals: GoalKind = "human",
+        limit: int | None = None,
+        seed: int = 0,
+        products: str | None = None,
+    ) -> None:
+        if goals not in ("human", "synthetic"):
+            raise ConfigError(f'goals must be "human" or "synthetic", not {goals!r}')
+        if limit is not None:
+            limit = whole_number("limit", limit, at_least=1)
+        self._arguments = {"goals": goals, "limit": limit, "seed": seed, "products": products}
+        self._folder = Path(folder)
+        self.seed = whole_number("seed", seed, at_least=0)
+        self._store = _opened(_sources(self._folder, goals, limit, self.seed, products))
+
+    def __reduce__(self) -> tuple:
+        return _again, (str(self._folder), self._arguments)
+
+    def __repr__(self) -> str:
+        return f"OfficialCatalogue({str(self._folder)!r}, {len(self)} products)"
+
+    @property
+    def facts(self) -> Facts:
+        """How much was read and what was skipped."""
+        return self._store.facts
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the products read; goals and prices are not part of what is indexed."""
+        key = f"official|{VERSION}|{self.facts.digests['products']}|{self._arguments['limit']}|{len(self)}"
+        return f"official-{len(self)}-{blake2b(key.encode(), digest_size=8).hexdigest()}"
+
+    def __len__(self) -> int:
+        return self.facts.products
+
+    def product(self, index: int) -> Product:
+        """Product number `index`."""
+        return self._store.product(self._checked(index))
+
+    def docid(self, index: int) -> str:
+        """The id of product number `index`."""
+        return self._store.docid(self._checked(index))
+
+    def document(self, index: int) -> str:
+        """The indexed text of product number `index`."""
+        return self.product(index).document()
+
+    def find(self, asin: str) -> Product | None:
+        """The product with this id, in either case of letters, or None."""
+        number = self._store.number(asin)
+        return None if number is None else self._store.product(number)
+
+    def goals(self, split: str) -> Sequence[Goal]:
+        """The goals of one split, read one by one as they are asked for."""
+        return OfficialGoals(self._store, split)
+
+    def _checked(self, index: int) -> int:
+        if not 0 <= index < len(self):
+            raise IndexError(f"product {index} of a catalogue of {len(self)}")
+        return index
+
+
+class OfficialGoals(Sequence[Goal]):
+    """The goals of one split, in the benchmark's order."""
+
+    def __init__(self, store: Store, split: str) -> None:
+        self._store, self.split = store, known_split(split)
+        self._order = store.order(self.split)
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, index: int) -> Goal: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Goal]: ...
+    def __getitem__(self, index: int | slice) -> Goal | list[Goal]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(f"goal {index} of {len(self)} in {self.split}")
+        number, weight, raw = self._store.goal(self._order[place])
+        product = self._store.product(number)
+        return Goal(
+            id=f"{self.split}-{place}",
+            asin=product.asin,
+            instruction=raw.instruction,
+            query=product.query,
+            title=product.title,
+            category=product.category,
+            category_path=product.category_path,
+            attributes=raw.attributes,
+            options=raw.options,
+            price_upper=raw.price_upper,
+            weight=weight,
+            family=product.asin,
+            reference_query=product.title.lower(),
+        )
+
+
+def _again(folder: str, arguments: dict) -> OfficialCatalogue:
+    return OfficialCatalogue(folder, **arguments)
+
+
+def _sources(folder: Path, goals: GoalKind, limit: int | None, seed: int, products: str | None) -> Sources:
+    """The files to read; those that belong to a products file have the same ending ("_1000") or none."""
+    if not folder.is_dir():
+        raise ConfigError(f"folder must hold the benchmark's files; there is no folder {folder}")
+    items = _products_file(folder, products)
+    ending = items.stem.removeprefix(PREFIXES["products"])
+    annotations = _belonging(folder, PREFIXES["annotations"], ending)
+    human = _belonging(folder, PREFIXES["human"], ending) if goals == "human" else None
+    return Sources(str(items), str(annotations), None if human is None else str(human), seed, goals, limit)
+
+
+def _products_file(folder: Path, chosen: str | None) -> Path:
+    if chosen is not None:
+        if not (path := folder / chosen).is_file() or Path(chosen).name != chosen:
+            raise ConfigError(f"products must be the name of a file in {folder}, not {chosen!r}")
+        return path
+    found = sorted(folder.glob(f"{PREFIXES['products']}*.json"))
+    whole = [path for path in found if path.stem == PREFIXES["products"]]
+    if len(whole or found) != 1:
+        names = ", ".join(path.name for path in found) or "none"
+        raise ConfigError(
+            f"{folder} must hold one {PREFIXES['products']}*.json ({names} found); name it with products="
+        )
+    return (whole or found)[0]
+
+
+def _belonging(folder: Path, prefix: str, ending: str) -> Path:
+    for name in (f"{prefix}{ending}.json", f"{prefix}.json"):
+        if (folder / name).is_file():
+            return folder / name
+    found = sorted(folder.glob(f"{prefix}*.json"))
+    if len(found) != 1:
+        raise ConfigError(f"{folder} must hold {prefix}{ending}.json as well")
+    return found[0]
+
+
+def _opened(sources: Sources) -> Store:
+    path = cache_dir() / "webshop" / f"official-{_key(sources)}.sqlite"
+    if not is_whole(path):
+        with builder_lock(path):
+            if not is_whole(path):  # nobody has built it while we waited
+                convert(sources, path)
+    return Store(path)
+
+
+def _key(sources: Sources) -> str:
+    """Names a store by where its sources are and when they were last written: hashing gigabytes would take minutes."""
+    files = [Path(name) for name in (sources.products, sources.annotations, sources.human) if name]
+    states = [(str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return blake2b(msgspec.json.encode([VERSION, states, sources]), digest_size=12).hexdigest()

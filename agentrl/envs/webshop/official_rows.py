@@ -1,0 +1,159 @@
+"""The benchmark's own records, read by its rules: products, human wishes and synthetic ones."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from agentrl.envs.webshop.goals import price_clause, price_limit
+from agentrl.envs.webshop.product import NO_ATTRIBUTES, NO_PRICE, Product, price_within
+
+LONGEST_ASIN = 10
+MOST_COMBINATIONS = 10_000  # of one product's options: more can only be a mistake, and would never end
+_NOT_A_NUMBER = re.compile(r"[^\d.]")
+
+
+class Skipped(Exception):
+    """A record that cannot be used; the message is the reason to count it under."""
+
+
+class RawGoal(NamedTuple):
+    """What a goal adds to its product."""
+
+    instruction: str
+    attributes: tuple[str, ...]
+    options: tuple[str | tuple[str, str], ...]
+    price_upper: float
+
+
+def read_product(row: Any, annotation: Any, seed: int) -> Product:
+    """The product in one element of `items_shuffle*.json`, with its entry of `items_ins_v2*.json`."""
+    if not isinstance(row, dict):
+        raise Skipped("not an object")
+    asin = _required(row, "asin")
+    if asin == "nan" or len(asin) > LONGEST_ASIN:
+        raise Skipped("unusable asin")
+    pricing = read_pricing(row.get("pricing"))
+    images = row.get("images")
+    return Product(
+        asin=asin,
+        title=_required(row, "name"),
+        description=clean(row.get("full_description")),
+        bullets=_texts(row.get("small_description")),
+        category=_required(row, "category"),
+        category_path=_required(row, "product_category"),
+        query=_required(row, "query").lower().strip(),
+        pricing=pricing,
+        price=price_within(pricing, seed, asin),
+        options=read_options(row.get("customization_options")),
+        attributes=_listed(annotation),
+        image=next(iter(_texts(images)), "") if isinstance(images, list) else "",
+    )
+
+
+def read_pricing(text: Any) -> tuple[float, ...]:
+    """ "$12.99" or "$19.99$27.99"; what is missing or unreadable costs 100 dollars, as in the benchmark."""
+    if not isinstance(text, str) or not text:
+        return NO_PRICE
+    try:
+        amounts = tuple(float(_NOT_A_NUMBER.sub("", part)) for part in text.split("$")[1:3])
+    except ValueError:
+        return NO_PRICE
+    return amounts if amounts and all(math.isfinite(amount) for amount in amounts) else NO_PRICE
+
+
+def read_options(entry: Any) -> dict[str, tuple[str, ...]]:
+    """{name: values}, in lower case, with " | " for "/"; an option without a list is left out."""
+    if not isinstance(entry, dict):
+        return {}
+    options: dict[str, tuple[str, ...]] = {}
+    for name, choices in entry.items():
+        if isinstance(choices, list):
+            values = (choice.get("value") for choice in choices if isinstance(choice, dict))
+            options[clean(name).lower()] = tuple(
+                clean(value).strip().replace("/", " | ").lower() for value in values if isinstance(value, str)
+            )
+    return options
+
+
+def human_goals(product: Product, entry: Any, seed: int) -> Iterator[RawGoal | Skipped]:
+    """The wishes that people wrote for a product, from its entry of `items_human_ins.json`."""
+    limit = price_limit(product.price, seed, product.asin)
+    for wish in entry if isinstance(entry, list) else ():
+        if not isinstance(wish, dict) or not isinstance(wish.get("instruction"), str):
+            yield Skipped("goal without instruction")
+        elif not (attributes := _texts(wish.get("instruction_attributes"))):
+            yield Skipped("goal without attributes")
+        else:
+            text = clean(wish["instruction"]).strip(".") + price_clause(limit)
+            yield RawGoal(text, attributes, _chosen(wish.get("instruction_options")), limit)
+
+
+def synthetic_goals(product: Product, annotation: Any, seed: int) -> Iterator[RawGoal | Skipped]:
+    """One wish for each combination of a product's options, where its annotation holds an instruction."""
+    instruction = annotation.get("instruction") if isinstance(annotation, dict) else None
+    if not isinstance(instruction, str):
+        return
+    attributes = _texts(annotation.get("instruction_attributes"))
+    names = sorted(product.options)
+    if not attributes:
+        yield Skipped("goal without attributes")
+    elif math.prod(len(product.options[name]) for name in names) > MOST_COMBINATIONS:
+        yield Skipped("too many combinations of options")
+    else:
+        limit = price_limit(product.price, seed, product.asin)
+        for values in itertools.product(*(product.options[name] for name in names)):
+            options = tuple(zip(names, values, strict=True))
+            chosen = ", and ".join(f"{name}: {value}" for name, value in options)
+            text = clean(instruction) + (f" with {chosen}" if chosen else "") + price_clause(limit)
+            yield RawGoal(text, attributes, options, limit)
+
+
+def clean(text: Any) -> str:
+    """A text that can be stored: half a surrogate pair, which JSON can spell, becomes a replacement character."""
+    if not isinstance(text, str):
+        return ""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _required(row: dict[str, Any], key: str) -> str:
+    if not isinstance(value := row.get(key), str) or not value.strip():
+        raise Skipped(f"no {key}")
+    return clean(value)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """A list of texts, or one text alone; anything else in it is left out."""
+    items = value if isinstance(value, list) else [value]
+    return tuple(clean(item) for item in items if isinstance(item, str))
+
+
+def _listed(annotation: Any) -> tuple[str, ...]:
+    if isinstance(annotation, dict) and isinstance(annotation.get("attributes"), list):
+        return _texts(annotation["attributes"])
+    return NO_ATTRIBUTES
+
+
+def _chosen(options: Any) -> tuple[str | tuple[str, str], ...]:
+    """The options of a human wish: a list of values, or {name: value}, which the reward reads as pairs."""
+    if isinstance(options, dict):
+        return tuple((clean(name), clean(value)) for name, value in options.items() if isinstance(value, str))
+    return _texts(options) if isinstance(options, list) else ()
+
+
+def clean_all(value: Any) -> Any:
+    """`clean` for every text in a value out of JSON; numbers that only Python can write become nothing."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [clean_all(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(key): clean_all(item) for key, item in value.items()}
+    return value if value is None or isinstance(value, bool) or abs(value) < 1 << 53 else None

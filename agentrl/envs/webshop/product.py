@@ -1,0 +1,89 @@
+"""One product of the shop, as pages show it, the reward compares it and the search engine reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+NO_ATTRIBUTES = ("DUMMY_ATTR",)  # what the benchmark lists for a product without annotated attributes
+NO_PRICE = (100.0,)  # and what it charges where the price is unknown
+PATH_MARK = "\u203a"  # parts the names of a category path
+PATH_SEPARATOR = f" {PATH_MARK} "
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Everything the shop knows about one article; `attributes` are hidden from shoppers unless a page shows them."""
+
+    asin: str
+    title: str
+    description: str
+    bullets: tuple[str, ...]
+    category: str
+    category_path: str  # outermost first, parted by PATH_SEPARATOR
+    query: str  # the search phrase under which the article is filed: its kind
+    pricing: tuple[float, ...]  # one price, or the lowest and the highest
+    price: float  # what it costs: `pricing` itself, or a fixed point within the range
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    attributes: tuple[str, ...] = NO_ATTRIBUTES
+    rating: str = "N.A."
+    reviews: tuple[str, ...] = ()
+    image: str = ""
+
+    @property
+    def price_tag(self) -> str:
+        """The price as pages print it: "$19.99", or "$19.99 to $27.99"."""
+        return " to ".join(f"${amount}" for amount in self.pricing[:2])
+
+    @property
+    def path_names(self) -> tuple[str, ...]:
+        """The names along the category path, outermost first."""
+        return tuple(name.strip() for name in self.category_path.split(PATH_MARK))
+
+    def document(self) -> str:
+        """The text that the search engine indexes: title, description, first bullet and options, in lower case."""
+        first_bullet = self.bullets[0] if self.bullets else ""
+        return document_text(self.title, self.description, first_bullet, self.options)
+
+    def to_json(self) -> dict[str, Any]:
+        """The product in plain JSON types."""
+        return {
+            "asin": self.asin,
+            "title": self.title,
+            "description": self.description,
+            "bullets": list(self.bullets),
+            "category": self.category,
+            "category_path": self.category_path,
+            "query": self.query,
+            "pricing": list(self.pricing),
+            "price": self.price,
+            "options": {name: list(values) for name, values in self.options.items()},
+            "attributes": list(self.attributes),
+            "rating": self.rating,
+            "image": self.image,
+        }
+
+
+def document_text(title: str, description: str, first_bullet: str, options: Mapping[str, Sequence[str]]) -> str:
+    """The indexed text of a product with these fields."""
+    choices = ", and ".join([f"{name}: {', '.join(values)}" for name, values in options.items()])
+    return f"{title} {description} {first_bullet} {choices}".lower()
+
+
+def price_within(pricing: Sequence[float], seed: int, asin: str) -> float:
+    """The one price of a product: the listed one, or a point of the range that (seed, asin) fixes for ever.
+
+    The benchmark draws this point without a seed, so that its prices differ from process to process; ours do not.
+    """
+    if len(pricing) == 1 or pricing[0] == pricing[1]:
+        return pricing[0]
+    lowest, highest = pricing[0], pricing[1]
+    return round(lowest + (highest - lowest) * fraction_for("price", seed, asin), 2)
+
+
+def fraction_for(purpose: str, seed: int, asin: str) -> float:
+    """A number in [0, 1) that depends on its arguments alone, in every process and on every machine."""
+    key = f"{seed}|{purpose}|{asin}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(key, digest_size=6).digest(), "big") / (1 << 48)

@@ -1,0 +1,147 @@
+"""Groups: who is compared with whom when members are missing, silent, equal or owed a reward; dynamic sampling."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from agentrl.core.errors import ConfigError
+from agentrl.rollout.trajectory import Trajectory
+from agentrl.trainers import advantages as pure
+from agentrl.trainers import grpo, reinforce_pp, rloo
+from agentrl.trainers.actor_critic import PolicyArguments
+from agentrl.trainers.group_relative import collect_groups, even, group_figures, groups_of, lead
+from agentrl.trainers.learner import TrainingFault
+from agentrl.trainers.rows import Batch
+from tests.trainers import toys
+from tests.trainers.arms import ARMS
+from tests.trainers.episodes import episode
+from tests.trainers.runs import lines
+from tests.trainers.test_grpo import no_scores
+
+
+def member(group: str, reward: float, said: list[int] | None = None, **facts: Any) -> Trajectory:
+    return episode([([1, 2], [4] if said is None else said)], [reward], group_id=group, **facts)
+
+
+class Rounds:
+    """Hands out prepared rounds, as a run that plays would."""
+
+    def __init__(self, *rounds: list[Trajectory]) -> None:
+        self.rounds, self.asked = rounds, list[tuple[int, int, int]]()
+
+    def collect(self, episodes: int, group_size: int, extra: int = 0) -> list[Trajectory]:
+        self.asked.append((episodes, group_size, extra))
+        return self.rounds[extra]
+
+
+EVEN = [member("a", 1.0), member("a", 1.0), member("b", 0.0), member("b", 3.0)]
+
+
+def test_groups_without_a_difference_and_groups_of_one_are_counted_apart() -> None:
+    found = groups_of([*EVEN, member("c", 5.0), member("", 1.0, id="x")])
+    assert [len(group) for group in found] == [2, 2, 1, 1] and even(found[0]) and not even(found[1])
+    assert group_figures(found) == {"even_groups": 0.25, "lone_groups": 0.5}
+
+
+def test_a_trajectory_left_alone_is_put_aside_and_without_any_pair_the_run_stops() -> None:
+    found, figures = collect_groups(Rounds([*EVEN, member("c", 9.0)]), 6, 2)  # pyright: ignore
+    assert [one.group_id for one in found] == ["a", "a", "b", "b"] and figures["lone_groups"] == pytest.approx(1 / 3)
+    with pytest.raises(TrainingFault, match="two trajectories"):
+        collect_groups(Rounds([member("a", 1.0), member("b", 0.0)]), 4, 2)  # pyright: ignore
+
+
+def test_even_groups_are_replaced_by_other_tasks_and_never_endlessly() -> None:
+    dull = [member("c", 2.0), member("c", 2.0)]
+    useful = [member("d", 2.0), member("d", 1.0)]
+    run = Rounds(EVEN, dull, useful)
+    found, figures = collect_groups(run, 4, 2, 5)  # pyright: ignore
+    assert run.asked == [(4, 2, 0), (2, 2, 1), (2, 2, 2)]  # stops as soon as nothing is missing
+    assert [one.group_id for one in found] == ["b", "b", "d", "d"]
+    assert figures == {"even_groups": 0.5, "lone_groups": 0.0, "extra_rounds": 2.0, "missing_groups": 0.0}
+    run = Rounds(EVEN, dull, dull)
+    found, figures = collect_groups(run, 4, 2, 2)  # pyright: ignore
+    assert [one.group_id for one in found] == ["b", "b"] and figures["missing_groups"] == 0.5
+    found, figures = collect_groups(Rounds(dull, dull), 2, 2, 1)  # pyright: ignore
+    assert found == dull and figures["missing_groups"] == 1.0  # nothing better was found
+
+
+def test_further_rounds_that_only_meet_faults_add_nothing() -> None:
+    found, figures = collect_groups(Rounds(EVEN, [], []), 4, 2, 2)  # pyright: ignore
+    assert len(found) == 2 and figures["extra_rounds"] == 2.0
+
+
+def test_a_silent_trajectory_counts_in_its_group() -> None:
+    """It wrote nothing, so nothing of it is trained; but it shows what the others are better than."""
+    batch = Batch([member("a", 4.0), member("a", 0.0, said=[]), member("a", 2.0)])
+    assert len(batch) == 2 and len(batch.silent) == 1
+    args = PolicyArguments(kl_coef=0.0)
+    found = lead(args, batch, no_scores(batch), pure.dr_grpo)
+    assert found.tolist() == [2.0, 0.0]
+    wanted = pure.rloo(torch.tensor([4.0, 2.0, 0.0]), ["a"] * 3)[:2]
+    assert torch.allclose(lead(args, batch, no_scores(batch), pure.rloo), wanted)
+
+
+@pytest.mark.parametrize("name", ["grpo", "rloo", "gspo", "gigpo"])
+def test_a_group_of_one_is_refused(name) -> None:
+    with pytest.raises(ConfigError, match="group_size must be at least 2"):
+        getattr(toys, name)("tiny-text", "", group_size=1, episodes=4)
+    with pytest.raises(ConfigError, match="group_size must be at least 2"):
+        reinforce_pp.ReinforcePP(baseline=True)
+    assert reinforce_pp.ReinforcePP().group_size == 1
+
+
+def test_faults_shrink_groups_and_the_others_are_learned_from(undecided, tmp_path) -> None:
+    """Every third task has a simulator that fails: all of its group is gone, and no reward of 0 takes its place."""
+    troubled = {"trouble": "raise", "trouble_every": 3}
+    folder = rloo.train(
+        toys.rloo(undecided, tmp_path / "run", env_kwargs=json.dumps(troubled), episodes=48, num_envs=48, lr=5e-3)
+    )
+    for line in lines(folder, "train"):
+        assert line["faults"] > 0 and line["faults"] % 8 == 0 and line["loss"]["grad_norm"] > 0
+        assert line["loss"]["lone_groups"] == 0
+
+
+def test_members_that_a_fault_took_leave_statistics_of_the_rest() -> None:
+    """Group a lost one of three: the lead of the two that are left is over their own mean."""
+    lost = member("a", 0.0)
+    lost.fault, lost.reward = {"kind": "EnvFault", "detail": "gone"}, None
+    owed = member("b", 7.0)
+    owed.steps[0].pending, owed.reward = ["grounding"], None
+    played = [member("a", 3.0), lost, member("a", 1.0), owed, member("b", 0.0), member("b", 1.0)]
+    known = [one for one in played if one.reward is not None]
+    found, _ = collect_groups(Rounds(known), 6, 3)  # pyright: ignore
+    batch = Batch(found)
+    assert lead(PolicyArguments(kl_coef=0.0), batch, no_scores(batch), pure.dr_grpo).tolist() == [1.0, -1.0, -0.5, 0.5]
+
+
+def test_equal_rewards_everywhere_change_nothing_and_are_no_fault(undecided, tmp_path) -> None:
+    options = {"env_kwargs": json.dumps({"good": "Nowhere"}), "iterations": 1, "extra_rounds": 1}
+    folder = grpo.train(toys.grpo(undecided, tmp_path / "run", **options))
+    line = lines(folder, "train")[0]
+    assert line["loss"]["even_groups"] == 1.0 and line["loss"]["policy"] == line["loss"]["grad_norm"] == 0.0
+    assert line["loss"]["missing_groups"] == 1.0 and line["episodes"] == line["episodes_total"] == 32
+
+
+def test_extra_rounds_play_tasks_that_no_other_round_has(undecided, tmp_path) -> None:
+    from agentrl.trainers.actor_critic import make_learner
+    from agentrl.trainers.run import Run
+
+    args = toys.grpo(undecided, tmp_path / "run", env=(ARMS, json.dumps({"id": ARMS, "kwargs": {"turns": 2}})))
+    with Run(args, "grpo", make_learner(args)) as run:
+        seen, ids = list[int](), list[str | None]()
+        for run.iteration in range(3):
+            for extra in range(3):
+                starts = run.starts(16, 8, extra)
+                assert starts == run.starts(16, 8, extra) and len({start.seed for start in starts}) == 2
+                seen += {start.seed for start in starts}
+                ids += [start.id for start in starts]
+        assert len(set(seen)) == len(seen) == 18 and len(set(ids)) == len(ids)
+        run.iteration, run.collection = 0, SimpleNamespace()  # pyright: ignore
+        first = run.collect(16, 8)
+        both = first + run.collect(8, 8, extra=1)
+        assert run.collection.trajectories == both and run.episodes == 24
