@@ -364,8 +364,7 @@ class Learner:
                 for name, weight in merged(self.policy, targets):
                     targets[name].copy_(weight)
         if self.follower is not None:
-            with self.team.guard():
-                self.follower.follow(self)
+            self.follower.follow(self)
 
 
 def mean_figures(found: Sequence[tuple[float, dict[str, float]]]) -> dict[str, float]:
