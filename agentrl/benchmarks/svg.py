@@ -1,4 +1,5 @@
-"""`agentrl bench svg`: pictures a second from SVG code, gate and supervised process included, beside plain cairosvg.
+"""`agentrl bench svg`: pictures a second from SVG code, gate and supervised process included, beside plain cairosvg;
+and pairs of pictures compared per second by each similarity scorer.
 
 Seconds are those of the processor, in this process and in the drawing process together: pictures per second per core,
 whatever else the machine does. The peer does what most programs do, `cairosvg.svg2png`; its pixels without the PNG, in
@@ -16,6 +17,7 @@ from typing import Any
 import agentrl
 from agentrl.benchmarks.measure import machine, result
 from agentrl.benchmarks.svg_drawings import STYLES
+from agentrl.benchmarks.svg_similarity import similarity_cases
 from agentrl.core.errors import MissingExtra
 from agentrl.envs.svg.sandbox.renderer import Renderer
 
@@ -27,18 +29,18 @@ BARE = "cairosvg, pixels without PNG"
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Draw the same pictures ours and the plain way, and compare."""
+    """Draw the same pictures ours and the plain way, and compare; then time the scorers."""
     if importlib.util.find_spec("cairosvg") is None:
         raise MissingExtra("cairosvg", "svg")
     seconds, repeats = (0.1, 1) if quick else (1.0, 5)
-    results = drawing_cases(seconds, repeats)
-    ratios = [compare(results, style) for style in STYLES]
+    drawn = drawing_cases(seconds, repeats)
+    ratios = [compare(drawn, style) for style in STYLES]
     return {
         "schema": 1,
         "name": "svg",
         "machine": machine(),
         "threads": 1,
-        "results": results,
+        "results": drawn + similarity_cases(quick),
         "peers": {"cairosvg": {"installed": True, "version": _version(), "reason": None}},
         "ratios": ratios,
         "pass": all(ratio["pass"] for ratio in ratios),

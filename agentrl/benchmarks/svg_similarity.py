@@ -27,7 +27,6 @@ from agentrl.judges.similarity.weights_file import stlpips_weights
 SIDE = 224
 CLASSICAL = ("msssim", "edges", "colours", "classical")
 LARGE = ("dino", "dreamsim")  # hundreds of megabytes of weights, seconds a pair on one core
-REQUIRED_CLASSICAL = 300.0  # pairs a second: the default without torch must not be what a rollout waits for
 PAIRS = {"cpu": {"stlpips": 2, "dino": 2, "dreamsim": 1}, "cuda": {"stlpips": 128, "dino": 128, "dreamsim": 128}}
 
 
@@ -46,14 +45,6 @@ def similarity_cases(quick: bool = False) -> list[dict[str, Any]]:
             with _random_folder(kind) as folder:
                 rows.append(_row({"kind": kind, "folder": str(folder)}, device, seconds, min(repeats, 3)))
     return rows
-
-
-def similarity_ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What must be reached: the classical mix with remembered targets, on one core."""
-    [rate] = [row["value"] for row in rows if row["case"] == _case("classical", "cpu", False)]
-    ratio = rate / REQUIRED_CLASSICAL
-    case = f"similarity pairs of {SIDE} px, classical"
-    return [{"case": case, "ours": rate, "peer": REQUIRED_CLASSICAL, "ratio": ratio, "required": 1, "pass": ratio >= 1}]
 
 
 def comparing(spec: dict[str, Any], pairs: Sequence[Pair]) -> Callable[[], int]:

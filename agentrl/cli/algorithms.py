@@ -35,9 +35,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "playing": (
         *("num_envs", "env_timeout", "isolate"),
         *("temperature", "top_p", "max_new_tokens", "generation_batch"),
+        *("engine", "engine_options"),
     ),
     "computing": (
-        *("model", "device", "dtype", "threads"),
+        *("model", "device", "dtype", "threads", "peer_timeout"),
         *("lora_rank", "lora_alpha", "gradient_checkpointing", "token_budget"),
     ),
     "optimiser": ("lr", "schedule", "warmup", "weight_decay", "max_grad_norm", "minibatches"),

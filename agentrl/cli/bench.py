@@ -14,14 +14,15 @@ from agentrl.core.errors import ConfigError, did_you_mean
 
 # Name -> (module with run(quick) -> the contract's JSON, what it measures).
 BENCHES: dict[str, tuple[str, str]] = {
+    "engine": ("agentrl.benchmarks.engine", "tokens per second of transformers and vLLM, seconds of a weight update"),
     "grid": ("agentrl.benchmarks.grid", "steps, level resets and pictures per second of the grid worlds"),
     "judge": ("agentrl.benchmarks.judge", "descriptions and predictions judged per second by the rule judge"),
     "learning": ("agentrl.benchmarks.learning.command", "whether training learns, and which way of training better"),
-    "svg": ("agentrl.benchmarks.svg", "pictures drawn per second from SVG code, gate and sandbox included"),
+    "svg": ("agentrl.benchmarks.svg", "pictures drawn from SVG code and pairs of pictures compared, per second"),
     "train": ("agentrl.benchmarks.train", "tokens generated and trained per second, padding, time split, memory"),
     "webshop": ("agentrl.benchmarks.webshop", "steps, searches, opening and building of the shop; bm25s and tantivy"),
 }
-WITH_MODEL = ("train",)  # those whose run takes one
+WITH_MODEL = ("engine", "train")  # those whose run takes one
 
 
 @dataclass(kw_only=True)
@@ -52,7 +53,7 @@ class Arguments(Common):
     full: bool = False
     """Of webshop: also with 1,180,000 products; takes minutes and some gigabytes of disk."""
     model: str = ""
-    """Of train: a folder or a built-in name; tiny-text on a processor and smollm2 on a GPU unless told."""
+    """Of engine and train: a folder or a built-in name; tiny-text on a processor and smollm2 on a GPU unless told."""
 
 
 def run(arguments: Arguments) -> int:

@@ -7,6 +7,7 @@ the whole goes on where it stopped.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -107,6 +108,8 @@ def stages_of(stages: Sequence[Stage], algorithm: str, recipe: str) -> Sequence[
 def new_plan(stages: Sequence[Stage], words: TrainWords, recipe: str) -> Plan:
     """A plan for a folder that holds nothing yet."""
     name = recipe or stages[0].algorithm
+    if not words.output and "WORLD_SIZE" in os.environ:
+        raise ConfigError("several processes need --output: each would make a name of its own for the run folder")
     folder = Path(words.output or f"runs/{name}-{time.strftime('%Y%m%d-%H%M%S')}").expanduser()
     # A plan alone is no run: it failed before anything was measured, and may be tried again.
     taken = (folder / METRICS).exists() or ((folder / PLAN).exists() and any(folder.glob(f"*/{METRICS}")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 from agentrl.cli.algorithms import ALGORITHMS, train_function
 from agentrl.cli.output import interval, log, number, print_json, print_table
 from agentrl.cli.plan import Plan, PlannedRun, make_plan, stages_of
+from agentrl.cli.processes import is_first, launch, stop_when_abandoned
 from agentrl.cli.signals import STATUS, Noticed, noticing
 from agentrl.cli.train_options import TrainWords, read_words, show_help
 from agentrl.core.errors import ConfigError
@@ -30,6 +32,7 @@ options:
   --recipe NAME|FILE  take values from a recipe; what is typed goes before it (agentrl recipe lists them)
   --output RUN        the run folder
   --resume [RUN]      go on with a run, with its own options
+  --processes N       train in N processes of this machine, one for each GPU (several machines: torchrun)
   --json              print one JSON object on stdout at the end; progress goes to stderr
   --STAGE.OPTION      an option of one stage of a recipe; without a stage it holds for all that have it
 
@@ -61,14 +64,29 @@ def parse(words: Sequence[str]) -> Arguments:
 def run(arguments: Arguments) -> int:
     """Train, say what came of it."""
     plan = make_plan(arguments)
+    if arguments.processes > 1:
+        # All of them must mean the same folder, whatever the second they read the clock in.
+        place = [] if arguments.output else ["--output", str(plan.folder)]
+        return launch([*arguments.words, *place], arguments.processes)
+    stop_when_abandoned()
     started = time.perf_counter()
     with noticing() as noticed:
-        outcome = run_plan(plan, noticed, log)
-    facts = summary(plan) | {"seconds": time.perf_counter() - started, "stopped": outcome or None}
-    if outcome:
-        log(f"stopped by {outcome}; {resume_line(plan)}")
-    print_json(facts) if arguments.json else show(facts)
+        outcome = run_plan(plan, noticed, log if is_first() else lambda text: None)
+    part_from_others()
+    if is_first():
+        facts = summary(plan) | {"seconds": time.perf_counter() - started, "stopped": outcome or None}
+        if outcome:
+            log(f"stopped by {outcome}; {resume_line(plan)}")
+        print_json(facts) if arguments.json else show(facts)
     return STATUS.get(outcome, 0)
+
+
+def part_from_others() -> None:
+    """The end of what several processes did together."""
+    if "WORLD_SIZE" in os.environ:
+        from agentrl.trainers.distributed import leave
+
+        leave()
 
 
 def run_plan(
@@ -78,7 +96,8 @@ def run_plan(
     train: Callable[[PlannedRun, Callable[[str], Any]], Any] | None = None,
 ) -> str:
     """Train every stage that is left; the name of the signal that ended it early, or nothing."""
-    plan.write()
+    if is_first():
+        plan.write()
     for planned in plan.runs:
         if planned.finished:
             say(f"{planned.name}: finished before")
@@ -94,7 +113,8 @@ def run_plan(
         except OSError as error:
             raise ConfigError(f"the run folder cannot be written: {error}; {resume_line(plan)}") from error
         planned.finished = planned.final_policy.is_dir()
-        plan.write()
+        if is_first():
+            plan.write()
         if not planned.finished:  # it stopped in its own time
             return noticed.name or "SIGTERM"
     return ""

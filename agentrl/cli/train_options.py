@@ -57,12 +57,14 @@ class TrainWords:
     resume: bool = False
     json: bool = False
     help: bool = False
+    processes: int = 1
+    words: list[str] = field(default_factory=list)  # as typed, less how many processes
     options: list[Option] = field(default_factory=list)
 
 
 def read_words(words: Sequence[str]) -> TrainWords:
     """Tell the run from its options."""
-    found, rest = TrainWords(), list(words)
+    found, rest = TrainWords(words=list(words)), list(words)
     if rest and not START.match(rest[0]):
         found.algorithm = check_algorithm(rest.pop(0))
     if rest and not START.match(rest[0]):
@@ -73,6 +75,9 @@ def read_words(words: Sequence[str]) -> TrainWords:
             _no_more(option, 0)
         elif option.name in ("recipe", "output"):
             setattr(found, option.name, _one_value(option))
+        elif option.name == "processes":
+            found.processes = _count(option)
+            found.words = _without(found.words, option)
         elif option.name == "resume":
             found.resume = True
             if option.values:
@@ -93,6 +98,18 @@ def split_options(words: Sequence[str]) -> list[Option]:
 def _no_more(option: Option, count: int) -> None:
     if len(option.values) > count:
         raise ConfigError(f"{option.values[count]!a} behind {option.words[0]} belongs to nothing")
+
+
+def _count(option: Option) -> int:
+    text = _one_value(option)
+    if not text.isdecimal() or not int(text):
+        raise ConfigError(f"{option.words[0].partition('=')[0]} must be a whole number from 1, not {text!a}")
+    return int(text)
+
+
+def _without(words: list[str], option: Option) -> list[str]:
+    place = words.index(option.words[0])
+    return words[:place] + words[place + len(option.words) :]
 
 
 def _one_value(option: Option) -> str:
@@ -177,6 +194,7 @@ def _form(algorithm: str, cls: type[RunArguments], defaults: dict[str, Any]) -> 
         groups.append((title, Annotated[group, tyro.conf.OmitArgPrefixes], field(default_factory=group)))
     extra = [
         ("recipe", Annotated[str, tyro.conf.arg(help="Take the values that are not given from this recipe.")], ""),
+        ("processes", Annotated[int, tyro.conf.arg(help="Train in so many processes, one for each GPU.")], 1),
         ("json", Annotated[bool, tyro.conf.arg(help="Print one JSON object on stdout at the end.")], False),
     ]
     return make_dataclass("Options", [*extra, *groups], kw_only=True)

@@ -53,6 +53,8 @@ class Policy(Protocol):
     `envs`, where given, are the environments behind the conversations, in the same order: random and oracle policies
     look at them, language models do not. A policy for which many conversations at once are quicker says so with a true
     attribute `batched`; one that works on tokens offers `encode(conversation)`, whose `ids` are the prompt's tokens.
+    A policy with a true attribute `keyed` also takes `keys`, a name for each conversation, and rolls the dice of an
+    answer by that name: then an episode does not depend on which others are played beside it.
     """
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]: ...

@@ -24,6 +24,7 @@ KINDS: dict[str, PolicyKind] = {
     "oracle": PolicyKind("agentrl.policies.oracle:OraclePolicy", "plays what the environment knows to be right"),
     "human": PolicyKind("agentrl.policies.human:HumanPolicy", "asks a person in the terminal"),
     "hf": PolicyKind("agentrl.policies.hf:HFPolicy", "a transformers model, built in or in a folder", "model"),
+    "vllm": PolicyKind("agentrl.policies.vllm:VLLMPolicy", "a model that vLLM computes, in a folder", "model"),
     "openai": PolicyKind("agentrl.policies.openai:OpenAIPolicy", "any OpenAI-compatible endpoint", "model"),
     "webshop-naive": PolicyKind("agentrl.policies.webshop:NaiveShopper", "searches the wish, buys the first (WebShop)"),
     "react": PolicyKind("agentrl.policies.react:ReActPolicy", "another policy, told to think and then act", "policy"),

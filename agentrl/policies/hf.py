@@ -14,6 +14,7 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.policy import Conversation, Generation
 from agentrl.policies.chat import Prompt
+from agentrl.policies.dice import named_noise
 from agentrl.policies.engine import Engine, load_engine, tokenizer_hash
 from agentrl.policies.products import quick_products
 from agentrl.policies.random import mixed_seed
@@ -31,13 +32,16 @@ class HFPolicy:
 
     `model` is a folder, a built-in name ("tiny-text", "tiny-vlm", "smollm2") or an `Engine` shared with a trainer.
     Log-probabilities are those at `temperature`, before `top_k` and `top_p` cut; the cut only decides what is drawn.
-    A turn ends at any special token ("stop") or after `max_new_tokens` ("length"). The dice follow from `seed` and the
-    number of calls so far (`calls`, which a resumed run sets); a row's answer does not depend on `batch_size`.
+    A turn ends at any special token ("stop") or after `max_new_tokens` ("length"). The dice of a conversation follow
+    from `seed` and its key (collectors name every turn of every episode), so that answers do not depend on who else is
+    asked at the same time; without keys, from `seed`, the row and the number of calls so far (`calls`, which a resumed
+    run sets). Neither depends on `batch_size`.
     Where the conversation leaves the model no room to answer, the answer is empty and its finish reason "length".
     """
 
     name = "hf"
     batched = True  # many conversations at once are quicker than one after the other
+    keyed = True  # `act` takes the names of the dice
 
     def __init__(
         self,
@@ -61,21 +65,23 @@ class HFPolicy:
         self.seed, self.calls, self.version = seed, 0, 0
         self.tokenizer_hash = tokenizer_hash(self.engine.tokenizer)
 
-    def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
-        """One answer to each conversation."""
-        return self.answer([self.encode(conversation) for conversation in conversations])
+    def act(
+        self,
+        conversations: Sequence[Conversation],
+        envs: Sequence[gym.Env] | None = None,
+        *,
+        keys: Sequence[str] | None = None,
+    ) -> list[Generation]:
+        """One answer to each conversation; `keys` name the dice that it is drawn with."""
+        return self.answer([self.encode(conversation) for conversation in conversations], keys)
 
     def encode(self, conversation: Conversation) -> Prompt:
         """The prompt of a conversation, ready to be answered."""
         return self.engine.encoder.encode(conversation)
 
-    def answer(self, prompts: Sequence[Prompt]) -> list[Generation]:
+    def answer(self, prompts: Sequence[Prompt], keys: Sequence[str] | None = None) -> list[Generation]:
         """One answer to each prompt."""
-        import torch
-
-        dice = torch.Generator().manual_seed(mixed_seed(self.seed, self.calls))
-        self.calls += 1
-        noise = torch.rand(len(prompts), self.sampling.max_new_tokens, generator=dice)
+        noise = self._noise(len(prompts), keys)
         found: dict[int, Generation] = {}
         # Prompts of like length side by side: little padding.
         order = sorted(range(len(prompts)), key=lambda index: len(prompts[index].ids))
@@ -83,6 +89,18 @@ class HFPolicy:
             chosen = order[start : start + self.batch_size]
             found |= zip(chosen, self._batch([prompts[index] for index in chosen], noise[chosen]), strict=True)
         return [found[index] for index in range(len(prompts))]
+
+    def _noise(self, rows: int, keys: Sequence[str] | None) -> torch.Tensor:
+        import torch
+
+        self.calls += 1
+        width = self.sampling.max_new_tokens
+        if keys is None:
+            dice = torch.Generator().manual_seed(mixed_seed(self.seed, self.calls - 1))
+            return torch.rand(rows, width, generator=dice)
+        if len(keys) != rows:
+            raise ConfigError(f"keys: {len(keys)} names for {rows} conversations; each needs one")
+        return torch.from_numpy(named_noise(self.seed, keys, width))
 
     def _batch(self, prompts: list[Prompt], noise: torch.Tensor) -> list[Generation]:
         room = [min(self.sampling.max_new_tokens, self.engine.context - len(prompt.ids)) for prompt in prompts]

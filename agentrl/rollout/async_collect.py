@@ -25,8 +25,8 @@ class AsyncCollector(CollectorBase):
     Every episode is a coroutine, at most `num_envs` of them at a time; environments step in threads. What they ask the
     policy is gathered into batches: one goes at `max_batch` requests, when the oldest has waited `max_wait_ms`, or when
     every episode waits. Records, faults and judging are those of `Collector`, and so is one episode's content under a
-    policy whose answer depends on its own conversation alone. Which requests share a batch depends on the clock, so a
-    policy that rolls dice for each row of a call does not repeat itself.
+    policy whose answer depends on its own conversation and key alone. Which requests share a batch depends on the
+    clock, so a policy that rolls dice for each row of a call does not repeat itself.
 
     Cancelling `collect` ends every episode and closes every environment; a generation that is running is waited for.
     `seconds["environment"]` adds up what happened at the same time. One collection at a time.
@@ -76,7 +76,7 @@ class _Run:
 
     async def play(self) -> Collection:
         """All episodes, then whatever the judge still owes."""
-        self._tasks = [asyncio.create_task(self._start(index, start)) for index, start in enumerate(self._starts)]
+        self._tasks = [asyncio.create_task(self._start(job)) for job in self._collector._jobs(self._starts)]
         await asyncio.gather(*self._tasks)
         if self._settler is not None:
             rest, self._tally.judge = await asyncio.to_thread(self._settler.wait)
@@ -98,9 +98,8 @@ class _Run:
 
     # ------------------------------------------------------------------ one episode
 
-    async def _start(self, index: int, start: Start) -> None:
+    async def _start(self, job: Job) -> None:
         async with self._free:
-            job = self._collector._job(index, start)
             while await self._attempt(job):
                 self._tally.retries += 1
             self._unfinished -= 1

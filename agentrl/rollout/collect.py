@@ -24,10 +24,11 @@ class Collector(CollectorBase):
     """Plays up to `num_envs` episodes side by side.
 
     Each round is one `policy.act` over the episodes in play, in the order of their slots; a slot whose episode ended
-    takes the next start before the next round. Nothing depends on the clock: the same starts, specs, `num_envs` and a
-    policy in the same state give the same trajectories (a policy that rolls dice for each row of a call, as `HFPolicy`
-    does, gives others with another `num_envs`). Environments of this process step one after the other in the order of
-    the slots, so that even counters they share see the same order; isolated ones step at the same time.
+    takes the next start before the next round. Nothing depends on the clock: the same starts, specs and a policy in the
+    same state give the same trajectories, whatever `num_envs` (with another one, only a policy that rolls dice for each
+    row of a call gives others; one that is `keyed`, as `HFPolicy`, rolls them for each turn of each start).
+    Environments of this process step one after the other in the order of the slots, so that even counters they share
+    see the same order; isolated ones step at the same time.
 
     A `Fault` of an environment, any exception it raises and a call beyond `timeout` seconds cost its own episode only:
     it is begun again from the same start in a fresh environment, up to `retries` times, then recorded with its fault.
@@ -74,7 +75,7 @@ class Collector(CollectorBase):
 
         With `record_engine_faults` a policy that fails twice costs the episodes it was asked about, not the run.
         """
-        queue = deque(self._job(index, start) for index, start in enumerate(checked_starts(starts, self.envs)))
+        queue = deque(self._jobs(checked_starts(starts, self.envs)))
         slots: list[Job | None] = [None] * min(self.num_envs, len(queue))
         try:
             while rows := self._fill(slots, queue, finished, tally):

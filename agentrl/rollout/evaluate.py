@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -27,6 +27,17 @@ SCHEMA = 1
 BATCH = 64  # episodes side by side, for policies that answer in batches
 EpisodeSeen = Callable[[EpisodeRecord | Fault], Any]
 Save = Callable[[Trajectory], Any]
+
+
+class Team(Protocol):
+    """Processes that work on one thing together."""
+
+    rank: int
+    size: int
+
+    def gather(self, value: Any) -> list[Any]:
+        """What each of them gave, as JSON types."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -80,6 +91,7 @@ def evaluate(
     timeout: float | None = None,
     on_episode: EpisodeSeen | None = None,
     on_trajectory: Save | None = None,
+    team: Team | None = None,
 ) -> Evaluation:
     """Play `episodes` episodes of `split` and sum them up.
 
@@ -88,7 +100,8 @@ def evaluate(
     `{"wrapper": "Reasoning", ...arguments}`. `on_episode` sees each episode, or its fault, as it ends;
     `on_trajectory` gets the whole record of it, also of one that a fault cut short. `num_envs` episodes are played side
     by side: as many as 64 where the policy answers in batches, one at a time otherwise. `prompt_style`, `history` and
-    `timeout` are those of `agentrl.rollout.collect.Collector`.
+    `timeout` are those of `agentrl.rollout.collect.Collector`. The processes of a `team` share the episodes, all call
+    this, and all get the figures of all episodes; `on_episode` and `on_trajectory` see those of this process.
     """
     episodes = whole_number("episodes", episodes, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
@@ -101,9 +114,13 @@ def evaluate(
     started, tour = time.perf_counter(), _Tour(on_episode, on_trajectory)
     try:
         starts = [Start(episode_seed(seed, index)) for index in range(episodes)]
+        if team is not None:
+            starts = starts[team.rank :: team.size]
         collector.play(starts, tour.finished, Tally(), record_engine_faults=True)
     finally:
         collector.close()
+    if team is not None:
+        tour = _pooled(tour, team)
     return Evaluation(
         id=env_id,
         spec=tour.spec,
@@ -153,6 +170,18 @@ class _Tour:
             self.faults += 1
         if self.seen is not None:
             self.seen(fault or episode_of(trajectory))
+
+
+def _pooled(tour: _Tour, team: Team) -> _Tour:
+    """The scores of all processes."""
+    told = team.gather({"scores": [asdict(score) for score in tour.scores], "faults": tour.faults, "spec": tour.spec})
+    return _Tour(
+        None,
+        None,
+        scores=[EpisodeScore(**score) for one in told for score in one["scores"]],
+        faults=sum(one["faults"] for one in told),
+        spec=next((one["spec"] for one in told if one["spec"]), None),
+    )
 
 
 def episode_of(trajectory: Trajectory) -> EpisodeRecord:

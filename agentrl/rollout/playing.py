@@ -17,7 +17,7 @@ from agentrl.rollout.episode import LiveEpisode
 from agentrl.rollout.prompts import HISTORY, prompt_style
 from agentrl.rollout.record import TrajectoryBuilder, blank_record
 from agentrl.rollout.settler import resolved
-from agentrl.rollout.starts import EnvSpec, Start
+from agentrl.rollout.starts import EnvSpec, Start, dice_names
 from agentrl.rollout.trajectory import Trajectory
 
 log = logging.getLogger(__name__)
@@ -61,6 +61,7 @@ class Job:
     index: int
     start: Start
     builder: TrajectoryBuilder
+    dice: str  # names its random numbers
     place: Place | None = None
     handle: EnvHandle | None = None
     episode: LiveEpisode | None = None
@@ -71,6 +72,11 @@ class Job:
     def ended(self) -> bool:
         """Did this attempt end, one way or the other?"""
         return self.fault is not None or (self.episode is not None and self.episode.over)
+
+    @property
+    def key(self) -> str:
+        """The name of the dice for its next answer; a second attempt rolls others."""
+        return f"{self.dice}/{self.attempts}/{len(self.builder.trajectory.steps)}"
 
     @property
     def live(self) -> LiveEpisode:
@@ -128,8 +134,9 @@ class CollectorBase:
     def _new_prompt(self) -> Any:
         return prompt_style(self.prompt_style, self.history)
 
-    def _job(self, index: int, start: Start) -> Job:
-        return Job(index, start, self._blank(start))
+    def _jobs(self, starts: Sequence[Start]) -> list[Job]:
+        pairs = zip(starts, dice_names(starts), strict=True)
+        return [Job(index, start, self._blank(start), name) for index, (start, name) in enumerate(pairs)]
 
     def _blank(self, start: Start) -> TrajectoryBuilder:
         facts = {"env_id": self.envs[start.env].id, "split": self.split, "seed": start.seed, "task": start.task}
@@ -207,7 +214,9 @@ class CollectorBase:
             return None
 
     def _act(self, jobs: Sequence[Job]) -> list[Generation]:
-        answers = self.policy.act([job.live.conversation() for job in jobs], [job.live.env for job in jobs])
+        named = {"keys": [job.key for job in jobs]} if getattr(self.policy, "keyed", False) else {}
+        conversations, envs = [job.live.conversation() for job in jobs], [job.live.env for job in jobs]
+        answers = self.policy.act(conversations, envs, **named)
         if len(answers) != len(jobs):
             raise EngineFault(f"the policy answered {len(jobs)} conversations with {len(answers)} answers")
         return answers

@@ -67,6 +67,20 @@ def _group_name(number: int, start: Start) -> str:
     return f"g{number}-e{start.env}-s{start.seed}"
 
 
+def dice_names(starts: Sequence[Start]) -> list[str]:
+    """A name for the dice of each start: its id, or what it plays and how often that came before in the list.
+
+    So an episode draws the same numbers whatever else is played beside it, and equal starts do not play alike.
+    """
+    seen: dict[tuple[int, int, str | None], int] = {}
+    names = []
+    for start in starts:
+        what = (start.env, start.seed, start.task)
+        seen[what] = seen.get(what, -1) + 1
+        names.append(start.id or f"e{start.env}-s{start.seed}-{start.task or ''}-{seen[what]}")
+    return names
+
+
 def checked_starts(starts: Sequence[Start], envs: Sequence[EnvSpec]) -> list[Start]:
     """A list of starts whose environments are there and whose ids differ."""
     found = list(starts)

@@ -58,6 +58,10 @@ class RunArguments:
     """Longest reply."""
     generation_batch: int = 256
     """Prompts that are answered together."""
+    engine: Literal["transformers", "vllm"] = "transformers"
+    """What plays the episodes: the trainer's own model, or vLLM beside it, with the newest weights each iteration."""
+    engine_options: str = "{}"
+    """Arguments of the vLLM engine, as a JSON object: python, mode, max_model_len, gpu_memory, deadline, options."""
 
     lr: float = 1e-6
     """Learning rate of the policy."""
@@ -87,6 +91,8 @@ class RunArguments:
     """Type of the computation; the weights that are trained are float32 in any case."""
     threads: int = 0
     """Processor threads of the computation; 0: torch's own choice."""
+    peer_timeout: float = 1800.0
+    """With several processes: seconds to wait for the others before giving up."""
 
     eval_every: int = 0
     """Measure held-out success after so many iterations (and at the start and the end); 0: never."""
@@ -115,7 +121,7 @@ class RunArguments:
             whole_number(name, getattr(self, name), at_least=1)
         for name in ("history", "warmup", "lora_rank", "threads", "eval_every"):
             whole_number(name, getattr(self, name), at_least=0)
-        for name in ("lr", "max_grad_norm"):
+        for name in ("lr", "max_grad_norm", "peer_timeout"):
             if finite_number(name, getattr(self, name)) <= 0:
                 raise ConfigError(f"{name} must be above 0, not {getattr(self, name)!r}")
         check_choices(self)
@@ -126,6 +132,8 @@ class RunArguments:
         if not any(spec.weight for spec in self.specs()):  # complains about what cannot be read, too
             raise ConfigError("env needs at least one environment with a weight above 0")
         self.deferred_judge()
+        if _json("engine_options", self.engine_options, dict) and self.engine != "vllm":
+            raise ConfigError("engine_options are those of engine=vllm")
 
     def specs(self) -> tuple[EnvSpec, ...]:
         """The environments as the collector wants them."""

@@ -2,7 +2,8 @@
 
 `checkpoints/step_N/` holds `policy/` (an ordinary Hugging Face folder), `training.pt` (float32 weights, critic,
 optimiser) and `state.json` (counters, and the hash of `training.pt`). A checkpoint appears whole or not at all: it is
-written beside its place and renamed.
+written beside its place and renamed. Several processes gather their pieces and the first one writes what a single
+process would have written, so that any number of processes can go on with it.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ import json
 import logging
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
+from torch import Tensor
 
 from agentrl.core.errors import ConfigError
 from agentrl.policies.models.quiet import quiet
 from agentrl.trainers.learner import Learner, TrainingFault
+from agentrl.trainers.sharding import piece, state_in_pieces, whole, whole_state
 
 log = logging.getLogger(__name__)
 
@@ -31,13 +35,42 @@ TOKENIZER_FILES = ("tokenizer", "special_tokens", "chat_template", "preprocessor
 
 def save_checkpoint(folder: Path, number: int, learner: Learner, state: dict[str, Any], keep: int) -> Path:
     """Write `folder/step_<number>` and keep the `keep` newest; `TrainingFault` where the disk refuses."""
+    learner.publish()
+    content = gathered(learner)
+    learner.team.lead(lambda: str(_write(folder, number, learner, content, state, keep)))
+    return folder / f"step_{number}"
+
+
+def gathered(learner: Learner) -> dict[str, Any]:
+    """Everything that is trained, in whole tensors; only the process that will write keeps them."""
+    keep, alone = learner.team.first, not learner.team.together
+
+    def wholes(tensors: Iterable[tuple[str, Tensor]]) -> dict[str, Any]:
+        found = {}
+        for name, tensor in tensors:  # on a GPU there may be room for one at a time only
+            gathered = whole(tensor)
+            found |= {name: gathered if alone else gathered.cpu()} if keep else {}
+        return found
+
+    with learner.team.guard():
+        critic = {} if learner.critic is None else learner.critic.state_dict()
+        return {
+            "policy": wholes((name, p.data) for name, p in learner.policy.named_parameters() if p.requires_grad),
+            "critic": wholes(critic.items()),
+            "optimiser": whole_state(learner.optimiser.state_dict(), wholes),
+        }
+
+
+def _write(
+    folder: Path, number: int, learner: Learner, content: dict[str, Any], state: dict[str, Any], keep: int
+) -> Path:
     target = folder / f"step_{number}"
     draft = folder / f"{DRAFT}{number}"
     for left_over in folder.glob(f"{DRAFT}*"):  # by a process that was killed while it wrote
         shutil.rmtree(left_over, ignore_errors=True)
     try:
         draft.mkdir(parents=True)
-        _fill(draft, learner, {**state, "step": number})
+        _fill(draft, learner, content, {**state, "step": number})
         if target.exists():  # a run that was resumed comes by here again
             shutil.rmtree(target)
         os.replace(draft, target)
@@ -60,13 +93,8 @@ def _forget(folder: Path, number: int, keep: int) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _fill(draft: Path, learner: Learner, state: dict[str, Any]) -> None:
-    export_policy(learner, draft / POLICY)
-    content = {
-        "policy": {name: p.data for name, p in learner.policy.named_parameters() if p.requires_grad},
-        "critic": {} if learner.critic is None else learner.critic.state_dict(),
-        "optimiser": learner.optimiser.state_dict(),
-    }
+def _fill(draft: Path, learner: Learner, content: dict[str, Any], state: dict[str, Any]) -> None:
+    export_policy(learner, draft / POLICY, content["policy"] if learner.team.together else None)
     path = draft / TRAINING
     with open(path, "wb") as file:
         try:
@@ -79,18 +107,28 @@ def _fill(draft: Path, learner: Learner, state: dict[str, Any]) -> None:
     (draft / STATE).write_text(json.dumps(state, indent=1))
 
 
-def export_policy(learner: Learner, folder: Path) -> None:
-    """The policy as a folder that transformers, `hf:FOLDER` and other trainers read; adapters are merged in."""
-    learner.publish()
+def export_policy(learner: Learner, folder: Path, weights: dict[str, Any] | None = None) -> None:
+    """The policy as a folder that transformers, `hf:FOLDER` and other trainers read; adapters are merged in.
+
+    The engine has the newest weights already (`publish`). `weights` are the whole ones where the policy is in pieces.
+    """
     model = learner.policy if not learner.options.lora_rank else learner.engine.model
+    given = {} if weights is None or learner.options.lora_rank else {"state_dict": _all_names(model, weights)}
     try:
         with quiet():
-            model.save_pretrained(folder)
+            model.save_pretrained(folder, **given)
     except SafetensorError as error:  # its word for a disk that is full
         raise OSError(str(error)) from error
     for file in learner.engine.folder.iterdir():
         if file.is_file() and file.name.startswith(TOKENIZER_FILES):
             shutil.copyfile(file, folder / file.name)
+
+
+def _all_names(model: Any, weights: dict[str, Any]) -> dict[str, Any]:
+    """Whole weights under every name that a state has for them: an output layer may be the embeddings again."""
+    places = {id(parameter): weights[name] for name, parameter in model.named_parameters()}
+    names = model.named_parameters(remove_duplicate=False)
+    return {name: places[id(parameter)] for name, parameter in names}
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -134,13 +172,13 @@ def _restore(learner: Learner, content: dict[str, Any], path: Path) -> None:
     if set(given) != set(trained) or any(given[name].shape != p.shape for name, p in trained.items()):
         raise ConfigError(f"{path} belongs to another model; give the model and adapters that the run began with")
     for name, parameter in trained.items():
-        parameter.copy_(given[name])
+        parameter.copy_(piece(given[name], parameter))
     critic = {} if learner.critic is None else learner.critic.state_dict()
     if set(critic) != set(content["critic"]):
         raise ConfigError(f"{path} belongs to a run with another critic; give the one that the run began with")
-    if learner.critic is not None:
-        learner.critic.load_state_dict(content["critic"])
-    learner.optimiser.load_state_dict(content["optimiser"])
+    for name, tensor in critic.items():
+        tensor.copy_(piece(content["critic"][name], tensor))
+    learner.optimiser.load_state_dict(state_in_pieces(content["optimiser"], learner.optimiser))
     learner.publish()
 
 

@@ -3,6 +3,9 @@
 The weights that are trained are float32. Where the policy generates in another type (bf16 on a GPU) or trains adapters
 (LoRA), the engine holds a copy of its own, and `publish` writes the new weights into it, in place: whatever the engine
 has captured stays valid.
+
+In a run of several processes the models are spread over them (`agentrl.trainers.sharding`), except for the engine's
+copy: every process generates with whole weights. All processes call every method here, in the same order.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 import torch
@@ -19,9 +22,12 @@ from torch import Tensor, nn
 from agentrl.core.errors import ConfigError, Fault
 from agentrl.policies.chat import Prompt
 from agentrl.policies.engine import load_engine
+from agentrl.trainers.dealing import deal, spread
+from agentrl.trainers.distributed import join
 from agentrl.trainers.forward import Hidden, Reader, Scores, check_head, target_mask, token_scores
 from agentrl.trainers.muon import OTHERS, Muon, is_inner_matrix
-from agentrl.trainers.rows import Row, micro_batches, padding_share
+from agentrl.trainers.rows import Row
+from agentrl.trainers.sharding import Entry, shard, whole
 
 CriticKind = Literal["none", "own", "shared", "head"]
 
@@ -47,6 +53,7 @@ class ModelOptions(Protocol):
     lora_alpha: float
     gradient_checkpointing: bool
     seed: int
+    peer_timeout: float
 
 
 class Outputs(NamedTuple):
@@ -90,18 +97,24 @@ class Learner:
         total_steps: int = 0,
     ) -> None:
         self.options, self.temperature, self.total_steps = options, temperature, total_steps
-        self.engine = load_engine(options.model, options.device, options.dtype)
+        self.team = join(options.device, options.peer_timeout)
+        self.engine = load_engine(options.model, self.team.device or options.device, options.dtype)
         self.policy = self._trainable()
-        self.device = self.policy.device
+        self.device = self.engine.model.device
         if not check_head(self.policy, self.policy.config.get_text_config().vocab_size):
             raise ConfigError(f"{type(self.policy).__name__} changes its logits after the output layer; not supported")
-        self.reader = Reader.of(self.engine, share_prefix=not options.gradient_checkpointing)
+        # A layer in pieces is let go behind its forward pass, but a shared prefix comes back to it.
+        one_pass = options.gradient_checkpointing or self.team.together
+        self.reader = Reader.of(self.engine, share_prefix=not one_pass)
         # The reference must be what the policy was before training, so it is made first.
         self.reference = _frozen(self.engine.model) if reference else None
         self.critic = self._make_critic(critic)
         self.critic_lr = critic_lr or options.lr
+        self._entries = self._sharded() if self.team.together else {}
+        self._anchors: list[Tensor] = []
         self.optimiser = self._make_optimiser()
         self.steps = 0
+        self.follower: Any = None  # an engine elsewhere that plays with these weights; see `players`
         self.padding: list[float] = []
         self.trained_tokens = 0
 
@@ -111,11 +124,21 @@ class Learner:
         """The float32 model that is trained: the engine's own where that is one already."""
         options = self.options
         model = self.engine.model
-        if model.dtype != torch.float32 or options.lora_rank:
-            model = load_engine(options.model, str(model.device), "float32").model
+        if model.dtype != torch.float32 or options.lora_rank or self.team.together:
+            model = load_engine(options.model, self._nursery(), "float32").model
         if options.lora_rank:
             model = with_adapters(model, options.lora_rank, options.lora_alpha or 2 * options.lora_rank, options.seed)
         return _ready_to_train(model, gradient_checkpointing=options.gradient_checkpointing)
+
+    def _nursery(self) -> str:
+        """Where a model is loaded: what will be spread needs no room for the whole of it on a GPU."""
+        return "cpu" if self.team.together else str(self.engine.model.device)
+
+    def _sharded(self) -> dict[int, Entry]:
+        """Spread the models over the processes; their doors."""
+        mesh, models = self.team.mesh, (self.policy, self.critic, self.reference)
+        with self.team.guard():
+            return {id(model): shard(model, mesh) for model in models if model is not None}
 
     def _make_critic(self, kind: CriticKind) -> Critic | None:
         if kind == "none":
@@ -123,9 +146,9 @@ class Learner:
         width = self.policy.config.get_text_config().hidden_size
         if kind in ("shared", "head"):
             return Critic(width, only_reads=kind == "head").to(self.device)
-        own = load_engine(self.options.model, str(self.device), "float32").model
+        own = load_engine(self.options.model, self._nursery(), "float32").model
         own = _ready_to_train(own, gradient_checkpointing=self.options.gradient_checkpointing)
-        return Critic(width, own).to(self.device)
+        return Critic(width, own).to(own.device)
 
     def _make_optimiser(self) -> torch.optim.Optimizer:
         trained = {name: p for name, p in self.policy.named_parameters() if p.requires_grad}
@@ -155,7 +178,8 @@ class Learner:
     def _memory(self) -> Iterator[None]:
         """A lack of memory says what to turn."""
         try:
-            yield
+            with self.team.guard():
+                yield
         except torch.OutOfMemoryError as error:
             raise TrainingFault(
                 f"out of GPU memory while training; lower token_budget (now {self.options.token_budget}), "
@@ -168,6 +192,14 @@ class Learner:
                 f"out of memory while training; lower token_budget (now {self.options.token_budget})"
             ) from error
 
+    def _within(self, module: Any, work: Callable[[], Any]) -> Any:
+        """Do what needs a module's weights: where they are in pieces, behind its door."""
+        if id(module) not in self._entries:
+            return work()
+        found, anchor = self._entries[id(module)](work)
+        self._anchors += [] if anchor is None else [anchor]
+        return found
+
     def outputs(
         self, rows: Sequence[Row], *, values: bool = True, entropy: bool = False, only_critic: bool = False
     ) -> Outputs:
@@ -177,24 +209,27 @@ class Learner:
         """
         with self._computing():
             with torch.set_grad_enabled(torch.is_grad_enabled() and not only_critic):
-                states = self.reader.hidden(self.policy, rows)
-            scores = token_scores(self.policy, states.before, rows, self.temperature, entropy=entropy)
+                states, scores = self._within(self.policy, lambda: self._read(self.policy, rows, entropy))
             before = after = None
             if values and self.critic is not None:
-                own = states if self.critic.model is None else self.reader.hidden(self.critic.model, rows)
-                before, after = self.critic(own.before), self.critic(own.after)
+                before, after = self._within(self.critic, lambda: self._judge(rows, states))
         return Outputs(scores.logprobs, scores.entropy, before, after, target_mask(rows).to(self.device))
 
     @torch.no_grad()
     def look(self, rows: Sequence[Row], what: Callable[[Sequence[Row]], tuple[Tensor, ...]]) -> list[list[Tensor]]:
         """`what` of all rows in batches, without gradients: for each of its tensors, a flat CPU tensor per row."""
-        found: list[list[Tensor]] = [[] for _ in rows]
-        for batch in micro_batches([len(row.ids) for row in rows], 2 * self.options.token_budget):
-            with self._computing():
-                tensors = [tensor.float().cpu() for tensor in what([rows[index] for index in batch])]
-            for place, index in enumerate(batch):
-                found[index] = [tensor[place, : len(rows[index].targets)] for tensor in tensors]
+        sizes = [len(row.targets) for row in rows]
+        found = self._spread([len(row.ids) for row in rows], sizes, lambda some: what([rows[index] for index in some]))
         return [list(one) for one in zip(*found, strict=True)]
+
+    def _spread(
+        self, lengths: Sequence[int], sizes: Sequence[int], work: Callable[[list[int]], Sequence[Tensor]]
+    ) -> list[list[Tensor]]:
+        def computed(some: list[int]) -> Sequence[Tensor]:
+            with self._computing():
+                return work(some)
+
+        return spread(self.team, lengths, 2 * self.options.token_budget, sizes, computed)
 
     def logprobs(self, rows: Sequence[Row]) -> list[Tensor]:
         """Of the policy as it is now."""
@@ -206,12 +241,13 @@ class Learner:
 
     def values(self, rows: Sequence[Row]) -> tuple[list[Tensor], list[Tensor]]:
         """Of the states before and after each token."""
-        assert self.critic is not None
         critic = self.critic
+        assert critic is not None
 
         def both(some: Sequence[Row]) -> tuple[Tensor, Tensor]:
-            states: Hidden = self.reader.hidden(critic.model or self.policy, some)
-            return critic(states.before), critic(states.after)
+            own = critic.model is not None
+            states = None if own else self._within(self.policy, lambda: self.reader.hidden(self.policy, some))
+            return self._within(critic, lambda: self._judge(some, states))
 
         before, after = self.look(rows, both)
         return before, after
@@ -219,49 +255,86 @@ class Learner:
     @torch.no_grad()
     def last_values(self, prompts: Sequence[Prompt]) -> Tensor:
         """Of the states behind some prompts: what an episode that was cut could still have earned."""
-        assert self.critic is not None
-        found = torch.zeros(len(prompts))
-        for batch in micro_batches([len(prompt.ids) for prompt in prompts], 2 * self.options.token_budget):
-            with self._computing():
-                model = self.critic.model or self.policy
-                found[batch] = self.critic(self.reader.last_hidden(model, [prompts[i] for i in batch])).float().cpu()
-        return found
+        critic = self.critic
+        assert critic is not None
+        model, reader = critic.model or self.policy, self.reader.last_hidden
+
+        def last(some: list[int]) -> tuple[Tensor]:
+            chosen = [prompts[index] for index in some]
+            states = None if critic.model else self._within(model, lambda: reader(model, chosen))
+            return (self._within(critic, lambda: critic(reader(model, chosen) if states is None else states))[:, None],)
+
+        lengths = [len(prompt.ids) for prompt in prompts]
+        found = self._spread(lengths, [1] * len(prompts), last)
+        return torch.cat([value for (value,) in found]) if found else torch.zeros(0)
 
     def _scores(self, model: Any, rows: Sequence[Row]) -> Scores:
-        return token_scores(model, self.reader.hidden(model, rows).before, rows, self.temperature)
+        return self._within(model, lambda: self._read(model, rows, False)[1])
+
+    def _read(self, model: Any, rows: Sequence[Row], entropy: bool) -> tuple[Hidden, Scores]:
+        states = self.reader.hidden(model, rows)
+        return states, token_scores(model, states.before, rows, self.temperature, entropy=entropy)
+
+    def _judge(self, rows: Sequence[Row], states: Hidden | None) -> tuple[Tensor, Tensor]:
+        """The critic's values before and after the targets; `states` are the policy's, which some critics read."""
+        critic = self.critic
+        assert critic is not None
+        own = states if critic.model is None else self.reader.hidden(critic.model, rows)
+        assert own is not None
+        return critic(own.before), critic(own.after)
 
     # ------------------------------------------------------------------ moving
 
     def step(self, rows: Sequence[Row], loss_of: Callable[[list[int]], tuple[Tensor, dict[str, Tensor]]]) -> dict:
         """One optimiser step on `rows`: `loss_of(indices)` gives a micro-batch's part of the loss and its figures.
 
-        Figures come back as means weighted by target tokens. A loss or gradient that is no number stops the run before
-        any weight has changed.
+        Figures come back as means weighted by target tokens, those called `..._max` as the largest. A loss or gradient
+        that is no number stops the run before any weight has changed. Several processes share the rows.
         """
         lengths = [len(row.ids) for row in rows]
-        batches = micro_batches(lengths, self.options.token_budget)
-        self.padding.append(padding_share(lengths, batches))
+        plan = deal(self.team, lengths, self.options.token_budget)
+        self.padding.append(plan.padding)
         self.trained_tokens += sum(lengths)
-        figures: dict[str, float] = {}
+        found: list[tuple[float, dict[str, float]]] = []
         self.optimiser.zero_grad(set_to_none=True)
-        whole = sum(len(row.targets) for row in rows)
-        for batch in batches:
+        tokens = sum(len(row.targets) for row in rows)
+        for batch, counts in plan.turns:
             with self._computing():
                 loss, metrics = loss_of(batch)
-            if not bool(torch.isfinite(loss)):
-                raise TrainingFault(f"the loss is {loss.item()}; no weight was changed by it")
+            if not self.team.together:
+                _check_loss(loss.item())
             with self._memory():
-                loss.backward()
-            share = sum(len(rows[index].targets) for index in batch) / whole
-            for name, value in {**metrics, "loss": loss.detach() / share}.items():
-                figures[name] = figures.get(name, 0.0) + share * float(value)
-        figures["grad_norm"] = self._move()
+                self._anchored(loss, counts).backward()
+            if counts:
+                share = sum(len(rows[index].targets) for index in batch) / tokens
+                values = {**metrics, "loss": loss.detach() / share}
+                found.append((share, {name: float(value) for name, value in values.items()}))
+        figures = mean_figures([one for other in self.team.gather(found) for one in other])
+        _check_loss(figures["loss"])
+        if not any(row.images for row in rows):
+            self._leave_towers()
+        with self.team.guard():
+            figures["grad_norm"] = self._move()
         return figures
+
+    def _anchored(self, loss: Tensor, counts: bool) -> Tensor:
+        """The loss with a way back through all that was computed; for company only, it is worth nothing."""
+        anchors, self._anchors = self._anchors, []
+        return sum(anchors, loss if counts else 0.0 * loss)
+
+    def _leave_towers(self) -> None:
+        """Where no process saw a picture, an anchor's 0 is no gradient: momentum must not move what nobody used."""
+        for entry in self._entries.values():
+            for parameter in entry.tower():
+                parameter.grad = None
 
     def _move(self) -> float:
         parts = [[p for p in group["params"] if p.grad is not None] for group in self.optimiser.param_groups]
         # Policy and critic are clipped apart: a critic far off must not silence the policy.
-        norms = [float(nn.utils.clip_grad_norm_(part, self.options.max_grad_norm)) if part else 0.0 for part in parts]
+        clip = [
+            nn.utils.clip_grad_norm_(part, self.options.max_grad_norm) if part else torch.zeros(()) for part in parts
+        ]
+        norms = [float(whole(norm)) for norm in clip]
         if not all(map(math.isfinite, norms)):
             raise TrainingFault(f"a gradient norm is {norms}; no weight was changed by it")
         for group in self.optimiser.param_groups:
@@ -285,11 +358,28 @@ class Learner:
     @torch.no_grad()
     def publish(self) -> None:
         """Let the engine generate with the new weights."""
-        if self.engine.model is self.policy:
-            return
-        fresh = merged_weights(self.policy)
-        for name, parameter in self.engine.model.named_parameters():
-            parameter.copy_(fresh[name])
+        if self.engine.model is not self.policy:
+            targets = dict(self.engine.model.named_parameters())
+            with self.team.guard():
+                for name, weight in merged(self.policy, targets):
+                    targets[name].copy_(weight)
+        if self.follower is not None:
+            self.follower.follow(self)
+
+
+def mean_figures(found: Sequence[tuple[float, dict[str, float]]]) -> dict[str, float]:
+    """Figures of parts of a batch as figures of the whole; each part comes with its share."""
+    figures: dict[str, float] = {}
+    for share, values in found:
+        for name, value in values.items():
+            largest = name.endswith("_max")
+            figures[name] = max(figures.get(name, value), value) if largest else figures.get(name, 0.0) + share * value
+    return figures
+
+
+def _check_loss(loss: float) -> None:
+    if not math.isfinite(loss):
+        raise TrainingFault(f"the loss is {loss}; no weight was changed by it")
 
 
 def _group(parameters: list[nn.Parameter], peak: float, **more: Any) -> dict[str, Any]:
@@ -338,17 +428,19 @@ def with_adapters(model: Any, rank: int, alpha: float, seed: int) -> Any:
     return model
 
 
-def merged_weights(model: Any) -> dict[str, Tensor]:
-    """Weights by their ordinary names, adapters added in."""
-    weights = {}
+def merged(model: Any, wanted: Container[str]) -> Iterator[tuple[str, Tensor]]:
+    """Weights by their ordinary names, whole and with adapters added in, one at a time."""
     for name, module in model.named_modules():
         adapted = hasattr(module, "lora_A") and hasattr(module, "get_delta_weight")
-        for part, parameter in module.named_parameters(recurse=False):
-            weights[f"{name}.{part}"] = parameter.data
-        if adapted:
-            base = module.get_base_layer()
-            delta = sum(module.get_delta_weight(adapter) for adapter in module.active_adapters)
-            weights[f"{name}.weight"] = base.weight.data + delta
-            if base.bias is not None:
-                weights[f"{name}.bias"] = base.bias.data
-    return {name: value for name, value in weights.items() if ".lora_" not in name and ".base_layer." not in name}
+        source = module.get_base_layer() if adapted else module
+        for part, parameter in source.named_parameters(recurse=False):
+            if f"{name}.{part}" in wanted:
+                weight = whole(parameter.data)
+                yield f"{name}.{part}", weight + _delta(module) if adapted and part == "weight" else weight
+
+
+def _delta(module: Any) -> Tensor:
+    """What the adapters of a layer add to its weight."""
+    pairs = [(module.lora_B[name].weight.data, module.lora_A[name].weight.data) for name in module.active_adapters]
+    scales = [module.scaling[name] for name in module.active_adapters]
+    return sum((whole(up) @ whole(down)) * scale for (up, down), scale in zip(pairs, scales, strict=True))  # pyright: ignore

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from agentrl.trainers.sharding import piece, whole
+
 MOMENTUM, ROUNDS = 0.95, 5
 # Coefficients of the quintic iteration that pushes all singular values towards 1 (K. Jordan, 2024).
 A, B, C = 3.4445, -4.7750, 2.0315
@@ -38,15 +40,16 @@ class Muon(torch.optim.AdamW):
         return found
 
     def _turn(self, matrices: Sequence[Tensor], lr: float, weight_decay: float) -> None:
+        """Matrices in pieces are made whole first: what is orthogonal cannot be told from a piece."""
         for matrix in matrices:
             state = self.state[matrix]
             if not state:  # AdamW, which reads all states when a run is resumed, expects a step count in each
                 state.update(step=torch.zeros(()), momentum=torch.zeros_like(matrix))
             state["momentum"].mul_(MOMENTUM).add_(matrix.grad)
-        ahead = torch.stack([m.grad + MOMENTUM * self.state[m]["momentum"] for m in matrices])  # pyright: ignore
+        ahead = torch.stack([whole(m.grad + MOMENTUM * self.state[m]["momentum"]) for m in matrices])  # pyright: ignore
         high, wide = matrices[0].shape
         for matrix, way in zip(matrices, orthogonal(ahead), strict=True):
-            matrix.mul_(1 - lr * weight_decay).add_(way, alpha=-lr * max(1.0, high / wide) ** 0.5)
+            matrix.mul_(1 - lr * weight_decay).add_(piece(way, matrix), alpha=-lr * max(1.0, high / wide) ** 0.5)
 
 
 def orthogonal(matrices: Tensor) -> Tensor:

@@ -2,6 +2,8 @@
 
 All randomness of an iteration follows from the run's seed and the iteration's number; what else survives from one
 iteration to the next stands in the checkpoint. So a run that was killed and resumed ends with the same bits.
+
+Of several processes each has a `Run`; the first one writes the folder and speaks, the others only work.
 """
 
 from __future__ import annotations
@@ -26,13 +28,16 @@ from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.random import mixed_seed
+from agentrl.policies.vllm import VLLMPolicy
 from agentrl.rollout.collect import Collection, Collector, Start, grouped
 from agentrl.rollout.evaluate import EpisodeScore, episode_seed, evaluate, summarise
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.checkpoint import load_checkpoint, save_checkpoint
+from agentrl.trainers.exchange import play_together
 from agentrl.trainers.learner import Learner, TrainingFault
+from agentrl.trainers.players import VLLMPlayers
 from agentrl.trainers.trackers import make_trackers
 from agentrl.trainers.watch import Watch
 
@@ -47,10 +52,12 @@ class Run:
 
     def __init__(self, arguments: RunArguments, algorithm: str, learner: Learner, say: Say | None = None) -> None:
         self.arguments, self.algorithm, self.learner = arguments, algorithm, learner
-        self.say = say or log.info
+        self.team = learner.team
+        self.say: Say = (say or log.info) if self.team.first else (lambda text: None)
         if arguments.threads:
             torch.set_num_threads(arguments.threads)
-        self.folder = run_folder(arguments, algorithm)
+        self.folder = Path(self.team.lead(lambda: str(run_folder(arguments, algorithm))))
+        self.players = VLLMPlayers(arguments, learner) if arguments.engine == "vllm" else None
         self.policy = self.sampler(greedy=False, seed=arguments.seed)
         self.collector = self._make_collector(self.policy, "train")
         self.watch, self.iteration, self.episodes = Watch(), 0, 0
@@ -58,8 +65,9 @@ class Run:
         self.seconds: dict[str, float] = {}
         self._stop: str | None = None
         self._resumed = False
-        self._resume() if arguments.resume else self._begin()
-        self.trackers = make_trackers(arguments.trackers, self.folder, arguments.to_json(), self.folder.name)
+        self._resume() if arguments.resume else self.team.lead(self._begin)
+        names = arguments.trackers if self.team.first else ()
+        self.trackers = make_trackers(names, self.folder, arguments.to_json(), self.folder.name)
 
     # ------------------------------------------------------------------ beginning and end
 
@@ -73,7 +81,7 @@ class Run:
             "algorithm": self.algorithm,
             "arguments": self.arguments.to_json(),
             "environments": [spec.id for spec in self.arguments.specs()],
-            "versions": versions(),
+            "versions": versions() | ({} if self.players is None else self.players.versions()),
             "device": str(self.learner.device),
         }
         try:
@@ -93,14 +101,15 @@ class Run:
         self.iteration, self.episodes = int(state["step"]), int(state["episodes"])
         self.policy.calls = int(state["calls"])
         self.watch = Watch.from_json(state["watch"])
-        self.collector.load_state_dict(state["collector"])
-        _cut(self.folder / METRICS, int(state["metrics_bytes"]))
+        memories = [state["collector"], *state.get("collectors", [])]  # of as many processes as there were
+        self.collector.load_state_dict(memories[self.team.rank % len(memories)])
+        self.team.lead(lambda: _cut(self.folder / METRICS, int(state["metrics_bytes"])))
         self.say(f"going on after iteration {self.iteration}")
 
     def _begin_again(self) -> None:
         """No checkpoint was reached: what there is of metrics is from before, and will be written again."""
-        self._write_config()
-        _cut(self.folder / METRICS, 0)
+        self.team.lead(self._write_config)
+        self.team.lead(lambda: _cut(self.folder / METRICS, 0))
 
     def __enter__(self) -> Run:
         self._handlers = {}
@@ -113,6 +122,8 @@ class Run:
         for name, handler in self._handlers.items():
             signal.signal(name, handler)
         self.collector.close()
+        if self.players is not None:
+            self.players.close()
         for tracker in self.trackers:
             tracker.close()
 
@@ -135,17 +146,21 @@ class Run:
         if not self._resumed:
             self.evaluate_when_due(first=True)
             self.checkpoint()
-        stop = self._stop
+        stop = self._asked()
         while self.iteration < total and stop is None:
             self._started, self.seconds = time.perf_counter(), {}
             yield self.iteration + 1
             self.iteration += 1
             self.evaluate_when_due()
-            stop = (
-                self._stop
-            )  # looked at once: a signal from now on stops after the next iteration, with its checkpoint
+            stop = self._asked()  # looked at once: a signal from now on stops after the next iteration
             if self.iteration % every == 0 or self.iteration == total or stop is not None:
                 self.checkpoint()
+
+    def _asked(self) -> str | None:
+        """The signal that asked any of the processes to stop."""
+        agreed = next((name for name in self.team.gather(self._stop) if name), None)
+        self._stop = agreed or self._stop  # a signal may have come since this process was asked
+        return agreed
 
     def dice(self, purpose: int) -> torch.Generator:
         """Random numbers for this iteration and purpose, the same in every run with this seed."""
@@ -170,12 +185,14 @@ class Run:
 
     def checkpoint(self) -> Path:
         """Write one now."""
+        memory, *others = self.team.gather(self.collector.state_dict())
         state = {
             "algorithm": self.algorithm,
             "episodes": self.episodes,
             "calls": self.policy.calls,
             "watch": self.watch.to_json(),
-            "collector": self.collector.state_dict(),
+            "collector": memory,
+            **({"collectors": others} if others else {}),
             "metrics_bytes": (self.folder / METRICS).stat().st_size if (self.folder / METRICS).exists() else 0,
         }
         folder = self.folder / "checkpoints"
@@ -183,9 +200,11 @@ class Run:
 
     # ------------------------------------------------------------------ episodes
 
-    def sampler(self, *, greedy: bool, seed: int) -> HFPolicy:
+    def sampler(self, *, greedy: bool, seed: int) -> HFPolicy | VLLMPolicy:
         """The policy as a player."""
         arguments = self.arguments
+        if self.players is not None:
+            return self.players.sampler(greedy=greedy, seed=seed)
         return HFPolicy(
             self.learner.engine,
             temperature=arguments.temperature,
@@ -202,7 +221,7 @@ class Run:
             arguments.specs(),
             policy,
             split=split,
-            num_envs=arguments.num_envs,
+            num_envs=self._side_by_side(),
             prompt_style=arguments.prompt_style,
             history=arguments.history,
             timeout=arguments.env_timeout or None,
@@ -210,13 +229,17 @@ class Run:
             judge=arguments.deferred_judge(),
         )
 
+    def _side_by_side(self) -> int:
+        """Episodes that this process plays at the same time."""
+        return -(-self.arguments.num_envs // self.team.size)
+
     def collect(self, episodes: int, group_size: int = 1, extra: int = 0) -> list[Trajectory]:
         """Play the episodes of this iteration; those whose reward is known. The rest is counted in the metrics.
 
         `extra` numbers further rounds of the same iteration: other tasks, counted together with the first.
         """
         self.policy.version = self.iteration
-        collection = self.collector.collect(self.starts(episodes, group_size, extra))
+        collection = play_together(self.team, self.collector, self.starts(episodes, group_size, extra))
         for name, value in collection.seconds.items():
             self.seconds[name] = self.seconds.get(name, 0.0) + value
         self.episodes += len(collection.trajectories)
@@ -244,7 +267,7 @@ class Run:
 
     def _keep_some(self, trajectories: Sequence[Trajectory]) -> None:
         wanted = self.arguments.save_trajectories
-        if not wanted:
+        if not wanted or not self.team.first:
             return
         path = self.folder / "trajectories" / f"iteration_{self.iteration + 1:06d}.jsonl"
         for stale in (path, path.with_suffix(".parquet")):  # of a run that was stopped in or after this iteration
@@ -257,6 +280,8 @@ class Run:
 
     def log(self, kind: str, figures: dict[str, Any]) -> None:
         """Append a line of metrics, show it to the watch and the trackers."""
+        if not self.team.first:
+            return
         line = {"iteration": self.iteration + (kind == "train"), "kind": kind, **figures}
         with self._disk(), open(self.folder / METRICS, "a") as file:
             file.write(json.dumps(_finite(line)) + "\n")
@@ -284,6 +309,8 @@ class Run:
             "tokens": {"generated": generated, "trained": learner.trained_tokens, "padding": padding},
             "seconds": seconds,
         }
+        if self.players is not None:
+            figures["engine"] = self.players.metrics()
         learner.padding, learner.trained_tokens = [], 0
         self.log("train", figures)
         self.say(summary_line(self.iteration + 1, self.arguments.iterations, figures))
@@ -310,9 +337,10 @@ class Run:
             split=arguments.eval_split,
             env_kwargs=spec.kwargs,
             wrappers=spec.wrappers,
-            num_envs=arguments.num_envs,
+            num_envs=self._side_by_side(),
             prompt_style=arguments.prompt_style,
             history=arguments.history,
+            team=self.team if self.team.together else None,
         )
         figures = {key: value for key, value in result.to_json().items() if key not in ("schema", "id", "spec")}
         figures["seconds_total"] = figures.pop("seconds")
@@ -326,12 +354,15 @@ class Run:
 
     def close(self) -> Path:
         """After the last iteration: trajectories as parquet, the report, the folder."""
+        self.team.lead(self._finish)
+        return self.folder
+
+    def _finish(self) -> None:
         from agentrl.viewer.run_report import write_run_report
 
         self._close_trajectories()
         if self.arguments.report:
             write_run_report(self.folder)
-        return self.folder
 
     def _close_trajectories(self) -> None:
         """As parquet; without pyarrow they stay what they are, which every reader takes too."""
@@ -366,8 +397,10 @@ def run_folder(arguments: RunArguments, algorithm: str) -> Path:
 FREE_TO_CHANGE = {"output", "resume", "iterations", "save_every", "keep", "trackers", "report", "eval_every"} | {
     "eval_episodes",
     "save_trajectories",
+    "engine_options",
     "token_budget",
     "threads",
+    "peer_timeout",
 }
 
 

@@ -22,6 +22,7 @@ from agentrl.rollout.evaluate import episode_seed
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryReader
 from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.exchange import play_together
 from agentrl.trainers.learner import Learner
 from agentrl.trainers.rows import Batch, Row
 from agentrl.trainers.run import Run, Say
@@ -116,13 +117,14 @@ def demonstrations(args: SFT, run: Run) -> list[Trajectory]:
         collector = Collector(
             args.specs(),
             teacher,
-            num_envs=args.num_envs,
+            num_envs=-(-args.num_envs // run.team.size),
             prompt_style=args.prompt_style,
             history=args.history,
         )
         envs = len(args.specs())
         starts = [Start(episode_seed(args.seed, n), n % envs, id=f"demo-{n}") for n in range(args.demonstrations)]
-        found = [trajectory for trajectory in collector.collect(starts).trajectories if trajectory.fault is None]
+        played = play_together(run.team, collector, starts).trajectories
+        found = [trajectory for trajectory in played if trajectory.fault is None]
         collector.close()
     own = Demonstrator(engine).tokenizer_hash
     if any(trajectory.tokenizer != own for trajectory in found):

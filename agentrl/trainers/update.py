@@ -19,6 +19,8 @@ from agentrl.trainers.rows import Batch, shuffled_parts
 from agentrl.trainers.run import Run
 
 Figures = dict[str, Tensor]
+EXPLAINED = "explained_variance"
+MOMENTS = ("returns", "returns_squared", "missed", "missed_squared")
 
 
 class Constants(NamedTuple):
@@ -103,6 +105,7 @@ class Update:
         whole = side_by_side(constants)
         counts = Counts(
             tokens=int(whole.mask.sum()),
+            kept=max(1, int(whole.kept.sum())),
             units=self.objective.count(whole.kept, whole.turn_ends),
             taught=max(1, int(whole.critic_mask.sum())),
             ends=max(1, int(whole.turn_ends.sum())),
@@ -116,13 +119,16 @@ class Update:
             critic, more = self._critic(out, part, counts)
             return critic if self.only_critic else policy + critic, figures | more
 
-        return self.learner.step(rows, loss_of)
+        return with_explained_variance(self.learner.step(rows, loss_of))
 
     def _policy(self, out: Outputs, part: Constants, counts: Counts) -> tuple[Tensor, Figures]:
         args = self.args
         share = part.mask.sum() / counts.tokens
         found = self._clipped(out, part, counts)
-        loss, figures = found.loss, {"policy": found.loss.detach() / share, **found.metrics}
+        # Means over what takes part, however the mini-batch is cut.
+        weight = part.kept.sum() / counts.kept / share
+        loss, figures = found.loss, {"policy": found.loss.detach() / share}
+        figures |= {name: x if name.endswith("_max") else weight * x for name, x in found.metrics.items()}
         assert out.entropy is not None
         entropy = torch.where(part.mask, out.entropy, 0.0).sum() / counts.tokens
         figures["entropy"] = entropy.detach() / share
@@ -154,16 +160,40 @@ class Update:
         if bool(part.critic_mask.any()):
             clip = {"old_values": part.old_values, "clip": args.critic_clip or None}
             found = critic_loss(out.values, part.returns, part.critic_mask, denominator=counts.taught, **clip)
-            loss, figures = found.loss, {"critic": found.loss.detach() / share, **found.metrics}
+            # Means over the places where the critic is taught, however the mini-batch is cut.
+            weight = part.critic_mask.sum() / counts.taught / share
+            loss, figures = found.loss, {"critic": found.loss.detach() / share}
+            figures |= {name: weight * value for name, value in found.metrics.items() if name != EXPLAINED}
+            figures |= {name: value / counts.taught / share for name, value in moments(out.values, part).items()}
         if self.teach_after and bool(part.turn_ends.any()):
             loss = loss + critic_loss(out.values_after, part.turn_returns, part.turn_ends, denominator=counts.ends).loss
         return args.critic_coef * loss, figures
+
+
+@torch.no_grad()
+def moments(values: Tensor, part: Constants) -> Figures:
+    """Sums from which the explained variance of a whole mini-batch follows; in double precision, as they cancel."""
+    returns = part.returns[part.critic_mask].double()
+    missed = returns - values[part.critic_mask].double()
+    sums = (returns.sum(), returns.square().sum(), missed.sum(), missed.square().sum())
+    return dict(zip(MOMENTS, sums, strict=True))
+
+
+def with_explained_variance(figures: dict[str, float]) -> dict[str, float]:
+    """1 - var(Y - V) / var(Y) in place of the moments; 0 where all returns are equal within their rounding."""
+    if MOMENTS[0] not in figures:
+        return figures
+    mean, square, missed, missed_square = (figures.pop(name) for name in MOMENTS)
+    spread = square - mean**2
+    explained = 1 - (missed_square - missed**2) / spread if spread > 1e-12 * square else 0.0
+    return {**figures, EXPLAINED: explained}
 
 
 class Counts(NamedTuple):
     """Over how many things the losses of a mini-batch are means."""
 
     tokens: int
+    kept: int
     units: int
     taught: int
     ends: int

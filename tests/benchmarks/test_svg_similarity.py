@@ -17,8 +17,6 @@ def test_a_quick_run_measures_every_scorer_that_needs_no_folder():
         assert {"case", "impl", "version", "num_envs", "obs", "px", "unit", "value", "repeats"} <= set(row)
         assert row["unit"] == "pairs/s" and row["px"] == 224 and row["value"] > 0
     assert len({row["case"] for row in rows}) == len(rows)
-    [ratio] = svg_similarity.similarity_ratios(rows)
-    assert ratio["pass"] == (ratio["ours"] >= 300) and ratio["ratio"] == ratio["ours"] / 300
 
 
 def test_the_large_models_are_measured_with_random_weights_of_their_format(monkeypatch):

@@ -64,7 +64,9 @@ def test_it_is_listed_and_takes_a_model(agentrl_cli_error):
     assert "train" in BENCHES and find_bench("train") is train
     with pytest.raises(ConfigError, match="no model folder"):
         train.run(model="tiny-txt")
-    assert "model is an option of bench train only" in agentrl_cli_error("bench", "judge", "--model", "tiny-text")
+    assert "model is an option of bench engine and train only" in agentrl_cli_error(
+        "bench", "judge", "--model", "tiny-text"
+    )
 
 
 @pytest.fixture

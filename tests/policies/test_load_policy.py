@@ -16,12 +16,14 @@ ARGUMENTS = {
     "hf": "hf:tiny-text",
     "openai": "openai:some-model",
     "react": "react:openai:some-model",
+    "vllm": "vllm:tiny-text",
 }  # kinds that need something behind the colon
+OPTIONS = {"vllm": {"base_url": "http://127.0.0.1:9"}}  # a server that is asked later, or never
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_of_the_table_can_be_loaded(name):
-    policy = load_policy(ARGUMENTS.get(name, name), seed=3)
+    policy = load_policy(ARGUMENTS.get(name, name), seed=3, **OPTIONS.get(name, {}))
     assert isinstance(policy, Policy)
     assert policy.name == name
 
@@ -32,7 +34,7 @@ def test_every_kind_of_the_table_can_be_loaded(name):
         ("oracel", 'Did you mean "oracle"'),
         ("RANDOM ", 'Did you mean "random"'),
         ("", "There are: random, oracle, human"),
-        ("vllm:/some/model", "no policy is called 'vllm'"),
+        ("sglang:/some/model", "no policy is called 'sglang'"),
         ("random:7", "takes nothing behind a colon"),
         ("random:", "takes nothing behind a colon"),
         (None, "by name"),

@@ -30,8 +30,8 @@ STYLES = ("conversation", "step")
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("name", TRAINERS)
 def test_the_toy_is_learned_with_both_prompt_styles(undecided, tmp_path, name, style) -> None:
-    options = {"iterations": 12, "episodes": 64, "num_envs": 64, "lr": 8e-3, "schedule": "linear"}
-    measured = {"eval_every": 12, "eval_episodes": 100, "eval_modes": ("sampled",), "env_kwargs": '{"turns": 2}'}
+    options = {"iterations": 20, "episodes": 64, "num_envs": 64, "lr": 4e-3, "schedule": "linear"}
+    measured = {"eval_every": 20, "eval_episodes": 100, "eval_modes": ("sampled",), "env_kwargs": '{"turns": 2}'}
     args = getattr(toys, name)(
         undecided, tmp_path / "run", **options, **measured, prompt_style=style, **OWN.get(name, {})
     )

@@ -1,0 +1,313 @@
+"""vLLM kept alive, and its weights whole: started when needed, started again when it dies, never with mixed weights."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from agentrl.core.arguments import positive_number, whole_number
+from agentrl.core.errors import ConfigError, EngineFault
+from agentrl.policies.vllm.backend import Backend, EngineLost, Reply, Request
+from agentrl.policies.vllm.interpreter import Interpreter, find_interpreter
+from agentrl.policies.vllm.local import LocalBackend
+from agentrl.policies.vllm.reader import Reader, load_reader
+from agentrl.policies.vllm.server import RemoteServer, ServerBackend, Wire
+from agentrl.policies.vllm.transfer import KINDS, DeviceTransfer, Kind
+from agentrl.policies.vllm.weights import WeightFiles
+
+if TYPE_CHECKING:
+    import torch
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+Mode = Literal["process", "server"]
+FIRST = "default"  # vLLM's own name for the weights it was started with
+CACHE_BYTES = 1 << 30  # for keys and values, on a processor
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+OURS = ("model", "worker_extension_cls", "logprobs_mode", "port", "host", "api_key")  # engine options nobody may set
+
+
+class VLLMEngine:
+    """An engine that several policies may share; use as a context manager, or `close` it.
+
+    - `model`: a folder or a built-in name. `mode`: "process" runs the engine in a supervised process, "server" starts
+      vLLM's own server on loopback with a key of its own; `base_url` uses a server that runs already, with the key in
+      the environment variable `api_key_env`.
+    - `python`: an interpreter that has vLLM; see `interpreter` for where it is looked for.
+    - `dtype`: float32 on a processor and bfloat16 on a GPU unless told. `max_model_len` shortens the model's context,
+      `batch_size` limits the rows computed together, `gpu_memory` is vLLM's share of the GPU. `options` are further
+      engine arguments of vLLM.
+    - `transfer`: how new weights get there: "file" (through memory that all processes share; the one that is tested),
+      or for servers on GPUs "nccl" or "ipc" (see `transfer`).
+    - `deadline`: seconds without a sign of life (of a server: for one answer) after which an engine is taken for dead.
+
+    An engine that dies or hangs is started again with the newest weights and asked once more (`restarts`, `retries`
+    count that). `update_weights` replaces all weights between two calls; one that fails half-way leaves the engine
+    refusing every question (`EngineFault`) until another succeeds.
+    """
+
+    def __init__(
+        self,
+        model: str | Path,
+        *,
+        mode: Mode = "process",
+        base_url: str | None = None,
+        api_key_env: str = "VLLM_API_KEY",
+        port: int = 0,
+        python: str | Path | None = None,
+        dtype: str = "auto",
+        max_model_len: int | None = None,
+        batch_size: int = 256,
+        gpu_memory: float = 0.4,
+        options: Mapping[str, Any] | None = None,
+        transfer: Kind = "file",
+        deadline: float = 600.0,
+        start_deadline: float = 900.0,
+    ) -> None:
+        if mode not in ("process", "server"):
+            raise ConfigError(f'mode must be "process" or "server", not {mode!r}')
+        if dtype not in DTYPES:
+            raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
+        if transfer not in KINDS or (transfer != "file" and mode != "server" and base_url is None):
+            raise ConfigError(
+                f"transfer must be one of {', '.join(KINDS)}, the last two with a server; not {transfer!r}"
+            )
+        self.transfer: Kind = transfer
+        self._sender: DeviceTransfer | None = None
+        self.reader: Reader = load_reader(model)
+        self.context = self._checked_length(max_model_len)
+        times = {
+            "deadline": positive_number("deadline", deadline),
+            "start_deadline": positive_number("start_deadline", start_deadline),
+        }
+        whole_number("batch_size", batch_size, at_least=1)
+        self.interpreter: Interpreter | None = None
+        if base_url is not None:
+            self.backend: Backend = RemoteServer(base_url, api_key_env, deadline=times["deadline"])
+        else:
+            self.interpreter = find_interpreter(python)
+            chosen = self._options(dtype, batch_size, gpu_memory, options or {})
+            given = (self.interpreter, self.reader.folder, chosen, _variables(transfer))
+            self.backend = (
+                LocalBackend(*given, **times) if mode == "process" else ServerBackend(*given, port=port, **times)
+            )
+        self.files = WeightFiles()
+        self.version = 0  # what trainers call the weights that are in the engine now
+        self.restarts = self.retries = self.updates = 0
+        self.update_seconds = 0.0
+        self._name = FIRST  # what the engine calls them: another name for every set of weights
+        self._mixed = ""
+        self._up = False
+        self._lock = threading.RLock()
+
+    # ------------------------------------------------------------------ asking
+
+    def generate(self, requests: Sequence[Request]) -> tuple[list[Reply], int]:
+        """Answer all requests with one set of weights; the answers, and the version of those weights."""
+        with self._lock:  # an update waits until the number is read
+            replies = self._ask(len(requests), lambda: self._generate(requests)) if requests else []
+            return replies, self.version
+
+    def score(self, requests: Sequence[Request], temperature: float) -> list[list[float]]:
+        """The log-probability of every token of each prompt but its first, and of the answer's."""
+        return self._ask(len(requests), lambda: self.backend.score(requests, temperature)) if requests else []
+
+    def start(self) -> None:
+        """Start the engine now rather than at the first question."""
+        with self._lock, self._noticing_loss():
+            self._raise()
+
+    def _generate(self, requests: Sequence[Request]) -> list[Reply]:
+        replies = self.backend.generate(requests)
+        wrong = {version for reply in replies for version in reply.versions} - {self._name}
+        if wrong and self.backend.restartable:
+            raise EngineLost(f"vLLM answered with weights {sorted(wrong)}, not {self._name}")
+        return replies
+
+    def _ask(self, rows: int, work: Callable[[], Result]) -> Result:
+        """Do it, and once more if the engine is lost on the way."""
+        with self._lock:
+            self._refuse_mixed()
+            try:
+                with self._noticing_loss():
+                    self._raise()
+                    return work()
+            except EngineLost as fault:
+                log.warning("vLLM was lost (%s); asking %d requests once more", str(fault).splitlines()[0], rows)
+                self.retries += rows
+            with self._noticing_loss():
+                self._raise()
+                return work()
+
+    def _raise(self) -> None:
+        """An engine that runs, with the newest weights."""
+        if self._up:
+            return
+        self._begin()
+        if self.files.newest is not None:
+            self.backend.load(self.files.newest, self._name)
+        elif self.updates and self.transfer != "file":
+            self._mixed = "a fresh engine has the first weights, and nobody kept the newest"
+            self._refuse_mixed()
+        self._up = True
+
+    def _begin(self) -> None:
+        able = self.backend.start()
+        if able < self.context:
+            log.warning("vLLM reads %d tokens, the model %d", able, self.context)
+            self.context = able
+
+    @contextlib.contextmanager
+    def _noticing_loss(self) -> Iterator[None]:
+        try:
+            yield
+        except EngineLost:
+            self._drop()
+            raise
+        except Exception:
+            raise
+        except BaseException:  # interrupted: what it was doing would meet the next question
+            self._up = False
+            self.backend.stop()
+            raise
+
+    def _drop(self) -> None:
+        """End what is left of the engine; the next question finds a fresh one."""
+        self._up, self._sender = False, None
+        if self.backend.restartable:
+            self.restarts += 1
+            self.backend.stop()
+
+    def _refuse_mixed(self) -> None:
+        if self._mixed:
+            raise EngineFault(
+                f"the engine's weights are partly old and partly new ({self._mixed}); "
+                "it answers again after a whole update"
+            )
+
+    # ------------------------------------------------------------------ new weights
+
+    def update_weights(self, weights: Mapping[str, torch.Tensor], version: int | None = None) -> None:
+        """Replace all weights by these (names as in checkpoint files) and call them `version`.
+
+        Waits for the answers that are being computed, and forgets what the old weights computed.
+        """
+        begun = time.perf_counter()
+        path = self.files.write(weights) if self.transfer == "file" else None
+        with self._lock:
+            number = self.version + 1 if version is None else whole_number("version", version, at_least=0)
+            try:
+                self._replace(lambda name: self._hand_over(path, weights, name), str(self.updates + 1))
+            except EngineFault as fault:
+                if path is not None:
+                    self.files.discard(path)
+                self._mixed = str(fault).splitlines()[0][:300]
+                raise EngineFault(f"the update of the engine's weights failed: {fault}") from fault
+            if path is not None:
+                self.files.keep(path)
+            self._mixed = ""
+            self.updates += 1
+            self.version = number
+            self.update_seconds += time.perf_counter() - begun
+
+    def _hand_over(self, path: Path | None, weights: Mapping[str, torch.Tensor], name: str) -> None:
+        if path is not None:
+            self.backend.load(path, name)
+            return
+        assert isinstance(self.backend, Wire)
+        sender = self._sender = self._sender or DeviceTransfer(self.transfer, self.backend.client)
+        self.backend.replace_weights(lambda: sender.send(weights), name)
+
+    def _replace(self, load: Callable[[str], None], name: str) -> None:
+        if self._mixed:  # whatever the failed update left behind, a fresh engine has nothing of it
+            self._drop()
+        before, self._name = self._name, name
+        try:
+            with self._noticing_loss():
+                if not self._up:
+                    self._begin()
+                load(name)
+        except EngineLost:
+            with self._noticing_loss():
+                self._begin()
+                load(name)
+        except EngineFault:
+            self._name = before
+            raise
+        self._up = True
+
+    # ------------------------------------------------------------------ end
+
+    def metrics(self) -> dict[str, float]:
+        """What happened so far, by name."""
+        names = ("restarts", "retries", "updates", "update_seconds")
+        return {name: float(getattr(self, name)) for name in names}
+
+    def close(self) -> None:
+        """End the engine and remove its weights. The next question would start it anew with the model's own."""
+        with self._lock:
+            self._up = False
+            self.backend.stop()
+            self.files.close()
+            self._name, self._mixed, self.version = FIRST, "", 0
+
+    def __enter__(self) -> VLLMEngine:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------ arguments
+
+    def _checked_length(self, wanted: int | None) -> int:
+        if wanted is None:
+            return self.reader.context
+        return min(whole_number("max_model_len", wanted, at_least=2), self.reader.context)
+
+    def _options(self, dtype: str, batch_size: int, gpu_memory: float, further: Mapping[str, Any]) -> dict[str, Any]:
+        """vLLM's own arguments; the same for the process and the server."""
+        if refused := sorted(set(further) & set(OURS)):
+            raise ConfigError(f"options cannot set {refused[0]}")
+        assert self.interpreter is not None
+        seeing = self.reader.encoder.image_token is not None
+        found: dict[str, Any] = {
+            "dtype": dtype,
+            "max_model_len": self.context,
+            "max_num_seqs": batch_size,
+            "enable_prefix_caching": True,
+            "generation_config": "vllm",  # every sampling parameter is sent with every request
+            "skip_tokenizer_init": not seeing,  # prompts and answers are token ids
+        }
+        if seeing:
+            found["limit_mm_per_prompt"] = {"image": 256, "video": 0}
+        if self.interpreter.cpu:
+            found |= {"dtype": "float32" if dtype == "auto" else dtype, "enforce_eager": True}
+            found |= {"kv_cache_memory_bytes": CACHE_BYTES}
+        else:
+            found["gpu_memory_utilization"] = gpu_memory
+        if self.transfer != "file":
+            found["weight_transfer_config"] = {"backend": self.transfer}
+        return found | dict(further)
+
+
+def _variables(transfer: Kind) -> dict[str, str]:
+    """Of the engine's process: nothing is downloaded, nothing is reported to anybody."""
+    found = {
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+        "DO_NOT_TRACK": "1",
+        "VLLM_LOGGING_LEVEL": "WARNING",
+        "VLLM_USE_V2_MODEL_RUNNER": "0",  # its sampler is another, see `inside`
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # the trainer wants the same cores
+    }
+    if transfer == "ipc":  # vLLM hands its memory handles over in a form that it trusts only when told to
+        found["VLLM_ALLOW_INSECURE_SERIALIZATION"] = "1"
+    return {name: os.environ.get(name, value) for name, value in found.items()}
