@@ -83,7 +83,8 @@ class WebShopEnv(AgentEnv[Any, Any]):
     anything of `clickables`. There are 10 results a page and at most 50. `Next >` is always there on results;
     `< Prev` leads from a sub page to its product with the options kept, and from a product to the results, options
     dropped. Choosing another value of an option replaces the first. Special searches: `<r>` finds 50 products at
-    random, `<a> attribute`, `<c> category` and `<q> kind` those that have exactly this.
+    random, `<a> attribute`, `<c> category` and `<q> kind` those that have exactly this, 50 at most; the first of these
+    three looks through the whole catalogue once (some seconds for 100,000 products) and keeps what it finds.
 
     An invalid action changes nothing: the page stays, the turn is used up, `info["feedback"]` says why. So it is with
     an empty search, one of more than 1,000 characters, or a click on what is not on the page.

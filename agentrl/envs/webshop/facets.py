@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from agentrl.core.cache import cached_arrays
+from agentrl.envs.webshop.catalogue.generated import GeneratedCatalogue
 from agentrl.envs.webshop.catalogue.interface import Catalogue
-from agentrl.envs.webshop.product import Product
 
 log = logging.getLogger(__name__)
 MOST = 50  # products kept for each key, the first of the catalogue
@@ -38,10 +38,18 @@ def _name(kind: str, key: str) -> str:
     return f"{kind}{BREAK}{key}"[:200]
 
 
-def _keys_of(product: Product) -> Iterator[str]:
-    yield _name("category", product.category.lower())
-    yield _name("query", product.query.lower())
-    for attribute in dict.fromkeys(product.attributes):
+def _filed(catalogue: Catalogue, number: int) -> tuple[str, str, tuple[str, ...]]:
+    """Category, query and attributes; a generated catalogue knows them without writing the product."""
+    if isinstance(catalogue, GeneratedCatalogue):
+        return catalogue.filed(number)
+    product = catalogue.product(number)
+    return product.category, product.query, product.attributes
+
+
+def _keys_of(category: str, query: str, attributes: tuple[str, ...]) -> Iterator[str]:
+    yield _name("category", category.lower())
+    yield _name("query", query.lower())
+    for attribute in dict.fromkeys(attributes):
         yield _name("attribute", attribute.lower())
 
 
@@ -49,7 +57,7 @@ def _build(catalogue: Catalogue) -> dict[str, np.ndarray]:
     log.info("looking through %d products for the special searches, once", len(catalogue))
     found: dict[str, list[int]] = {}
     for number in range(len(catalogue)):
-        for key in _keys_of(catalogue.product(number)):
+        for key in _keys_of(*_filed(catalogue, number)):
             numbers = found.setdefault(key, [])
             if len(numbers) < MOST:
                 numbers.append(number)

@@ -84,7 +84,7 @@ def line_mask(text: str, pixels: float, twice: int = 0) -> Image.Image | None:
     `twice` sets it once more so many pixels to the right: the only weight that is the same everywhere is the regular.
     """
     text, font = text[:MOST_OF_A_WORD], font_of(pixels)
-    left, top, right, bottom = font.getbbox(text)
+    right, bottom = font.getbbox(text)[2:]
     if right <= 0 or bottom <= 0:
         return None
     mask = Image.new("L", (ceil(right) + twice + 1, ceil(bottom) + 1))

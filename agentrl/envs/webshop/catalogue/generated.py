@@ -66,7 +66,6 @@ class GeneratedCatalogue:
         family, variant, d, says, brand = self._traits(index)
         asin = self._asins.encode(index)
         noun = family.noun
-        listed = tuple([attribute.text for attribute in variant.attributes[len(variant.attributes) - family.listed :]])
         return Product(
             asin=asin,
             title=texts.title(family, variant, says, brand, d),
@@ -78,8 +77,13 @@ class GeneratedCatalogue:
             pricing=variant.pricing,
             price=price_within(variant.pricing, self.seed, asin),
             options=variant.options,
-            attributes=listed or NO_ATTRIBUTES,
+            attributes=_listed(family, variant),
         )
+
+    def filed(self, index: int) -> tuple[str, str, tuple[str, ...]]:
+        """Category, query and attributes of product number `index`: what special searches ask for, and no text."""
+        family, variant, *_ = self._traits(index)
+        return family.noun.category, family.noun.name, _listed(family, variant)
 
     def variant(self, index: int) -> Variant:
         """What product number `index` has of its own: all its attributes, also those that nothing states."""
@@ -131,3 +135,9 @@ class GeneratedCatalogue:
             family = families.family_of(self.seed, place[0])
             variant = families.variant_of(family, place[1], d)
         return family, variant, d, wording(family.noun), pick(words().brands[family.noun.category], d[14])
+
+
+def _listed(family: Family, variant: Variant) -> tuple[str, ...]:
+    """The attributes that the catalogue has on record: the last ones of the family's choice."""
+    listed = [attribute.text for attribute in variant.attributes[len(variant.attributes) - family.listed :]]
+    return tuple(listed) or NO_ATTRIBUTES
