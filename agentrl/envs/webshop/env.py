@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -19,7 +18,7 @@ from agentrl.core.spaces import AnyText
 from agentrl.core.tools import function_schema
 from agentrl.envs.webshop.actions import LONGEST_SEARCH, Action, plain, read_turn
 from agentrl.envs.webshop.clicks import LAST_NUMBER, clicked, find_part, page_at, searched, shown_results
-from agentrl.envs.webshop.goals import NO_LIMIT, Goal
+from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.oracle import hasty_action, right_action
 from agentrl.envs.webshop.page_html import page_html
 from agentrl.envs.webshop.page_text import page_rich_text, page_text, with_history
@@ -34,9 +33,11 @@ from agentrl.envs.webshop.pages import (
     available_actions,
     instruction,
 )
+from agentrl.envs.webshop.purchase import exact_terms, purchase_parts, unmet
 from agentrl.envs.webshop.reward import Reward
 from agentrl.envs.webshop.shop import RANDOM, ShopSpec, open_shop
 from agentrl.envs.webshop.state import ShopState
+from agentrl.envs.webshop.tasks import GoalIds, stride
 
 WRITERS = {"text": page_text, "text_rich": page_rich_text, "html": page_html}
 DEFAULT_SIZE = 10_000
@@ -201,7 +202,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
             raise ConfigError(f"this catalogue has no goals of split {self.split}")
         if seeded or self._turn is None:
             self._index = int(self.np_random.integers(count))
-            self._stride = _stride(int(self.np_random.integers(2**31)), count)
+            self._stride = stride(int(self.np_random.integers(2**31)), count)
         elif task is None:
             self._index = (self._index + self._stride) % count
         if task is not None:
@@ -445,65 +446,3 @@ class _Saved(msgspec.Struct):
     place: Place
     seen: list[str]
     done: list[str]
-
-
-class GoalIds(Sequence[str]):
-    """ "test-0", "test-1" ...: made when somebody looks."""
-
-    def __init__(self, split: str, count: int) -> None:
-        self._split, self._numbers = split, range(count)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, index: Any) -> Any:
-        found = self._numbers[index]
-        return f"{self._split}-{found}" if isinstance(found, int) else [f"{self._split}-{number}" for number in found]
-
-    def __repr__(self) -> str:
-        return f"{self._split}-0 to {self._split}-{len(self) - 1}"
-
-
-def exact_terms(reward: Reward) -> dict[str, float]:
-    """The shares of the parts, with the rounding error put where it is least: they add up to the total to the bit."""
-    terms = reward.terms()
-    largest = max(terms, key=lambda name: terms[name])
-    for _ in range(4):
-        terms[largest] += reward.total - math.fsum(terms.values())
-    return terms
-
-
-def purchase_parts(reward: Reward, goal: Goal) -> dict[str, Any]:
-    """The raw parts of a score: the factor for the type, and which share of everything asked for was met."""
-    return {
-        "total": reward.total,
-        "type": reward.type.factor,
-        "attributes": len(reward.attributes) / len(goal.attributes) if goal.attributes else 1.0,
-        "options": len(reward.options) / len(goal.options) if goal.options else 1.0,
-        "price": float(reward.price),
-        "title_score": reward.type.title_score,
-        "query_match": reward.type.query_match,
-        "category_match": reward.type.category_match,
-    }
-
-
-def unmet(reward: Reward | None, goal: Goal) -> tuple[str, ...]:
-    """What a product with its options lacks; all that is asked for where there is no product."""
-    met_attributes = reward.attributes if reward else ()
-    met_options = reward.options if reward else ()
-    found = [] if reward and reward.type.factor == 1.0 else [f"kind {goal.query}"]
-    found += [f"attribute {wanted}" for wanted in goal.attributes if wanted not in met_attributes]
-    for wanted in goal.options:
-        if wanted not in met_options:
-            found.append(f"option {wanted if isinstance(wanted, str) else ' '.join(wanted)}")
-    if not (reward and reward.price) and goal.price_upper < NO_LIMIT:
-        found.append(f"price at most {goal.price_upper:.2f}")
-    return tuple(found)
-
-
-def _stride(draw: int, count: int) -> int:
-    """A step that visits every one of `count` goals before any comes back."""
-    step = draw % count or 1
-    while math.gcd(step, count) != 1:
-        step += 1
-    return step

@@ -15,7 +15,8 @@ import pytest
 import agentrl
 from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.core.snapshot import open_blob, seal_blob
-from agentrl.envs.webshop.env import WebShopEnv, exact_terms
+from agentrl.envs.webshop.env import WebShopEnv
+from agentrl.envs.webshop.purchase import exact_terms
 from agentrl.envs.webshop.reward import Reward, TypeScore
 from agentrl.envs.webshop.search.index import FILE_NAME
 from agentrl.envs.webshop.shop import open_shop
