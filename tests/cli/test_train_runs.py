@@ -82,7 +82,7 @@ def test_a_run_ends_with_one_object_and_progress_on_stderr(agentrl_cli, tmp_path
 @pytest.mark.parametrize("name", TEXT_RECIPES)
 def test_a_small_version_of_every_text_recipe_runs_through_all_stages(agentrl_cli, tmp_path, name):
     words = ("--iterations", "1", "--max-new-tokens", "8", "--threads", "1", "--num-envs", "4", "--eval-every", "0")
-    words += ("--no-report", "--episodes", "4", "--minibatches", "1")
+    words += ("--no-report", "--episodes", "8", "--minibatches", "1")
     words += ("--demonstrations", "4", "--batch-size", "4", "--steps-per-iteration", "1")
     done = agentrl_cli("train", "--recipe", name, "--output", str(tmp_path / "run"), *words, "--json")
     assert done.status == 0, done.err
