@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -159,7 +160,7 @@ class FrozenLakeEnv(GridWorld):
         flat = self._codes.ravel()
         value = (flat == GOAL).astype(float)
         alive = (flat == FROZEN) | (flat == PLAYER)
-        after = neighbours(self.size)
+        after = np.array(neighbours(self.size))
         chances = np.zeros((len(flat), 4))
         for _ in range(moves_left):
             reached = value[after]
@@ -193,17 +194,20 @@ class FrozenLakeVectorEnv(GridVectorEnv):
 # ---------------------------------------------------------------------- generators and paths
 
 
-def neighbours(size: int) -> np.ndarray:
-    """Where each action leads from each cell: int [size * size, 4]."""
-    rows, columns = np.divmod(np.arange(size * size), size)
-    return np.stack(
-        [np.clip(rows + dr, 0, size - 1) * size + np.clip(columns + dc, 0, size - 1) for dr, dc in STEPS], axis=1
+@lru_cache(maxsize=64)
+def neighbours(size: int) -> tuple[tuple[int, ...], ...]:
+    """Where each action leads from each cell: for every cell, one cell an action."""
+    last = size - 1
+    return tuple(
+        tuple(min(max(row + dr, 0), last) * size + min(max(column + dc, 0), last) for dr, dc in STEPS)
+        for row in range(size)
+        for column in range(size)
     )
 
 
 def shortest_path(codes: np.ndarray, player: int) -> list[int] | None:
     """Breadth-first search over the ice."""
-    flat, after = codes.ravel(), neighbours(len(codes))
+    flat, after = codes.ravel().tolist(), neighbours(len(codes))  # a list: tile by tile it is quicker than an array
     came: dict[int, tuple[int, int]] = {player: (-1, -1)}
     queue = deque([player])
     while queue:
@@ -214,7 +218,7 @@ def shortest_path(codes: np.ndarray, player: int) -> list[int] | None:
                 cell, move = came[cell]
                 moves.append(move)
             return moves[::-1]
-        for move, target in enumerate(after[cell].tolist()):
+        for move, target in enumerate(after[cell]):
             if target not in came and flat[target] != HOLE:
                 came[target] = (cell, move)
                 queue.append(target)

@@ -184,7 +184,7 @@ class GridWorld(AgentEnv[Any, Any]):
 
     def state(self) -> GridState:
         """The true grid."""
-        return self.state_type(tuple("".join(self.symbols[code] for code in row) for row in self._codes))
+        return self.state_type(tuple("".join([self.symbols[code] for code in row]) for row in self._codes.tolist()))
 
     def oracle(self) -> str | int | None:
         """The first turn of a shortest solution."""
