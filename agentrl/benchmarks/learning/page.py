@@ -22,10 +22,12 @@ weights), one thread a run: these are tests of the orderings that papers report,
 them, not of the papers' numbers. All seeds of a condition begin with the same imitation, of demonstrations in which
 about half of the turns repeat the first right action instead of looking further.
 
-The runs kept here were made on a server: imitation, and the last minute and a half of RL, on its GPU in float32, the
-rest of RL on its processors. They read a lake tile by tile; since then a whole row of a lake is one word of the tiny
-models' vocabulary, so that a repetition is quicker and its numbers will differ. Learning rates and starts had been
-chosen by looking at FrozenLake levels of this same split: orderings suffer little from that, levels of success some.
+The runs kept here were made on a server, imitation on its GPU and RL on its processors (pictures on the GPU), the last
+iterations of three of them on a smaller machine. Those of masked-vanilla, of steppo and of farming from almost nothing
+read a lake tile by tile; since then a whole row of a lake is one word of the tiny models' vocabulary. All of them drew
+their dice in the order of play, which episodes now do by their names: a repetition gives other numbers.
+Learning rates and starts had been chosen by looking at FrozenLake levels of this same split: orderings suffer little
+from that, levels of success some.
 
 Success is on levels of the test split that no training has seen. Intervals are 95 %: Wilson's over the episodes of all
 seeds together, and Newcombe's for differences. They say what the evaluation leaves open; what other seeds would have
