@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from agentrl.rollout.async_collect import AsyncCollector
 from agentrl.rollout.batcher import Batcher
 from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start
 from tests import toy_judges as toys
-from tests.rollout.troubled_envs import TROUBLED, Failing, Playing, TroubledEnv
+from tests.rollout.troubled_envs import TROUBLED, Failing, Playing, TroubledEnv, eventually
 
 LAKE, ROOM = "agentrl/FrozenLake-Text-v0", "agentrl/Sokoban-Visual-v0"
 OWING = (
@@ -38,13 +37,6 @@ def collect(
 
 def troubled(policy: Any, seeds: Any = range(3), kwargs: dict[str, Any] | None = None, **options: Any) -> Collection:
     return collect([EnvSpec(TROUBLED, kwargs or {})], policy, [Start(seed) for seed in seeds], **options)
-
-
-def eventually(true: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 5
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return true()
 
 
 @pytest.mark.parametrize("name", ["random", "oracle"])
@@ -87,7 +79,7 @@ def test_slow_environments_do_not_hold_up_the_others() -> None:
     specs = [EnvSpec(TROUBLED, {"wait": 0.4}), EnvSpec(TROUBLED, {"wait": 0.0, "turns": 8})]
     started = time.perf_counter()
     result = collect(specs, Uneven(), [Start(0), Start(1, env=1)], num_envs=2, max_wait_ms=1)
-    assert time.perf_counter() - started < 1.6  # in step it would be at least 8 x 0.4 s for the fast one to end
+    assert time.perf_counter() - started < 3.0  # in step it would be at least 8 x 0.4 s for the fast one to end
     assert [t.reward for t in result.trajectories] == [2.0, 8.0]
 
 
@@ -113,24 +105,24 @@ def test_an_outage_of_the_judge_leaves_rewards_open() -> None:
 
 @pytest.mark.parametrize(("failures", "works"), [(1, True), (2, False)])
 def test_a_policy_gets_a_second_try_and_then_comes_through(failures: int, works: bool) -> None:
-    TroubledEnv.made = TroubledEnv.closed = 0
+    census = TroubledEnv.count_anew()
     if works:
         assert [t.reward for t in troubled(Failing(failures)).trajectories] == [2.0] * 3
     else:
         with pytest.raises(EngineFault, match="out of memory"):
             troubled(Failing(failures))
-    assert eventually(lambda: TroubledEnv.made == TroubledEnv.closed == 3)
+    assert eventually(lambda: census.made == census.closed == 3)
 
 
 @pytest.mark.parametrize("timeout", [None, 5.0])
 def test_cancelling_closes_everything_and_the_collector_can_go_on(timeout: float | None) -> None:
-    TroubledEnv.made = TroubledEnv.closed = 0
+    census = TroubledEnv.count_anew()
     collector = AsyncCollector([EnvSpec(TROUBLED, {"wait": 0.2, "turns": 50})], Playing(), num_envs=3, timeout=timeout)
     threads = set(threading.enumerate())
 
     async def cancelled() -> None:
         task = asyncio.create_task(collector.collect([Start(seed) for seed in range(9)]))
-        while TroubledEnv.made < 3:
+        while census.made < 3:
             await asyncio.sleep(0.05)
         await asyncio.sleep(0.3)
         task.cancel()
@@ -140,8 +132,7 @@ def test_cancelling_closes_everything_and_the_collector_can_go_on(timeout: float
         assert not others
 
     asyncio.run(cancelled())
-    # One that an earlier test left hanging may close meanwhile.
-    assert eventually(lambda: TroubledEnv.closed >= TroubledEnv.made == 3)
+    assert eventually(lambda: census.closed == census.made == 3)
     assert eventually(lambda: set(threading.enumerate()) <= threads)
     collector.pool._specs = (EnvSpec(TROUBLED),)  # a quick one
     assert asyncio.run(collector.collect([Start(0)])).trajectories[0].reward == 2.0

@@ -70,14 +70,14 @@ def test_rows_stand_in_the_order_of_slots_and_a_free_slot_takes_the_next_start()
 
 
 def test_environments_are_used_again_and_all_closed() -> None:
-    TroubledEnv.made = TroubledEnv.closed = 0
+    census = TroubledEnv.count_anew()
     collector = Collector([EnvSpec(TROUBLED)], Playing(), num_envs=3)
     for _ in range(2):
         collector.collect([Start(seed) for seed in range(8)])
-    assert (TroubledEnv.made, TroubledEnv.closed) == (3, 0)
+    assert (census.made, census.closed) == (3, 0)
     collector.close()
     collector.close()
-    assert TroubledEnv.closed == 3
+    assert census.closed == 3
     assert len(collector.collect([Start(1)]).trajectories) == 1  # and may be used again
     collector.close()
 

@@ -16,7 +16,7 @@ from agentrl.policies import load_policy
 from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.isolated import IsolatedEnv
-from tests.rollout.troubled_envs import TROUBLED, Failing, Playing, TroubledEnv
+from tests.rollout.troubled_envs import TROUBLED, Failing, Playing, TroubledEnv, eventually
 
 LAKE = "agentrl/FrozenLake-Text-v0"
 REMEMBERING = ({"wrapper": "tests.rollout.troubled_envs:Remembering"},)
@@ -51,14 +51,14 @@ def others_are_fine(result: Collection, broken: int = 1) -> None:
 )
 @pytest.mark.parametrize("timeout", [None, 20.0])
 def test_trouble_costs_its_own_episode_only(word: str, says: str, timeout: float | None) -> None:
-    TroubledEnv.made = TroubledEnv.closed = 0
+    census = TroubledEnv.count_anew()
     result = collect(Playing({1: ["fine", word]}), timeout=timeout, retries=2)
     others_are_fine(result)
     broken = result.trajectories[1]
     assert broken.fault is not None and broken.fault["kind"] == "EnvFault" and says in broken.fault["detail"]
     assert broken.reward is None and broken.stop_reason == "fault" and [s.action for s in broken.steps] == ["fine"]
     assert (result.faults, result.retries) == (1, 2)
-    assert TroubledEnv.made == TroubledEnv.closed == 3 + 2
+    assert census.made == census.closed == 3 + 2
 
 
 def test_an_episode_is_begun_again_from_the_same_start_in_a_fresh_environment(tmp_path) -> None:
@@ -94,13 +94,12 @@ def test_a_hanging_environment_is_left_behind_at_its_deadline(script: dict[int, 
 
 
 def test_an_abandoned_environment_is_closed_when_it_comes_back() -> None:
-    TroubledEnv.made = TroubledEnv.closed = 0
+    census = TroubledEnv.count_anew()
     before = set(threading.enumerate())
     collect(Playing({0: ["hang"]}), seeds=[0], kwargs={"seconds": 0.6}, timeout=0.1, retries=0)
-    assert TroubledEnv.closed < TroubledEnv.made
-    time.sleep(0.9)
-    assert TroubledEnv.closed == TroubledEnv.made
-    assert set(threading.enumerate()) <= before
+    assert census.closed < census.made
+    assert eventually(lambda: census.closed == census.made)
+    assert eventually(lambda: set(threading.enumerate()) <= before)
 
 
 def test_wrong_arguments_are_no_faults() -> None:
@@ -115,11 +114,11 @@ def test_what_was_in_play_when_something_else_broke_is_thrown_away() -> None:
         def answer(self, conversation: Any) -> Generation:
             raise ZeroDivisionError
 
-    TroubledEnv.made = TroubledEnv.closed = 0
+    census = TroubledEnv.count_anew()
     collector = Collector([EnvSpec(TROUBLED)], Buggy())
     with pytest.raises(ZeroDivisionError):
         collector.collect([Start(0), Start(1)])
-    assert TroubledEnv.made == TroubledEnv.closed == 2
+    assert census.made == census.closed == 2
     collector.policy = Playing()
     assert collector.collect([Start(0)]).trajectories[0].reward == 2.0
     collector.close()
@@ -195,10 +194,10 @@ def test_a_policy_gets_a_second_try() -> None:
 
 
 def test_a_policy_that_fails_twice_stops_the_collection_and_leaves_nothing_open() -> None:
-    TroubledEnv.made = TroubledEnv.closed = 0
+    census = TroubledEnv.count_anew()
     with pytest.raises(EngineFault, match="out of memory"):
         collect(Failing(2))
-    assert TroubledEnv.made == TroubledEnv.closed == 3
+    assert census.made == census.closed == 3
 
 
 def test_too_few_answers_are_a_fault_of_the_policy() -> None:

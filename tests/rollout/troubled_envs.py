@@ -6,6 +6,8 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +21,28 @@ from agentrl.core.spaces import AnyText
 TROUBLED = "tests.rollout.troubled_envs:rollout-tests/Troubled-v0"
 
 
+@dataclass
+class Census:
+    """How many environments came and went."""
+
+    made: int = 0
+    closed: int = 0
+
+
 class TroubledEnv(gym.Env):
     """`turns` turns; every word but those of `trouble` is worth 1. `once` names a file: no trouble once it is there."""
 
-    made = 0
-    closed = 0
+    census = Census()
     render_mode = None
     system_prompt = "Be good."
 
     def __init__(self, split="train", turns=2, once=None, seconds=60.0, make_fails=False, wait=0.0):
         if make_fails:
             raise RuntimeError("no display")
-        type(self).made += 1
+        self.counted = type(
+            self
+        ).census  # one that hangs may outlive its test: the next counts anew
+        self.counted.made += 1
         self.action_space, self.observation_space = AnyText(("good", "fine")), gym.spaces.Dict({"text": AnyText()})
         self.split, self.turns, self.once, self.seconds, self.wait = split, turns, once, seconds, wait
 
@@ -76,7 +88,20 @@ class TroubledEnv(gym.Env):
                 return self.see(), 0.0, False
 
     def close(self):
-        type(self).closed += 1
+        self.counted.closed += 1
+
+    @classmethod
+    def count_anew(cls) -> Census:
+        """Of the environments made from now on."""
+        cls.census = Census()
+        return cls.census
+
+
+def eventually(true: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 5
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return true()
 
 
 class Playing:

@@ -171,11 +171,10 @@ class VLLMEngine:
         except EngineLost:
             self._drop()
             raise
-        except Exception:
-            raise
-        except BaseException:  # interrupted: what it was doing would meet the next question
-            self._up = False
-            self.backend.stop()
+        except BaseException as error:
+            if not isinstance(error, Exception):  # interrupted: what it was doing would meet the next question
+                self._up = False
+                self.backend.stop()
             raise
 
     def _drop(self) -> None:
