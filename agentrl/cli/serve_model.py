@@ -23,7 +23,7 @@ class Arguments(Common):
     """
 
     model: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODEL")]
-    """A model folder, tiny-text, tiny-vlm or smollm2."""
+    """A model folder, tiny-text, tiny-vlm, tiny-shop or smollm2."""
     port: int = 8000
     """Where to listen; 0 takes any free port."""
     host: str = "127.0.0.1"

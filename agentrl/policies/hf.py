@@ -30,7 +30,8 @@ log = logging.getLogger(__name__)
 class HFPolicy:
     """Samples answers in batches and records their token ids and log-probabilities.
 
-    `model` is a folder, a built-in name ("tiny-text", "tiny-vlm", "smollm2") or an `Engine` shared with a trainer.
+    `model` is a folder, a built-in name ("tiny-text", "tiny-vlm", "tiny-shop", "smollm2") or an `Engine` that a trainer
+    shares.
     Log-probabilities are those at `temperature`, before `top_k` and `top_p` cut; the cut only decides what is drawn.
     A turn ends at any special token ("stop") or after `max_new_tokens` ("length"). The dice of a conversation follow
     from `seed` and its key (collectors name every turn of every episode), so that answers do not depend on who else is

@@ -101,7 +101,7 @@ def test_tiny_models_are_ordinary_folders_of_about_a_million_parameters(name, ki
     assert tokenizer.chat_template == wanted.chat_template
 
 
-@pytest.mark.parametrize("name", ["tiny-text", "tiny-vlm"])
+@pytest.mark.parametrize("name", ["tiny-text", "tiny-vlm", "tiny-shop"])
 def test_built_twice_every_file_is_the_same_to_the_bit(name, tmp_path, monkeypatch):
     found = []
     for place in ("first", "second"):

@@ -11,6 +11,7 @@ from agentrl.core.errors import ConfigError, did_you_mean
 BUILT_IN = {
     "tiny-text": "agentrl.policies.models.tiny:tiny_text",
     "tiny-vlm": "agentrl.policies.models.tiny:tiny_vlm",
+    "tiny-shop": "agentrl.policies.models.tiny:tiny_shop",
     "smollm2": "agentrl.policies.models.smollm2:smollm2",
 }
 

@@ -1,14 +1,16 @@
-"""`tiny-text` and `tiny-vlm`: untrained models from a config, small enough to train on a laptop."""
+"""`tiny-text`, `tiny-vlm` and `tiny-shop`: untrained models from a config, small enough to train on a laptop."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentrl.core.errors import MissingExtra
 from agentrl.policies.models.folders import cached_folder
+from agentrl.policies.models.kinship import FORM, MEMORY, begin_alike
 from agentrl.policies.models.quiet import quiet
 from agentrl.policies.models.tokenizer import (
     END,
@@ -19,12 +21,14 @@ from agentrl.policies.models.tokenizer import (
     VISION_END,
     VISION_SPECIALS,
     VISION_START,
+    build_shop_tokenizer,
     build_tokenizer,
 )
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
+Prepare = Callable[[Any, Any], None]  # changes a fresh model (first) that goes with a tokenizer (second)
 SEED = 20_240_607  # of the first weights
 # A picture of the grid games (192 x 192) becomes 6 x 6 tokens: one a tile in Sokoban.
 PATCH, MERGE, LARGEST = 16, 2, 256 * 256
@@ -42,15 +46,31 @@ def tiny_vlm() -> Path:
     return _stored("tiny-vlm", _vision_config(tokenizer), tokenizer)
 
 
+def tiny_shop() -> Path:
+    """A Qwen3 that knows the words of WebShop's pages: two million parameters, three quarters of them its 15,000 words.
+
+    Forms of a word begin as nearly the same vector, so that a wish and a title can be compared from the first step on.
+    """
+    tokenizer = build_shop_tokenizer()
+    config = _shop_config(tokenizer)
+    name = _name("tiny-shop", config, tokenizer, FORM, MEMORY)
+    return cached_folder(name, lambda folder: write_model(folder, config, tokenizer, begin_alike))
+
+
 def _stored(name: str, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast) -> Path:
-    # What decides the content decides the name: another vocabulary is another model.
-    content = json.dumps([SEED, config.to_diff_dict(), tokenizer.backend_tokenizer.to_str()], sort_keys=True)
-    digest = hashlib.sha256(content.encode()).hexdigest()[:12]
-    return cached_folder(f"{name}-{digest}", lambda folder: write_model(folder, config, tokenizer))
+    return cached_folder(_name(name, config, tokenizer), lambda folder: write_model(folder, config, tokenizer))
 
 
-def write_model(folder: Path, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast) -> None:
-    """Fresh weights from the fixed seed, and all the files that transformers looks for."""
+def _name(name: str, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast, *more: float) -> str:
+    """What decides the content decides the name: another vocabulary is another model."""
+    content = json.dumps([SEED, config.to_diff_dict(), tokenizer.backend_tokenizer.to_str(), *more], sort_keys=True)
+    return f"{name}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+
+
+def write_model(
+    folder: Path, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerFast, prepare: Prepare | None = None
+) -> None:
+    """Fresh weights from the fixed seed, changed by `prepare`, and all the files that transformers looks for."""
     try:
         import torch
         from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
@@ -61,6 +81,8 @@ def write_model(folder: Path, config: PreTrainedConfig, tokenizer: PreTrainedTok
         torch.manual_seed(SEED)
         kind: Any = AutoModelForImageTextToText if vision else AutoModelForCausalLM
         model = kind.from_config(config, dtype=torch.float32)
+        if prepare is not None:
+            prepare(model, tokenizer)
     model.generation_config.update(eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id)
     with quiet():
         model.save_pretrained(folder)
@@ -98,6 +120,14 @@ def _text_config(tokenizer: PreTrainedTokenizerFast) -> PreTrainedConfig:
 
     heads = {"num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 16}
     return Qwen3Config(hidden_size=64, intermediate_size=256, **heads, **_sizes(tokenizer))
+
+
+def _shop_config(tokenizer: PreTrainedTokenizerFast) -> PreTrainedConfig:
+    from transformers import Qwen3Config
+
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 32}
+    sizes = {**_sizes(tokenizer), "initializer_range": 0.06}
+    return Qwen3Config(hidden_size=96, intermediate_size=256, **heads, **sizes)
 
 
 def _vision_config(tokenizer: PreTrainedTokenizerFast) -> PreTrainedConfig:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from agentrl.core.errors import MissingExtra
+from agentrl.policies.models import shop_vocabulary
 from agentrl.policies.models.vocabulary import LAKE_SIDE, lake_rows, phrases, words
 
 if TYPE_CHECKING:
@@ -32,15 +34,25 @@ TEMPLATE = (
 
 def build_tokenizer(specials: tuple[str, ...]) -> PreTrainedTokenizerFast:
     """One token a phrase, word, digit or symbol; bytes for the rest."""
+    known = phrases()
+    pattern = "|".join([LAKE_ROW, *(_escaped(phrase) for phrase in sorted(known, key=len, reverse=True)), PIECES])
+    return assembled(specials, [*known, *lake_rows(), *words()], pattern)
+
+
+def build_shop_tokenizer() -> PreTrainedTokenizerFast:
+    """The same kind of tokenizer for the words of a shop."""
+    return assembled(TEXT_SPECIALS, shop_vocabulary.tokens(), f"{shop_vocabulary.pattern()}|{PIECES}")
+
+
+def assembled(specials: tuple[str, ...], texts: list[str], pattern: str) -> PreTrainedTokenizerFast:
+    """A tokenizer that takes whole what `pattern` finds and `texts` holds; bytes for the rest."""
     try:
         from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
         from transformers import PreTrainedTokenizerFast
     except ImportError as error:
         raise MissingExtra("transformers", "train") from error
-    known = phrases()
-    pattern = "|".join([LAKE_ROW, *(_escaped(phrase) for phrase in sorted(known, key=len, reverse=True)), PIECES])
     # A piece that is in the vocabulary is taken whole; without merges, any other is spelled in bytes.
-    tokenizer = Tokenizer(models.BPE(vocab=_vocabulary(specials, known), merges=[], ignore_merges=True))
+    tokenizer = Tokenizer(models.BPE(vocab=_vocabulary(specials, texts), merges=[], ignore_merges=True))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(  # pyright: ignore[reportAttributeAccessIssue]
         [
             pre_tokenizers.Split(Regex(pattern), "isolated"),
@@ -60,8 +72,8 @@ def build_tokenizer(specials: tuple[str, ...]) -> PreTrainedTokenizerFast:
     )
 
 
-def _vocabulary(specials: tuple[str, ...], known: list[str]) -> dict[str, int]:
-    spelled = [spell(text) for text in [*known, *lake_rows(), *words()]]
+def _vocabulary(specials: tuple[str, ...], texts: list[str]) -> dict[str, int]:
+    spelled = [spell(text) for text in texts]
     return {token: index for index, token in enumerate(dict.fromkeys([*specials, *byte_letters(), *spelled]))}
 
 
@@ -69,12 +81,13 @@ def _escaped(phrase: str) -> str:
     return re.sub(r"([^A-Za-z0-9 <>/_\"':,;=!])", r"\\\1", phrase)
 
 
-def byte_letters() -> list[str]:
+@cache
+def byte_letters() -> tuple[str, ...]:
     """A printable letter for each of the 256 bytes, in the manner of byte-level tokenizers: most stand for themselves,
     the others follow from 256 on."""
     shown = {*range(33, 127), *range(161, 173), *range(174, 256)}
     others = iter(range(256, 512))
-    return [chr(byte if byte in shown else next(others)) for byte in range(256)]
+    return tuple(chr(byte if byte in shown else next(others)) for byte in range(256))
 
 
 def spell(text: str) -> str:
