@@ -33,9 +33,9 @@ class Arguments(Common):
     id: EnvId
     """Which environment; `agentrl list` shows them."""
     policy: str = "random"
-    """Who plays: random, oracle, human, hf:MODEL (a model folder, tiny-text, tiny-vlm, tiny-shop or smollm2), vllm:MODEL
-    (the same models, computed by vLLM), openai:MODEL (any OpenAI-compatible endpoint), react:POLICY (one of the last
-    three, told to think and then act), or for SVG targets svg-blank, svg-boxes and svg-colours."""
+    """Who plays: random, oracle, human, hf:MODEL (a model folder, tiny-text, tiny-vlm, tiny-shop or smollm2),
+    vllm:MODEL (the same models, computed by vLLM), openai:MODEL (any OpenAI-compatible endpoint), react:POLICY (one of
+    the last three, told to think and then act), or for SVG targets svg-blank, svg-boxes and svg-colours."""
     base_url: str = ""
     """The endpoint of openai:MODEL; otherwise OPENAI_BASE_URL says, or OpenAI itself is asked. Of vllm:MODEL: a vLLM
     server that runs already."""

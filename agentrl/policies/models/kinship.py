@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from agentrl.policies.models.shop_vocabulary import kin
@@ -24,7 +25,7 @@ def begin_alike(model: Any, tokenizer: PreTrainedTokenizerFast) -> None:
     import torch
 
     weights = model.get_input_embeddings().weight
-    names = [kin(tokenizer.decode([index])) for index in range(len(tokenizer))]
+    names = [kin(str(tokenizer.decode([index]))) for index in range(len(tokenizer))]
     spread = model.config.initializer_range
     with torch.no_grad():
         meanings = _drawn([meaning for meaning, _ in names], weights.shape[1])
@@ -39,6 +40,6 @@ def _drawn(names: list[str], width: int) -> dict[str, Tensor]:
 
     drawn = {name: torch.randn(width) for name in dict.fromkeys(names)}
     amounts = sorted((name for name in drawn if re.fullmatch("[0-9]+ tens", name)), key=lambda name: int(name[:-5]))
-    for less, more in zip(amounts, amounts[1:], strict=False):
+    for less, more in pairwise(amounts):
         drawn[more] = MEMORY * drawn[less] + (1 - MEMORY**2) ** 0.5 * drawn[more]
     return drawn
