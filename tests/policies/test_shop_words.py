@@ -16,7 +16,7 @@ from agentrl.envs.webshop.catalogue.words import words
 from agentrl.envs.webshop.env import WebShopEnv
 from agentrl.policies.models import resolve_model
 from agentrl.policies.models.shop_vocabulary import any_of, kin, shop_words
-from agentrl.policies.models.tokenizer import build_shop_tokenizer
+from agentrl.policies.models.tokenizer import build_shop_tokenizer, spell
 
 TOKENIZER = build_shop_tokenizer()
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,7 +127,7 @@ def test_kin_begin_alike_and_amounts_like_their_neighbours():
     vectors = model.get_input_embeddings().weight.detach()
 
     def likeness(one, other):
-        (first,), (second,) = ids(one), ids(other)
+        first, second = (TOKENIZER.convert_tokens_to_ids(spell(text)) for text in (one, other))
         return float(vectors[first] @ vectors[second] / vectors[first].norm() / vectors[second].norm())
 
     assert likeness(" Acne Scars", " acne scars") > 0.6 > likeness(" acne scars", " dry skin")
