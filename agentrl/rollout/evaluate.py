@@ -21,7 +21,7 @@ from agentrl.rollout.playing import Tally
 from agentrl.rollout.prompts import HISTORY
 from agentrl.rollout.starts import EnvSpec, Start
 from agentrl.rollout.statistics import Interval, mean, mean_interval, wilson_interval
-from agentrl.rollout.trajectory import Trajectory
+from agentrl.rollout.trajectory import Step, Trajectory
 
 SCHEMA = 1
 BATCH = 64  # episodes side by side, for policies that answer in batches
@@ -48,7 +48,9 @@ class Evaluation:
     the scored episodes (`metrics["scored"]` = episodes asked for less faults); `valid_rate`, `effective_rate` and
     `format_rate` are over their turns. `success_ci` is Wilson's 95 % interval, `reward_ci` Student's t.
     `reward_terms` are means per episode, so that they sum to `reward_mean` when nothing is pending. `metrics` also
-    holds the means of what the environment reported in the last `info["metrics"]` of each episode, if it reports any.
+    holds the means of what the environment reported in the last `info["metrics"]` of each episode, if it reports any;
+    `response_tokens`, the mean over episodes, where a language model played; and for these and the turns a `..._margin`,
+    half the width of Student's 95 % interval.
     """
 
     id: str
@@ -208,6 +210,7 @@ class EpisodeScore:
     formatted: list[bool]  # one for each turn that was asked for a format
     truncated: bool
     metrics: dict[str, float] = field(default_factory=dict)  # what the environment itself measured at the end
+    tokens: int | None = None  # of all replies; None where no language model wrote them
 
     @classmethod
     def of(cls, episode: Trajectory) -> EpisodeScore:
@@ -224,7 +227,13 @@ class EpisodeScore:
             formatted=[bool(info["format"]) for info in infos if info.get("format") is not None],
             truncated=episode.truncated,
             metrics=dict(infos[-1].get("metrics") or {}) if infos else {},
+            tokens=_tokens(steps),
         )
+
+
+def _tokens(steps: Sequence[Step]) -> int | None:
+    written = [step.response_ids for step in steps if step.response_ids is not None]
+    return sum(map(len, written)) if written and len(written) == len(steps) else None
 
 
 def summarise(scores: Sequence[EpisodeScore]) -> dict[str, Any]:
@@ -244,8 +253,30 @@ def summarise(scores: Sequence[EpisodeScore]) -> dict[str, Any]:
         "effective_rate": sum(score.effective for score in scores) / turns if turns else None,
         "turns_mean": mean([score.turns for score in scores]),
         "truncated_rate": mean([score.truncated for score in scores]),
-        "metrics": {**measured(scores), "scored": len(scores), "pending": len(scores) - len(judged)},
+        "metrics": {
+            **measured(scores),
+            **effort(scores),
+            "scored": len(scores),
+            "pending": len(scores) - len(judged),
+        },
     }
+
+
+def effort(scores: Sequence[EpisodeScore]) -> dict[str, float]:
+    """What episodes took in tokens, and how sure the means of tokens and turns are."""
+    tokens = [float(score.tokens) for score in scores if score.tokens is not None]
+    found = {
+        "turns_margin": margin([float(score.turns) for score in scores]),
+        "response_tokens": mean(tokens),
+        "response_tokens_margin": margin(tokens),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def margin(values: Sequence[float]) -> float | None:
+    """Half the width of the interval of a mean."""
+    interval = mean_interval(values)
+    return None if interval is None else (interval[1] - interval[0]) / 2
 
 
 def measured(scores: Sequence[EpisodeScore]) -> dict[str, float]:

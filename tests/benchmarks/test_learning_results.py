@@ -10,6 +10,7 @@ import pytest
 
 from agentrl.benchmarks.learning.cell import DONE
 from agentrl.benchmarks.learning.compare import Pool, compare, difference_interval, sentence
+from agentrl.benchmarks.learning.effort import effort_rows
 from agentrl.benchmarks.learning.experiment import Claim, Experiment, Stage, over_seeds
 from agentrl.benchmarks.learning.page import write_learning_page
 from agentrl.benchmarks.learning.results import results_of, summarise
@@ -116,6 +117,38 @@ def test_the_page_says_what_held_what_did_not_and_what_is_missing(runs, tmp_path
     assert "Not measured yet: `agentrl bench learning later`" in page
     again = write_learning_page(target, [EXPERIMENT, other]).read_text()  # from the compact files alone
     assert again == page
+
+
+def with_effort(folder: Path, tokens: float) -> None:
+    """Reply tokens into the evaluations of a run, as runs write them."""
+    path = folder / "metrics.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        if line["kind"] == "eval":
+            line |= {"reward_mean": 0.5, "reward_ci": [0.4, 0.6], "turns_mean": 4.0}
+            line["metrics"] = {"turns_margin": 0.3, "response_tokens": tokens, "response_tokens_margin": 3.0}
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def test_score_turns_and_tokens_stand_on_the_page_where_they_were_counted(runs, tmp_path):
+    plain = write_learning_page(tmp_path / "a", [EXPERIMENT])  # nothing measured yet
+    assert "reply tokens" not in plain.read_text()
+    for cell in EXPERIMENT.cells:
+        with_effort(runs / cell.runs()[-1].name, 20.0 + cell.seed + (10 if cell.label == "bad" else 0))
+    summarise(runs, [EXPERIMENT], tmp_path / "results")
+    page = write_learning_page(tmp_path / "results", [EXPERIMENT]).read_text()
+    # Three seeds: margins shrink by the root of three. The start is one model, however often it is measured.
+    assert "| good | sampled | 0.500 | 0.442 to 0.558 | 4.00 | 3.83 to 4.17 | 21.0 | 19.3 to 22.7 |" in page
+    assert "| bad | greedy | 0.500 | 0.442 to 0.558 | 4.00 | 3.83 to 4.17 | 31.0 | 29.3 to 32.7 |" in page
+    assert "| imitation | sampled | 0.500 | 0.400 to 0.600 | 4.00 | 3.70 to 4.30 | 20.0 | 17.0 to 23.0 |" in page
+
+
+def test_a_label_without_counts_has_no_row_of_effort(runs):
+    for cell in EXPERIMENT.cells:
+        if cell.label == "good":
+            with_effort(runs / cell.runs()[-1].name, 20.0)
+    rows = effort_rows(results_of(runs, EXPERIMENT)["cells"], ("sampled",))
+    assert [row[0] for row in rows] == ["imitation", "good"]
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": 2, "cells": []}', '{"schema": 1, "cells": 3}'])

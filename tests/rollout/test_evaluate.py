@@ -10,7 +10,7 @@ import pytest
 import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError, EnvFault, Fault
 from agentrl.rollout.episode import make, play_episode
-from agentrl.rollout.evaluate import episode_seed, evaluate
+from agentrl.rollout.evaluate import EpisodeScore, effort, episode_seed, evaluate, margin
 from agentrl.rollout.prompts import read_observation, user_message
 from agentrl.rollout.statistics import mean_interval, wilson_interval
 
@@ -32,6 +32,23 @@ def test_every_figure_equals_the_one_worked_out_by_hand(toy, script):
     assert result.effective_rate == 3 / 8
     assert result.format_rate == 3 / 4  # turns that were asked for no format do not count
     assert (result.turns_mean, result.truncated_rate, result.faults) == (2.0, 0.5, 0)
+
+
+def test_what_episodes_took_comes_with_margins(toy, script):
+    metrics = evaluate(toy, script(["yes", "yes"], ["no", "no"], ["bad"], ["no", "yes"]), 3).metrics
+    assert metrics["turns_margin"] >= 0.0
+    assert "response_tokens" not in metrics  # nobody counted: the answers came without tokens
+    assert margin([1.0]) is None and margin([]) is None
+    low, high = mean_interval([1.0, 2.0, 6.0])
+    assert margin([1.0, 2.0, 6.0]) == pytest.approx((high - low) / 2)
+
+
+def test_reply_tokens_are_counted_by_the_episode():
+    scores = [EpisodeScore(True, 1.0, {}, 2, 2, 2, [], False, tokens=tokens) for tokens in (3, 5, 10)]
+    found = effort([*scores, EpisodeScore(False, 0.0, {}, 2, 2, 2, [], False)])
+    assert found["response_tokens"] == 6.0
+    assert found["response_tokens_margin"] == pytest.approx(margin([3.0, 5.0, 10.0]))
+    assert found["turns_margin"] == 0.0
 
 
 def test_an_episode_whose_machinery_failed_is_counted_and_never_scored(toy, script, toy_class):

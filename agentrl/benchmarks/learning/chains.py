@@ -7,7 +7,7 @@ from typing import Any
 from agentrl.benchmarks.learning.budgets import BUDGETS, imitation_options, reinforcement_options, reply_tokens
 from agentrl.benchmarks.learning.experiment import Stage
 
-LAKE, SOKOBAN = "agentrl/FrozenLake-Text-v0", "agentrl/Sokoban-Text-v0"
+LAKE, SOKOBAN, SHOP = "agentrl/FrozenLake-Text-v0", "agentrl/Sokoban-Text-v0", "agentrl/WebShop-Text-v0"
 VAGEN, STEPPO = "VAGEN", "StepPO"  # papers that claims are taken from
 
 MASKED = {"variant": "masked"}

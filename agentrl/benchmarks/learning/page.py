@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.benchmarks.learning.compare import Pool, sentence
+from agentrl.benchmarks.learning.effort import HEAD, effort_rows
 from agentrl.benchmarks.learning.experiment import Experiment
 from agentrl.benchmarks.learning.results import MODES, Results, pools, store
 from agentrl.core.errors import ConfigError
@@ -18,7 +19,7 @@ PAGE = "learning.md"
 INTRODUCTION = """# Learning
 
 Written by `agentrl bench learning`; every figure comes from a run that happened. Tiny models (`tiny-text`: 300,000
-weights), one thread a run: these are tests of the orderings that papers report, at a size where anybody can repeat
+weights; `tiny-shop`: two million, most of them words), one thread a run: these are tests of the orderings that papers report, at a size where anybody can repeat
 them, not of the papers' numbers. All seeds of a condition begin with the same imitation, of demonstrations in which
 about half of the turns repeat the first right action instead of looking further.
 
@@ -69,6 +70,7 @@ def section(results: Results | None, experiment: Experiment) -> str:
         f"`{results['command']}` ([all numbers]({name}.json)): {facts(results)}\n",
         f"![Held-out success while training]({name}.svg)\n",
         success_table(results["cells"]),
+        effort_table(results["cells"]),
         settings_table(results["cells"]),
         *sentences(results),
     ]
@@ -119,6 +121,12 @@ def _reward(cells: Sequence[Results], label: str, mode: str) -> str:
     known = [end["reward_mean"] for end in held if end["reward_mean"] is not None]
     value = mean(known)
     return "-" if value is None else f"{value:.2f}"
+
+
+def effort_table(cells: Sequence[Results]) -> str:
+    """Score, turns and reply tokens, where they were counted."""
+    rows = effort_rows(cells, MODES)
+    return "An episode, on average:\n\n" + _table(HEAD, rows) if rows else ""
 
 
 def settings_table(cells: Sequence[Results]) -> str:

@@ -18,6 +18,7 @@ from agentrl.viewer.run_data import Line, RunData, figure, read_run
 
 SCHEMA = 1
 MODES = {"sampled": False, "greedy": True}
+EFFORT = ("turns_margin", "response_tokens", "response_tokens_margin")  # what episodes took, where it was measured
 Results = dict[str, Any]
 
 
@@ -124,6 +125,7 @@ def evaluation(run: RunData, greedy: bool, *, first: bool = False) -> Results | 
     episodes = int(line.get("episodes") or 0) - int(line.get("faults") or 0)
     kept = ("success", "success_ci", "reward_mean", "reward_ci", "reward_terms", "valid_rate", "format_rate")
     figures = {key: line.get(key) for key in (*kept, "turns_mean", "faults")}
+    figures |= {name: figure(line, "metrics", name) for name in EFFORT}
     return {"iteration": line["iteration"], "wins": round(line["success"] * episodes), "episodes": episodes, **figures}
 
 
