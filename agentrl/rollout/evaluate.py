@@ -49,8 +49,8 @@ class Evaluation:
     `format_rate` are over their turns. `success_ci` is Wilson's 95 % interval, `reward_ci` Student's t.
     `reward_terms` are means per episode, so that they sum to `reward_mean` when nothing is pending. `metrics` also
     holds the means of what the environment reported in the last `info["metrics"]` of each episode, if it reports any;
-    `response_tokens`, the mean over episodes, where a language model played; and for these and the turns a `..._margin`,
-    half the width of Student's 95 % interval.
+    `response_tokens`, the mean over episodes, where a language model played; and for these and the turns a
+    `..._margin`, half the width of Student's 95 % interval.
     """
 
     id: str

@@ -19,9 +19,10 @@ PAGE = "learning.md"
 INTRODUCTION = """# Learning
 
 Written by `agentrl bench learning`; every figure comes from a run that happened. Tiny models (`tiny-text`: 300,000
-weights; `tiny-shop`: two million, most of them words), one thread a run: these are tests of the orderings that papers report, at a size where anybody can repeat
-them, not of the papers' numbers. All seeds of a condition begin with the same imitation, of demonstrations in which
-about half of the turns repeat the first right action instead of looking further.
+weights; `tiny-shop`: two million, most of them words), one thread a run: these are tests of the orderings that papers
+report, at a size where anybody can repeat them, not of the papers' numbers. All seeds of a condition begin with the
+same imitation, of demonstrations in which about half of the turns repeat the first right action instead of looking
+further (in the shop: take the first result, or buy without the options).
 
 The runs kept here were made on a server, imitation on its GPU and RL on its processors (pictures on the GPU), the last
 iterations of three of them on a smaller machine. Those of masked-vanilla, of steppo and of farming from almost nothing
