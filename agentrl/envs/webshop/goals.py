@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from agentrl.envs.webshop.product import PATH_MARK, fraction_for
+from agentrl.envs.webshop.product import fraction_for, path_names
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
@@ -38,7 +38,7 @@ class Goal:
     @property
     def path_names(self) -> tuple[str, ...]:
         """The names along the target's category path, outermost first."""
-        return tuple(name.strip() for name in self.category_path.split(PATH_MARK))
+        return path_names(self.category_path)
 
     def to_json(self) -> dict[str, Any]:
         """The goal in plain JSON types."""

@@ -15,7 +15,7 @@ except ImportError as error:
     raise MissingExtra("rapidfuzz", "webshop") from error
 
 THRESHOLD = 85
-LONGEST_KEPT = 200  # characters of a value whose colour is remembered
+LONGEST_KEPT = 200  # characters of a value whose colour and plain form are remembered
 LONGEST = 20_000  # fuzzy comparison is quadratic: longer texts are compared by their sets of words alone
 _LATIN_1_UPPER = {code: None for code in range(128, 256)}  # the library the benchmark uses drops exactly these
 
@@ -64,4 +64,11 @@ def same_option(chosen: Any, wanted: Any) -> bool:
 
 
 def _plain(phrase: Any) -> str:
-    return default_process(str(phrase).translate(_LATIN_1_UPPER))
+    return _short_plain(phrase) if isinstance(phrase, str) and len(phrase) <= LONGEST_KEPT else _processed(str(phrase))
+
+
+def _processed(phrase: str) -> str:
+    return default_process(phrase.translate(_LATIN_1_UPPER))
+
+
+_short_plain = lru_cache(maxsize=1 << 14)(_processed)

@@ -56,9 +56,10 @@ def rule_tagger(title: str) -> tuple[str, ...]:
     """The nouns of a title by our own rules, in lower case and in order, repetitions kept."""
     words = _WORD.findall(title[:LONGEST_TITLE])
     shouting = title.isupper()  # then capitals say nothing
-    return tuple(word.lower() for word in words if is_noun(word, capitals_count=not shouting))
+    return tuple([word.lower() for word in words if is_noun(word, capitals_count=not shouting)])
 
 
+@lru_cache(maxsize=1 << 14)
 def is_noun(word: str, *, capitals_count: bool = True) -> bool:
     """Whether one word of a title is a noun: known words first, then initials, then endings; other words are names."""
     plain = word.lower()

@@ -98,6 +98,8 @@ def instruction(goal: Goal) -> Parts:
 
 SEARCH_HEAD: Parts = (Part("shop", SHOP_NAME),)
 SEARCH_BODY = Body.of((Part("button", "Search"),))
+ALL_SUB_BUTTONS: Parts = tuple(Part("button", name.capitalize()) for name in SUB_PAGES)
+BUY_BUTTON = Part("button", BUY)
 BACK_ONLY: Parts = (Part("button", BACK),)
 BACK_AND_PREV: Parts = (Part("button", BACK), Part("button", PREV))
 
@@ -116,23 +118,30 @@ def card(asin: str, title: str, price: str) -> Parts:
 
 def option_parts(product: Product, chosen: Iterable[tuple[str, str]] = ()) -> Parts:
     """The options of a product, each name followed by its values."""
-    marked = set(chosen)
+    marked = dict(chosen)
     found: list[Part] = []
     for name, values in product.options.items():
         found.append(Part("option_name", name))
-        found += [Part("option", value, (name, value) in marked) for value in values]
+        taken = marked.get(name)
+        found += [option(value, value == taken) for value in values]
     return tuple(found)
+
+
+@lru_cache(maxsize=4_096)
+def option(value: str, chosen: bool) -> Part:
+    """A value that can be chosen: the same few stand on most pages."""
+    return Part("option", value, chosen)
 
 
 def item_tail(product: Product, show_attributes: bool) -> Parts:
     """What stands below the options of a product."""
-    names = SUB_PAGES if show_attributes else SUB_PAGES[:-1]
-    facts = (
+    return (
         Part("title", product.title),
         Part("price", f"Price: {product.price_tag}"),
         Part("rating", f"Rating: {product.rating}"),
+        *(ALL_SUB_BUTTONS if show_attributes else ALL_SUB_BUTTONS[:-1]),
+        BUY_BUTTON,
     )
-    return *facts, *(Part("button", name.capitalize()) for name in names), Part("button", BUY)
 
 
 def sub_page_lines(product: Product, page: str) -> Parts:

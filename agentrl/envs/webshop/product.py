@@ -40,7 +40,7 @@ class Product:
     @property
     def path_names(self) -> tuple[str, ...]:
         """The names along the category path, outermost first."""
-        return tuple(name.strip() for name in self.category_path.split(PATH_MARK))
+        return path_names(self.category_path)
 
     def document(self) -> str:
         """The text that the search engine indexes: title, description, first bullet and options, in lower case."""
@@ -64,6 +64,11 @@ class Product:
             "rating": self.rating,
             "image": self.image,
         }
+
+
+def path_names(path: str) -> tuple[str, ...]:
+    """The names along a category path, outermost first."""
+    return tuple([name.strip() for name in path.split(PATH_MARK)])
 
 
 def price_tag(pricing: Sequence[float]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.matching import matches, same_option
 from agentrl.envs.webshop.nouns import NounTagger, default_tagger
-from agentrl.envs.webshop.product import Product
+from agentrl.envs.webshop.product import Product, path_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,15 @@ class TypeScore:
     title_score: float  # share of the wanted title's nouns that the bought title has
     query_match: bool
     category_match: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The parts of a score that no option changes."""
+
+    type: TypeScore
+    attributes: tuple[str, ...]  # those asked for and found
+    price: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +63,23 @@ def score_purchase(
     product: Product, goal: Goal, options: Mapping[str, str], tagger: NounTagger | None = None
 ) -> Reward:
     """What buying `product` with the chosen `options` {name: value} is worth to somebody who has `goal`."""
+    return with_options(fit_of(product, goal, tagger), goal, options)
+
+
+def fit_of(product: Product, goal: Goal, tagger: NounTagger | None = None) -> Fit:
+    """How well a product fits before any option is chosen."""
     kind = type_score(product, goal, tagger or default_tagger())
-    found = tuple(wanted for wanted in goal.attributes if has_attribute(product, wanted))
+    found = tuple([wanted for wanted in goal.attributes if has_attribute(product, wanted)])
+    return Fit(kind, found, product.price <= goal.price_upper)
+
+
+def with_options(fit: Fit, goal: Goal, options: Mapping[str, str]) -> Reward:
+    """The score of a purchase with the chosen `options` {name: value}."""
     chosen = tuple(options.values())
-    met = tuple(wanted for wanted in goal.options if any(same_option(value, wanted) for value in chosen))
-    affordable = product.price <= goal.price_upper
+    met = tuple([wanted for wanted in goal.options if any(same_option(value, wanted) for value in chosen)])
     asked = len(goal.attributes) + len(goal.options) + 1
-    total = (len(found) + len(met) + affordable) / asked * kind.factor
-    return Reward(total, kind, found, met, affordable, asked)
+    total = (len(fit.attributes) + len(met) + fit.price) / asked * fit.type.factor
+    return Reward(total, fit.type, fit.attributes, met, fit.price, asked)
 
 
 def has_attribute(product: Product, wanted: str) -> bool:
@@ -74,7 +93,7 @@ def has_attribute(product: Product, wanted: str) -> bool:
 def type_score(product: Product, goal: Goal, tagger: NounTagger) -> TypeScore:
     """Whether the product is of the kind the goal was written for: by its query, its category, or its title's nouns."""
     query_match = product.query == goal.query
-    category_match = len(set(product.path_names) & set(goal.path_names)) >= 2
+    category_match = len(_names(product.category_path) & _names(goal.category_path)) >= 2
     title_score = shared_nouns(tagger(product.title), tagger(goal.title))
     factor = 1.0 if query_match or category_match or title_score > 0.2 else 0.5
     if title_score == 0:
@@ -82,6 +101,11 @@ def type_score(product: Product, goal: Goal, tagger: NounTagger) -> TypeScore:
     elif title_score < 0.1:
         factor = 0.1
     return TypeScore(factor, title_score, query_match, category_match)
+
+
+@lru_cache(maxsize=1 << 12)
+def _names(path: str) -> frozenset[str]:
+    return frozenset(path_names(path))
 
 
 def shared_nouns(bought: tuple[str, ...], wanted: tuple[str, ...]) -> float:

@@ -23,7 +23,7 @@ from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.official import OfficialCatalogue
 from agentrl.envs.webshop.pages import Body, Parts, Place, card
 from agentrl.envs.webshop.product import Product
-from agentrl.envs.webshop.reward import Reward, score_purchase
+from agentrl.envs.webshop.reward import Reward, fit_of, with_options
 from agentrl.envs.webshop.search import CatalogueDocuments, RepairingIndex
 from agentrl.envs.webshop.search.progress import progress_bar
 
@@ -85,6 +85,7 @@ class Shop:
         self.product: Callable[[str], Product | None] = lru_cache(PRODUCTS_KEPT)(self.catalogue.find)
         self.card: Callable[[str], Parts] = lru_cache(CARDS_KEPT)(self._card)
         self.score = lru_cache(SCORES_KEPT)(self._score)
+        self._fit = lru_cache(SCORES_KEPT)(lambda split, place, asin: fit_of(self.known(asin), self.goal(split, place)))
         self.goal: Callable[[str, int], Goal] = lru_cache(GOALS_KEPT)(lambda split, place: self.goals(split)[place])
         self.goals: Callable[[str], Sequence[Goal]] = lru_cache(3)(self.catalogue.goals)
         self._search = lru_cache(SEARCHES_KEPT)(self._search_index)
@@ -147,7 +148,7 @@ class Shop:
         return card(asin, *listing)
 
     def _score(self, split: str, place: int, asin: str, options: tuple[tuple[str, str], ...]) -> Reward:
-        return score_purchase(self.known(asin), self.goal(split, place), dict(options))
+        return with_options(self._fit(split, place, asin), self.goal(split, place), dict(options))
 
 
 _shops_lock = threading.Lock()

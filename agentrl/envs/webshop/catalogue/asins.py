@@ -8,7 +8,7 @@ ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 PREFIX = "B0"
 PLACES = 8
 SPACE = 36**PLACES
-_VALUE = {letter: value for value, letter in enumerate(ALPHABET)}
+_DIGITS = frozenset(ALPHABET)
 _PAIRS = tuple(first + second for first in ALPHABET for second in ALPHABET)
 
 
@@ -35,9 +35,7 @@ class AsinCode:
         """The index behind an id, in capitals; None for what is not an id. The index may lie outside the catalogue."""
         if len(asin) != len(PREFIX) + PLACES or not asin.startswith(PREFIX):
             return None
-        number = 0
-        for letter in asin[len(PREFIX) :]:
-            if (value := _VALUE.get(letter)) is None:
-                return None
-            number = number * 36 + value
-        return (number - self._offset) * self._inverse % SPACE
+        # Python's own numbers to the base 36 would also take small letters, signs and underscores.
+        if not _DIGITS.issuperset(asin):
+            return None
+        return (int(asin[len(PREFIX) :], 36) - self._offset) * self._inverse % SPACE

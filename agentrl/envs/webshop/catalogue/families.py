@@ -8,8 +8,9 @@ its family by arithmetic. What is left behind the last whole block is products o
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_right
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from agentrl.envs.webshop.catalogue.draws import Draws, draws, log_normal_table, pick, sample
@@ -169,9 +170,15 @@ def _make(d: Draws, e: Draws, plan: Plan) -> Family:
 
 
 def _category(draw: int) -> str:
+    names, bounds = _bounds()
+    return names[bisect_right(bounds, draw)] if draw < bounds[-1] else "grocery"
+
+
+@cache
+def _bounds() -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """The categories, and the draws at which each ends."""
     shares = words().shares
-    upto = itertools.accumulate(shares.values())
-    return next((name for name, share in zip(shares, upto, strict=True) if draw < share * 65536), "grocery")
+    return tuple(shares), tuple(share * 65536 for share in itertools.accumulate(shares.values()))
 
 
 def _place(plan: Plan, k: int, draw: int, *, hideable: bool) -> Place:

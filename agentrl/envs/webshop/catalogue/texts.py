@@ -30,10 +30,11 @@ def stated(family: Family, variant: Variant, place: str) -> list[Attribute]:
 
 def title(family: Family, variant: Variant, says: Wording, brand: str, d: Draws) -> str:
     """A title of about 12 to 22 words."""
-    named = stated(family, variant, "title")
-    adjectives = [attribute.title for attribute in named if attribute.kind == "adjective"]
-    features = [attribute.title for attribute in named if attribute.kind == "with"]
-    aims = [attribute.title for attribute in named if attribute.kind == "for"]
+    named: dict[str, list[str]] = {"adjective": [], "with": [], "for": []}
+    for attribute, where in zip(variant.attributes, family.places, strict=True):
+        if where == "title":
+            named[attribute.kind].append(attribute.title)
+    adjectives, features, aims = named.values()
     layout = pick(_LAYOUTS, d[0])
     parts = {
         "brand": brand,
@@ -75,7 +76,7 @@ def _lay_out(layout: tuple[str, ...], parts: dict[str, str]) -> str:
 
 def description(family: Family, variant: Variant, says: Wording, brand: str, d: Draws) -> str:
     """An opening, what must be stated here, and anything between nothing and some 300 words more."""
-    lines = [pick(says.openers[family.use], d[4])]
+    lines = [pick(says.openers(family.use), d[4])]
     if variant.loud:
         lines += _statements(variant.attributes[: family.plan.attributes], says, d)
         return " ".join(lines).replace(BRAND, brand)
@@ -92,12 +93,12 @@ def _statements(attributes: Sequence[Attribute], says: Wording, d: Draws) -> lis
 
 def first_bullet(family: Family, says: Wording, brand: str, d: Draws) -> str:
     """The one bullet that the search engine reads; it names no attribute that other parts are meant to hold."""
-    return pick(says.plain_bullets[family.use], d[9]).replace(BRAND, brand)
+    return pick(says.plain_bullets(family.use), d[9]).replace(BRAND, brand)
 
 
 def bullets(family: Family, variant: Variant, says: Wording, brand: str, d: Draws) -> tuple[str, ...]:
     """Four to six bullets, more where many attributes are to be named; those stand behind the first."""
-    plain, about = says.plain_bullets[family.use], says.plain_details
+    plain, about = says.plain_bullets(family.use), says.plain_details
     place = d[9] * len(plain) >> 16
     lines, told = [plain[place]], {about[place]}
     detail = d[10]

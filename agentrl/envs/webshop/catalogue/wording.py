@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 
 from agentrl.envs.webshop.catalogue.words import Attribute, Noun, title_case, words
 
@@ -11,7 +11,10 @@ BRAND = "{brand}"  # stays in prepared texts and is filled in last
 
 
 class Wording:
-    """The sentences of one noun. `BRAND` still stands in them where the brand belongs."""
+    """The sentences of one noun. `BRAND` still stands in them where the brand belongs.
+
+    Each kind is prepared when first asked for: results show titles only, and need none of them.
+    """
 
     def __init__(self, noun: Noun) -> None:
         self._noun = noun
@@ -19,13 +22,23 @@ class Wording:
         self.title = title_case(noun.name)
         self.tags = noun.tags
         self.uses = {use: title_case(use) for use in noun.uses}
-        sentences = words().sentences
-        self.openers = {use: tuple(self._fill(line, use=use) for line in sentences["openers"]) for use in noun.uses}
-        self.pool = self._pool()
-        self.plain_bullets = {use: self._plain_bullets(use) for use in noun.uses}
-        self.plain_details = self._plain_details()
+        self._openers: dict[str, tuple[str, ...]] = {}
+        self._bullets: dict[str, tuple[str, ...]] = {}
         self._said: dict[Attribute, tuple[str, ...]] = {}
         self._labels: dict[Attribute, tuple[str, ...]] = {}
+
+    def openers(self, use: str) -> tuple[str, ...]:
+        """First sentences of descriptions."""
+        if (known := self._openers.get(use)) is None:
+            lines = words().sentences["openers"]
+            known = self._openers[use] = tuple(self._fill(line, use=use) for line in lines)
+        return known
+
+    def plain_bullets(self, use: str) -> tuple[str, ...]:
+        """Bullets that name no attribute."""
+        if (known := self._bullets.get(use)) is None:
+            known = self._bullets[use] = self._plain_bullets(use)
+        return known
 
     def says(self, attribute: Attribute) -> tuple[str, ...]:
         """Sentences that state an attribute word for word."""
@@ -50,7 +63,8 @@ class Wording:
     def _fill(self, line: str, **further: str) -> str:
         return line.format(brand=BRAND, noun=self._noun.name, **self._forms, **further)
 
-    def _pool(self) -> tuple[str, ...]:
+    @cached_property
+    def pool(self) -> tuple[str, ...]:
         """Sentences for descriptions, kinds mixed so that neighbours in the pool differ."""
         noun = self._noun
         kinds = (noun.category_sentences, words().sentences["general"], noun.details)
@@ -72,7 +86,8 @@ class Wording:
             for k, label in enumerate(labels)
         )
 
-    def _plain_details(self) -> tuple[int, ...]:
+    @cached_property
+    def plain_details(self) -> tuple[int, ...]:
         """For each plain bullet the number of the detail in it; -1 where there is none."""
         labels = words().sentences["plain_labels"]
         count = len(self._noun.details)

@@ -47,10 +47,17 @@ class Schema:
             wanted: frozenset(value for value in self.values if same_option(value, wanted)) for wanted in self.values
         }
 
+    @cached_property
+    def _left(self) -> dict[frozenset[str], tuple[str, ...]]:
+        return {}
+
     def without(self, wanted: set[str]) -> tuple[str, ...]:
-        """The values that satisfy none of those wanted."""
-        taken = frozenset().union(*(self.clashes[value] for value in wanted))
-        return tuple(value for value in self.values if value not in taken)
+        """The values that satisfy none of those wanted; remembered, since families ask the same again and again."""
+        key = frozenset(wanted)
+        if (known := self._left.get(key)) is None:
+            taken = frozenset().union(*(self.clashes[value] for value in key))
+            known = self._left[key] = tuple(value for value in self.values if value not in taken)
+        return known
 
 
 @dataclass(frozen=True, eq=False)
