@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 FORM = 0.4  # size of what tells forms apart, in terms of what tells meanings apart
+# Of the vectors' entries. A word that is copied must be able to outweigh 15,000 others from the start; with the small
+# first weights of the layers, even a state that points straight at it would give it one chance in forty.
+SPREAD = 0.15
 MEMORY = 0.9  # likeness of neighbouring amounts
 
 
@@ -26,12 +29,11 @@ def begin_alike(model: Any, tokenizer: PreTrainedTokenizerFast) -> None:
 
     weights = model.get_input_embeddings().weight
     names = [kin(str(tokenizer.decode([index]))) for index in range(len(tokenizer))]
-    spread = model.config.initializer_range
     with torch.no_grad():
         meanings = _drawn([meaning for meaning, _ in names], weights.shape[1])
         forms = _drawn([form for _, form in names], weights.shape[1])
         for index, (meaning, form) in enumerate(names):
-            weights[index] = spread * (meanings[meaning] + FORM * forms[form])
+            weights[index] = SPREAD * (meanings[meaning] + FORM * forms[form])
 
 
 def _drawn(names: list[str], width: int) -> dict[str, Tensor]:
