@@ -32,17 +32,21 @@ def sentences() -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
-def asked(known: Words) -> list[str]:
-    """What wishes, searches and clicks are made of: attributes, kinds and option values, in small letters."""
-    attributes = [attribute.text for noun in known.nouns for attribute in noun.attributes]
-    values = [value for noun in known.nouns for schema in noun.schemas for value in schema.values]
-    return [*attributes, *(noun.name for noun in known.nouns), *values]
+def named(known: Words) -> dict[str, list[str]]:
+    """What wishes, searches and clicks are made of, in small letters."""
+    return {
+        "attributes": [attribute.text for noun in known.nouns for attribute in noun.attributes],
+        "kinds": [noun.name for noun in known.nouns],
+        "values": [value for noun in known.nouns for schema in noun.schemas for value in schema.values],
+    }
 
 
-def shown(known: Words) -> list[str]:
-    """The same attributes and kinds as titles write them."""
-    attributes = [attribute.title for noun in known.nouns for attribute in noun.attributes]
-    return [*attributes, *(title_case(noun.name) for noun in known.nouns)]
+def titled(known: Words) -> dict[str, list[str]]:
+    """The same as titles write it."""
+    return {
+        "titled_attributes": [attribute.title for noun in known.nouns for attribute in noun.attributes],
+        "titled_kinds": [title_case(noun.name) for noun in known.nouns],
+    }
 
 
 def fillers(known: Words) -> list[str]:
@@ -93,7 +97,7 @@ def content(known: Words) -> str:
     """The whole file."""
     brands = [brand for group in known.brands.values() for brand in group]
     single = [*pieces(everything(known)), *capitals(known)]
-    parts = {"asked": asked(known), "shown": shown(known), "fillers": fillers(known), "said": said(known)}
+    parts = named(known) | titled(known) | {"fillers": fillers(known), "said": said(known)}
     parts |= {"makers": brands, "words": single}
     listed = "\n".join(f"  '''{sentence}'''," for sentence in sentences())
     return HEAD + f"\nsentences = [\n{listed}\n]\n" + "".join(block(name, entries) for name, entries in parts.items())

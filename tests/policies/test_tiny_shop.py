@@ -117,9 +117,12 @@ def test_names_and_prices_are_taken_whole(text, wanted):
 
 def test_forms_of_a_word_are_kin_and_strangers_are_not():
     assert kin(" Acne Scars")[0] == kin("acne scars")[0] == kin(" acne scars")[0]
-    assert kin(" Acne Scars")[1] != kin(" acne scars")[1] != kin("acne scars")[1]
+    assert kin(" Acne Scars").form != kin(" acne scars").form != kin("acne scars").form
     assert kin(", and price lower than 130.00 dollars")[0] == kin(" $13")[0] == kin(" [SEP] $13")[0]
     assert kin(" [SEP]")[0] != kin(" [SEP] Next >")[0]
+    sorts = {kin(token).sort for token in (" Acne Scars", " acne scars", "acne scars")}
+    assert sorts == {"attributes"} and kin(" navy blue").sort == "values" and kin(" Face Cleanser").sort == "kinds"
+    assert kin("IN").sort == "id" and kin("IN").meaning == kin("in").meaning != kin(" in").meaning
 
 
 def test_kin_begin_alike_and_amounts_like_their_neighbours():

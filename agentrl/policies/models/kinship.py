@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedTokenizerFast
 
-FORM = 0.4  # size of what tells forms apart, in terms of what tells meanings apart
+SORT, FORM = 0.7, 0.4  # sizes of what tells sorts and forms of words apart, in terms of what tells meanings apart
 # Of the vectors' entries. A word that is copied must be able to outweigh 15,000 others from the start; with the small
 # first weights of the layers, even a state that points straight at it would give it one chance in forty.
 SPREAD = 0.15
@@ -20,23 +21,23 @@ MEMORY = 0.9  # likeness of neighbouring amounts
 
 
 def begin_alike(model: Any, tokenizer: PreTrainedTokenizerFast) -> None:
-    """Give every word vector a part for its meaning and a smaller one for its form, drawn from torch's own dice.
+    """Give every word vector parts for its meaning, its sort and its form, drawn from torch's own dice.
 
     A wish says "navy blue", a title "Navy Blue", and an answer writes it behind a bracket: three tokens. Without this
-    a model has to find out word by word that they belong together, from few examples each.
+    a model has to find out word by word that they belong together, from few examples each; and likewise for each of a
+    thousand attributes that it is one, and worth searching for.
     """
     import torch
 
     weights = model.get_input_embeddings().weight
-    names = [kin(str(tokenizer.decode([index]))) for index in range(len(tokenizer))]
+    known = [kin(str(tokenizer.decode([index]))) for index in range(len(tokenizer))]
     with torch.no_grad():
-        meanings = _drawn([meaning for meaning, _ in names], weights.shape[1])
-        forms = _drawn([form for _, form in names], weights.shape[1])
-        for index, (meaning, form) in enumerate(names):
-            weights[index] = SPREAD * (meanings[meaning] + FORM * forms[form])
+        meanings, sorts, forms = (_drawn(names, weights.shape[1]) for names in zip(*known, strict=True))
+        for index, (meaning, sort, form) in enumerate(known):
+            weights[index] = SPREAD * (meanings[meaning] + SORT * sorts[sort] + FORM * forms[form])
 
 
-def _drawn(names: list[str], width: int) -> dict[str, Tensor]:
+def _drawn(names: Iterable[str], width: int) -> dict[str, Tensor]:
     """A vector for each name. Amounts are drawn in order, each like its neighbours: more and less can be seen."""
     import torch
 

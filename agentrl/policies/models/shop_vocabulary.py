@@ -15,11 +15,13 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 from itertools import product
+from typing import NamedTuple
 
 from agentrl.policies.models.vocabulary import DIGITS
 
 SMALL, LARGE = "0123456789abcdefghijklmnopqrstuvwxyz", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MOST_RESULTS, MOST_PAGES, MOST_TURNS, LONGEST_HISTORY = 50, 5, 15, 4
+ASKED, TITLED = ("attributes", "kinds", "values"), ("titled_attributes", "titled_kinds")
 LIMITS = range(10, 1000, 10)
 TENS = range(100)
 
@@ -68,10 +70,15 @@ def joints() -> list[str]:
     ]
 
 
+def asked() -> list[str]:
+    """What wishes ask for: these also stand behind a bracket."""
+    return [phrase for name in ASKED for phrase in shop_words()[name]]
+
+
 def phrases() -> list[str]:
     """Names of one or more words behind a space: one token each. What fills a title takes the comma before it along."""
     known = shop_words()
-    plain = [f" {phrase}" for name in ("asked", "shown", "said", "fillers") for phrase in known[name]]
+    plain = [f" {phrase}" for name in (*ASKED, *TITLED, "said", "fillers") for phrase in known[name]]
     return [*plain, *(f", {filler}" for filler in known["fillers"]), ", with", ", for"]
 
 
@@ -83,13 +90,13 @@ def tokens() -> list[str]:
     amounts = [f"{before} ${tens or ''}" for before in ("", " [SEP]") for tens in TENS]
     cents = [f"{digit}.{cent}" for digit in DIGITS for cent in (*DIGITS, *(f"{n:02}" for n in range(100)))]
     digits = [f"{space}{digit}" for digit in DIGITS for space in ("", " ")]
-    named = [*phrases(), *known["asked"], *single]
+    named = [*phrases(), *asked(), *single]
     return list(dict.fromkeys([ID, CLICK_ID, *joints(), *named, *pairs, *amounts, *cents, *digits]))
 
 
 def pattern() -> str:
     """What to take whole, in order of preference, before the pieces of plain text."""
-    behind_bracket = f"(?<=\\[){any_of(shop_words()['asked'])}"
+    behind_bracket = f"(?<=\\[){any_of(asked())}"
     named = f"(?:{any_of(phrases())}|{behind_bracket})(?![A-Za-z0-9])"
     return "|".join([*IDS, *PRICES, any_of(joints()), named, CAPITALS])
 
@@ -113,12 +120,29 @@ def _expression(node: dict[str, dict]) -> str:
     return f"{whole}?" if "" in node else whole
 
 
-def kin(token: str) -> tuple[str, str]:
-    """(meaning, form): tokens of one meaning differ in space and capitals only, or are the same amount of tens."""
+class Kin(NamedTuple):
+    """What a token has in common with others."""
+
+    meaning: str  # tokens of one meaning differ in space and capitals only, or are the same amount of tens
+    sort: str  # attribute, kind, value, maker ...: how a shopper uses the word
+    form: str  # space and capitals
+
+
+def kin(token: str) -> Kin:
+    """Where a token belongs."""
     if found := re.fullmatch(r"(?: \[SEP\])? \$([0-9]*)|, and price lower than ([0-9]+)0\.00 dollars", token):
-        return f"{int(found[1] or found[2] or 0)} tens", "price" if found[2] is None else "limit"
+        return Kin(f"{int(found[1] or found[2] or 0)} tens", "amount", "price" if found[2] is None else "limit")
+    if re.fullmatch("[0-9A-Z]{2}|[0-9a-z]{2}", token):
+        return Kin(f"id {token.lower()}", "id", "large" if token == token.upper() else "small")
     bare = token.strip(" ,")
     if not bare or not bare[0].isalnum():
-        return token, ""
+        return Kin(token, "", "")
     case = "small" if bare == bare.lower() else "large" if bare == bare.upper() else "title"
-    return bare.lower(), f"{case}{' after a space' if token[0] == ' ' else ''}"
+    return Kin(bare.lower(), _sorts().get(bare, ""), f"{case}{' after a space' if token[0] == ' ' else ''}")
+
+
+@cache
+def _sorts() -> dict[str, str]:
+    """The list that a word stands in; where it stands in several, the one that says most about its use."""
+    order = ("makers", "said", "fillers", "titled_attributes", "attributes", "titled_kinds", "kinds", "values")
+    return {word: name.removeprefix("titled_") for name in order for word in shop_words()[name]}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentrl.core.errors import MissingExtra
 from agentrl.policies.models.folders import cached_folder
-from agentrl.policies.models.kinship import FORM, MEMORY, SPREAD, begin_alike
+from agentrl.policies.models.kinship import FORM, MEMORY, SORT, SPREAD, begin_alike
 from agentrl.policies.models.quiet import quiet
 from agentrl.policies.models.tokenizer import (
     END,
@@ -53,7 +53,7 @@ def tiny_shop() -> Path:
     """
     tokenizer = build_shop_tokenizer()
     config = _shop_config(tokenizer)
-    name = _name("tiny-shop", config, tokenizer, SPREAD, FORM, MEMORY)
+    name = _name("tiny-shop", config, tokenizer, SPREAD, SORT, FORM, MEMORY)
     return cached_folder(name, lambda folder: write_model(folder, config, tokenizer, begin_alike))
 
 
