@@ -23,10 +23,14 @@ TINY = ["--max-new-tokens", "3", "--threads", "1", "--no-report", "--num-envs", 
 
 
 def agentrl(*words: str) -> subprocess.Popen[str]:
+    return python("agentrl.cli", *words)
+
+
+def python(*words: str) -> subprocess.Popen[str]:
+    """A module and its arguments."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-    command = [sys.executable, "-m", "agentrl.cli", *words]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, cwd=REPOSITORY, env=environment, **pipes)
+    return subprocess.Popen([sys.executable, "-m", *words], cwd=REPOSITORY, env=environment, **pipes)
 
 
 def test_two_processes_train_until_a_signal_and_leave_a_run_to_go_on_with(tmp_path) -> None:
@@ -43,6 +47,35 @@ def test_two_processes_train_until_a_signal_and_leave_a_run_to_go_on_with(tmp_pa
     assert told["stopped"] == "SIGTERM" and 1 <= told["iterations"] < 500
     assert errors.count("resume with: agentrl train --resume") == 1
     assert (run / "checkpoints" / f"step_{told['iterations']}" / "policy" / "model.safetensors").is_file()
+
+
+def test_torchrun_trains_as_one_process_does(tmp_path) -> None:
+    options = [
+        "--demonstrations",
+        "8",
+        "--batch-size",
+        "5",
+        "--steps-per-iteration",
+        "2",
+        "--iterations",
+        "2",
+        "--lr",
+        "1e-3",
+    ]
+    command = ["agentrl.cli", "train", "sft", *options, *TINY, "--output"]
+    several = ["torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", "2", "-m"]
+    for process in (python(*command, str(tmp_path / "one")), python(*several, *command, str(tmp_path / "two"))):
+        _, errors = process.communicate(timeout=250)
+        assert process.returncode == 0, errors
+    ours, theirs = training_losses(tmp_path / "one"), training_losses(tmp_path / "two")
+    assert len(ours) == len(theirs) == 2 and ours[1]["nll"] < ours[0]["nll"]
+    for one, other in zip(ours, theirs, strict=True):
+        assert other == pytest.approx(one, abs=1e-4)
+
+
+def training_losses(run: Path) -> list[dict[str, float]]:
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [line["loss"] for line in lines if line["kind"] == "train"]
 
 
 # ---------------------------------------------------------------------- the one that starts them

@@ -101,9 +101,9 @@ def test_surplus_is_counted_dropped_and_never_looked_at():
     "text", ["Up," * 1_000_000, "<answer>" + "Up," * 1_000_000 + "</answer>", "<answer>" * 300_000, "x" * 5_000_000]
 )
 def test_a_million_actions_take_no_time(text):
-    begin = time.perf_counter()
+    begin = time.process_time()
     turn = parse_turn(text, GRAMMAR, 3)
-    assert time.perf_counter() - begin < 0.5
+    assert time.process_time() - begin < 0.5
     assert turn.surplus > 900_000 or turn.error
 
 
