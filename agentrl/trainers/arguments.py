@@ -71,6 +71,8 @@ class RunArguments:
     """Optimiser steps until the learning rates are reached."""
     optimiser: Literal["adamw", "muon"] = "adamw"
     """AdamW, or Muon for the matrices (small models from scratch learn faster by it; its rates are larger)."""
+    word_lr: float = 0.25
+    """With optimiser=muon: the learning rate of word vectors and norms, as a share of lr; less for large vocabularies."""
     weight_decay: float = 0.0
     """Of the optimiser."""
     max_grad_norm: float = 1.0
@@ -121,7 +123,7 @@ class RunArguments:
             whole_number(name, getattr(self, name), at_least=1)
         for name in ("history", "warmup", "lora_rank", "threads", "eval_every"):
             whole_number(name, getattr(self, name), at_least=0)
-        for name in ("lr", "max_grad_norm", "peer_timeout"):
+        for name in ("lr", "word_lr", "max_grad_norm", "peer_timeout"):
             if finite_number(name, getattr(self, name)) <= 0:
                 raise ConfigError(f"{name} must be above 0, not {getattr(self, name)!r}")
         check_choices(self)

@@ -25,7 +25,7 @@ from agentrl.policies.engine import load_engine
 from agentrl.trainers.dealing import deal, spread
 from agentrl.trainers.distributed import join
 from agentrl.trainers.forward import Hidden, Reader, Scores, check_head, target_mask, token_scores
-from agentrl.trainers.muon import OTHERS, Muon, is_inner_matrix
+from agentrl.trainers.muon import Muon, is_inner_matrix
 from agentrl.trainers.rows import Row
 from agentrl.trainers.sharding import Entry, shard, whole
 
@@ -47,6 +47,7 @@ class ModelOptions(Protocol):
     warmup: int
     weight_decay: float
     optimiser: Any
+    word_lr: float
     max_grad_norm: float
     token_budget: int
     lora_rank: int
@@ -162,7 +163,7 @@ class Learner:
         chosen = {id(p) for p in inner}
         rest = [p for p in trained.values() if id(p) not in chosen]
         lr = self.options.lr
-        groups = [_group(inner, lr, orthogonal=True), _group(rest, OTHERS * lr, orthogonal=False)]
+        groups = [_group(inner, lr, orthogonal=True), _group(rest, self.options.word_lr * lr, orthogonal=False)]
         return Muon([*groups, *({**group, "orthogonal": False} for group in critic)], **common)
 
     # ------------------------------------------------------------------ reading

@@ -18,7 +18,6 @@ from agentrl.trainers.sharding import piece, whole
 MOMENTUM, ROUNDS = 0.95, 5
 # Coefficients of the quintic iteration that pushes all singular values towards 1 (K. Jordan, 2024).
 A, B, C = 3.4445, -4.7750, 2.0315
-OTHERS = 0.25  # learning rate of embeddings, norms and the like, as a share of the matrices'
 
 
 class Muon(torch.optim.AdamW):

@@ -405,10 +405,13 @@ FREE_TO_CHANGE = {"output", "resume", "iterations", "save_every", "keep", "track
 
 
 def check_same_run(config: dict[str, Any], arguments: RunArguments, algorithm: str) -> None:
-    """A run goes on as what it was; `ConfigError` names the first option that says otherwise."""
+    """A run goes on as what it was; `ConfigError` names the first option that says otherwise.
+
+    An option that the run does not know was added since: until then everybody had its default.
+    """
     if config.get("algorithm") != algorithm:
         raise ConfigError(f"this is a run of {config.get('algorithm')}, not of {algorithm}")
-    before, now = config["arguments"], arguments.to_json()
+    before, now = {**type(arguments)().to_json(), **config["arguments"]}, arguments.to_json()
     for name, value in now.items():
         if name not in FREE_TO_CHANGE and before.get(name) != value:
             raise ConfigError(f"the run was begun with {name}={before.get(name)!r}; it cannot go on with {value!r}")

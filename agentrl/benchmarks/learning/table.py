@@ -32,6 +32,7 @@ SHOPPING: dict[str, Any] = {
     "prompt_style": "step",
     "history": 3,  # a page does not say which options are chosen
     "max_new_tokens": 16,
+    "word_lr": 0.05,  # 15,000 words, each seldom seen: at the usual share they are learned by heart, not copied
     "token_budget": 4096,  # pages differ so much in length that larger batches are half padding
 }
 STRATEGIES = ("no_think", "free_think", "grounding", "worldmodeling", BOTH)
