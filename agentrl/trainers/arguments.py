@@ -72,7 +72,7 @@ class RunArguments:
     optimiser: Literal["adamw", "muon"] = "adamw"
     """AdamW, or Muon for the matrices (small models from scratch learn faster by it; its rates are larger)."""
     word_lr: float = 0.25
-    """With optimiser=muon: the learning rate of word vectors and norms, as a share of lr; less for large vocabularies."""
+    """With optimiser=muon: learning rate of word vectors and norms, as a share of lr; less for large vocabularies."""
     weight_decay: float = 0.0
     """Of the optimiser."""
     max_grad_norm: float = 1.0

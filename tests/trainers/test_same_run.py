@@ -17,13 +17,13 @@ def config(**changed):
 
 def test_an_option_that_was_added_since_had_its_default():
     check_same_run(config(word_lr=None), PPO(lr=1e-4), "ppo")
-    with pytest.raises(ConfigError, match="word_lr=0.25; it cannot go on with 0.05"):
+    with pytest.raises(ConfigError, match=r"word_lr=0\.25; it cannot go on with 0\.05"):
         check_same_run(config(word_lr=None), PPO(lr=1e-4, word_lr=0.05), "ppo")
 
 
 def test_another_value_or_algorithm_is_another_run():
     check_same_run(config(), PPO(lr=1e-4), "ppo")
-    with pytest.raises(ConfigError, match="lr=0.0001"):
+    with pytest.raises(ConfigError, match=r"lr=0\.0001"):
         check_same_run(config(), PPO(lr=2e-4), "ppo")
     with pytest.raises(ConfigError, match="not of steppo"):
         check_same_run(config(), PPO(lr=1e-4), "steppo")
