@@ -42,7 +42,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("lora_rank", "lora_alpha", "gradient_checkpointing", "token_budget"),
     ),
     "optimiser": ("lr", "schedule", "warmup", "weight_decay", "max_grad_norm", "minibatches"),
-    "evaluation": ("eval_every", "eval_episodes", "eval_split", "eval_modes"),
+    "evaluation": ("eval_every", "eval_at_start", "eval_episodes", "eval_split", "eval_modes"),
 }
 
 

@@ -97,7 +97,9 @@ class RunArguments:
     """With several processes: seconds to wait for the others before giving up."""
 
     eval_every: int = 0
-    """Measure held-out success after so many iterations (and at the start and the end); 0: never."""
+    """Measure held-out success after so many iterations (and at the end); 0: never."""
+    eval_at_start: bool = True
+    """Also at the start; False where an earlier stage has just been measured."""
     eval_episodes: int = 200
     """Episodes of each measurement."""
     eval_split: str = "test"

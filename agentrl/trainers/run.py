@@ -144,7 +144,8 @@ class Run:
         """The numbers of the iterations that are left, from 1; each ends with its checkpoint where one is due."""
         total, every = self.arguments.iterations, self.arguments.save_every
         if not self._resumed:
-            self.evaluate_when_due(first=True)
+            if self.arguments.eval_at_start:
+                self.evaluate_when_due()
             self.checkpoint()
         stop = self._asked()
         while self.iteration < total and stop is None:
@@ -315,11 +316,11 @@ class Run:
         self.log("train", figures)
         self.say(summary_line(self.iteration + 1, self.arguments.iterations, figures))
 
-    def evaluate_when_due(self, *, first: bool = False) -> None:
+    def evaluate_when_due(self) -> None:
         """Held-out success, on the same tasks each time."""
         arguments = self.arguments
         last = self.iteration == arguments.iterations
-        if not arguments.eval_every or not (first or last or self.iteration % arguments.eval_every == 0):
+        if not arguments.eval_every or not (last or self.iteration % arguments.eval_every == 0):
             return
         for spec in arguments.specs():
             for mode in arguments.eval_modes:

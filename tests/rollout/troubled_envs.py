@@ -39,9 +39,7 @@ class TroubledEnv(gym.Env):
     def __init__(self, split="train", turns=2, once=None, seconds=60.0, make_fails=False, wait=0.0):
         if make_fails:
             raise RuntimeError("no display")
-        self.counted = type(
-            self
-        ).census  # one that hangs may outlive its test: the next counts anew
+        self.counted = type(self).census  # one that hangs may outlive its test: the next counts anew
         self.counted.made += 1
         self.action_space, self.observation_space = AnyText(("good", "fine")), gym.spaces.Dict({"text": AnyText()})
         self.split, self.turns, self.once, self.seconds, self.wait = split, turns, once, seconds, wait

@@ -57,6 +57,12 @@ def test_the_folder_holds_configuration_metrics_trajectories_checkpoints_and_rep
     assert (folder / "report.html").stat().st_size > 1000
 
 
+def test_the_start_is_measured_unless_it_was_already(undecided, tmp_path) -> None:
+    options = {"eval_every": 2, "eval_episodes": 4, "eval_at_start": False, "iterations": 2}
+    folder = ppo.train(toys.ppo(undecided, tmp_path / "run", **options))
+    assert [line["iteration"] for line in lines(folder, "eval")] == [2, 2]
+
+
 def test_a_checkpoint_is_a_start_for_another_run(undecided, tmp_path) -> None:
     first = ppo.train(toys.ppo(undecided, tmp_path / "first"))
     second = ppo.train(toys.ppo(first / "checkpoints/step_2/policy", tmp_path / "second", iterations=1))
