@@ -25,14 +25,13 @@ same imitation, of demonstrations in which about half of the turns repeat the fi
 further (in the shop: take the first result, or buy without the options).
 
 The runs kept here were made on a server, imitation on its GPU and RL on its processors (pictures on the GPU); eight
-runs were ended, and the RL of base-full-frozenlake beyond the first seed was made, on a machine with two ARM cores. That
-first seed began with another training of the same imitation (sampled 0.376, greedy 0.392) than the others (0.45, 0.56):
-there the levels at the end compare within a seed only.
-Those of masked-vanilla, of steppo and of farming from almost nothing read a lake tile by tile; since then a whole row of
-a lake is one word of the tiny models' vocabulary. All of them drew their dice in the order of play, which episodes now do
-by their names: a repetition gives other numbers.
-Learning rates and starts had been chosen by looking at FrozenLake levels of this same split: orderings suffer little
-from that, levels of success some.
+runs were ended, and the RL of base-full-frozenlake beyond the first seed was made, on a machine with two ARM cores.
+That first seed began with another training of the same imitation (sampled 0.376, greedy 0.392) than the others (0.45,
+0.56): there the levels at the end compare within a seed only. Those of masked-vanilla, of steppo and of farming from
+almost nothing read a lake tile by tile; since then a whole row of a lake is one word of the tiny models' vocabulary.
+All of them drew their dice in the order of play, which episodes now do by their names: a repetition gives other
+numbers. Learning rates and starts had been chosen by looking at FrozenLake levels of this same split: orderings
+suffer little from that, levels of success some.
 
 Success is on levels of the test split that no training has seen. Intervals are 95 %: Wilson's over the episodes of all
 seeds together, and Newcombe's for differences. They say what the evaluation leaves open; what other seeds would have
