@@ -398,7 +398,15 @@ def test_evaluation_reports_the_last_drawing_by_backend() -> None:
     result = evaluate("agentrl/SVG-Visual-v0", "oracle", 4, env_kwargs=kwargs)
     assert result.success == 1.0 and result.reward_mean == pytest.approx(10.0)
     assert result.metrics == pytest.approx(
-        {"classical": 1.0, "colours": 1.0, "structure_f1": 1.0, "drawn": 1.0, "scored": 4, "pending": 0}
+        {
+            "classical": 1.0,
+            "colours": 1.0,
+            "structure_f1": 1.0,
+            "drawn": 1.0,
+            "turns_margin": 0.0,
+            "scored": 4,
+            "pending": 0,
+        }
     )
 
 
