@@ -396,6 +396,7 @@ def run_folder(arguments: RunArguments, algorithm: str) -> Path:
 
 
 FREE_TO_CHANGE = {"output", "resume", "iterations", "save_every", "keep", "trackers", "report", "eval_every"} | {
+    "eval_at_start",
     "eval_episodes",
     "save_trajectories",
     "engine_options",

@@ -21,6 +21,10 @@ def test_an_option_that_was_added_since_had_its_default():
         check_same_run(config(word_lr=None), PPO(lr=1e-4, word_lr=0.05), "ppo")
 
 
+def test_how_it_is_measured_may_change():
+    check_same_run(config(), PPO(lr=1e-4, eval_every=5, eval_at_start=False, eval_episodes=7), "ppo")
+
+
 def test_another_value_or_algorithm_is_another_run():
     check_same_run(config(), PPO(lr=1e-4), "ppo")
     with pytest.raises(ConfigError, match=r"lr=0\.0001"):
