@@ -1,4 +1,4 @@
-"""Every algorithm on the same task, with the same model, start and budget; and four of them on longer tasks.
+"""Every algorithm on the same task, with the same model, start and budget; four on longer tasks, three on a real model.
 
 All with prompts that are rebuilt at each step, bare moves as replies, and the learning rate of the other experiments:
 nobody was tuned. What an algorithm brings along of its own (clips, means, groups) is its paper's.
@@ -44,6 +44,18 @@ LONG_TASKS = {
     "lake": {"size": 8, "max_turns": 10, "max_actions_per_turn": 2},
     "boxes": {"boxes": 2, "max_turns": 10, "max_actions_per_turn": 2},
 }
+# What a hundred million weights need otherwise than a tiny model: a GPU's batch sizes, and nothing kept on the way.
+REAL: dict[str, Any] = {
+    "model": "smollm2",
+    "env_kwargs": json.dumps({"max_turns": 3, "max_actions_per_turn": 3}),
+    "max_new_tokens": 12,
+    "dtype": "auto",
+    "optimiser": "adamw",
+    "num_envs": 1024,
+    "generation_batch": 1024,
+    "token_budget": 65_536,
+    "save_every": 1000,
+}
 
 
 def chain(env: str, label: str, budget: str, **more: Any) -> tuple[Stage, ...]:
@@ -82,3 +94,12 @@ def long_tasks(name: str, env: str, budget: str) -> Experiment:
     board = "an 8 x 8 lake" if env == LAKE else "Sokoban with two boxes"
     question = f"Credit for steps (StepPO, GiGPO) against GRPO and PPO on {board}, two moves a turn and ten turns"
     return Experiment(name, question, over_seeds(conditions, SEEDS), claims)
+
+
+def real_model() -> Experiment:
+    """Do the orderings of tiny models hold for one that has read a language?"""
+    labels = ("StepPO", "PPO, bi-level", "GRPO")
+    conditions = {label: chain(LAKE, label, "smollm2", **REAL) for label in labels}
+    claims = tuple(Claim("StepPO", lower, STEPPO) for lower in labels[1:])
+    question = f"The real SmolLM2-135M on {spoken(LAKE)} (on a GPU): StepPO, bi-level PPO and GRPO from the same start"
+    return Experiment("smollm2-algorithms", question, over_seeds(conditions, SEEDS), claims)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agentrl.benchmarks.learning.algorithms import algorithms, long_tasks
+from agentrl.benchmarks.learning.algorithms import algorithms, long_tasks, real_model
 from agentrl.benchmarks.learning.budgets import ONE_SEED, SEEDS
 from agentrl.benchmarks.learning.chains import (
     BILEVEL,
@@ -33,7 +33,7 @@ SHOPPING: dict[str, Any] = {
     "history": 3,  # a page does not say which options are chosen
     "max_new_tokens": 16,
     "word_lr": 0.05,  # 15,000 words, each seldom seen: at the usual share they are learned by heart, not copied
-    "token_budget": 4096,  # pages differ so much in length that larger batches are half padding
+    "token_budget": 65_536,
 }
 STRATEGIES = ("no_think", "free_think", "grounding", "worldmodeling", BOTH)
 
@@ -180,5 +180,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         algorithms("algorithms-sokoban", SOKOBAN, "sokoban"),
         long_tasks("long-tasks-frozenlake", LAKE, "frozenlake-long"),
         long_tasks("long-tasks-sokoban", SOKOBAN, "sokoban-long"),
+        real_model(),
     )
 }
