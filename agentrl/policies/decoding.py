@@ -219,7 +219,8 @@ class FastDecoder:
 
     def _record(self, lanes: Lanes, key: Any, how: Sampling) -> None:
         """Record a step; a model that cannot be recorded runs without graphs from now on."""
-        self.pool = self.pool or torch.cuda.graph_pool_handle()
+        if not any(kept.graphs for kept in self.kept):
+            self.pool = torch.cuda.graph_pool_handle()  # a pool is gone with the last graph that used it
         graph = torch.cuda.CUDAGraph()
         try:
             # Graphs share one pool of memory: none leaves anything in it that another must not overwrite. What other

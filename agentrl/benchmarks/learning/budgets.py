@@ -37,8 +37,8 @@ BUDGETS = {
     # Boards of more tiles and episodes of up to ten turns: fewer of them.
     "frozenlake-long": Budget(400, mistakes=0.4, iterations=24, episodes=128, evaluations=3, eval_episodes=300),
     "sokoban-long": Budget(600, mistakes=0.3, iterations=24, episodes=128, evaluations=3, eval_episodes=300),
-    # Meant for a GPU. A results page has 200 tokens, an episode four to five turns.
-    "webshop": Budget(4000, mistakes=0.5, iterations=40, episodes=256, evaluations=2),
+    # For SmolLM2 on a GPU. A page of the shop has 500 tokens, an episode four to five turns.
+    "webshop": Budget(200, 0.5, iterations=18, episodes=192, evaluations=2, imitation_lr=2e-4, lr=2e-5),
     "smollm2": Budget(300, 0.5, iterations=24, episodes=1024, evaluations=3, imitation_lr=2e-4, lr=2e-5),
     # So little imitation that nearly no episode succeeds: what pays then is the form of the reply.
     "farming": Budget(imitation_steps=60, mistakes=0.5, iterations=60, episodes=256, evaluations=4),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from agentrl.benchmarks.learning.budgets import BUDGETS, imitation_options, reinforcement_options, reply_tokens
@@ -25,9 +26,13 @@ def stages(
     representation: str = "natural",
     judge: str = "",
     prompt_style: str = "conversation",
+    imitation: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> tuple[Stage, Stage]:
-    """Imitation in the same environment and form of reply (without a judge: nobody is paid for imitation), then RL."""
+    """Imitation in the same environment and form of reply (without a judge: nobody is paid for imitation), then RL.
+
+    `imitation` holds options of the first run alone, `more` options of both.
+    """
     task = {
         "env": [env],
         "strategy": strategy,
@@ -38,7 +43,7 @@ def stages(
     }
     sized = BUDGETS[budget]
     return (
-        Stage("sft", {**imitation_options(sized), **task}),
+        Stage("sft", {**imitation_options(sized), **task, **(imitation or {})}),
         Stage(algorithm, {**reinforcement_options(sized), **task, "judge": judge, **options}),
     )
 
