@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentrl.benchmarks.learning.compare import Pool, sentence
+from agentrl.benchmarks.learning.compare import MODES, Pool, Results, pools, sentence
 from agentrl.benchmarks.learning.effort import HEAD, effort_rows
 from agentrl.benchmarks.learning.experiment import Experiment
-from agentrl.benchmarks.learning.results import MODES, Results, pools, store
+from agentrl.benchmarks.learning.figures import shows_ends
+from agentrl.benchmarks.learning.results import store
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.statistics import mean
 
@@ -79,6 +80,7 @@ def section(results: Results | None, experiment: Experiment) -> str:
         head,
         f"`{results['command']}` ([all numbers]({name}.json)): {facts(results)}\n",
         f"![Held-out success while training]({name}.svg)\n",
+        f"![Success at the end]({name}_ends.svg)\n" if shows_ends(results["cells"]) else "",
         success_table(results["cells"]),
         effort_table(results["cells"]),
         settings_table(results["cells"]),
