@@ -34,9 +34,9 @@ BUDGETS = {
     "sokoban-reasoning": Budget(600, mistakes=0.4, iterations=30, episodes=256, evaluations=2),
     "frozenlake-visual": Budget(imitation_steps=600, mistakes=0.4, iterations=40, episodes=256),
     "sokoban-visual": Budget(imitation_steps=600, mistakes=0.4, iterations=40, episodes=256),
-    # Boards of more tiles and episodes of up to ten turns: fewer of them.
-    "frozenlake-long": Budget(400, mistakes=0.4, iterations=24, episodes=128, evaluations=3, eval_episodes=300),
-    "sokoban-long": Budget(600, mistakes=0.3, iterations=24, episodes=128, evaluations=3, eval_episodes=300),
+    # Boards of more tiles and episodes of up to ten turns: twice the time of the others.
+    "frozenlake-long": Budget(1200, mistakes=0.3, iterations=40, episodes=256, evaluations=2, eval_episodes=300),
+    "sokoban-long": Budget(1000, mistakes=0.3, iterations=40, episodes=256, evaluations=2, eval_episodes=300),
     # For SmolLM2 on a GPU. A page of the shop has 500 tokens, an episode four to five turns.
     "webshop": Budget(200, 0.5, iterations=18, episodes=192, evaluations=2, imitation_lr=2e-4, lr=2e-5),
     "smollm2": Budget(300, 0.5, iterations=24, episodes=1024, evaluations=3, imitation_lr=2e-4, lr=2e-5),
