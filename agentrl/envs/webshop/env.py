@@ -17,7 +17,7 @@ from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.tools import function_schema
 from agentrl.envs.webshop.actions import LONGEST_SEARCH, Action, plain, read_turn
-from agentrl.envs.webshop.clicks import LAST_NUMBER, clicked, find_part, page_at, searched, shown_results
+from agentrl.envs.webshop.clicks import LAST_NUMBER, clicked, page_at, searched, shown_results
 from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.oracle import hasty_action, right_action
 from agentrl.envs.webshop.page_html import page_html
@@ -236,7 +236,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
             lot = int(self.np_random.integers(2**31)) if primitive.argument.split(" ", 1)[0] == RANDOM else 0
             return self._go(searched(primitive.argument, lot))
         page = self.page
-        part = find_part(page, primitive.argument)
+        part = page.body.find(primitive.argument)
         if part is None or part.text == "Search":
             return Outcome({}, valid=False, feedback=self._not_there(primitive.argument, page))
         place = clicked(self.shop, self._place, part)

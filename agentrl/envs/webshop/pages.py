@@ -1,14 +1,15 @@
-"""The pages of the shop as data: one list of parts, from which text, rich text, HTML and picture all follow."""
+"""The pages of the shop as data: where a shopper can stand, and which strings are seen there."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, quote_plus
 
+from agentrl.envs.webshop.body import Body, Part, Parts
 from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.product import Product
 
@@ -16,25 +17,8 @@ SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
 SUB_PAGES = ("description", "features", "reviews", "attributes")
 PAGES = (SEARCH, RESULTS, ITEM, *SUB_PAGES, DONE)
 RESULTS_PER_PAGE = 10
-SEPARATOR = " [SEP] "
 SHOP_NAME = "WebShop"
 BACK, PREV, NEXT, BUY = "Back to Search", "< Prev", "Next >", "Buy Now"
-
-
-class Part(NamedTuple):
-    """One visible string of a page. `kind` says what it is:
-
-    `shop`, `label`, `goal`, `heading`, `button`, `product` (the id that opens it), `title`, `price`, `rating`,
-    `option_name`, `option`, `line` (of a sub page); on the last page `field`, `value`, `bought` and `score`.
-    """
-
-    kind: str
-    text: str
-    chosen: bool = False  # of an option
-
-
-Parts = tuple[Part, ...]
-CLICKABLE = frozenset({"button", "product", "option"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +31,6 @@ class Place:
     number: int = 0  # of the results page, from 1
     asin: str = ""
     options: tuple[tuple[str, str], ...] = ()  # chosen, in the order of the first choice of each name
-
-
-class Body(NamedTuple):
-    """What a place shows below the wish, and what of it can be clicked: the same for every shopper who stands there."""
-
-    parts: Parts
-    clickables: tuple[str, ...]
-    text: str
-
-    @classmethod
-    def of(cls, parts: Parts) -> Body:
-        """Buttons and ids are clicked in lower case, option values as they are."""
-        found = [part.text if part.kind == "option" else part.text.lower() for part in parts if part.kind in CLICKABLE]
-        return cls(parts, tuple(found), SEPARATOR.join([part.text for part in parts]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +70,23 @@ SEARCH_HEAD: Parts = (Part("shop", SHOP_NAME),)
 SEARCH_BODY = Body.of((Part("button", "Search"),))
 ALL_SUB_BUTTONS: Parts = tuple(Part("button", name.capitalize()) for name in SUB_PAGES)
 BUY_BUTTON = Part("button", BUY)
-BACK_ONLY: Parts = (Part("button", BACK),)
 BACK_AND_PREV: Parts = (Part("button", BACK), Part("button", PREV))
 
 
-def results_head(number: int, total: int) -> Parts:
-    """Page number and the buttons that turn pages; `Next >` is there even behind the last page, as in the benchmark."""
-    heading = Part("heading", f"Page {number} (Total results: {total})")
-    turns = (Part("button", PREV), Part("button", NEXT)) if number > 1 else (Part("button", NEXT),)
-    return (*BACK_ONLY, heading, *turns)
+def results_body(number: int, total: int, asins: Sequence[str], listings: Sequence[tuple[str, str]]) -> Body:
+    """A page of results: of each product its id, its title and its price tag.
+
+    `Next >` is there even behind the last page, as in the benchmark.
+    """
+    texts = [BACK, f"Page {number} (Total results: {total})", *((PREV, NEXT) if number > 1 else (NEXT,))]
+    for asin, (title, price) in zip(asins, listings, strict=True):
+        texts += asin, title, price
+    return Body(_results_kinds(number > 1, len(asins)), texts)
 
 
-def card(asin: str, title: str, price: str) -> Parts:
-    """A product among the results."""
-    return Part("product", asin), Part("title", title), Part("price", price)
+@lru_cache(maxsize=4 * RESULTS_PER_PAGE)
+def _results_kinds(with_way_back: bool, products: int) -> tuple[str, ...]:
+    return ("button", "heading", *("button",) * (1 + with_way_back), *("product", "title", "price") * products)
 
 
 def option_parts(product: Product, chosen: Iterable[tuple[str, str]] = ()) -> Parts:
