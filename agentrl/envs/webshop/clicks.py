@@ -5,7 +5,6 @@ from __future__ import annotations
 from agentrl.envs.webshop.body import Body, Part, Parts
 from agentrl.envs.webshop.pages import (
     BACK,
-    BACK_AND_PREV,
     BUY,
     DONE,
     ITEM,
@@ -19,12 +18,11 @@ from agentrl.envs.webshop.pages import (
     SUB_PAGES,
     Page,
     Place,
-    done_parts,
-    item_tail,
-    option_parts,
+    done_body,
+    item_body,
     page_url,
     results_body,
-    sub_page_lines,
+    sub_page_body,
 )
 from agentrl.envs.webshop.shop import Shop
 
@@ -48,21 +46,25 @@ def page_at(shop: Shop, place: Place, wish: Parts, session: str, show_attributes
     if place.page == SEARCH:
         return Page(place.page, SEARCH_HEAD + wish, SEARCH_BODY, url)
     if place.page == DONE:
-        receipt = done_parts(shop.known(place.asin), place.options, score or 0.0)
-        return Page(place.page, (), Body.of(receipt), url, place.asin)
-    body = shop.remembered(place, show_attributes, lambda: _body(shop, place, show_attributes))
-    return Page(place.page, wish, body, url, place.asin)
+        receipt = done_body(shop.known(place.asin), place.options, score or 0.0)
+        return Page(place.page, (), receipt, url, place.asin)
+    return Page(place.page, wish, _body(shop, place, show_attributes), url, place.asin)
 
 
 def _body(shop: Shop, place: Place, show_attributes: bool) -> Body:
+    """Remembered under all that it depends on, and nothing else: a product looks the same however it was found."""
+    asin = place.asin
     if place.page == RESULTS:
-        found = shop.found(place.query, place.lot)
-        shown = _slice(place)
-        return results_body(place.number, len(found.asins), found.asins[shown], shop.listings(found.numbers[shown]))
-    product = shop.known(place.asin)
+        return shop.remembered((place.query, place.lot, place.number), lambda: _results(shop, place))
     if place.page == ITEM:
-        return Body.of((*BACK_AND_PREV, *option_parts(product, place.options), *item_tail(product, show_attributes)))
-    return Body.of((*BACK_AND_PREV, *sub_page_lines(product, place.page)))
+        body = shop.remembered((asin, show_attributes), lambda: item_body(shop.known(asin), show_attributes))
+        return body.choosing(place.options)
+    return shop.remembered((asin, place.page), lambda: sub_page_body(shop.known(asin), place.page))
+
+
+def _results(shop: Shop, place: Place) -> Body:
+    found, shown = shop.found(place.query, place.lot), _slice(place)
+    return results_body(place.number, len(found.asins), found.asins[shown], shop.listings(found.numbers[shown]))
 
 
 def searched(query: str, lot: int) -> Place:

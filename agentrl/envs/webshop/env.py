@@ -33,7 +33,7 @@ from agentrl.envs.webshop.pages import (
     available_actions,
     instruction,
 )
-from agentrl.envs.webshop.purchase import exact_terms, purchase_parts, unmet
+from agentrl.envs.webshop.purchase import exact_terms, purchase_parts
 from agentrl.envs.webshop.reward import Reward
 from agentrl.envs.webshop.shop import RANDOM, ShopSpec, open_shop
 from agentrl.envs.webshop.state import ShopState
@@ -328,7 +328,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
             title=product.title if product else "",
             price=product.price if product else None,
             options=dict(place.options),
-            unmet=unmet(self._scored(place) if product else None, goal),
+            unmet=self.shop.unmet(self.split, self._index, place.asin, place.options),
             score=None if self._purchase is None else self._purchase.total,
         )
 

@@ -63,14 +63,17 @@ class Page:
 
 def instruction(goal: Goal) -> Parts:
     """The wish, as it stands above every page but the last."""
-    return Part("label", "Instruction:"), Part("goal", goal.instruction)
+    return _instruction(goal.instruction)
+
+
+@lru_cache(maxsize=4_096)
+def _instruction(wish: str) -> Parts:
+    return Part("label", "Instruction:"), Part("goal", wish)
 
 
 SEARCH_HEAD: Parts = (Part("shop", SHOP_NAME),)
-SEARCH_BODY = Body.of((Part("button", "Search"),))
-ALL_SUB_BUTTONS: Parts = tuple(Part("button", name.capitalize()) for name in SUB_PAGES)
-BUY_BUTTON = Part("button", BUY)
-BACK_AND_PREV: Parts = (Part("button", BACK), Part("button", PREV))
+SEARCH_BODY = Body(("button",), ("Search",))
+SUB_BUTTONS = tuple(name.capitalize() for name in SUB_PAGES)
 
 
 def results_body(number: int, total: int, asins: Sequence[str], listings: Sequence[tuple[str, str]]) -> Body:
@@ -89,56 +92,48 @@ def _results_kinds(with_way_back: bool, products: int) -> tuple[str, ...]:
     return ("button", "heading", *("button",) * (1 + with_way_back), *("product", "title", "price") * products)
 
 
-def option_parts(product: Product, chosen: Iterable[tuple[str, str]] = ()) -> Parts:
-    """The options of a product, each name followed by its values."""
-    marked = dict(chosen)
-    found: list[Part] = []
+def item_body(product: Product, show_attributes: bool = False) -> Body:
+    """The page of a product: its options, each name followed by its values, then what it is and costs, and buttons."""
+    kinds, texts = ["button", "button"], [BACK, PREV]
     for name, values in product.options.items():
-        found.append(Part("option_name", name))
-        taken = marked.get(name)
-        found += [option(value, value == taken) for value in values]
-    return tuple(found)
+        kinds += ["option_name", *["option"] * len(values)]
+        texts += [name, *values]
+    buttons = SUB_BUTTONS if show_attributes else SUB_BUTTONS[:-1]
+    texts += [product.title, f"Price: {product.price_tag}", f"Rating: {product.rating}", *buttons, BUY]
+    kinds += ["title", "price", "rating", *["button"] * (len(buttons) + 1)]
+    return Body(kinds, texts)
 
 
-@lru_cache(maxsize=4_096)
-def option(value: str, chosen: bool) -> Part:
-    """A value that can be chosen: the same few stand on most pages."""
-    return Part("option", value, chosen)
+def sub_page_body(product: Product, page: str) -> Body:
+    """What a sub page tells of a product; it may be nothing."""
+    lines = [line.strip() for line in _lines(product, page)]
+    texts = [BACK, PREV, *[line for line in lines if line]]
+    return Body(["button", "button", *["line"] * (len(texts) - 2)], texts)
 
 
-def item_tail(product: Product, show_attributes: bool) -> Parts:
-    """What stands below the options of a product."""
-    return (
-        Part("title", product.title),
-        Part("price", f"Price: {product.price_tag}"),
-        Part("rating", f"Rating: {product.rating}"),
-        *(ALL_SUB_BUTTONS if show_attributes else ALL_SUB_BUTTONS[:-1]),
-        BUY_BUTTON,
-    )
+def _lines(product: Product, page: str) -> tuple[str, ...]:
+    if page == "description":
+        return (product.description,)
+    if page == "features":
+        return product.bullets
+    if page == "reviews":
+        return product.reviews
+    return (*product.attributes, product.category, product.query, product.category_path)
 
 
-def sub_page_lines(product: Product, page: str) -> Parts:
-    """The strings of a sub page; there may be none."""
-    lines: dict[str, Iterable[str]] = {
-        "description": (product.description,),
-        "features": product.bullets,
-        "reviews": product.reviews,
-        "attributes": (*product.attributes, product.category, product.query, product.category_path),
-    }
-    return tuple(Part("line", line.strip()) for line in lines[page] if line.strip())
-
-
-def done_parts(product: Product, options: Iterable[tuple[str, str]], score: float) -> Parts:
+def done_body(product: Product, options: Iterable[tuple[str, str]], score: float) -> Body:
     """The receipt. "Your code" is left over from the benchmark's crowd workers and always None, as are the details."""
-    rows = {"asin": product.asin, "options": json.dumps(dict(options), ensure_ascii=False)}
-    bought = [part for name, value in rows.items() for part in (Part("field", name), Part("value", value))]
-    return (
-        Part("heading", "Thank you for shopping with us!"),
-        *(Part("label", "Your code:"), Part("value", "None")),
-        *(Part("label", "Purchased"), *bought, Part("bought", product.title)),
-        *(Part("label", "Your score (min 0.0, max 1.0)"), Part("score", str(score))),
-        *(Part("label", "Reward Details"), Part("value", "None")),
+    bought = {"asin": product.asin, "options": json.dumps(dict(options), ensure_ascii=False)}
+    rows = (
+        ("heading", "Thank you for shopping with us!"),
+        *(("label", "Your code:"), ("value", "None")),
+        ("label", "Purchased"),
+        *(row for name, value in bought.items() for row in (("field", name), ("value", value))),
+        ("bought", product.title),
+        *(("label", "Your score (min 0.0, max 1.0)"), ("score", str(score))),
+        *(("label", "Reward Details"), ("value", "None")),
     )
+    return Body([kind for kind, _ in rows], [text for _, text in rows])
 
 
 # ---------------------------------------------------------------------- addresses

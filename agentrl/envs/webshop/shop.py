@@ -22,8 +22,8 @@ from agentrl.envs.webshop.catalogue.interface import Catalogue
 from agentrl.envs.webshop.facets import KINDS, MOST, Facets
 from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.official import OfficialCatalogue
-from agentrl.envs.webshop.pages import Place
 from agentrl.envs.webshop.product import Product, read_listing
+from agentrl.envs.webshop.purchase import unmet
 from agentrl.envs.webshop.reward import Reward, fit_of, with_options
 from agentrl.envs.webshop.search import CatalogueDocuments, RepairingIndex
 from agentrl.envs.webshop.search.progress import progress_bar
@@ -89,9 +89,10 @@ class Shop:
         self.index = self._opened()
         self._facets: Facets | None = None
         self._lock = threading.Lock()
-        self._bodies: OrderedDict[tuple[Place, bool], Body] = OrderedDict()
+        self._bodies: OrderedDict[tuple[Any, ...], Body] = OrderedDict()
         self.product: Callable[[str], Product | None] = lru_cache(PRODUCTS_KEPT)(self.catalogue.find)
         self.score = lru_cache(SCORES_KEPT)(self._score)
+        self.unmet = lru_cache(SCORES_KEPT)(self._unmet)
         self._fit = lru_cache(SCORES_KEPT)(lambda split, place, asin: fit_of(self.known(asin), self.goal(split, place)))
         self.goal: Callable[[str, int], Goal] = lru_cache(GOALS_KEPT)(lambda split, place: self.goals(split)[place])
         self.goals: Callable[[str], Sequence[Goal]] = lru_cache(3)(self.catalogue.goals)
@@ -114,9 +115,8 @@ class Shop:
             raise KeyError(f"no product has the id {asin[:40]!a}")
         return product
 
-    def remembered(self, place: Place, show_attributes: bool, make: Callable[[], Body]) -> Body:
-        """What this place shows, made once while there is room."""
-        key = (place, show_attributes)
+    def remembered(self, key: tuple[Any, ...], make: Callable[[], Body]) -> Body:
+        """What is shown under this key, made once while there is room."""
         body = self._bodies.get(key)
         if body is None:
             body = self._bodies[key] = make()
@@ -160,6 +160,10 @@ class Shop:
 
     def _numbered(self, numbers: Iterable[int]) -> Found:
         return Found(tuple([self.catalogue.docid(number) for number in numbers]), tuple(numbers))
+
+    def _unmet(self, split: str, place: int, asin: str, options: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+        """What a goal still lacks at the product with this id; all that it asks for where the id is empty."""
+        return unmet(self.score(split, place, asin, options) if asin else None, self.goal(split, place))
 
     def _score(self, split: str, place: int, asin: str, options: tuple[tuple[str, str], ...]) -> Reward:
         return with_options(self._fit(split, place, asin), self.goal(split, place), dict(options))
