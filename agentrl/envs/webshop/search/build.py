@@ -47,10 +47,11 @@ def build_index(
 ) -> Index:
     """Index the documents (id and text, and a note if there is one) into `folder` and open the result.
 
-    A `DocumentSource` is read by `processes` processes at once, each making the source again by its recipe; others
-    are sent to them. Few documents are indexed right here. `fingerprint` says which documents these are, for `Index.open`
-    to compare. `progress(stage, done, total)` hears how far "reading" (in documents) and "merging" have come, from any
-    thread. The index appears under its name when it is complete, and not before; an older one is served until then.
+    A `DocumentSource` is read by `processes` processes at once, each making the source again by its recipe; other
+    documents are sent to them. Few documents are indexed right here. `fingerprint` says which documents these are, for
+    `Index.open` to compare. `progress(stage, done, total)` hears how far "reading" (in documents) and "merging" have
+    come, from any thread. The index appears under its name when it is complete, and not before; an older one is served
+    until then.
     """
     folder = Path(folder)
     processes = whole_number("processes", processes, at_least=1, at_most=256)

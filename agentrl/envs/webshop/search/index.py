@@ -104,9 +104,8 @@ class Index:
 
         Numbers count the documents from 0 in the order in which they were indexed. `IndexError` for any other.
         """
-        for number in numbers:
-            if not 0 <= number < self._documents:
-                raise IndexError(f"document {number} of an index of {self._documents}")
+        if numbers and not 0 <= min(numbers) <= max(numbers) < self._documents:
+            raise IndexError(f"documents {min(numbers)} to {max(numbers)} of an index of {self._documents}")
         return self._notes.read(numbers)
 
     def document_frequency(self, term: str) -> int:

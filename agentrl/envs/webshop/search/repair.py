@@ -56,7 +56,7 @@ def _usable(folder: Path, fingerprint: str, verify: bool) -> Index | None:
 
 
 class RepairingIndex:
-    """Searches and tells notes like `Index`; one that proves damaged is built again, by the thread that found it, and asked again."""
+    """Answers like `Index`; one that proves damaged is built again, by the thread that found it, and asked again."""
 
     def __init__(
         self,

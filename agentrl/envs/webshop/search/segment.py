@@ -74,9 +74,7 @@ class SegmentWriter:
             notes.append(note)
         terms, given = self._vocabulary.terms_of(np.array(numbers, np.int64))
         lengths = np.diff(np.concatenate(([0], np.cumsum(given)))[np.concatenate(([0], np.array(ends, np.int64)))])
-        names, remarks = pack_strings(docids), pack_single_strings(notes, start)
-        strings = {"docid_content": names[0], "docid_ends": names[1], "note_content": remarks[0], "note_rows": remarks[1]}
-        self._save(start, lengths=lengths, **strings, **_postings(start, terms, lengths))
+        self._save(start, lengths=lengths, **_packed(docids, notes, start), **_postings(start, terms, lengths))
         return len(docids)
 
     def finish(self) -> None:
@@ -87,6 +85,17 @@ class SegmentWriter:
     def _save(self, start: int, **arrays: np.ndarray) -> None:
         path = self._folder / f"segment-{start:012}-{self._number:04}.npz"
         np.savez(path, **arrays)  # pyright: ignore[reportArgumentType]  (none is a flag)
+
+
+def _packed(docids: list[str], notes: list[str], start: int) -> dict[str, np.ndarray]:
+    docid_content, docid_ends = pack_strings(docids)
+    note_content, note_rows = pack_single_strings(notes, start)
+    return {
+        "docid_content": docid_content,
+        "docid_ends": docid_ends,
+        "note_content": note_content,
+        "note_rows": note_rows,
+    }
 
 
 def _postings(start: int, terms: np.ndarray, lengths: np.ndarray) -> dict[str, np.ndarray]:
