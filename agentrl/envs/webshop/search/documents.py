@@ -67,30 +67,22 @@ def make(target: str, arguments: Mapping[str, Any]) -> Any:
 
 def checked_entry(document: Any) -> Entry:
     """Id, text and note, or a `ConfigError`."""
-    if not _is_strings(document):
-        raise ConfigError(
-            f"documents must be pairs of id and text, both strings, with a note or without, not {str(document)[:100]!a}"
-        )
-    docid, text, *notes = document
-    note = notes[0] if notes else ""
-    if not docid or not is_unicode(docid):
-        raise ConfigError(
-            f"documents must have ids that are not empty and can be written as UTF-8, not {docid[:100]!a}"
-        )
-    if not is_unicode(note):
+    if not isinstance(document, (tuple, list)) or not 2 <= len(document) <= 3:
+        raise _not_strings(document)
+    docid, text, note = document if len(document) == 3 else (*document, "")
+    if not (isinstance(docid, str) and isinstance(text, str) and isinstance(note, str)):
+        raise _not_strings(document)
+    if not docid or not (docid.isascii() or is_unicode(docid)):
+        what = "ids that are not empty and can be written as UTF-8"
+        raise ConfigError(f"documents must have {what}, not {docid[:100]!a}")
+    if not (note.isascii() or is_unicode(note)):
         raise ConfigError(f"documents must have notes that can be written as UTF-8, not {note[:100]!a}")
     return docid, text, note
 
 
-def _is_strings(document: Any) -> bool:
-    """Two or three strings in a row?"""
-    return (
-        isinstance(document, (tuple, list))
-        and 2 <= len(document) <= 3
-        and isinstance(document[0], str)
-        and isinstance(document[1], str)
-        and isinstance(document[-1], str)
-    )
+def _not_strings(document: Any) -> ConfigError:
+    what = "pairs of id and text, both strings, with a note or without"
+    return ConfigError(f"documents must be {what}, not {str(document)[:100]!a}")
 
 
 def is_unicode(text: str) -> bool:

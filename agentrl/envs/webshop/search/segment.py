@@ -64,7 +64,8 @@ class SegmentWriter:
 
     def from_entries(self, start: int, entries: Iterable[Entry]) -> int:
         """A segment of documents whose numbers count from `start`; says how many these are."""
-        look_up, numbers, ends = self._vocabulary.pieces.__getitem__, array("q"), array("q")
+        look_up, ends = self._vocabulary.pieces.__getitem__, array("q")
+        numbers: list[int] = []  # grows quicker than an array
         docids: list[str] = []
         notes: list[str] = []
         for docid, text, note in entries:
@@ -72,7 +73,7 @@ class SegmentWriter:
             ends.append(len(numbers))
             docids.append(docid)
             notes.append(note)
-        terms, given = self._vocabulary.terms_of(np.array(numbers, np.int64))
+        terms, given = self._vocabulary.terms_of(np.fromiter(numbers, np.int64, len(numbers)))
         lengths = np.diff(np.concatenate(([0], np.cumsum(given)))[np.concatenate(([0], np.array(ends, np.int64)))])
         self._save(start, lengths=lengths, **_packed(docids, notes, start), **_postings(start, terms, lengths))
         return len(docids)

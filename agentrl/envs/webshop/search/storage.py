@@ -124,8 +124,7 @@ class SingleStrings:
 
     def __init__(self, file: CheckedFile, name: str) -> None:
         self._path, self._name = file.path, name
-        self._rows = memoryview(file.unchecked(f"{name}_rows")).cast("B")
-        self._content = memoryview(file.unchecked(f"{name}_content"))
+        self._rows, self._content = file.unchecked_bytes(f"{name}_rows"), file.unchecked_bytes(f"{name}_content")
 
     def read(self, numbers: Iterable[int]) -> list[str]:
         """The strings with these numbers, which must be there; `IndexCorrupt` if one of them is damaged.
@@ -200,6 +199,11 @@ class CheckedFile:
     def unchecked(self, name: str) -> np.ndarray:
         """A whole array, for those who have asked `array` for every part that they will look at."""
         return self._arrays[name]
+
+    def unchecked_bytes(self, name: str) -> memoryview:
+        """The same as bytes."""
+        section = self._header.sections[name]
+        return self._view[section.offset : section.offset + section.size]
 
     def check_everything(self) -> None:
         """Every block, also those already checked; `IndexCorrupt` names the first damaged one."""

@@ -163,7 +163,7 @@ def test_notes_that_were_overwritten_with_zeros_or_with_other_notes_are_never_se
 
 def test_damaged_notes_are_repaired_for_all_who_ask(whole: Path, tmp_path: Path) -> None:
     content = bytearray(whole.read_bytes())
-    first, end = sections_of(content)["note_content"]
+    first, end = sections_of(whole.read_bytes())["note_content"]
     content[first:end] = b"?" * (end - first)
     built = []
 
