@@ -103,8 +103,8 @@ class WebShopEnv(AgentEnv[Any, Any]):
     ## Arguments
     - `observation_mode="text"`: `"text"`, `"text_rich"` or `"html"`.
     - `catalogue_size=10000`, `catalogue_seed=0`: the generated shop. At this size the first use takes some seconds:
-      every product is written once to build the search index, which is kept in the cache (`AGENTRL_CACHE`). 100,000
-      products give 12,087 goals, fewer products proportionally fewer.
+      every product is written once to build the search index, which is kept in the cache (`AGENTRL_CACHE`) with what
+      results show of each product. 100,000 products give 12,087 goals, fewer products proportionally fewer.
     - `data_dir=None`: a folder with the benchmark's own files (`items_shuffle*.json`, `items_ins_v2*.json`,
       `items_human_ins.json`). With it, `products=None` names one of several `items_shuffle*.json`, and `goals="human"`
       may also be `"synthetic"`.

@@ -77,7 +77,7 @@ def price_tag(pricing: Sequence[float]) -> str:
 
 
 def listing_note(title: str, tag: str) -> str:
-    """What results show of a product, as one string to be kept beside its indexed text."""
+    """What results show of a product, as one string that an index keeps: a change needs a new version of the file."""
     return f"{title}\n{tag}"
 
 

@@ -88,8 +88,7 @@ def description(family: Family, variant: Variant, says: Wording, brand: str, d: 
 
 def _statements(attributes: Sequence[Attribute], says: Wording, d: Draws) -> list[str]:
     """A sentence for each attribute, each phrased in another way."""
-    forms = (says.says(attribute) for attribute in attributes)
-    return [lines[(d[5] + k) % len(lines)] for k, lines in enumerate(forms)]
+    return [says.says(attribute, d[5] + k) for k, attribute in enumerate(attributes)]
 
 
 def first_bullet(family: Family, says: Wording, brand: str, d: Draws) -> str:

@@ -19,7 +19,8 @@ from agentrl.envs.webshop.search.scoring import (
     length_norms,
     saturation_table,
 )
-from agentrl.envs.webshop.search.storage import CheckedFile, IndexCorrupt, SingleStrings
+from agentrl.envs.webshop.search.storage import CheckedFile, IndexCorrupt
+from agentrl.envs.webshop.search.strings import SingleStrings
 
 FILE_NAME = "search.index"
 DEFAULT_HITS = 50

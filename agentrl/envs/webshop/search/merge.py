@@ -1,7 +1,8 @@
 """The segments of all writers into one index file.
 
 Documents are numbered anew in the order of their ids, so that of two equal scores the one that comes first wins by
-itself. Terms are ordered by a hash of theirs: looking one up is a binary search in one array of numbers.
+itself. Terms are ordered by a hash of theirs: looking one up is a binary search in one array of numbers. Notes keep the
+order in which the documents were given.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webshop.search.scoring import length_codes
-from agentrl.envs.webshop.search.storage import ROW_TYPE, pack_strings, unpack_strings, write_file
+from agentrl.envs.webshop.search.storage import write_file
+from agentrl.envs.webshop.search.strings import ROW_TYPE, pack_strings, unpack_strings
 
 SORTED_AT_ONCE = 4 << 20  # postings, to bound the memory; also bounds the terms of a piece, to 24 bits and less
 

@@ -18,7 +18,7 @@ import numpy as np
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webshop.search.analyzer import analyze, pieces
 from agentrl.envs.webshop.search.documents import Entry, checked_entry, make
-from agentrl.envs.webshop.search.storage import pack_single_strings, pack_strings
+from agentrl.envs.webshop.search.strings import pack_single_strings, pack_strings
 
 LARGEST_COUNT = 255  # counts are bytes; a larger one is written as 0 and listed apart
 

@@ -3,7 +3,7 @@
 Layout: a header page (magic, JSON, SHA-256), the arrays, a table with the CRC-32 of every 64 KiB block of them. The
 header holds the file's size and the table's SHA-256, so opening reads two small pieces and no more at any size, and a
 block is checked when a process first touches it. Whatever was damaged, whenever, is found before it is served.
-Strings that are read one here, one there have a checksum each instead: a whole block for each would take longer.
+Strings that are read one here, one there have checksums of their own (`strings.py`): a block for each takes longer.
 
 A file appears under its name only when it is complete (`write_file` renames it last), and a file that is replaced stays
 whole for those who have it open. Writing *into* a file that is in use is the one thing this does not survive.
@@ -16,9 +16,8 @@ import hashlib
 import mmap
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from struct import Struct
 from typing import Any
 
 import msgspec
@@ -26,12 +25,10 @@ import numpy as np
 
 from agentrl.core.errors import EnvFault
 
-MAGIC = b"ARLBM25\x02"  # the last byte is the version: raise it with every change of the layout or of the analyzer
+MAGIC = b"ARLBM25\x02"  # the last byte is the version: raise it with every change of layout, analyzer or notes
 HEADER = 4096
 BLOCK = 1 << 16
 DIGEST = 32
-ROW = Struct("<QII")  # of a single string: where it starts, how many bytes it has, their checksum
-ROW_TYPE = np.dtype([("start", "<u8"), ("length", "<u4"), ("check", "<u4")])
 
 
 class IndexCorrupt(EnvFault):
@@ -117,29 +114,6 @@ def _header_page(header: Header) -> bytes:
 
 
 # ---------------------------------------------------------------------- reading
-
-
-class SingleStrings:
-    """Strings that are checked one by one, as they are read, by checksums of their own (`pack_single_strings`)."""
-
-    def __init__(self, file: CheckedFile, name: str) -> None:
-        self._path, self._name = file.path, name
-        self._rows, self._content = file.unchecked_bytes(f"{name}_rows"), file.unchecked_bytes(f"{name}_content")
-
-    def read(self, numbers: Iterable[int]) -> list[str]:
-        """The strings with these numbers, which must be there; `IndexCorrupt` if one of them is damaged.
-
-        A damaged row is found like damaged content: what lies at a wrong place has another checksum.
-        """
-        rows, content, row_at, size = self._rows, self._content, ROW.unpack_from, ROW.size
-        found: list[str] = []
-        for number in numbers:
-            start, length, check = row_at(rows, size * number)
-            string = content[start : start + length].tobytes()
-            if _string_check(string, number) != check:
-                raise IndexCorrupt(f"{self._path}: {self._name} {number} is damaged")
-            found.append(string.decode())
-        return found
 
 
 class CheckedFile:
@@ -240,34 +214,3 @@ class CheckedFile:
 
     def _corrupt(self, why: str) -> IndexCorrupt:
         return IndexCorrupt(f"{self.path}: {why}")
-
-
-# ---------------------------------------------------------------------- strings
-
-
-def pack_strings(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Strings as bytes one after the other, and where each of them ends."""
-    encoded = [string.encode() for string in strings]
-    ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), dtype=np.int64)
-    return np.frombuffer(b"".join(encoded), np.uint8), ends
-
-
-def pack_single_strings(strings: Sequence[str], first: int) -> tuple[np.ndarray, np.ndarray]:
-    """Strings for `SingleStrings`, of which the first has this number among all: their bytes, and a row for each."""
-    encoded = [string.encode() for string in strings]
-    rows = np.zeros(len(encoded), ROW_TYPE)
-    rows["length"] = lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
-    rows["start"] = np.cumsum(lengths) - lengths
-    rows["check"] = [_string_check(string, number) for number, string in enumerate(encoded, first)]
-    return np.frombuffer(b"".join(encoded), np.uint8), rows
-
-
-def _string_check(content: bytes, number: int) -> int:
-    """Starts from the number, so that no string passes for another, nor a stretch of zeros for an empty string."""
-    return zlib.crc32(content, number + 1 & 0xFFFFFFFF)
-
-
-def unpack_strings(content: np.ndarray, ends: np.ndarray) -> list[str]:
-    """What `pack_strings` was given."""
-    data, stops = content.tobytes(), ends.tolist()
-    return [data[start:stop].decode() for start, stop in zip([0, *stops], stops, strict=False)]

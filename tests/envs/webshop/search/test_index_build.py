@@ -16,7 +16,7 @@ from agentrl.core.errors import ConfigError, WorkerFault
 from agentrl.envs.webshop.search import CatalogueDocuments, DocumentSource, Index, build_index
 from agentrl.envs.webshop.search.index import FILE_NAME
 from agentrl.envs.webshop.search.progress import progress_bar
-from agentrl.envs.webshop.search.storage import pack_strings, unpack_strings
+from agentrl.envs.webshop.search.strings import pack_strings, unpack_strings
 
 
 def test_processes_and_kinds_of_documents_give_the_same_file(tmp_path: Path) -> None:
