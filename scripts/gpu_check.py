@@ -1,4 +1,4 @@
-"""Checks quick generation on a GPU: agreement with teacher forcing, graph against no graph, tokens a second.
+"""Checks generation and training on a GPU: agreement with teacher forcing, graph against no graph, tokens a second.
 
 python scripts/gpu_check.py [MODEL]      a built-in name or a folder; "smollm2" unless told; under 90 s on one H200
 
@@ -25,6 +25,8 @@ from agentrl.policies.decoding import FastDecoder
 from agentrl.policies.engine import Engine, load_engine
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.sampling import Answer, Sampling, pack
+from agentrl.trainers.forward import Reader, token_scores
+from agentrl.trainers.rows import Row
 
 LONGEST = 64  # new tokens
 RULES = "You walk on a frozen lake. S start, G goal, O hole, _ ice. Answer with up to three moves. " * 8
@@ -109,6 +111,40 @@ def check_new_weights(engine: Engine) -> None:
     print("  seen")
 
 
+def check_outgrown(engine: Engine) -> None:
+    """Lanes that became too short are replaced and their graphs gone; the next ones are recorded all the same."""
+    prompts, decoder = prompts_of(engine, 8), decoder_of(engine, stops=[1 << 40])
+    for steps in (LONGEST, 4 * LONGEST, 8 * LONGEST):
+        answers_of(decoder, prompts, Sampling(max_new_tokens=steps, greedy=True))
+        assert decoder.graphs and any(lanes.graphs for lanes in decoder.kept), f"no graph for {steps} tokens"
+    print("  recorded")
+
+
+def check_training(engine: Engine) -> None:
+    """An update on rows of a page's length: tokens a second, memory, and what the GPU was busy with."""
+    rows = [Row(0, ids=[1 + (7 * row + place) % 999 for place in range(900)]) for row in range(32)]
+    for row in rows:
+        row.ids[:256] = rows[0].ids[:256]  # the rules of a game
+        row.add(888, row.ids[888:], [0.0] * 12, 0, acted=True)
+    model = engine.model.float().requires_grad_(True)
+
+    def update() -> None:
+        with torch.autocast("cuda", torch.bfloat16):
+            states = Reader.of(engine).hidden(model, rows).before
+            token_scores(model, states, rows, 1.0).logprobs.sum().backward()
+        model.zero_grad(set_to_none=True)
+
+    update()
+    torch.cuda.reset_peak_memory_stats()
+    spent = milliseconds(update, times=3)
+    print(f"  {32 * 900 / spent * 1000:,.0f} tokens a second, {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        update()
+        torch.cuda.synchronize()
+    for event in sorted(profile.key_averages(), key=lambda event: -event.device_time_total)[:12]:
+        print(f"  {event.device_time_total / 1000:7.1f} ms {event.count:5} {event.key[:100]}")
+
+
 def check_speed(engine: Engine) -> None:
     """Tokens a second at full length, beside the generate of transformers on the same prompts."""
     assert compare_speed(engine, 256) >= 2
@@ -185,7 +221,8 @@ def main() -> int:
     name = sys.argv[1] if len(sys.argv) > 1 else "smollm2"
     print(f"torch {torch.__version__}, transformers {transformers.__version__}, {torch.cuda.get_device_name()}, {name}")
     checks = [(check_float32, "float32"), (check_graphs, "float32"), (check_bfloat16, "bfloat16")]
-    checks += [(check_new_weights, "bfloat16"), (check_speed, "bfloat16")]
+    checks += [(check_new_weights, "bfloat16"), (check_outgrown, "bfloat16")]
+    checks += [(check_speed, "bfloat16"), (check_training, "bfloat16")]  # the last one changes the model's dtype
     engines: dict[str, Engine] = {}
     failed = 0
     for check, dtype in checks:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agentrl.viewer.report import figure_style, safe
+from agentrl.viewer.canvas import COLOURS, Look, chart_svg, legend, nice_ticks, plot_top, tick_text
+from agentrl.viewer.report import safe
 
-COLOURS = 8
 MOST_POINTS = 240  # of one line: more than that nobody can see, and pages must stay small
 Point = tuple[float, float]
 Band = tuple[float, float, float]  # x, low, high
@@ -26,47 +26,7 @@ class Series:
     marks: bool = False
 
 
-@dataclass(frozen=True)
-class Look:
-    """The frame of a chart, in its own units; `limits` are what the y axis shows at least."""
-
-    title: str
-    width: int = 520
-    height: int = 280
-    x_name: str = "iteration"
-    limits: tuple[float, float] | None = None
-    percent: bool = False
-    alarms: Sequence[float] = ()  # x where something was warned about
-    legend: bool = True
-
-
 # ---------------------------------------------------------------------- scales
-
-
-def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers from `low` to `high`, about as many as asked for."""
-    if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
-        return [low]
-    rough = (high - low) / about
-    size = 10.0 ** math.floor(math.log10(rough))
-    step = next((size * factor for factor in (1, 2, 2.5, 5) if size * factor >= rough), size * 10)
-    first = math.ceil(low / step - 1e-9)
-    # Counted, not added up: 0.1 three times is not 0.3.
-    return [index * step for index in range(first, math.floor(high / step + 1e-9) + 1)]
-
-
-def tick_text(value: float, percent: bool = False) -> str:
-    """A short number for an axis: 0.25, 12k, 3e-06, 40 %."""
-    if percent:
-        return f"{100 * value:.4g} %".replace("-", "\N{MINUS SIGN}")
-    size = abs(value)
-    if size >= 1e6:
-        text = f"{value / 1e6:.4g}M"
-    elif size >= 1e4:
-        text = f"{value / 1e3:.4g}k"
-    else:
-        text = f"{0.0 if size < 1e-12 else value:.4g}"
-    return text.replace("-", "\N{MINUS SIGN}")
 
 
 @dataclass(frozen=True)
@@ -147,10 +107,10 @@ def line_chart(series: Sequence[Series], look: Look) -> str:
         return ""
     xs = [x for one in shown for x, _ in one.points]
     ys = [y for one in shown for _, y in one.points] + [y for one in shown for _, *pair in one.band for y in pair]
-    legend, rows = _legend([(one.label, one.colour, one.dashed) for one in shown], look)
-    frame = _Frame(look, _x_range(xs), _spread(ys, look.limits), top=34.0 + 18.0 * rows)
+    signs, rows = legend([(one.label, one.colour, one.dashed) for one in shown], look)
+    frame = _Frame(look, _x_range(xs), _spread(ys, look.limits), top=plot_top(rows))
     body = "".join(_band(one, frame) for one in shown) + "".join(_line(one, frame) for one in shown)
-    return _svg(look, legend + frame.axes() + body)
+    return chart_svg(look, signs + frame.axes() + body)
 
 
 def _x_range(xs: Sequence[float]) -> tuple[float, float]:
@@ -212,12 +172,12 @@ def stacked_bars(xs: Sequence[float], layers: Mapping[str, Sequence[float]], loo
     xs, layers = _binned(xs, size), {name: _binned(layer, size) for name, layer in layers.items()}
     heights = [math.fsum(max(0.0, layer[i]) for layer in layers.values()) for i in range(len(xs))]
     named = [(name, colour, False) for colour, (name, layer) in enumerate(layers.items()) if any(layer)]
-    legend, rows = _legend(named, look)
+    signs, rows = legend(named, look)
     half = (xs[-1] - xs[0]) / max(1, len(xs) - 1) / 2 or 0.5
-    frame = _Frame(look, (xs[0] - half, xs[-1] + half), (0.0, max(heights) * 1.05), top=34.0 + 18.0 * rows)
+    frame = _Frame(look, (xs[0] - half, xs[-1] + half), (0.0, max(heights) * 1.05), top=plot_top(rows))
     width = max(1.0, (frame.x(xs[0] + half) - frame.x(xs[0] - half)) * 0.86)
     bars = "".join(_bar(x, {name: layer[i] for name, layer in layers.items()}, frame, width) for i, x in enumerate(xs))
-    return _svg(look, legend + frame.axes() + bars)
+    return chart_svg(look, signs + frame.axes() + bars)
 
 
 def _binned(values: Sequence[float], size: int) -> list[float]:
@@ -247,44 +207,11 @@ def share_bar(values: Mapping[str, float], look: Look, show: Callable[[float], s
         for colour, (name, value) in enumerate(values.items())
         if value > 0.0005 * total
     ]
-    legend, rows = _legend(named, look)
-    x, top, parts = 10.0, 40 + 18 * rows, []
+    signs, rows = legend(named, look)
+    x, top, parts = 10.0, plot_top(rows), []
     for colour, value in enumerate(values.values()):
         width = max(0.0, value) / total * (look.width - 20)
         place = f'x="{x:.1f}" y="{top}" width="{width:.1f}" height="26"'
         parts.append(f'<rect class="fill c{colour % COLOURS}" {place}/>')
         x += width
-    return _svg(Look(look.title, look.width, top + 40), legend + "".join(parts))
-
-
-# ---------------------------------------------------------------------- the whole
-
-
-def _legend(entries: Sequence[tuple[str, int, bool]], look: Look) -> tuple[str, int]:
-    """Names with their colours in rows under the title, and how many rows."""
-    if not look.legend:
-        return "", 0
-    x, row, parts = 10.0, 0, []
-    for label, colour, dashed in entries:
-        length = 36 + 7 * len(label)  # a letter is about so wide; nobody can measure it here
-        if x > 10 and x + length > look.width:
-            x, row = 10.0, row + 1
-        y = 40 + 18 * row
-        kind = f"line c{colour % COLOURS}" + (" dashed" if dashed else "")
-        parts.append(f'<path class="{kind}" d="M{x:.1f} {y - 4}h16"/><text class="soft" x="{x + 21:.1f}" y="{y}">')
-        parts.append(f"{safe(label)}</text>")
-        x += length
-    return "".join(parts), row + 1
-
-
-def _svg(look: Look, body: str) -> str:
-    frame = f'viewBox="0 0 {look.width} {look.height}" role="img" aria-label="{safe(look.title)}"'
-    return f'<svg {frame}><text class="title" x="10" y="19">{safe(look.title)}</text>{body}</svg>'
-
-
-def standalone(svg: str, look: Look) -> str:
-    """A chart of this module as a file of its own, with its style and a background."""
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{look.width}" height="{look.height}" '
-    paper = f'<rect class="paper" width="{look.width}" height="{look.height}" rx="8"/>'
-    opening, _, rest = svg.removeprefix("<svg ").partition(">")
-    return f"{head}{opening}><style>{figure_style()}</style>{paper}{rest}\n"
+    return chart_svg(Look(look.title, look.width, top + 40), signs + "".join(parts))

@@ -11,7 +11,8 @@ from typing import Literal
 
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.rollout.statistics import Interval, mean, wilson_interval
-from agentrl.viewer.charts import COLOURS, Look, Series, line_chart, standalone
+from agentrl.viewer.canvas import COLOURS, Look, standalone
+from agentrl.viewer.charts import Series, line_chart
 from agentrl.viewer.report import page, percent, safe, section
 from agentrl.viewer.run_data import Line, RunData, figure, interval, read_run
 from agentrl.viewer.run_report import write_page
@@ -101,7 +102,7 @@ def figure_svg(
     chart = line_chart(overlay(read_runs(run_folders), chosen, x), look)
     if not chart:
         raise ConfigError(f"no run has a figure for {metric!r}")
-    write_page(Path(path), standalone(chart, look))
+    write_page(Path(path), standalone(chart))
     return Path(path)
 
 

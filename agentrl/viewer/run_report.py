@@ -14,7 +14,8 @@ from typing import Any
 
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
-from agentrl.viewer.charts import Look, Series, line_chart, share_bar, stacked_bars
+from agentrl.viewer.canvas import Look
+from agentrl.viewer.charts import Series, line_chart, share_bar, stacked_bars
 from agentrl.viewer.report import details, number, page, percent, safe, section, short_name
 from agentrl.viewer.run_data import Line, RunData, band, eval_groups, figure, interval, names, points, read_run, series
 from agentrl.viewer.samples import sample_sections

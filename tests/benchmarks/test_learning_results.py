@@ -104,13 +104,14 @@ def test_damaged_and_partial_metrics_are_survived(tmp_path):
 def test_the_page_says_what_held_what_did_not_and_what_is_missing(runs, tmp_path):
     target = tmp_path / "results"
     written = summarise(runs, [EXPERIMENT], target)
-    assert [path.name for path in written] == ["learning_made-up.json", "learning_made-up.svg"]
-    assert written[1].read_text().startswith("<svg")
+    assert [path.name for path in written] == [f"learning_made-up{end}" for end in (".json", ".svg", "_ends.svg")]
+    assert all(path.read_text().startswith("<svg") for path in written[1:])
     other = Experiment("later", "Something else", EXPERIMENT.cells)
     page = write_learning_page(target, [EXPERIMENT, other]).read_text()
     assert "A paper: good above bad: holds here." in page
     assert "Another: bad above good: **did not reproduce**: the order is the other way round here." in page
     assert "6 of 6 cells finished" in page and "A processor" in page and "(learning_made-up.svg)" in page
+    assert "![Success at the end](learning_made-up_ends.svg)" in page
     assert (
         "| label | lr | variant |" in page and "| good | `0.0001` | - |" in page and "| bad | - | `vanilla` |" in page
     )

@@ -56,7 +56,7 @@ def test_cells_are_trained_from_one_shared_start_and_a_broken_one_holds_nobody_u
 def test_compact_results_figure_and_page_are_written(finished):
     folder, result, _ = finished
     names = [Path(path).name for path in result["written"]]
-    assert names == ["learning_tiny.json", "learning_tiny.svg", "learning.md"]
+    assert names == ["learning_tiny.json", "learning_tiny.svg", "learning_tiny_ends.svg", "learning.md"]
     kept = json.loads((folder / "results" / "learning_tiny.json").read_text())
     assert (kept["planned"], kept["finished"]) == (3, 2)
     cell = kept["cells"][1]

@@ -106,22 +106,22 @@ def oracle_turns(env, options):
 
 def test_the_shop_is_learned_with_a_model_that_reads_it_and_one_start():
     experiment = EXPERIMENTS["steppo-webshop"]
-    assert (len(experiment.labels), len(experiment.cells), len(experiment.claims)) == (4, 12, 2)
+    assert (len(experiment.labels), len(experiment.cells), len(experiment.claims)) == (4, 4, 2)
     assert len({cell.runs()[0].name for cell in experiment.cells}) == 1
     options = experiment.cells[0].stages[-1].options
-    assert options["model"] == "tiny-shop" and options["prompt_style"] == "step" and options["eval_episodes"] == 500
+    assert options["model"] == "smollm2" and options["prompt_style"] == "step" and options["eval_episodes"] == 500
 
 
 def test_everything_that_is_demonstrated_in_the_shop_fits_into_a_reply():
     options = EXPERIMENTS["steppo-webshop"].cells[0].stages[0].options
-    teacher = Demonstrator(load_engine("tiny-shop", "cpu", "float32"), mistakes=options["mistakes"], kind="hasty")
+    teacher = Demonstrator(load_engine(options["model"], "cpu", "float32"), mistakes=options["mistakes"], kind="hasty")
     spec = EnvSpec(options["env"][0], {"catalogue_size": 1_000})
     collector = Collector([spec], teacher, num_envs=8, prompt_style="step", history=options["history"])
     played = collector.collect([Start(seed) for seed in range(40)]).trajectories
     collector.close()
     steps = [step for trajectory in played for step in trajectory.steps]
     assert max(len(step.response_ids or ()) for step in steps) <= options["max_new_tokens"]
-    assert max(len(step.prompt_ids or ()) for step in steps) <= 300
+    assert max(len(step.prompt_ids or ()) for step in steps) <= 1_200
     wins = sum(trajectory.success for trajectory in played)
     assert 0.1 < wins / len(played) < 0.7  # something to imitate, and haste leaves something to learn
 

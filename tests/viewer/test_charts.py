@@ -7,18 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from agentrl.viewer.charts import (
-    MOST_POINTS,
-    Look,
-    Series,
-    line_chart,
-    nice_ticks,
-    share_bar,
-    stacked_bars,
-    standalone,
-    thinned,
-    tick_text,
-)
+from agentrl.viewer.canvas import Look, nice_ticks, standalone, tick_text
+from agentrl.viewer.charts import MOST_POINTS, Series, line_chart, share_bar, stacked_bars, thinned
 
 HOSTILE = "<script>alert(1)</script>\"' & \x00"
 
@@ -108,6 +98,26 @@ def test_tick_text_is_short():
     assert tick_text(0.4, percent=True) == "40 %"
 
 
+@pytest.mark.parametrize("labels", [1, 8, 12])
+def test_a_legend_of_several_rows_keeps_away_from_the_plot(labels):
+    series = [Series(f"a long label {n}", [(0, 0.0), (1, 1.0)]) for n in range(labels)]
+    look = Look("t", width=760, limits=(0.0, 1.0), percent=True)
+    svg = line_chart(series, look)
+    lowest = max(int(y) for y in re.findall(r'<text class="soft" x="[\d.]+" y="(\d+)"', svg))
+    highest = min(float(y) for y in re.findall(r'<text class="tick" x="[\d.]+" y="([\d.]+)"', svg))
+    assert (lowest == 40) is (labels == 1)
+    # A line of text is less than 12 high and hangs less than 4 below its own line.
+    assert highest - 12 >= lowest + 4 + 6
+    assert "a long label" not in line_chart(series, Look("t", legend=False))
+
+
+def test_a_standalone_file_is_as_large_as_its_chart():
+    bar = share_bar({"a": 1.0, "b": 3.0}, Look("t", width=420, height=999), str)
+    root = ElementTree.fromstring(standalone(bar))
+    assert root.attrib["viewBox"] == f"0 0 {root.attrib['width']} {root.attrib['height']}"
+    assert root.attrib["width"] == "420" and int(root.attrib["height"]) < 200
+
+
 def test_alarms_are_marked_where_they_are_in_sight():
     svg = line_chart([Series("a", [(0, 0), (10, 1)])], Look("t", alarms=[5, 99]))
     assert svg.count("alarm-line") == 1 and "a warning at iteration 5" in svg
@@ -115,7 +125,7 @@ def test_alarms_are_marked_where_they_are_in_sight():
 
 def test_hostile_labels_stay_text_and_a_standalone_file_is_whole():
     look = Look(HOSTILE, x_name=HOSTILE)
-    svg = standalone(line_chart([Series(HOSTILE, [(0, 0), (1, 1)], marks=True)], look), look)
+    svg = standalone(line_chart([Series(HOSTILE, [(0, 0), (1, 1)], marks=True)], look))
     root = ElementTree.fromstring(svg)
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert tags == {"svg", "style", "rect", "text", "path", "line", "circle", "title"}

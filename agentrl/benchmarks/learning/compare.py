@@ -9,6 +9,9 @@ from typing import Any
 
 from agentrl.rollout.statistics import Interval, wilson_interval
 
+Results = dict[str, Any]
+MODES = {"sampled": False, "greedy": True}
+
 
 @dataclass(frozen=True)
 class Pool:
@@ -41,6 +44,16 @@ class Pool:
     def interval(self) -> Interval:
         """Wilson's, over all episodes."""
         return wilson_interval(self.wins, self.episodes) or (0.0, 1.0)
+
+
+def pools(cells: Sequence[Results], mode: str, end: str = "end") -> dict[str, Pool]:
+    """Finished cells by label. Half-trained ones would be compared unfairly, so they are left out."""
+    seeds: dict[str, list[tuple[int, int]]] = {}
+    for cell in cells:
+        measured = cell[end][mode]
+        if cell["finished"] and measured and measured["episodes"]:
+            seeds.setdefault(cell["label"], []).append((measured["wins"], measured["episodes"]))
+    return {label: Pool(label, tuple(held)) for label, held in seeds.items()}
 
 
 def difference_interval(high: Pool, low: Pool) -> Interval:

@@ -1,4 +1,4 @@
-"""From run folders to the compact results that are kept: one JSON file and one figure for each experiment."""
+"""From run folders to the compact results that are kept: one JSON file and the figures for each experiment."""
 
 from __future__ import annotations
 
@@ -9,23 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.benchmarks.learning.cell import DONE
-from agentrl.benchmarks.learning.compare import Pool, compare
+from agentrl.benchmarks.learning.compare import MODES, Pool, Results, compare, pools
 from agentrl.benchmarks.learning.experiment import Cell, Experiment
+from agentrl.benchmarks.learning.figures import curves_figure, ends_figure
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
-from agentrl.viewer.comparison import figure_svg
 from agentrl.viewer.run_data import Line, RunData, figure, read_run
 
 SCHEMA = 1
-MODES = {"sampled": False, "greedy": True}
 EFFORT = ("turns_margin", "response_tokens", "response_tokens_margin")  # what episodes took, where it was measured
-Results = dict[str, Any]
 
 
 def summarise(
     folder: str | os.PathLike[str], experiments: Iterable[Experiment], target: str | os.PathLike[str]
 ) -> list[Path]:
-    """Write `learning_NAME.json` and `.svg` into `target` for each experiment that was measured; what was written."""
+    """Write `learning_NAME.json` and its figures into `target` for each measured experiment; what was written."""
     runs, place, written = Path(folder), Path(target), []
     for experiment in experiments:
         results = results_of(runs, experiment)
@@ -33,7 +31,7 @@ def summarise(
             continue
         path = place / f"learning_{experiment.name}.json"
         store(path, compact(results).encode())
-        written += [path, *_figure(runs, experiment, results, path.with_suffix(".svg"))]
+        written += [path, curves_figure(runs, experiment, results, place), *ends_figure(results, place)]
     return written
 
 
@@ -154,16 +152,6 @@ def _short(value: Any) -> Any:
 # ---------------------------------------------------------------------- all cells
 
 
-def pools(cells: Sequence[Results], mode: str, end: str = "end") -> dict[str, Pool]:
-    """Finished cells by label. Half-trained ones would be compared unfairly, so they are left out."""
-    seeds: dict[str, list[tuple[int, int]]] = {}
-    for cell in cells:
-        measured = cell[end][mode]
-        if cell["finished"] and measured and measured["episodes"]:
-            seeds.setdefault(cell["label"], []).append((measured["wins"], measured["episodes"]))
-    return {label: Pool(label, tuple(held)) for label, held in seeds.items()}
-
-
 def comparisons(experiment: Experiment, cells: Sequence[Results]) -> list[Results]:
     """Every claim about an order, and for every label whether RL improved on its start; sampled and greedy."""
     found = []
@@ -180,12 +168,3 @@ def gain(after: Pool, before: Mapping[str, Pool]) -> Results:
     """The end of a label against its own start."""
     start = before[after.label]
     return compare(Pool(f"{after.label} after RL", after.seeds), Pool("its imitation start", start.seeds))
-
-
-def _figure(runs: Path, experiment: Experiment, results: Results, path: Path) -> list[Path]:
-    measured = {(cell["label"], cell["seed"]) for cell in results["cells"]}
-    folders: dict[str, list[Path]] = {}
-    for cell in experiment.cells:
-        if (cell.label, cell.seed) in measured:
-            folders.setdefault(cell.label, []).append(runs / cell.runs()[-1].name)
-    return [figure_svg(folders, path, title=f"{experiment.name}: held-out success, sampled", x="episodes")]

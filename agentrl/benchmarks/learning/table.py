@@ -44,7 +44,7 @@ STRATEGIES = ("no_think", "free_think", "grounding", "worldmodeling", BOTH)
 
 def masked_vanilla() -> Experiment:
     """Does it matter that observation tokens are left out of the loss?"""
-    task = {"budget": "frozenlake"}
+    task: dict[str, Any] = {"budget": "frozenlake"}
     conditions = {
         "masked": stages(LAKE, "ppo", MASKED, **task),
         "vanilla": stages(LAKE, "ppo", {"variant": "vanilla"}, **task),
@@ -61,7 +61,7 @@ def bilevel() -> Experiment:
         "masked token GAE": MASKED,
         "turn PPO": {"variant": "turn"},
     }
-    task = {"budget": "sokoban-reasoning", "strategy": BOTH, "judge": "rule"}
+    task: dict[str, Any] = {"budget": "sokoban-reasoning", "strategy": BOTH, "judge": "rule"}
     conditions = {label: stages(SOKOBAN, "ppo", options, **task) for label, options in variants.items()}
     rest = ("masked token GAE", "turn PPO")
     claims = tuple(Claim(form, other, VAGEN) for form in ("bilevel (paper)", "bilevel (released)") for other in rest)
@@ -80,7 +80,7 @@ def steppo(name: str, env: str, budget: str) -> Experiment:
         "without step ratio": ("steppo", {"gamma": 0.99, "step_ratio": False}),
         "without both": ("steppo", {"gamma": 0.99, "step_gae": False, "step_ratio": False}),
     }
-    task = {"budget": budget, "strategy": "free_think", "prompt_style": "step", "history": 0}
+    task: dict[str, Any] = {"budget": budget, "strategy": "free_think", "prompt_style": "step", "history": 0}
     conditions = {label: stages(env, algorithm, given, **task) for label, (algorithm, given) in settings.items()}
     full = "StepPO, gamma 0.99"
     claims = [Claim(f"StepPO, gamma {g}", f"token PPO, gamma {g}", STEPPO) for g in ("0.99", "0.95")]
@@ -120,7 +120,7 @@ def strategies(name: str, env: str, budget: str) -> Experiment:
 
 def base_full(name: str, env: str, budget: str) -> Experiment:
     """What the reasoning reward and bi-level credit add together."""
-    task = {"budget": budget, "strategy": BOTH}
+    task: dict[str, Any] = {"budget": budget, "strategy": BOTH}
     conditions = {
         "base": stages(env, "ppo", MASKED, **task),
         "full": stages(env, "ppo", BILEVEL, judge="rule", **task),
@@ -151,7 +151,7 @@ def vlm() -> Experiment:
 
 def farming() -> Experiment:
     """What does a policy learn that nearly never succeeds, and is paid for its form?"""
-    task = {"budget": "farming", "strategy": "no_think", "prompt_style": "step", "history": 0}
+    task: dict[str, Any] = {"budget": "farming", "strategy": "no_think", "prompt_style": "step", "history": 0}
     group = {"group_size": 8, **NO_CRITIC}
     conditions = {
         "from almost nothing": without_nothing(stages(LAKE, "grpo", group, **task)),

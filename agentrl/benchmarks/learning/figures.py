@@ -1,0 +1,66 @@
+"""The figures of an experiment: success while training, from its runs, and success at the end, from what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from agentrl.benchmarks.learning.compare import MODES, Pool, Results, pools
+from agentrl.benchmarks.learning.experiment import Experiment
+from agentrl.viewer.canvas import Look, standalone
+from agentrl.viewer.comparison import figure_svg
+from agentrl.viewer.dots import Dot, DotRow, dot_chart
+from agentrl.viewer.run_report import write_page
+
+WIDTH = 760
+
+
+def curves_figure(runs: Path, experiment: Experiment, results: Results, target: Path) -> Path:
+    """Write `learning_NAME.svg`: held-out success while training."""
+    measured = {(cell["label"], cell["seed"]) for cell in results["cells"]}
+    folders: dict[str, list[Path]] = {}
+    for cell in experiment.cells:
+        if (cell.label, cell.seed) in measured:
+            folders.setdefault(cell.label, []).append(runs / cell.runs()[-1].name)
+    path, title = target / f"learning_{experiment.name}.svg", f"{experiment.name}: held-out success, sampled"
+    return figure_svg(folders, path, title=title, x="episodes", width=WIDTH)
+
+
+def ends_figure(results: Results, target: Path) -> list[Path]:
+    """Write `learning_NAME_ends.svg`: who got how far, from the kept results alone; [] where there is none."""
+    if not shows_ends(results["cells"]):
+        return []
+    name = results["experiment"]
+    look = Look(f"{name}: held-out success at the end", WIDTH, x_name="held-out success", percent=True)
+    kinds = [_kind(mode) for mode in MODES]
+    chart = dot_chart(end_rows(results["cells"]), kinds, look, single="single seeds", start="start after imitation")
+    path = target / f"learning_{name}_ends.svg"
+    write_page(path, standalone(chart))
+    return [path]
+
+
+def shows_ends(cells: Sequence[Results]) -> bool:
+    """With a single finished label there is nobody to compare it with."""
+    return len(end_rows(cells)) > 1
+
+
+def end_rows(cells: Sequence[Results]) -> list[DotRow]:
+    """One for each finished label, by sampled success, the best first; those without such a measurement come last."""
+    rows: dict[str, dict[str, Dot]] = {}
+    for mode in MODES:
+        before = pools(cells, mode, "start")
+        for label, pool in pools(cells, mode).items():
+            rows.setdefault(label, {})[_kind(mode)] = _dot(pool, before)
+    sampled = _kind("sampled")
+    order = sorted(rows, key=lambda label: -rows[label][sampled].value if sampled in rows[label] else 1.0)
+    return [DotRow(label, rows[label]) for label in order]
+
+
+def _kind(mode: str) -> str:
+    return f"{mode}, 95 % interval"
+
+
+def _dot(pool: Pool, before: Mapping[str, Pool]) -> Dot:
+    singles = pool.rates if len(pool.seeds) > 1 else ()  # a single seed is the dot itself
+    start = before[pool.label].rate if pool.label in before else None
+    return Dot(pool.rate, pool.interval, tuple(singles), start)
