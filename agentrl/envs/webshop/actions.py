@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from agentrl.core.parsing import Turn, extract_answer, quote
 
 LONGEST_SEARCH = 1000  # characters: no wish comes near, and a megabyte would live on in every address and snapshot
 LONGEST_CLICK = 500  # no button or option value comes near
+LONGEST_KEPT = 200  # characters of an action that is remembered
 HOW = "write search[words] or click[something on the page]"
 _NEXT = re.compile(r"\](?=[\s,;]*(?:search|click)\s*\[)", re.IGNORECASE)
 _NAME = re.compile(r"\s*(search|click)\s*\[", re.IGNORECASE)
@@ -34,12 +36,14 @@ def read_turn(action: Any) -> Turn:
     if not answer.strip():
         return Turn([], f"no action given; {HOW}")
     first, surplus = _first(answer)
-    found, problem = _parse(first)
+    found, problem = (_parse if len(first) > LONGEST_KEPT else _parse_again)(first)
     return Turn([], problem, surplus) if found is None else Turn([found], None, surplus)
 
 
 def _first(answer: str) -> tuple[str, int]:
     """The first action of a text, and how many more there are: a bracket that is closed before another begins."""
+    if "[" not in answer.partition("]")[2]:  # nearly always: nothing begins behind the first end
+        return answer, 0
     ends = [match.end() for match in _NEXT.finditer(answer)]
     return (answer[: ends[0]], len(ends)) if ends else (answer, 0)
 
@@ -58,6 +62,9 @@ def _parse(text: str) -> tuple[Action | None, str | None]:
     if not words:
         return None, f"nothing stands between the brackets of {verb}; {HOW}"
     return Action(verb, words), None
+
+
+_parse_again = lru_cache(maxsize=4_096)(_parse)  # of the same few clicks most episodes are made
 
 
 def plain(text: str) -> str:

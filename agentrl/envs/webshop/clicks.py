@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from agentrl.envs.webshop.body import Body, Part, Parts
 from agentrl.envs.webshop.pages import (
     BACK,
-    BACK_AND_PREV,
     BUY,
-    CLICKABLE,
     DONE,
     ITEM,
     NEXT,
@@ -17,17 +16,13 @@ from agentrl.envs.webshop.pages import (
     SEARCH_BODY,
     SEARCH_HEAD,
     SUB_PAGES,
-    Body,
     Page,
-    Part,
-    Parts,
     Place,
-    done_parts,
-    item_tail,
-    option_parts,
+    done_body,
+    item_body,
     page_url,
-    results_head,
-    sub_page_lines,
+    results_body,
+    sub_page_body,
 )
 from agentrl.envs.webshop.shop import Shop
 
@@ -37,8 +32,12 @@ LAST_NUMBER = 1_000  # of results pages: `Next >` is always there, but a number 
 def shown_results(shop: Shop, place: Place) -> tuple[tuple[str, ...], int]:
     """The ids on a results page, and how many results there are in all."""
     hits = shop.hits(place.query, place.lot)
+    return hits[_slice(place)], len(hits)
+
+
+def _slice(place: Place) -> slice:
     start = (place.number - 1) * RESULTS_PER_PAGE
-    return hits[start : start + RESULTS_PER_PAGE], len(hits)
+    return slice(start, start + RESULTS_PER_PAGE)
 
 
 def page_at(shop: Shop, place: Place, wish: Parts, session: str, show_attributes: bool, score: float | None) -> Page:
@@ -47,36 +46,30 @@ def page_at(shop: Shop, place: Place, wish: Parts, session: str, show_attributes
     if place.page == SEARCH:
         return Page(place.page, SEARCH_HEAD + wish, SEARCH_BODY, url)
     if place.page == DONE:
-        receipt = done_parts(shop.known(place.asin), place.options, score or 0.0)
-        return Page(place.page, (), Body.of(receipt), url, place.asin)
-    body = shop.remembered(place, show_attributes, lambda: Body.of(_parts(shop, place, show_attributes)))
-    return Page(place.page, wish, body, url, place.asin)
+        receipt = done_body(shop.known(place.asin), place.options, score or 0.0)
+        return Page(place.page, (), receipt, url, place.asin)
+    return Page(place.page, wish, _body(shop, place, show_attributes), url, place.asin)
 
 
-def _parts(shop: Shop, place: Place, show_attributes: bool) -> Parts:
+def _body(shop: Shop, place: Place, show_attributes: bool) -> Body:
+    """Remembered under all that it depends on, and nothing else: a product looks the same however it was found."""
+    asin = place.asin
     if place.page == RESULTS:
-        shown, total = shown_results(shop, place)
-        return (*results_head(place.number, total), *(part for asin in shown for part in shop.card(asin)))
-    product = shop.known(place.asin)
+        return shop.remembered((place.query, place.lot, place.number), lambda: _results(shop, place))
     if place.page == ITEM:
-        return (*BACK_AND_PREV, *option_parts(product, place.options), *item_tail(product, show_attributes))
-    return (*BACK_AND_PREV, *sub_page_lines(product, place.page))
+        body = shop.remembered((asin, show_attributes), lambda: item_body(shop.known(asin), show_attributes))
+        return body.choosing(place.options)
+    return shop.remembered((asin, place.page), lambda: sub_page_body(shop.known(asin), place.page))
+
+
+def _results(shop: Shop, place: Place) -> Body:
+    found, shown = shop.found(place.query, place.lot), _slice(place)
+    return results_body(place.number, len(found.asins), found.asins[shown], shop.listings(found.numbers[shown]))
 
 
 def searched(query: str, lot: int) -> Place:
     """The first results of a search; everything chosen before is forgotten."""
     return Place(RESULTS, query, lot, 1)
-
-
-def find_part(page: Page, wanted: str) -> Part | None:
-    """What `click[wanted]` means on this page. Where two options share a value, one that is not chosen yet."""
-    found: Part | None = None
-    for part in page.body.parts:
-        if part.kind in CLICKABLE and " ".join(part.text.lower().split()) == wanted:
-            if not part.chosen:
-                return part
-            found = part
-    return found
 
 
 def clicked(shop: Shop, place: Place, part: Part) -> Place:

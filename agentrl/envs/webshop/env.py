@@ -17,7 +17,7 @@ from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.tools import function_schema
 from agentrl.envs.webshop.actions import LONGEST_SEARCH, Action, plain, read_turn
-from agentrl.envs.webshop.clicks import LAST_NUMBER, clicked, find_part, page_at, searched, shown_results
+from agentrl.envs.webshop.clicks import LAST_NUMBER, clicked, page_at, searched, shown_results
 from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.oracle import hasty_action, right_action
 from agentrl.envs.webshop.page_html import page_html
@@ -33,7 +33,7 @@ from agentrl.envs.webshop.pages import (
     available_actions,
     instruction,
 )
-from agentrl.envs.webshop.purchase import exact_terms, purchase_parts, unmet
+from agentrl.envs.webshop.purchase import exact_terms, purchase_parts
 from agentrl.envs.webshop.reward import Reward
 from agentrl.envs.webshop.shop import RANDOM, ShopSpec, open_shop
 from agentrl.envs.webshop.state import ShopState
@@ -103,8 +103,8 @@ class WebShopEnv(AgentEnv[Any, Any]):
     ## Arguments
     - `observation_mode="text"`: `"text"`, `"text_rich"` or `"html"`.
     - `catalogue_size=10000`, `catalogue_seed=0`: the generated shop. At this size the first use takes some seconds:
-      every product is written once to build the search index, which is kept in the cache (`AGENTRL_CACHE`). 100,000
-      products give 12,087 goals, fewer products proportionally fewer.
+      every product is written once to build the search index, which is kept in the cache (`AGENTRL_CACHE`) with what
+      results show of each product. 100,000 products give 12,087 goals, fewer products proportionally fewer.
     - `data_dir=None`: a folder with the benchmark's own files (`items_shuffle*.json`, `items_ins_v2*.json`,
       `items_human_ins.json`). With it, `products=None` names one of several `items_shuffle*.json`, and `goals="human"`
       may also be `"synthetic"`.
@@ -236,7 +236,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
             lot = int(self.np_random.integers(2**31)) if primitive.argument.split(" ", 1)[0] == RANDOM else 0
             return self._go(searched(primitive.argument, lot))
         page = self.page
-        part = find_part(page, primitive.argument)
+        part = page.body.find(primitive.argument)
         if part is None or part.text == "Search":
             return Outcome({}, valid=False, feedback=self._not_there(primitive.argument, page))
         place = clicked(self.shop, self._place, part)
@@ -328,7 +328,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
             title=product.title if product else "",
             price=product.price if product else None,
             options=dict(place.options),
-            unmet=unmet(self._scored(place) if product else None, goal),
+            unmet=self.shop.unmet(self.split, self._index, place.asin, place.options),
             score=None if self._purchase is None else self._purchase.total,
         )
 

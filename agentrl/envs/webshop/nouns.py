@@ -42,6 +42,7 @@ def pipeline_tagger(pipeline: Callable[[str], Any]) -> NounTagger:
 
 
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\d[\w.,]*")
+_ASCII_WORD = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)?|[0-9][A-Za-z0-9_.,]*")  # finds the same in plain titles, sooner
 # Endings that make adjectives, adverbs and participles; nouns with such an ending are in the lexicon.
 _NOT_NOUN_ENDING = re.compile(
     r"[^\W\d_]{2,}(?:ly|able|ible|ous|ful|less|ive|ish|ical|ial|onal|eral|bal|ral|tal|nal|ic|ed|ing|proof|resistant|friendly)$"
@@ -54,12 +55,17 @@ _INITIALS = re.compile(r"[A-Z]{2,5}$")
 @lru_cache(maxsize=1 << 14)
 def rule_tagger(title: str) -> tuple[str, ...]:
     """The nouns of a title by our own rules, in lower case and in order, repetitions kept."""
-    words = _WORD.findall(title[:LONGEST_TITLE])
-    shouting = title.isupper()  # then capitals say nothing
-    return tuple([word.lower() for word in words if is_noun(word, capitals_count=not shouting)])
+    words = (_ASCII_WORD if title.isascii() else _WORD).findall(title[:LONGEST_TITLE])
+    capitals_count = not title.isupper()  # else they say nothing
+    return tuple([noun for word in words if (noun := _noun(word, capitals_count))])
 
 
 @lru_cache(maxsize=1 << 14)
+def _noun(word: str, capitals_count: bool) -> str:
+    """A word in lower case if it is a noun, or nothing."""
+    return word.lower() if is_noun(word, capitals_count=capitals_count) else ""
+
+
 def is_noun(word: str, *, capitals_count: bool = True) -> bool:
     """Whether one word of a title is a noun: known words first, then initials, then endings; other words are names."""
     plain = word.lower()

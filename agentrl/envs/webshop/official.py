@@ -14,7 +14,7 @@ from agentrl.core.cache import builder_lock, cache_dir
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webshop.goals import Goal, known_split
 from agentrl.envs.webshop.official_store import Facts, GoalKind, Sources, Store, convert, is_whole
-from agentrl.envs.webshop.product import Product
+from agentrl.envs.webshop.product import Product, listing_note
 
 VERSION = 1  # raise it with every change of what a store holds
 PREFIXES = {"products": "items_shuffle", "annotations": "items_ins_v2", "human": "items_human_ins"}
@@ -78,6 +78,11 @@ class OfficialCatalogue:
     def document(self, index: int) -> str:
         """The indexed text of product number `index`."""
         return self.product(index).document()
+
+    def entry(self, index: int) -> tuple[str, str, str]:
+        """Id, indexed text and listing of product number `index`, read only once."""
+        product = self.product(index)
+        return product.asin, product.document(), listing_note(product.title, product.price_tag)
 
     def find(self, asin: str) -> Product | None:
         """The product with this id, in either case of letters, or None."""

@@ -1,14 +1,15 @@
-"""The pages of the shop as data: one list of parts, from which text, rich text, HTML and picture all follow."""
+"""The pages of the shop as data: where a shopper can stand, and which strings are seen there."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, quote_plus
 
+from agentrl.envs.webshop.body import Body, Part, Parts
 from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.product import Product
 
@@ -16,25 +17,8 @@ SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
 SUB_PAGES = ("description", "features", "reviews", "attributes")
 PAGES = (SEARCH, RESULTS, ITEM, *SUB_PAGES, DONE)
 RESULTS_PER_PAGE = 10
-SEPARATOR = " [SEP] "
 SHOP_NAME = "WebShop"
 BACK, PREV, NEXT, BUY = "Back to Search", "< Prev", "Next >", "Buy Now"
-
-
-class Part(NamedTuple):
-    """One visible string of a page. `kind` says what it is:
-
-    `shop`, `label`, `goal`, `heading`, `button`, `product` (the id that opens it), `title`, `price`, `rating`,
-    `option_name`, `option`, `line` (of a sub page); on the last page `field`, `value`, `bought` and `score`.
-    """
-
-    kind: str
-    text: str
-    chosen: bool = False  # of an option
-
-
-Parts = tuple[Part, ...]
-CLICKABLE = frozenset({"button", "product", "option"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +31,6 @@ class Place:
     number: int = 0  # of the results page, from 1
     asin: str = ""
     options: tuple[tuple[str, str], ...] = ()  # chosen, in the order of the first choice of each name
-
-
-class Body(NamedTuple):
-    """What a place shows below the wish, and what of it can be clicked: the same for every shopper who stands there."""
-
-    parts: Parts
-    clickables: tuple[str, ...]
-    text: str
-
-    @classmethod
-    def of(cls, parts: Parts) -> Body:
-        """Buttons and ids are clicked in lower case, option values as they are."""
-        found = [part.text if part.kind == "option" else part.text.lower() for part in parts if part.kind in CLICKABLE]
-        return cls(parts, tuple(found), SEPARATOR.join([part.text for part in parts]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,79 +63,77 @@ class Page:
 
 def instruction(goal: Goal) -> Parts:
     """The wish, as it stands above every page but the last."""
-    return Part("label", "Instruction:"), Part("goal", goal.instruction)
-
-
-SEARCH_HEAD: Parts = (Part("shop", SHOP_NAME),)
-SEARCH_BODY = Body.of((Part("button", "Search"),))
-ALL_SUB_BUTTONS: Parts = tuple(Part("button", name.capitalize()) for name in SUB_PAGES)
-BUY_BUTTON = Part("button", BUY)
-BACK_ONLY: Parts = (Part("button", BACK),)
-BACK_AND_PREV: Parts = (Part("button", BACK), Part("button", PREV))
-
-
-def results_head(number: int, total: int) -> Parts:
-    """Page number and the buttons that turn pages; `Next >` is there even behind the last page, as in the benchmark."""
-    heading = Part("heading", f"Page {number} (Total results: {total})")
-    turns = (Part("button", PREV), Part("button", NEXT)) if number > 1 else (Part("button", NEXT),)
-    return (*BACK_ONLY, heading, *turns)
-
-
-def card(asin: str, title: str, price: str) -> Parts:
-    """A product among the results."""
-    return Part("product", asin), Part("title", title), Part("price", price)
-
-
-def option_parts(product: Product, chosen: Iterable[tuple[str, str]] = ()) -> Parts:
-    """The options of a product, each name followed by its values."""
-    marked = dict(chosen)
-    found: list[Part] = []
-    for name, values in product.options.items():
-        found.append(Part("option_name", name))
-        taken = marked.get(name)
-        found += [option(value, value == taken) for value in values]
-    return tuple(found)
+    return _instruction(goal.instruction)
 
 
 @lru_cache(maxsize=4_096)
-def option(value: str, chosen: bool) -> Part:
-    """A value that can be chosen: the same few stand on most pages."""
-    return Part("option", value, chosen)
+def _instruction(wish: str) -> Parts:
+    return Part("label", "Instruction:"), Part("goal", wish)
 
 
-def item_tail(product: Product, show_attributes: bool) -> Parts:
-    """What stands below the options of a product."""
-    return (
-        Part("title", product.title),
-        Part("price", f"Price: {product.price_tag}"),
-        Part("rating", f"Rating: {product.rating}"),
-        *(ALL_SUB_BUTTONS if show_attributes else ALL_SUB_BUTTONS[:-1]),
-        BUY_BUTTON,
-    )
+SEARCH_HEAD: Parts = (Part("shop", SHOP_NAME),)
+SEARCH_BODY = Body(("button",), ("Search",))
+SUB_BUTTONS = tuple(name.capitalize() for name in SUB_PAGES)
 
 
-def sub_page_lines(product: Product, page: str) -> Parts:
-    """The strings of a sub page; there may be none."""
-    lines: dict[str, Iterable[str]] = {
-        "description": (product.description,),
-        "features": product.bullets,
-        "reviews": product.reviews,
-        "attributes": (*product.attributes, product.category, product.query, product.category_path),
-    }
-    return tuple(Part("line", line.strip()) for line in lines[page] if line.strip())
+def results_body(number: int, total: int, asins: Sequence[str], listings: Sequence[tuple[str, str]]) -> Body:
+    """A page of results: of each product its id, its title and its price tag.
+
+    `Next >` is there even behind the last page, as in the benchmark.
+    """
+    texts = [BACK, f"Page {number} (Total results: {total})", *((PREV, NEXT) if number > 1 else (NEXT,))]
+    for asin, (title, price) in zip(asins, listings, strict=True):
+        texts += asin, title, price
+    return Body(_results_kinds(number > 1, len(asins)), texts)
 
 
-def done_parts(product: Product, options: Iterable[tuple[str, str]], score: float) -> Parts:
+@lru_cache(maxsize=4 * RESULTS_PER_PAGE)
+def _results_kinds(with_way_back: bool, products: int) -> tuple[str, ...]:
+    return ("button", "heading", *("button",) * (1 + with_way_back), *("product", "title", "price") * products)
+
+
+def item_body(product: Product, show_attributes: bool = False) -> Body:
+    """The page of a product: its options, each name followed by its values, then what it is and costs, and buttons."""
+    kinds, texts = ["button", "button"], [BACK, PREV]
+    for name, values in product.options.items():
+        kinds += ["option_name", *["option"] * len(values)]
+        texts += [name, *values]
+    buttons = SUB_BUTTONS if show_attributes else SUB_BUTTONS[:-1]
+    texts += [product.title, f"Price: {product.price_tag}", f"Rating: {product.rating}", *buttons, BUY]
+    kinds += ["title", "price", "rating", *["button"] * (len(buttons) + 1)]
+    return Body(kinds, texts)
+
+
+def sub_page_body(product: Product, page: str) -> Body:
+    """What a sub page tells of a product; it may be nothing."""
+    lines = [line.strip() for line in _lines(product, page)]
+    texts = [BACK, PREV, *[line for line in lines if line]]
+    return Body(["button", "button", *["line"] * (len(texts) - 2)], texts)
+
+
+def _lines(product: Product, page: str) -> tuple[str, ...]:
+    if page == "description":
+        return (product.description,)
+    if page == "features":
+        return product.bullets
+    if page == "reviews":
+        return product.reviews
+    return (*product.attributes, product.category, product.query, product.category_path)
+
+
+def done_body(product: Product, options: Iterable[tuple[str, str]], score: float) -> Body:
     """The receipt. "Your code" is left over from the benchmark's crowd workers and always None, as are the details."""
-    rows = {"asin": product.asin, "options": json.dumps(dict(options), ensure_ascii=False)}
-    bought = [part for name, value in rows.items() for part in (Part("field", name), Part("value", value))]
-    return (
-        Part("heading", "Thank you for shopping with us!"),
-        *(Part("label", "Your code:"), Part("value", "None")),
-        *(Part("label", "Purchased"), *bought, Part("bought", product.title)),
-        *(Part("label", "Your score (min 0.0, max 1.0)"), Part("score", str(score))),
-        *(Part("label", "Reward Details"), Part("value", "None")),
+    bought = {"asin": product.asin, "options": json.dumps(dict(options), ensure_ascii=False)}
+    rows = (
+        ("heading", "Thank you for shopping with us!"),
+        *(("label", "Your code:"), ("value", "None")),
+        ("label", "Purchased"),
+        *(row for name, value in bought.items() for row in (("field", name), ("value", value))),
+        ("bought", product.title),
+        *(("label", "Your score (min 0.0, max 1.0)"), ("score", str(score))),
+        *(("label", "Reward Details"), ("value", "None")),
     )
+    return Body([kind for kind, _ in rows], [text for _, text in rows])
 
 
 # ---------------------------------------------------------------------- addresses

@@ -76,6 +76,17 @@ def price_tag(pricing: Sequence[float]) -> str:
     return " to ".join([f"${amount}" for amount in pricing[:2]])
 
 
+def listing_note(title: str, tag: str) -> str:
+    """What results show of a product, as one string that an index keeps: a change needs a new version of the file."""
+    return f"{title}\n{tag}"
+
+
+def read_listing(note: str) -> tuple[str, str]:
+    """Title and price tag out of what `listing_note` wrote."""
+    title, _, tag = note.rpartition("\n")  # a title may hold a line break, a tag never does
+    return title, tag
+
+
 def document_text(title: str, description: str, first_bullet: str, options: Mapping[str, Sequence[str]]) -> str:
     """The indexed text of a product with these fields."""
     choices = ", and ".join([f"{name}: {', '.join(values)}" for name, values in options.items()])

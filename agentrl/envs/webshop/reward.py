@@ -84,10 +84,10 @@ def with_options(fit: Fit, goal: Goal, options: Mapping[str, str]) -> Reward:
 
 def has_attribute(product: Product, wanted: str) -> bool:
     """True where an attribute is listed in similar words, or stands literally in title, bullets or description."""
-    if any(matches(listed, wanted) for listed in product.attributes):
-        return True
     texts = (product.title, " ".join(product.bullets), product.description)
-    return any(wanted in text.lower() for text in texts)
+    if any(wanted in text.lower() for text in texts):  # the cheaper question first: the answer is the same
+        return True
+    return any(matches(listed, wanted) for listed in product.attributes)
 
 
 def type_score(product: Product, goal: Goal, tagger: NounTagger) -> TypeScore:

@@ -6,23 +6,24 @@ import logging
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.cache import cache_dir
 from agentrl.core.errors import ConfigError
+from agentrl.envs.webshop.body import Body
 from agentrl.envs.webshop.catalogue.generated import LARGEST, SMALLEST, GeneratedCatalogue
 from agentrl.envs.webshop.catalogue.interface import Catalogue
 from agentrl.envs.webshop.facets import KINDS, MOST, Facets
 from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.official import OfficialCatalogue
-from agentrl.envs.webshop.pages import Body, Parts, Place, card
-from agentrl.envs.webshop.product import Product
+from agentrl.envs.webshop.product import Product, read_listing
+from agentrl.envs.webshop.purchase import unmet
 from agentrl.envs.webshop.reward import Reward, fit_of, with_options
 from agentrl.envs.webshop.search import CatalogueDocuments, RepairingIndex
 from agentrl.envs.webshop.search.progress import progress_bar
@@ -30,7 +31,7 @@ from agentrl.envs.webshop.search.progress import progress_bar
 log = logging.getLogger(__name__)
 RANDOM = "<r>"
 GOAL_KINDS = ("human", "synthetic")
-PRODUCTS_KEPT, CARDS_KEPT, SEARCHES_KEPT, SCORES_KEPT, GOALS_KEPT = 8_192, 65_536, 2_048, 16_384, 4_096
+PRODUCTS_KEPT, SEARCHES_KEPT, SCORES_KEPT, GOALS_KEPT = 8_192, 2_048, 16_384, 4_096
 BODIES_KEPT = 8_192
 FEW_PRODUCTS = 20_000  # up to here one process builds the index sooner than two are started
 SHOPS_KEPT = 4
@@ -71,6 +72,13 @@ class ShopSpec:
         return made(**arguments), f"{made.__module__}:{made.__qualname__}", arguments
 
 
+class Found(NamedTuple):
+    """Products that a search found: their ids, and their numbers in the catalogue and in the index."""
+
+    asins: tuple[str, ...]
+    numbers: tuple[int, ...]
+
+
 class Shop:
     """Products, searches and scores, each remembered as long as there is room."""
 
@@ -81,10 +89,10 @@ class Shop:
         self.index = self._opened()
         self._facets: Facets | None = None
         self._lock = threading.Lock()
-        self._bodies: OrderedDict[tuple[Place, bool], Body] = OrderedDict()
+        self._bodies: OrderedDict[tuple[Any, ...], Body] = OrderedDict()
         self.product: Callable[[str], Product | None] = lru_cache(PRODUCTS_KEPT)(self.catalogue.find)
-        self.card: Callable[[str], Parts] = lru_cache(CARDS_KEPT)(self._card)
         self.score = lru_cache(SCORES_KEPT)(self._score)
+        self.unmet = lru_cache(SCORES_KEPT)(self._unmet)
         self._fit = lru_cache(SCORES_KEPT)(lambda split, place, asin: fit_of(self.known(asin), self.goal(split, place)))
         self.goal: Callable[[str, int], Goal] = lru_cache(GOALS_KEPT)(lambda split, place: self.goals(split)[place])
         self.goals: Callable[[str], Sequence[Goal]] = lru_cache(3)(self.catalogue.goals)
@@ -107,9 +115,8 @@ class Shop:
             raise KeyError(f"no product has the id {asin[:40]!a}")
         return product
 
-    def remembered(self, place: Place, show_attributes: bool, make: Callable[[], Body]) -> Body:
-        """What this place shows, made once while there is room."""
-        key = (place, show_attributes)
+    def remembered(self, key: tuple[Any, ...], make: Callable[[], Body]) -> Body:
+        """What is shown under this key, made once while there is room."""
         body = self._bodies.get(key)
         if body is None:
             body = self._bodies[key] = make()
@@ -117,8 +124,19 @@ class Shop:
                 self._bodies.popitem(last=False)
         return body
 
+    def listings(self, numbers: Sequence[int]) -> list[tuple[str, str]]:
+        """Title and price tag of the products with these numbers, as results show them.
+
+        They lie beside the index: reading them there is many times cheaper than making or decoding the products.
+        """
+        return [read_listing(note) for note in self.index.notes(numbers)]
+
     def hits(self, query: str, lot: int = 0) -> tuple[str, ...]:
         """The ids that a plain query finds, best first, 50 at most."""
+        return self.found(query, lot).asins
+
+    def found(self, query: str, lot: int = 0) -> Found:
+        """What a plain query finds, best first, 50 at most."""
         mark, _, rest = query.partition(" ")
         if mark == RANDOM:
             return self._random(lot)
@@ -126,26 +144,26 @@ class Shop:
             return self._by_facet(mark, rest)
         return self._search(query)
 
-    def _search_index(self, query: str) -> tuple[str, ...]:
-        return tuple([hit.docid for hit in self.index.search(query)])
+    def _search_index(self, query: str) -> Found:
+        hits = self.index.search(query)
+        return Found(tuple([hit.docid for hit in hits]), tuple([hit.number for hit in hits]))
 
-    def _random(self, lot: int) -> tuple[str, ...]:
+    def _random(self, lot: int) -> Found:
         numbers = np.random.default_rng(lot).integers(len(self.catalogue), size=MOST).tolist()
-        return tuple([self.catalogue.docid(number) for number in dict.fromkeys(numbers)])
+        return self._numbered(dict.fromkeys(numbers))
 
-    def _by_facet(self, mark: str, key: str) -> tuple[str, ...]:
+    def _by_facet(self, mark: str, key: str) -> Found:
         with self._lock:
             if self._facets is None:
                 self._facets = Facets(self.catalogue)
-        return tuple([self.catalogue.docid(number) for number in self._facets.find(mark, key)])
+        return self._numbered(self._facets.find(mark, key))
 
-    def _card(self, asin: str) -> Parts:
-        """A generated catalogue can tell what results show without making the whole product."""
-        listing = self.catalogue.listing(asin) if isinstance(self.catalogue, GeneratedCatalogue) else None
-        if listing is None:
-            product = self.known(asin)
-            listing = product.title, product.price_tag
-        return card(asin, *listing)
+    def _numbered(self, numbers: Iterable[int]) -> Found:
+        return Found(tuple([self.catalogue.docid(number) for number in numbers]), tuple(numbers))
+
+    def _unmet(self, split: str, place: int, asin: str, options: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+        """What a goal still lacks at the product with this id; all that it asks for where the id is empty."""
+        return unmet(self.score(split, place, asin, options) if asin else None, self.goal(split, place))
 
     def _score(self, split: str, place: int, asin: str, options: tuple[tuple[str, str], ...]) -> Reward:
         return with_options(self._fit(split, place, asin), self.goal(split, place), dict(options))

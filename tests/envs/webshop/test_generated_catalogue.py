@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from collections import Counter
@@ -18,7 +19,7 @@ from agentrl.envs.webshop.catalogue import Catalogue, GeneratedCatalogue
 from agentrl.envs.webshop.catalogue.asins import SPACE, AsinCode
 from agentrl.envs.webshop.catalogue.families import BLOCK, PLANS
 from agentrl.envs.webshop.catalogue.generated import VERSION
-from agentrl.envs.webshop.product import Product
+from agentrl.envs.webshop.product import Product, listing_note
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLE = 8_000
@@ -94,6 +95,27 @@ def test_what_the_shop_says_changes_only_with_its_version() -> None:
 def test_the_document_is_that_of_the_product() -> None:
     shop = GeneratedCatalogue(2, 1_037)
     assert [shop.document(index) for index in range(1_037)] == [shop.product(i).document() for i in range(1_037)]
+
+
+def test_the_entry_is_id_text_and_listing_of_the_product() -> None:
+    shop = GeneratedCatalogue(2, 1_037)
+    for index in range(0, 1_037, 3):
+        product = shop.product(index)
+        assert shop.entry(index) == (product.asin, product.document(), listing_note(product.title, product.price_tag))
+        assert shop.listing(product.asin) == (product.title, product.price_tag)
+    with pytest.raises(IndexError):
+        shop.entry(1_037)
+
+
+def test_a_catalogue_remembers_some_products_and_travels_without_them() -> None:
+    shop = GeneratedCatalogue(2, 2_000)
+    assert shop.product(5) is shop.product(5)
+    first = shop.product(0)
+    for index in range(1, 2_000):
+        shop.product(index)
+    assert shop.product(0) is not first and shop.product(0) == first  # written anew: only so many are kept
+    again = pickle.loads(pickle.dumps(shop))
+    assert repr(again) == repr(shop) and again.product(5) == shop.product(5)
 
 
 @pytest.mark.parametrize(

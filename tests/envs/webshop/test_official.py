@@ -18,6 +18,7 @@ from agentrl.envs.webshop import official_rows, official_store
 from agentrl.envs.webshop.catalogue import Catalogue
 from agentrl.envs.webshop.goals import NO_LIMIT, price_limit
 from agentrl.envs.webshop.official import OfficialCatalogue
+from agentrl.envs.webshop.product import listing_note
 from agentrl.envs.webshop.reward import best_choices, score_purchase
 from tests.envs.webshop.official_files import PATH, a_row, a_wish, write_shop
 
@@ -55,6 +56,7 @@ def test_a_product_is_read_by_the_benchmarks_rules(tmp_path: Path) -> None:
     assert shop.document(0) == (
         "sturdy boots b000000001 made for mud. rubber sole size: large | wide, small"
     )  # fmt: skip
+    assert shop.entry(0) == (asin(1), shop.document(0), listing_note(product.title, product.price_tag))
     assert shop.find(asin(1)) == shop.find(asin(1).lower()) == product and shop.find("B999999999") is None
 
 

@@ -15,6 +15,7 @@ import pytest
 import agentrl
 from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.core.snapshot import open_blob, seal_blob
+from agentrl.envs.webshop.catalogue.generated import GeneratedCatalogue
 from agentrl.envs.webshop.env import WebShopEnv
 from agentrl.envs.webshop.purchase import exact_terms
 from agentrl.envs.webshop.reward import Reward, TypeScore
@@ -306,6 +307,8 @@ def test_the_benchmarks_files_make_the_same_shop(tmp_path: Path, monkeypatch: py
     write_official(tmp_path / "data")
     env = gym.make("agentrl/WebShop-Text-v0", data_dir=str(tmp_path / "data")).unwrapped
     assert isinstance(env, WebShopEnv)
+    products = [env.shop.catalogue.product(number) for number in range(len(env.shop.catalogue))]
+    assert env.shop.listings(range(len(products))) == [(product.title, product.price_tag) for product in products]
     solved = 0
     for task in env.tasks():
         env.reset(options={"task": task})
@@ -340,5 +343,46 @@ def test_results_show_what_the_product_says() -> None:
     shop = small_shop().shop
     for number in range(0, SMALL, 37):
         product = shop.catalogue.product(number)
-        shown = [part.text for part in shop.card(product.asin)]
-        assert shown == [product.asin, product.title, product.price_tag]
+        assert shop.listings([number]) == [(product.title, product.price_tag)]
+
+
+def test_stored_listings_are_those_that_the_catalogue_writes() -> None:
+    shop = small_shop().shop
+    catalogue = shop.catalogue
+    assert isinstance(catalogue, GeneratedCatalogue)
+    assert shop.listings(range(SMALL)) == [catalogue.listing(catalogue.docid(number)) for number in range(SMALL)]
+    for query in ("shampoo", "<r>", "<c> beauty", "zzz"):
+        found = shop.found(query, lot=3)
+        assert found.asins == shop.hits(query, lot=3) == tuple(catalogue.docid(number) for number in found.numbers)
+
+
+def test_damaged_listings_are_repaired_under_a_shoppers_feet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = small_shop()
+    good.reset(seed=1)
+    monkeypatch.setenv("AGENTRL_CACHE", str(tmp_path))
+    assert len(small_shop().shop.index) == SMALL
+    (file,) = tmp_path.rglob(FILE_NAME)
+    content = file.read_bytes()
+    first = content.index(good.shop.listings([0])[0][0].encode())
+    file.unlink()  # whoever has it open keeps it
+    file.write_bytes(content[:first] + content[first : first + 90_000].swapcase() + content[first + 90_000 :])
+    open_shop.__globals__["_open"].cache_clear()
+    env = small_shop()
+    env.reset(seed=1)
+    for action in ("search[for women]", *["click[next >]"] * 4):
+        assert env.step(action)[0] == good.step(action)[0]  # letters of the wrong size would look all right
+    env.shop.index.index.verify()
+    assert file.read_bytes() == content
+
+
+def test_one_product_found_in_two_ways_is_one_page() -> None:
+    env = small_shop()
+    env.reset(seed=0)
+    product = env.shop.catalogue.product(7)
+    bodies = []
+    for query in (product.title, f"{product.title} again"):
+        env.step(f"search[{query}]")
+        env.step(f"click[{product.asin.lower()}]")
+        assert env.state().product == product.asin
+        bodies.append(env.page.body)
+    assert bodies[0] is bodies[1]

@@ -9,20 +9,16 @@ import pytest
 from agentrl.envs.webshop.page_html import page_html
 from agentrl.envs.webshop.page_text import page_rich_text, page_text, with_history
 from agentrl.envs.webshop.pages import (
-    BACK_AND_PREV,
     SEARCH_BODY,
     SEARCH_HEAD,
-    Body,
     Page,
     Part,
     Place,
-    card,
-    done_parts,
-    item_tail,
-    option_parts,
+    done_body,
+    item_body,
     page_url,
-    results_head,
-    sub_page_lines,
+    results_body,
+    sub_page_body,
 )
 from tests.envs.webshop.shop_kit import SHIRT, small_shop, tags_of, visible_strings
 
@@ -37,24 +33,20 @@ HOSTILE = replace(
 
 
 def item_page(product=SHIRT, chosen=(), show_attributes: bool = False) -> Page:
-    body = (*BACK_AND_PREV, *option_parts(product, chosen), *item_tail(product, show_attributes))
-    return Page("item", WISH, Body.of(body), "/item", product.asin)
+    return Page("item", WISH, item_body(product, show_attributes).choosing(chosen), "/item", product.asin)
 
 
 def results_page(number: int, total: int, *products) -> Page:
-    parts = (
-        *results_head(number, total),
-        *(part for product in products for part in card(product.asin, product.title, product.price_tag)),
-    )
-    return Page("results", WISH, Body.of(parts), "/results")
+    listings = [(product.title, product.price_tag) for product in products]
+    return Page("results", WISH, results_body(number, total, [product.asin for product in products], listings), "/r")
 
 
 def sub_page(kind: str, product=SHIRT) -> Page:
-    return Page(kind, WISH, Body.of((*BACK_AND_PREV, *sub_page_lines(product, kind))), "/sub", product.asin)
+    return Page(kind, WISH, sub_page_body(product, kind), "/sub", product.asin)
 
 
 def done_page(product=SHIRT) -> Page:
-    return Page("done", (), Body.of(done_parts(product, (("size", "large"),), 0.75)), "/done", product.asin)
+    return Page("done", (), done_body(product, (("size", "large"),), 0.75), "/done", product.asin)
 
 
 SEARCH_PAGE = Page("search", SEARCH_HEAD + WISH, SEARCH_BODY, "/s")
@@ -156,6 +148,30 @@ def test_html_buttons_carry_what_a_click_would() -> None:
     page = item_page(HOSTILE)
     values = [attributes["value"] for tag, attributes in tags_of(page_html(page)) if "value" in attributes]
     assert values == page.clickables()
+
+
+def test_a_choice_marks_its_option_and_changes_nothing_else() -> None:
+    twins = replace(SHIRT, options={"upper": ("Red", "blue"), "lower": ("red", "green")})
+    plain = item_body(twins)
+    chosen = plain.choosing([("upper", "Red")])
+    assert [part for part in chosen.parts if part.chosen] == [Part("option", "Red", True)]
+    assert [part[:2] for part in chosen.parts] == [part[:2] for part in plain.parts]
+    assert not any(part.chosen for part in plain.parts) and plain.choosing(()) is plain
+    assert (chosen.text, chosen.clickables) == (plain.text, plain.clickables)
+    both = plain.choosing([("upper", "Red"), ("lower", "red")])
+    assert sum(part.chosen for part in both.parts) == 2
+    assert plain.choosing([("upper", "green"), ("sole", "red")]).parts == plain.parts
+
+
+def test_a_click_finds_what_it_names_and_of_two_the_one_that_is_not_chosen() -> None:
+    twins = replace(SHIRT, options={"upper": ("Red", "dark  blue"), "lower": ("red", "green")})
+    plain = item_body(twins)
+    assert plain.find("red") == Part("option", "Red") and plain.find("dark blue") == Part("option", "dark  blue")
+    assert plain.choosing([("upper", "Red")]).find("red") == Part("option", "red")
+    assert plain.choosing([("upper", "Red"), ("lower", "red")]).find("red") == Part("option", "red", True)
+    assert plain.find("buy now") == Part("button", "Buy Now")
+    assert [plain.find(name) for name in ("plain shirt for long days", "upper", "Red", "", "b06y3vldfb")] == [None] * 5
+    assert results_page(1, 1, SHIRT).body.find("b06y3vldfb") == Part("product", "B06Y3VLDFB")
 
 
 def test_clickables_are_buttons_and_ids_in_lower_case_and_options_as_they_are() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agentrl.envs.webshop.page_picture import page_picture
-from agentrl.envs.webshop.pages import BACK_AND_PREV, Body, Page, Part, item_tail, option_parts, sub_page_lines
+from agentrl.envs.webshop.pages import Page, Part, item_body, sub_page_body
 from agentrl.envs.webshop.photos import colour_named, photo, shape_of, tint_of
 from agentrl.envs.webshop.sheet import Sheet, wrapped
 from tests.envs.webshop.shop_kit import SHIRT, small_shop
@@ -23,7 +23,7 @@ def drawn(page: Page, pixels: int = 400, product=SHIRT) -> np.ndarray:
 
 def sub_page(text: str) -> Page:
     product = replace(SHIRT, description=text)
-    return Page("description", WISH, Body.of((*BACK_AND_PREV, *sub_page_lines(product, "description"))), "/", "B")
+    return Page("description", WISH, sub_page_body(product, "description"), "/", "B")
 
 
 @pytest.mark.parametrize("pixels", [128, 400, 801])
@@ -56,9 +56,7 @@ def test_the_feedback_stands_in_the_text_beside_the_picture() -> None:
 
 def test_choosing_an_option_shows() -> None:
     def item(chosen) -> Page:
-        return Page(
-            "item", WISH, Body.of((*BACK_AND_PREV, *option_parts(SHIRT, chosen), *item_tail(SHIRT, False))), "/", "B"
-        )
+        return Page("item", WISH, item_body(SHIRT).choosing(chosen), "/", "B")
 
     nothing, large, navy = item(()), item((("size", "large"),)), item((("color", "navy"),))
     assert (drawn(nothing) != drawn(large)).any()
@@ -98,9 +96,7 @@ def test_long_texts_are_written_smaller_and_then_cut_with_a_word(monkeypatch: py
 def test_every_option_is_shown_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     for count in (3, 45, 300):
         product = replace(SHIRT, options={"size": tuple(f"value {number}" for number in range(count))})
-        page = Page(
-            "item", WISH, Body.of((*BACK_AND_PREV, *option_parts(product), *item_tail(product, True))), "/", "B"
-        )
+        page = Page("item", WISH, item_body(product, True), "/", "B")
         texts = [text for text, _ in lines_drawn(monkeypatch, page)]
         shown = sum(text.startswith("value ") for text in texts)
         missing = [int(text.split()[0]) for text in texts if text.endswith("more do not fit here.")]
@@ -116,7 +112,7 @@ def test_no_text_breaks_the_drawing(text: str) -> None:
     text = text.encode("utf-8", "replace").decode()
     product = replace(SHIRT, title=f"t {text}", description=f"d {text}", options={f"o{text}": (f"v {text}",)})
     for page in (
-        Page("item", WISH, Body.of((*BACK_AND_PREV, *option_parts(product), *item_tail(product, True))), "/", "B"),
+        Page("item", WISH, item_body(product, True), "/", "B"),
         sub_page(f"d {text}"),
     ):
         assert drawn(page, 200, product).shape == (200, 200, 3)

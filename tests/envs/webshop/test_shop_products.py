@@ -9,7 +9,7 @@ import pytest
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webshop.goals import NO_LIMIT, known_split, price_clause, price_limit, split_sizes
-from agentrl.envs.webshop.product import price_within
+from agentrl.envs.webshop.product import listing_note, price_within, read_listing
 from tests.envs.webshop.shop_examples import a_goal, a_product
 
 
@@ -86,3 +86,8 @@ def test_splits_have_the_sizes_of_the_benchmark() -> None:
 def test_an_unknown_split_is_named() -> None:
     with pytest.raises(ConfigError, match=r'split must be one of train, dev, test, not .trian.*Did you mean "train"'):
         known_split("trian")
+
+
+def test_listings_are_read_back_as_they_were_written() -> None:
+    for title in ("Plain Shirt", "Two\nlines\n", "", "\n", "\u4e2d\u6587 $5"):
+        assert read_listing(listing_note(title, "$1.0 to $2.5")) == (title, "$1.0 to $2.5")

@@ -8,7 +8,6 @@ ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 PREFIX = "B0"
 PLACES = 8
 SPACE = 36**PLACES
-_DIGITS = frozenset(ALPHABET)
 _PAIRS = tuple(first + second for first in ALPHABET for second in ALPHABET)
 
 
@@ -35,7 +34,7 @@ class AsinCode:
         """The index behind an id, in capitals; None for what is not an id. The index may lie outside the catalogue."""
         if len(asin) != len(PREFIX) + PLACES or not asin.startswith(PREFIX):
             return None
-        # Python's own numbers to the base 36 would also take small letters, signs and underscores.
-        if not _DIGITS.issuperset(asin):
+        # Python's own numbers to the base 36 would also take small letters, signs, underscores and other scripts.
+        if not (asin.isascii() and asin.isalnum() and asin.isupper()):
             return None
         return (int(asin[len(PREFIX) :], 36) - self._offset) * self._inverse % SPACE

@@ -213,7 +213,7 @@ def _wanted(schema: Schema, values: tuple[str, ...], draw: int) -> tuple[str, st
     """The values that the family's two wishes ask for: different ones where a sibling can still lack both."""
     first = pick(values, draw)
     second = values[(values.index(first) + 1 + draw % 3) % len(values)]
-    return (first, second) if schema.without({first, second}) else (first, first)
+    return (first, second) if schema.can_lack({first, second}) else (first, first)
 
 
 def _pricing(noun: Noun, d: Draws, *, with_range: bool) -> tuple[float, ...]:

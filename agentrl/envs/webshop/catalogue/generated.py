@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 from agentrl.core.arguments import whole_number
@@ -13,9 +14,10 @@ from agentrl.envs.webshop.catalogue.families import BLOCK, PLANS, Family, Varian
 from agentrl.envs.webshop.catalogue.wording import Wording, wording
 from agentrl.envs.webshop.catalogue.words import words
 from agentrl.envs.webshop.goals import Goal
-from agentrl.envs.webshop.product import NO_ATTRIBUTES, Product, document_text, price_tag, price_within
+from agentrl.envs.webshop.product import NO_ATTRIBUTES, Product, document_text, listing_note, price_tag, price_within
 
 SMALLEST, LARGEST = 1_000, 1_180_000
+RECENT = 1_024  # products remembered
 VERSION = 1  # raise it with every change that changes products or goals
 
 
@@ -27,6 +29,8 @@ class GeneratedCatalogue:
         self.size = whole_number("size", size, at_least=SMALLEST, at_most=LARGEST)
         self._blocks = self.size // BLOCK
         self._asins = AsinCode(self.seed)
+        # A goal is written from the product that its shopper is about to look for: it need not be made twice.
+        self.product: Callable[[int], Product] = lru_cache(RECENT)(self._product)
 
     def __repr__(self) -> str:
         return f"GeneratedCatalogue(seed={self.seed}, size={self.size})"
@@ -36,6 +40,9 @@ class GeneratedCatalogue:
         """Changes with the seed, the size, the words and the way they are put together."""
         key = f"generated|{VERSION}|{words().digest}|{self.seed}|{self.size}"
         return f"generated-{self.size}-{blake2b(key.encode(), digest_size=8).hexdigest()}"
+
+    def __reduce__(self) -> tuple:
+        return GeneratedCatalogue, (self.seed, self.size)
 
     def __len__(self) -> int:
         return self.size
@@ -56,12 +63,17 @@ class GeneratedCatalogue:
 
     def document(self, index: int) -> str:
         """The indexed text of product number `index`: cheaper than the product, and the same text."""
+        return self.entry(index)[1]
+
+    def entry(self, index: int) -> tuple[str, str, str]:
+        """Id, indexed text and listing of product number `index`, its title written only once."""
         family, variant, d, says, brand = self._traits(index)
         name = texts.title(family, variant, says, brand, d)
         story = texts.description(family, variant, says, brand, d)
-        return document_text(name, story, texts.first_bullet(family, says, brand, d), variant.options)
+        text = document_text(name, story, texts.first_bullet(family, says, brand, d), variant.options)
+        return self._asins.encode(index), text, listing_note(name, price_tag(variant.pricing))
 
-    def product(self, index: int) -> Product:
+    def _product(self, index: int) -> Product:
         """Product number `index`."""
         family, variant, d, says, brand = self._traits(index)
         asin = self._asins.encode(index)
@@ -90,7 +102,7 @@ class GeneratedCatalogue:
         return self._traits(index)[1]
 
     def listing(self, asin: str) -> tuple[str, str] | None:
-        """Title and price tag of a product, as results show them: cheaper than the whole product."""
+        """Title and price tag of a product, as results show them: written anew, where `entry` was written once."""
         index = self.index(asin)
         if index is None:
             return None

@@ -32,6 +32,10 @@ class Catalogue(Protocol):
         """The indexed text of product number `index`, without making the rest of it."""
         ...
 
+    def entry(self, index: int) -> tuple[str, str, str]:
+        """Id, indexed text and `listing_note` of product number `index`: all that a search index keeps of it."""
+        ...
+
     def docid(self, index: int) -> str:
         """The id of product number `index`."""
         ...

@@ -54,12 +54,13 @@ def title(family: Family, variant: Variant, says: Wording, brand: str, d: Draws)
 def _rest(pieces: list[str], parts: dict[str, str], says: Wording, use: str, d: Draws) -> str:
     """What fills a title up to its length: further attributes, the use, tags."""
     wanted = pick(_TITLE_WORDS, d[1])
-    have = sum(part.count(" ") + 1 for part in parts.values() if part) + sum(piece.count(" ") + 1 for piece in pieces)
-    for filler in ("Made for " + says.uses[use], *sample(says.tags, 5, d[2], d[3])):
-        if have >= wanted:
-            break
-        pieces.append(filler)
-        have += filler.count(" ") + 1
+    have = " ".join([*filter(None, parts.values()), *pieces]).count(" ") + 1
+    if have < wanted:
+        for filler in ("Made for " + says.uses[use], *sample(says.tags, 5, d[2], d[3])):
+            pieces.append(filler)
+            have += filler.count(" ") + 1
+            if have >= wanted:
+                break
     return ", ".join(pieces)
 
 
@@ -87,8 +88,7 @@ def description(family: Family, variant: Variant, says: Wording, brand: str, d: 
 
 def _statements(attributes: Sequence[Attribute], says: Wording, d: Draws) -> list[str]:
     """A sentence for each attribute, each phrased in another way."""
-    forms = (says.says(attribute) for attribute in attributes)
-    return [lines[(d[5] + k) % len(lines)] for k, lines in enumerate(forms)]
+    return [says.says(attribute, d[5] + k) for k, attribute in enumerate(attributes)]
 
 
 def first_bullet(family: Family, says: Wording, brand: str, d: Draws) -> str:

@@ -24,7 +24,7 @@ class Wording:
         self.uses = {use: title_case(use) for use in noun.uses}
         self._openers: dict[str, tuple[str, ...]] = {}
         self._bullets: dict[str, tuple[str, ...]] = {}
-        self._said: dict[Attribute, tuple[str, ...]] = {}
+        self._said: dict[tuple[Attribute, int], str] = {}
         self._labels: dict[Attribute, tuple[str, ...]] = {}
 
     def openers(self, use: str) -> tuple[str, ...]:
@@ -40,11 +40,12 @@ class Wording:
             known = self._bullets[use] = self._plain_bullets(use)
         return known
 
-    def says(self, attribute: Attribute) -> tuple[str, ...]:
-        """Sentences that state an attribute word for word."""
-        if (known := self._said.get(attribute)) is None:
-            lines = words().sentences[f"attribute_{attribute.kind}"]
-            known = self._said[attribute] = tuple(self._fill(line, attr=attribute.text) for line in lines)
+    def says(self, attribute: Attribute, turn: int) -> str:
+        """A sentence that states an attribute word for word; those of the next turns are phrased in other ways."""
+        lines = words().sentences[f"attribute_{attribute.kind}"]
+        key = attribute, turn % len(lines)
+        if (known := self._said.get(key)) is None:
+            known = self._said[key] = self._fill(lines[key[1]], attr=attribute.text)
         return known
 
     def labels(self, attribute: Attribute) -> tuple[str, ...]:

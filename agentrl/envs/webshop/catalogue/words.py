@@ -51,6 +51,11 @@ class Schema:
     def _left(self) -> dict[frozenset[str], tuple[str, ...]]:
         return {}
 
+    def can_lack(self, wanted: set[str]) -> bool:
+        """Does `without` leave anything? Told without making the list."""
+        taken = frozenset().union(*(self.clashes[value] for value in wanted))
+        return any(value not in taken for value in self.values)
+
     def without(self, wanted: set[str]) -> tuple[str, ...]:
         """The values that satisfy none of those wanted; remembered, since families ask the same again and again."""
         key = frozenset(wanted)

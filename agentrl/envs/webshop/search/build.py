@@ -19,11 +19,11 @@ from agentrl.core.errors import ConfigError, EnvFault
 from agentrl.core.worker import Worker
 from agentrl.envs.webshop.search.documents import (
     DOCUMENTS_AT_ONCE,
+    Document,
     DocumentSource,
-    Pair,
     Task,
     is_unicode,
-    tasks_of_pairs,
+    tasks_of_documents,
     tasks_of_source,
 )
 from agentrl.envs.webshop.search.index import FILE_NAME, Index
@@ -39,18 +39,19 @@ LONGEST_FINGERPRINT = 500
 
 def build_index(
     folder: str | Path,
-    documents: DocumentSource | Iterable[Pair],
+    documents: DocumentSource | Iterable[Document],
     *,
     processes: int = 2,
     fingerprint: str = "",
     progress: Progress | None = None,
 ) -> Index:
-    """Index the documents (pairs of id and text) into `folder` and open the result.
+    """Index the documents (id and text, and a note if there is one) into `folder` and open the result.
 
-    A `DocumentSource` is read by `processes` processes at once, each making the source again by its recipe; pairs are
-    sent to them. Few documents are indexed right here. `fingerprint` says which documents these are, for `Index.open`
-    to compare. `progress(stage, done, total)` hears how far "reading" (in documents) and "merging" have come, from any
-    thread. The index appears under its name when it is complete, and not before; an older one is served until then.
+    A `DocumentSource` is read by `processes` processes at once, each making the source again by its recipe; other
+    documents are sent to them. Few documents are indexed right here. `fingerprint` says which documents these are, for
+    `Index.open` to compare. `progress(stage, done, total)` hears how far "reading" (in documents) and "merging" have
+    come, from any thread. The index appears under its name when it is complete, and not before; an older one is served
+    until then.
     """
     folder = Path(folder)
     processes = whole_number("processes", processes, at_least=1, at_most=256)
@@ -61,7 +62,7 @@ def build_index(
 
 def build_under_lock(
     folder: Path,
-    documents: DocumentSource | Iterable[Pair],
+    documents: DocumentSource | Iterable[Document],
     processes: int,
     fingerprint: str,
     progress: Progress | None,
@@ -87,7 +88,7 @@ def check_fingerprint(fingerprint: Any) -> None:
 
 
 def _write_segments(
-    scratch: Path, documents: DocumentSource | Iterable[Pair], processes: int, progress: Progress
+    scratch: Path, documents: DocumentSource | Iterable[Document], processes: int, progress: Progress
 ) -> None:
     recipe, total, tasks, is_short = _plan(documents)
     if processes == 1 or is_short or os.name != "posix":  # elsewhere there are no supervised workers
@@ -111,7 +112,7 @@ def _plan(documents: Any) -> tuple[Any, int | None, Iterator[Task], bool]:
         count = len(documents)
         return (target, dict(arguments)), count, tasks_of_source(count), count <= DOCUMENTS_AT_ONCE
     try:
-        tasks = tasks_of_pairs(iter(documents))
+        tasks = tasks_of_documents(iter(documents))
     except TypeError as error:
         raise ConfigError(f"documents must be a source or an iterable of pairs: {error}") from error
     first = list(islice(tasks, 2))

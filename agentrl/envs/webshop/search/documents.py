@@ -1,4 +1,7 @@
-"""What can be indexed: any pairs of id and text, or a source that other processes can make again for themselves."""
+"""What can be indexed: ids with texts, or a source that other processes can make again for themselves.
+
+A document may carry a note, a string that is kept with it and handed back as it is; searches do not see it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from agentrl.core.errors import ConfigError
 
-Pair = tuple[str, str]
+Entry = tuple[str, str, str]  # id, text, note
+Document = tuple[str, str] | Entry  # without a note, it is empty
 Task = tuple[str, tuple[Any, ...]]
 DOCUMENTS_AT_ONCE = 8192
 CHARACTERS_AT_ONCE = 16 << 20  # a batch of very long documents must still fit a message
@@ -32,13 +36,13 @@ class DocumentSource(Protocol):
         """How many documents."""
         ...
 
-    def __getitem__(self, number: int, /) -> Pair:
-        """Id and text of a document."""
+    def __getitem__(self, number: int, /) -> Document:
+        """Id and text of a document, and its note if it has one."""
         ...
 
 
 class CatalogueDocuments:
-    """The documents of a catalogue: of whatever has a length, `docid(number)` and `document(number)`.
+    """The documents of a catalogue: of whatever has a length and `entry(number)`, which gives id, text and note.
 
     `catalogue` is "module:Class", `arguments` what to make it with.
     """
@@ -51,8 +55,8 @@ class CatalogueDocuments:
     def __len__(self) -> int:
         return len(self._catalogue)
 
-    def __getitem__(self, number: int, /) -> Pair:
-        return self._catalogue.docid(number), self._catalogue.document(number)
+    def __getitem__(self, number: int, /) -> Entry:
+        return self._catalogue.entry(number)
 
 
 def make(target: str, arguments: Mapping[str, Any]) -> Any:
@@ -61,16 +65,24 @@ def make(target: str, arguments: Mapping[str, Any]) -> Any:
     return getattr(import_module(module), name)(**arguments)
 
 
-def checked_pair(pair: Any) -> Pair:
-    """Id and text, or a `ConfigError`."""
-    if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
-        raise ConfigError(f"documents must be pairs of id and text, both strings, not {str(pair)[:100]!a}")
-    docid, text = pair
-    if not docid or not is_unicode(docid):
-        raise ConfigError(
-            f"documents must have ids that are not empty and can be written as UTF-8, not {docid[:100]!a}"
-        )
-    return docid, text
+def checked_entry(document: Any) -> Entry:
+    """Id, text and note, or a `ConfigError`."""
+    if not isinstance(document, (tuple, list)) or not 2 <= len(document) <= 3:
+        raise _not_strings(document)
+    docid, text, note = document if len(document) == 3 else (*document, "")
+    if not (isinstance(docid, str) and isinstance(text, str) and isinstance(note, str)):
+        raise _not_strings(document)
+    if not docid or not (docid.isascii() or is_unicode(docid)):
+        what = "ids that are not empty and can be written as UTF-8"
+        raise ConfigError(f"documents must have {what}, not {docid[:100]!a}")
+    if not (note.isascii() or is_unicode(note)):
+        raise ConfigError(f"documents must have notes that can be written as UTF-8, not {note[:100]!a}")
+    return docid, text, note
+
+
+def _not_strings(document: Any) -> ConfigError:
+    what = "pairs of id and text, both strings, with a note or without"
+    return ConfigError(f"documents must be {what}, not {str(document)[:100]!a}")
 
 
 def is_unicode(text: str) -> bool:
@@ -88,19 +100,19 @@ def tasks_of_source(count: int) -> Iterator[Task]:
         yield "from_source", (start, min(start + DOCUMENTS_AT_ONCE, count))
 
 
-def tasks_of_pairs(pairs: Iterator[Any]) -> Iterator[Task]:
-    """Batches for `SegmentWriter.from_pairs`."""
+def tasks_of_documents(documents: Iterator[Any]) -> Iterator[Task]:
+    """Batches for `SegmentWriter.from_entries`."""
     start = 0
-    while batch := _batch(pairs):
-        yield "from_pairs", (start, batch)
+    while batch := _batch(documents):
+        yield "from_entries", (start, batch)
         start += len(batch)
 
 
-def _batch(pairs: Iterator[Any]) -> list[Pair]:
-    batch: list[Pair] = []
+def _batch(documents: Iterator[Any]) -> list[Entry]:
+    batch: list[Entry] = []
     characters = 0
-    for pair in islice(pairs, DOCUMENTS_AT_ONCE):
-        batch.append(checked_pair(pair))
+    for document in islice(documents, DOCUMENTS_AT_ONCE):
+        batch.append(checked_entry(document))
         characters += sum(map(len, batch[-1]))
         if characters > CHARACTERS_AT_ONCE:
             break

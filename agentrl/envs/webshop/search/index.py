@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from agentrl.envs.webshop.search.scoring import (
     saturation_table,
 )
 from agentrl.envs.webshop.search.storage import CheckedFile, IndexCorrupt
+from agentrl.envs.webshop.search.strings import SingleStrings
 
 FILE_NAME = "search.index"
 DEFAULT_HITS = 50
@@ -38,6 +40,7 @@ class Index:
     def __init__(self, folder: Path, file: CheckedFile) -> None:
         self.folder = folder
         self._file = file
+        self._notes = SingleStrings(file, "note")
         facts = file.facts
         self._tables: Postings | None = None
         self._documents, self._filled, self._length = (int(facts[name]) for name in ("documents", "filled", "length"))
@@ -96,6 +99,15 @@ class Index:
             self._file.array("counts", start, stop)
         documents, keys = best(self._postings(), terms, k)
         return self._hits(documents, keys)
+
+    def notes(self, numbers: Sequence[int]) -> list[str]:
+        """The notes of the documents with these numbers (`Hit.number`); `IndexCorrupt` if one of them is damaged.
+
+        Numbers count the documents from 0 in the order in which they were indexed. `IndexError` for any other.
+        """
+        if numbers and not 0 <= min(numbers) <= max(numbers) < self._documents:
+            raise IndexError(f"documents {min(numbers)} to {max(numbers)} of an index of {self._documents}")
+        return self._notes.read(numbers)
 
     def document_frequency(self, term: str) -> int:
         """In how many documents a term (as the analyzer makes them) occurs."""

@@ -1,7 +1,8 @@
 """The segments of all writers into one index file.
 
 Documents are numbered anew in the order of their ids, so that of two equal scores the one that comes first wins by
-itself. Terms are ordered by a hash of theirs: looking one up is a binary search in one array of numbers.
+itself. Terms are ordered by a hash of theirs: looking one up is a binary search in one array of numbers. Notes keep the
+order in which the documents were given.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webshop.search.scoring import length_codes
-from agentrl.envs.webshop.search.storage import pack_strings, unpack_strings, write_file
+from agentrl.envs.webshop.search.storage import write_file
+from agentrl.envs.webshop.search.strings import ROW_TYPE, pack_strings, unpack_strings
 
 SORTED_AT_ONCE = 4 << 20  # postings, to bound the memory; also bounds the terms of a piece, to 24 bits and less
 
@@ -33,6 +35,7 @@ class Corpus:
 
     docids: list[str] = field(default_factory=list)
     lengths: list[np.ndarray] = field(default_factory=list)
+    note_bytes: int = 0
     terms: list[str] = field(default_factory=list)
     hashes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
     numbers: dict[int, np.ndarray] = field(default_factory=dict)  # of each writer: its term numbers -> ours
@@ -61,6 +64,7 @@ def merge_segments(folder: Path, path: Path, fingerprint: str, report: Callable[
         arrays["starts"][:] = starts
         arrays["lengths"][:] = length_codes(lengths[order])
         arrays["numbers"][:] = order
+        _fill_notes(arrays, segments)
         _fill_postings(arrays, segments, corpus, order, report)
 
 
@@ -80,6 +84,7 @@ def _survey(folder: Path, segments: list[Path]) -> Corpus:
         with np.load(path, allow_pickle=False) as segment:
             corpus.docids += unpack_strings(segment["docid_content"], segment["docid_ends"])
             corpus.lengths.append(segment["lengths"])
+            corpus.note_bytes += len(segment["note_content"])
             corpus.containing[_our_terms(corpus, path, segment)] += segment["documents_of"]
             corpus.large += segment["large"].shape[1]
     return corpus
@@ -121,12 +126,26 @@ def _shapes(
         "starts": ("<i8", len(corpus.terms) + 1),
         "lengths": ("|u1", len(order)),
         "numbers": ("<u4", len(order)),
+        "note_content": ("|u1", corpus.note_bytes),
+        "note_rows": (f"|V{ROW_TYPE.itemsize}", len(order)),
         "documents": ("<u4", postings),
         "counts": ("|u1", postings),
         "large_at": ("<i8", corpus.large),
         "large_counts": ("<u4", corpus.large),
     }
     return shapes, names
+
+
+def _fill_notes(arrays: dict[str, np.ndarray], segments: list[Path]) -> None:
+    """Notes stay in the order in which documents were given: moving them about would cost time and memory."""
+    at = first = 0
+    for path in segments:
+        with np.load(path, allow_pickle=False) as segment:
+            content, rows = segment["note_content"], segment["note_rows"]
+        rows["start"] += np.uint64(at)
+        arrays["note_content"][at : at + len(content)] = content
+        arrays["note_rows"][first : first + len(rows)] = rows.view(arrays["note_rows"].dtype)
+        at, first = at + len(content), first + len(rows)
 
 
 def _fill_postings(

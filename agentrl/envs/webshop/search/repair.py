@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.cache import builder_lock
 from agentrl.envs.webshop.search.build import Progress, build_under_lock, check_fingerprint
-from agentrl.envs.webshop.search.documents import DocumentSource, Pair
+from agentrl.envs.webshop.search.documents import Document, DocumentSource
 from agentrl.envs.webshop.search.index import DEFAULT_HITS, FILE_NAME, Hit, Index
 from agentrl.envs.webshop.search.storage import IndexCorrupt
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
-Documents = DocumentSource | Iterable[Pair]
+Documents = DocumentSource | Iterable[Document]
 
 
 def open_or_build(
@@ -54,7 +56,7 @@ def _usable(folder: Path, fingerprint: str, verify: bool) -> Index | None:
 
 
 class RepairingIndex:
-    """Searches like `Index`; one that proves damaged is built again, by the thread that found it, and asked again."""
+    """Answers like `Index`; one that proves damaged is built again, by the thread that found it, and asked again."""
 
     def __init__(
         self,
@@ -80,12 +82,19 @@ class RepairingIndex:
 
     def search(self, query: str, k: int = DEFAULT_HITS) -> list[Hit]:
         """`Index.search`; never fails because of a damaged file unless the one built in its place is damaged too."""
+        return self._asked(lambda index: index.search(query, k))
+
+    def notes(self, numbers: Sequence[int]) -> list[str]:
+        """`Index.notes`, with the same promise."""
+        return self._asked(lambda index: index.notes(numbers))
+
+    def _asked(self, question: Callable[[Index], T]) -> T:
         index = self._index
         try:
-            return index.search(query, k)
+            return question(index)
         except IndexCorrupt as error:
             log.warning("%s; building it again", error)
-            return self._replace(index).search(query, k)
+            return question(self._replace(index))
 
     def _replace(self, damaged: Index) -> Index:
         with self._lock:

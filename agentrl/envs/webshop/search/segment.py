@@ -17,8 +17,8 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webshop.search.analyzer import analyze, pieces
-from agentrl.envs.webshop.search.documents import Pair, checked_pair, make
-from agentrl.envs.webshop.search.storage import pack_strings
+from agentrl.envs.webshop.search.documents import Entry, checked_entry, make
+from agentrl.envs.webshop.search.strings import pack_single_strings, pack_strings
 
 LARGEST_COUNT = 255  # counts are bytes; a larger one is written as 0 and listed apart
 
@@ -60,18 +60,22 @@ class SegmentWriter:
         """A segment of the source's documents start .. stop - 1; says how many these are."""
         assert self._source is not None
         source = self._source
-        return self.from_pairs(start, (checked_pair(source[number]) for number in range(start, stop)))
+        return self.from_entries(start, (checked_entry(source[number]) for number in range(start, stop)))
 
-    def from_pairs(self, start: int, pairs: Iterable[Pair]) -> int:
+    def from_entries(self, start: int, entries: Iterable[Entry]) -> int:
         """A segment of documents whose numbers count from `start`; says how many these are."""
-        look_up, numbers, ends, docids = self._vocabulary.pieces.__getitem__, array("q"), array("q"), []
-        for docid, text in pairs:
+        look_up, ends = self._vocabulary.pieces.__getitem__, array("q")
+        numbers: list[int] = []  # grows quicker than an array
+        docids: list[str] = []
+        notes: list[str] = []
+        for docid, text, note in entries:
             numbers.extend(map(look_up, pieces(text)))
             ends.append(len(numbers))
             docids.append(docid)
-        terms, given = self._vocabulary.terms_of(np.array(numbers, np.int64))
+            notes.append(note)
+        terms, given = self._vocabulary.terms_of(np.fromiter(numbers, np.int64, len(numbers)))
         lengths = np.diff(np.concatenate(([0], np.cumsum(given)))[np.concatenate(([0], np.array(ends, np.int64)))])
-        self._save(start, docids, lengths, _postings(start, terms, lengths))
+        self._save(start, lengths=lengths, **_packed(docids, notes, start), **_postings(start, terms, lengths))
         return len(docids)
 
     def finish(self) -> None:
@@ -79,11 +83,20 @@ class SegmentWriter:
         content, ends = pack_strings(list(self._vocabulary.terms))
         np.savez(self._folder / f"terms-{self._number:04}.npz", content=content, ends=ends)
 
-    def _save(self, start: int, docids: list[str], lengths: np.ndarray, postings: dict[str, np.ndarray]) -> None:
-        content, ends = pack_strings(docids)
-        names = {"docid_content": content, "docid_ends": ends}
+    def _save(self, start: int, **arrays: np.ndarray) -> None:
         path = self._folder / f"segment-{start:012}-{self._number:04}.npz"
-        np.savez(path, **names, lengths=lengths, **postings)  # pyright: ignore[reportArgumentType]  (none is a flag)
+        np.savez(path, **arrays)  # pyright: ignore[reportArgumentType]  (none is a flag)
+
+
+def _packed(docids: list[str], notes: list[str], start: int) -> dict[str, np.ndarray]:
+    docid_content, docid_ends = pack_strings(docids)
+    note_content, note_rows = pack_single_strings(notes, start)
+    return {
+        "docid_content": docid_content,
+        "docid_ends": docid_ends,
+        "note_content": note_content,
+        "note_rows": note_rows,
+    }
 
 
 def _postings(start: int, terms: np.ndarray, lengths: np.ndarray) -> dict[str, np.ndarray]:

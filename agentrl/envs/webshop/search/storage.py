@@ -3,6 +3,7 @@
 Layout: a header page (magic, JSON, SHA-256), the arrays, a table with the CRC-32 of every 64 KiB block of them. The
 header holds the file's size and the table's SHA-256, so opening reads two small pieces and no more at any size, and a
 block is checked when a process first touches it. Whatever was damaged, whenever, is found before it is served.
+Strings that are read one here, one there have checksums of their own (`strings.py`): a block for each takes longer.
 
 A file appears under its name only when it is complete (`write_file` renames it last), and a file that is replaced stays
 whole for those who have it open. Writing *into* a file that is in use is the one thing this does not survive.
@@ -15,7 +16,7 @@ import hashlib
 import mmap
 import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ import numpy as np
 
 from agentrl.core.errors import EnvFault
 
-MAGIC = b"ARLBM25\x01"  # the last byte is the version: raise it with every change of the layout or of the analyzer
+MAGIC = b"ARLBM25\x02"  # the last byte is the version: raise it with every change of layout, analyzer or notes
 HEADER = 4096
 BLOCK = 1 << 16
 DIGEST = 32
@@ -173,6 +174,11 @@ class CheckedFile:
         """A whole array, for those who have asked `array` for every part that they will look at."""
         return self._arrays[name]
 
+    def unchecked_bytes(self, name: str) -> memoryview:
+        """The same as bytes."""
+        section = self._header.sections[name]
+        return self._view[section.offset : section.offset + section.size]
+
     def check_everything(self) -> None:
         """Every block, also those already checked; `IndexCorrupt` names the first damaged one."""
         self._good[:] = bytes(len(self._good))
@@ -208,19 +214,3 @@ class CheckedFile:
 
     def _corrupt(self, why: str) -> IndexCorrupt:
         return IndexCorrupt(f"{self.path}: {why}")
-
-
-# ---------------------------------------------------------------------- strings
-
-
-def pack_strings(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Strings as bytes one after the other, and where each of them ends."""
-    encoded = [string.encode() for string in strings]
-    ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), dtype=np.int64)
-    return np.frombuffer(b"".join(encoded), np.uint8), ends
-
-
-def unpack_strings(content: np.ndarray, ends: np.ndarray) -> list[str]:
-    """What `pack_strings` was given."""
-    data, stops = content.tobytes(), ends.tolist()
-    return [data[start:stop].decode() for start, stop in zip([0, *stops], stops, strict=False)]

@@ -17,6 +17,11 @@ def document(number: int, seed: int = 0, longest: int = 60) -> tuple[str, str]:
     return f"{dice.randrange(1 << 40):010X}-{number}", " ".join(chosen)
 
 
+def note(number: int) -> str:
+    """What is kept beside an article: of any length, none among them, and not only letters."""
+    return f"n\u00f6te\n{number} " * (number % 7)
+
+
 def random_documents(count: int, seed: int = 0, longest: int = 60) -> list[tuple[str, str]]:
     """The first so many of them."""
     return [document(number, seed, longest) for number in range(count)]
@@ -50,8 +55,5 @@ class SmallCatalogue:
     def __len__(self) -> int:
         return self._size
 
-    def docid(self, number: int) -> str:
-        return document(number)[0]
-
-    def document(self, number: int) -> str:
-        return document(number)[1]
+    def entry(self, number: int) -> tuple[str, str, str]:
+        return (*document(number), note(number))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import io
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
-from search_corpora import QUERIES, SourceOfGoods, random_documents
+from search_corpora import QUERIES, SourceOfGoods, note, random_documents
 
 from agentrl.core.errors import ConfigError, WorkerFault
 from agentrl.envs.webshop.search import CatalogueDocuments, DocumentSource, Index, build_index
 from agentrl.envs.webshop.search.index import FILE_NAME
 from agentrl.envs.webshop.search.progress import progress_bar
-from agentrl.envs.webshop.search.storage import pack_strings, unpack_strings
+from agentrl.envs.webshop.search.strings import pack_strings, unpack_strings
 
 
 def test_processes_and_kinds_of_documents_give_the_same_file(tmp_path: Path) -> None:
@@ -36,8 +37,31 @@ def test_a_catalogue_is_made_again_in_every_process(tmp_path: Path) -> None:
     documents = CatalogueDocuments("search_corpora:SmallCatalogue", {"size": 8500})
     assert isinstance(documents, DocumentSource)
     made = build_index(tmp_path / "made", documents)
-    sent = build_index(tmp_path / "sent", random_documents(8500))
+    sent = build_index(tmp_path / "sent", [(*pair, note(n)) for n, pair in enumerate(random_documents(8500))])
+    assert (tmp_path / "made" / FILE_NAME).read_bytes() == (tmp_path / "sent" / FILE_NAME).read_bytes()
+    assert made.notes(range(8500)) == [note(number) for number in range(8500)]
     assert [made.search(query) for query in QUERIES] == [sent.search(query) for query in QUERIES]
+
+
+def test_notes_are_told_by_the_numbers_of_hits_and_are_not_searched(tmp_path: Path) -> None:
+    documents = [("b", "red tea", "of b\0"), ("a", "tea"), ("c", "lamp", "tea \U0001f375\n"), ("d", "", "x" * 70_000)]
+    index = build_index(tmp_path, documents)
+    hits = index.search("tea")
+    assert [hit.docid for hit in hits] == ["a", "b"]
+    assert index.notes([hit.number for hit in hits]) == ["", "of b\0"]
+    for copy in (index, Index.open(tmp_path), pickle.loads(pickle.dumps(index))):
+        assert copy.notes([3, 2, 2, 0]) == ["x" * 70_000, "tea \U0001f375\n", "tea \U0001f375\n", "of b\0"]
+    assert index.notes([]) == []
+
+
+def test_notes_of_documents_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    index = build_index(tmp_path, random_documents(3))
+    assert index.notes([2, 0, 1]) == ["", "", ""]
+    for wrong in ([3], [-1], [0, 1 << 40], [2, -3]):
+        with pytest.raises(IndexError, match="of an index of 3"):
+            index.notes(wrong)
+    with pytest.raises(IndexError):
+        build_index(tmp_path / "none", []).notes([0])
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -92,7 +116,10 @@ def test_a_failing_iterator_fails_the_build_and_leaves_nothing(tmp_path: Path) -
         [("a", b"tea")],
         [(1, "tea")],
         ["ab"],
-        [("a", "tea", "lamp")],
+        [("a", "tea", None)],
+        [("a", "tea", "\udc00")],
+        [("a", "tea", "lamp", "mask")],
+        [("a",)],
         [None],
         5,
         None,

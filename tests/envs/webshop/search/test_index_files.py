@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import random
 import signal
@@ -10,14 +12,16 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
-from search_corpora import QUERIES, SourceOfGoods, random_documents
+from search_corpora import QUERIES, SourceOfGoods, note, random_documents
 
 from agentrl.core.errors import ConfigError, EnvFault, Fault
 from agentrl.envs.webshop.search import Hit, Index, IndexCorrupt, RepairingIndex, build_index, open_or_build
 from agentrl.envs.webshop.search.index import FILE_NAME
 
-DOCUMENTS = random_documents(4000, 1)
+NOTES = [note(number) for number in range(4000)]
+DOCUMENTS = [(*pair, told) for pair, told in zip(random_documents(4000, 1), NOTES, strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +95,90 @@ def test_an_index_that_is_missing_unreadable_or_of_other_documents(whole: Path, 
     with pytest.raises(EnvFault, match="cannot be read"):
         Index.open(tmp_path)
     assert issubclass(IndexCorrupt, Fault)
+
+
+def test_a_file_of_the_version_before_does_not_open(whole: Path, tmp_path: Path) -> None:
+    page = bytearray(whole.read_bytes()[:4096])
+    page[7] -= 1
+    page[-32:] = hashlib.sha256(page[:-32]).digest()
+    with pytest.raises(IndexCorrupt, match="another version"):
+        Index.open(damaged_copy(tmp_path, bytes(page) + whole.read_bytes()[4096:]))
+
+
+# ---------------------------------------------------------------------- notes, which have checksums of their own
+
+
+def sections_of(content: bytes) -> dict[str, tuple[int, int]]:
+    """Where the arrays lie in a file: first byte and last."""
+    header = json.loads(content[12:4064].rstrip(b"\0"))
+    spans = {name: (at, np.dtype(kind).itemsize * count) for name, (kind, count, at) in header["sections"].items()}
+    return {name: (at, at + size) for name, (at, size) in spans.items()}
+
+
+def told_or_refused(folder: Path) -> list[str | None]:
+    """Each note by itself; None for one that is found damaged."""
+    index = Index.open(folder)
+    found: list[str | None] = []
+    for number in range(len(index)):
+        try:
+            found += index.notes([number])
+        except IndexCorrupt:
+            found.append(None)
+    return found
+
+
+@pytest.mark.parametrize("section", ["note_content", "note_rows"])
+def test_a_changed_byte_of_the_notes_is_never_served(whole: Path, tmp_path: Path, section: str) -> None:
+    content = whole.read_bytes()
+    first, end = sections_of(content)[section]
+    dice = random.Random(1)
+    for place in [first, end - 1, *dice.sample(range(first, end), 60)]:
+        wrong = bytearray(content)
+        wrong[place] ^= 1 << dice.randrange(8)
+        folder = damaged_copy(tmp_path, bytes(wrong))
+        found = told_or_refused(folder)
+        assert [NOTES[number] if told is None else told for number, told in enumerate(found)] == NOTES
+        row = (place - first) // 16
+        of_nothing = section == "note_rows" and not NOTES[row]  # where an empty note lies does not matter
+        assert found.count(None) == 1 or of_nothing
+        with pytest.raises(IndexCorrupt):
+            Index.open(folder).verify()
+
+
+def test_notes_that_were_overwritten_with_zeros_or_with_other_notes_are_never_served(
+    whole: Path, tmp_path: Path
+) -> None:
+    content = whole.read_bytes()
+    sections = sections_of(content)
+    (rows, rows_end), (text, text_end) = sections["note_rows"], sections["note_content"]
+    zeroed = content[:rows] + bytes(rows_end - rows) + content[rows_end:]
+    assert told_or_refused(damaged_copy(tmp_path, zeroed)) == [None] * len(NOTES)
+    both = zeroed[:text] + bytes(text_end - text) + zeroed[text_end:]
+    assert told_or_refused(damaged_copy(tmp_path, both)) == [None] * len(NOTES)
+    moved = content[:rows] + content[rows + 16 : rows_end] + content[rows : rows + 16] + content[rows_end:]
+    assert told_or_refused(damaged_copy(tmp_path, moved)) == [None] * len(NOTES)
+    far = content[:rows] + b"\xff" * (rows_end - rows) + content[rows_end:]
+    assert told_or_refused(damaged_copy(tmp_path, far)) == [None] * len(NOTES)
+
+
+def test_damaged_notes_are_repaired_for_all_who_ask(whole: Path, tmp_path: Path) -> None:
+    content = bytearray(whole.read_bytes())
+    first, end = sections_of(whole.read_bytes())["note_content"]
+    content[first:end] = b"?" * (end - first)
+    built = []
+
+    def documents() -> list[tuple[str, str, str]]:
+        built.append(1)
+        return DOCUMENTS
+
+    index = RepairingIndex(damaged_copy(tmp_path, bytes(content)), documents, fingerprint="goods 1")
+    with ThreadPoolExecutor(4) as pool:
+        told = list(pool.map(lambda number: index.notes([number, number + 1]), range(20)))
+    assert told == [NOTES[number : number + 2] for number in range(20)] and built == [1]
+    index.index.verify()
+    with pytest.raises(IndexError):  # nothing is wrong with the file, so nothing is built
+        index.notes([len(NOTES)])
+    assert built == [1]
 
 
 # ---------------------------------------------------------------------- built again
@@ -182,7 +270,7 @@ def test_a_killed_build_leaves_the_older_index_as_it_was(
 def test_builders_at_the_same_time_build_once_and_all_get_it(tmp_path: Path) -> None:
     built = []
 
-    def documents() -> list[tuple[str, str]]:
+    def documents() -> list[tuple[str, str, str]]:
         built.append(1)
         return DOCUMENTS
 
