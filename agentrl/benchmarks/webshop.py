@@ -40,7 +40,7 @@ def run(quick: bool = False, full: bool = False) -> dict[str, Any]:
     theirs = catalogue_peers(medium, asked)
     measured = {row["case"] for row in results}
     ratios = [row for row in limits(results, medium, largest) if _is(row, measured)]
-    ratios.append(steps_ratio(results, medium))
+    ratios += [steps_ratio(results, case) for case in (cold_case(medium), warm_case(medium))]
     return {
         "schema": 1,
         "name": "webshop",
@@ -98,10 +98,20 @@ def shop_rows(size: int, goals: int, repeats: int) -> Rows:
     cold = turns_a_second(env, goals)
     warm = [turns_a_second(env, goals) for _ in range(repeats)]
     rows = [
-        _row(f"text steps, products not seen before, {size:,}", [cold[0]], "steps/s", cpu=cold[1]),
-        _row(f"text steps {size:,}", [rate for rate, _ in warm], "steps/s", cpu=max(cpu for _, cpu in warm)),
+        _row(cold_case(size), [cold[0]], "steps/s", cpu=cold[1]),
+        _row(warm_case(size), [rate for rate, _ in warm], "steps/s", cpu=max(cpu for _, cpu in warm)),
     ]
     return [*rows, _row(f"session memory {size:,}", [session_kilobytes(size)], "kB")]
+
+
+def cold_case(size: int) -> str:
+    """Of pages that nobody has seen before."""
+    return f"text steps, products not seen before, {size:,}"
+
+
+def warm_case(size: int) -> str:
+    """Of pages that somebody has seen."""
+    return f"text steps {size:,}"
 
 
 def turns_a_second(env: WebShopEnv, goals: int) -> tuple[float, float]:
@@ -147,12 +157,12 @@ def _row(case: str, found: list[float], unit: str, **more: Any) -> dict[str, Any
     return result(case, "agentrl", agentrl.__version__, found, unit, **more)
 
 
-def steps_ratio(results: Rows, size: int) -> dict[str, Any]:
+def steps_ratio(results: Rows, case: str) -> dict[str, Any]:
     """Our turns a second over what is required."""
-    ours = next(row["value"] for row in results if row["case"] == f"text steps {size:,}")
+    ours = next(row["value"] for row in results if row["case"] == case)
     ratio = ours / STEPS_REQUIRED
     return {
-        "case": f"text steps {size:,}, ours over limit",
+        "case": f"{case}, ours over limit",
         "ours": ours,
         "peer": STEPS_REQUIRED,
         "ratio": ratio,
