@@ -83,9 +83,9 @@ def queries(size: int, count: int) -> list[str]:
 
 
 def catalogue_peers(size: int, asked: int) -> dict[str, Any]:
-    """The peers on the same products and questions."""
+    """The peers on the same products and questions; what results show of a product is no part of the search."""
     documents = documents_of(size)
-    return peer_cases((documents[number] for number in range(size)), queries(size, asked))
+    return peer_cases((documents[number][:2] for number in range(size)), queries(size, asked))
 
 
 # ---------------------------------------------------------------------- shopping

@@ -40,6 +40,13 @@ def test_slow_steps_fail() -> None:
     assert webshop.steps_ratio([{**row, "value": 10_001.0}], row["case"])["pass"]
 
 
+def test_the_peers_get_ids_and_texts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[str, ...]] = []
+    monkeypatch.setattr(webshop, "peer_cases", lambda documents, queries: given.extend(documents) or {})
+    webshop.catalogue_peers(1_000, 3)
+    assert len(given) == 1_000 and all(len(document) == 2 for document in given)
+
+
 def test_full_is_an_option_of_this_benchmark_only(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "grid", "--full"]) == 1
     assert "full" in capsys.readouterr().err
