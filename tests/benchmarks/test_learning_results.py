@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentrl.benchmarks.learning.cell import DONE
-from agentrl.benchmarks.learning.compare import Pool, compare, difference_interval, sentence
+from agentrl.benchmarks.learning.compare import Pool, compare, difference_interval, gain_row, sentence
 from agentrl.benchmarks.learning.effort import effort_rows
 from agentrl.benchmarks.learning.experiment import Claim, Experiment, Stage, over_seeds
 from agentrl.benchmarks.learning.page import write_learning_page
@@ -111,6 +111,7 @@ def test_the_page_says_what_held_what_did_not_and_what_is_missing(runs, tmp_path
     assert "A paper: good above bad: holds here." in page
     assert "Another: bad above good: **did not reproduce**: the order is the other way round here." in page
     assert "6 of 6 cells finished" in page and "A processor" in page and "(learning_made-up.svg)" in page
+    assert "| label | actions | gain |" in page and "| yes | every seed of the one above" in page
     assert "![Success at the end](learning_made-up_ends.svg)" in page
     assert (
         "| label | lr | variant |" in page and "| good | `0.0001` | - |" in page and "| bad | - | `vanilla` |" in page
@@ -178,4 +179,13 @@ def test_seeds_and_intervals_are_told_apart():
     assert mixed["disjoint"] and mixed["seeds"] == "the seeds overlap"
     near = compare(Pool("a", ((50, 100),)), Pool("b", ((51, 100),)))
     assert near["verdict"] == "open" and near["seeds"] == "one seed only"
-    assert "no difference beyond the intervals" in sentence(near) and "intervals not disjoint" in sentence(near)
+    said = sentence({**near, "source": "A paper"})
+    assert "no difference beyond the intervals" in said and "intervals not disjoint" in said
+
+
+def test_what_rl_added_is_a_line_of_a_table():
+    found = compare(Pool("a after RL", ((90, 100),)), Pool("its imitation start", ((10, 100),)))
+    line = gain_row({**found, "mode": "greedy"})
+    assert line == ("a", "greedy", "+0.800", "+0.695 to +0.863", "yes", "one seed only")
+    worse = compare(Pool("a after RL", ((10, 100),)), Pool("its imitation start", ((90, 100),)))
+    assert gain_row({**worse, "mode": "sampled"})[4] == "**no, below it**"

@@ -110,14 +110,21 @@ HOPED = {  # by everybody who trains
 }
 
 
-def sentence(found: dict[str, Any], source: str = "") -> str:
-    """The comparison for a reader."""
+def sentence(found: dict[str, Any]) -> str:
+    """A paper's claim for a reader."""
     high, low = found["success"]
-    whose = f"{source}: " if source else ""
     low_end, high_end = found["interval"]
     touch = "disjoint" if found["disjoint"] else "not disjoint"
     return (
-        f"{whose}{found['higher']} above {found['lower']}: {(CLAIMED if source else HOPED)[found['verdict']]}. "
+        f"{found['source']}: {found['higher']} above {found['lower']}: {CLAIMED[found['verdict']]}. "
         f"{high:.3f} against {low:.3f}, difference {found['difference']:+.3f} [{low_end:+.3f}, {high_end:+.3f}], "
         f"intervals {touch}; {found['seeds']}."
     )
+
+
+def gain_row(found: dict[str, Any]) -> tuple[str, ...]:
+    """What RL added to a start, as a line of a table."""
+    low_end, high_end = found["interval"]
+    figures = f"{found['difference']:+.3f}", f"{low_end:+.3f} to {high_end:+.3f}"
+    label = found["higher"].removesuffix(" after RL")
+    return label, found["mode"], *figures, HOPED[found["verdict"]], found["seeds"]

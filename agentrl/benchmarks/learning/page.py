@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentrl.benchmarks.learning.compare import MODES, Pool, Results, pools, sentence
+from agentrl.benchmarks.learning.compare import MODES, Pool, Results, gain_row, pools, sentence
 from agentrl.benchmarks.learning.effort import HEAD, effort_rows
 from agentrl.benchmarks.learning.experiment import Experiment
 from agentrl.benchmarks.learning.figures import shows_ends
@@ -17,6 +17,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.rollout.statistics import mean
 
 PAGE = "learning.md"
+GAINS = ("label", "actions", "gain", "95 % interval", "above its imitation start", "seeds, end against start")
 INTRODUCTION = """# Learning
 
 Written by `agentrl bench learning`; every figure comes from a run that happened. Tiny models (`tiny-text`: 300,000
@@ -165,11 +166,11 @@ def _shown(value: Any) -> str:
 def sentences(results: Results) -> list[str]:
     """Claims first, then what RL added to the start."""
     found = results["comparisons"]
-    claims = [f"- {sentence(one, one['source'])} ({one['mode']})" for one in found if one["source"]]
-    gains = [f"- {sentence(one)} ({one['mode']})" for one in found if not one["source"]]
+    claims = [f"- {sentence(one)} ({one['mode']})" for one in found if one["source"]]
+    gains = [gain_row(one) for one in found if not one["source"]]
     warned = sum(bool(cell["warnings"]) for cell in results["cells"])
     parts = ["\n".join(["Orderings that papers report:\n", *claims, ""])] if claims else []
-    parts += ["\n".join(["What RL added:\n", *gains, ""])] if gains else []
+    parts += ["What RL added:\n\n" + _table(GAINS, gains)] if gains else []
     parts += [f"{warned} of {len(results['cells'])} runs were warned about while training.\n"] if warned else []
     return parts
 
