@@ -14,7 +14,8 @@ from agentrl.policies.chat import Prompt
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.advantages import Estimate, bootstrap_values, kl_rewards, whiten
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.learner import Learner, TrainingFault
+from agentrl.trainers.learner import Learner
+from agentrl.trainers.memory import TrainingFault
 from agentrl.trainers.rows import Batch
 
 

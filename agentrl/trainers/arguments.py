@@ -80,7 +80,7 @@ class RunArguments:
     minibatches: int = 4
     """Optimiser steps per pass over the data of an iteration."""
     token_budget: int = 16_384
-    """Tokens (padding included) that go through the model together while training; lower it when memory runs out."""
+    """Tokens (padding included) that go through the model together while training; halved when memory runs out."""
     lora_rank: int = 0
     """Train low-rank adapters of this rank instead of all weights; 0: all weights."""
     lora_alpha: float = 0.0

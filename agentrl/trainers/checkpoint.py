@@ -23,7 +23,8 @@ from torch import Tensor
 
 from agentrl.core.errors import ConfigError
 from agentrl.policies.models.quiet import quiet
-from agentrl.trainers.learner import Learner, TrainingFault
+from agentrl.trainers.learner import Learner
+from agentrl.trainers.memory import TrainingFault
 from agentrl.trainers.sharding import piece, state_in_pieces, whole, whole_state
 
 log = logging.getLogger(__name__)

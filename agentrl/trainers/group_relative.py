@@ -19,8 +19,8 @@ from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.actor_critic import BatchScores, PolicyArguments, kl_penalty
 from agentrl.trainers.advantages import Estimate
-from agentrl.trainers.learner import TrainingFault
 from agentrl.trainers.masked import Labels
+from agentrl.trainers.memory import TrainingFault
 from agentrl.trainers.rows import Batch
 from agentrl.trainers.run import Run
 

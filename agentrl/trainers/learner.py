@@ -19,21 +19,19 @@ from typing import Any, Literal, NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
-from agentrl.core.errors import ConfigError, Fault
+from agentrl.core.errors import ConfigError
 from agentrl.policies.chat import Prompt
 from agentrl.policies.engine import load_engine
 from agentrl.trainers.dealing import deal, spread
 from agentrl.trainers.distributed import join
 from agentrl.trainers.forward import Hidden, Reader, Scores, check_head, target_mask, token_scores
+from agentrl.trainers.memory import TokenBudget, TrainingFault
 from agentrl.trainers.muon import Muon, is_inner_matrix
 from agentrl.trainers.rows import Row
 from agentrl.trainers.sharding import Entry, shard, whole
 
 CriticKind = Literal["none", "own", "shared", "head"]
-
-
-class TrainingFault(Fault):
-    """Training cannot go on: a loss that is no number, memory that ran out."""
+LossOf = Callable[[list[int]], tuple[Tensor, dict[str, Tensor]]]
 
 
 class ModelOptions(Protocol):
@@ -99,6 +97,7 @@ class Learner:
     ) -> None:
         self.options, self.temperature, self.total_steps = options, temperature, total_steps
         self.team = join(options.device, options.peer_timeout)
+        self.budget = TokenBudget(options.token_budget, alone=not self.team.together)
         self.engine = load_engine(options.model, self.team.device or options.device, options.dtype)
         self.policy = self._trainable()
         self.device = self.engine.model.device
@@ -177,21 +176,9 @@ class Learner:
 
     @contextlib.contextmanager
     def _memory(self) -> Iterator[None]:
-        """A lack of memory says what to turn."""
-        try:
-            with self.team.guard():
-                yield
-        except torch.OutOfMemoryError as error:
-            raise TrainingFault(
-                f"out of GPU memory while training; lower token_budget (now {self.options.token_budget}), "
-                "or switch gradient_checkpointing on"
-            ) from error
-        except RuntimeError as error:
-            if "DefaultCPUAllocator" not in str(error):
-                raise
-            raise TrainingFault(
-                f"out of memory while training; lower token_budget (now {self.options.token_budget})"
-            ) from error
+        """A lack of memory is told from other errors, in every process."""
+        with self.budget.watched(), self.team.guard():
+            yield
 
     def _within(self, module: Any, work: Callable[[], Any]) -> Any:
         """Do what needs a module's weights: where they are in pieces, behind its door."""
@@ -230,7 +217,8 @@ class Learner:
             with self._computing():
                 return work(some)
 
-        return spread(self.team, lengths, 2 * self.options.token_budget, sizes, computed)
+        # Without gradients twice the tokens fit.
+        return self.budget.fit(lengths, lambda tokens: spread(self.team, lengths, tokens, sizes, computed), times=2)
 
     def logprobs(self, rows: Sequence[Row]) -> list[Tensor]:
         """Of the policy as it is now."""
@@ -286,18 +274,29 @@ class Learner:
 
     # ------------------------------------------------------------------ moving
 
-    def step(self, rows: Sequence[Row], loss_of: Callable[[list[int]], tuple[Tensor, dict[str, Tensor]]]) -> dict:
+    def step(self, rows: Sequence[Row], loss_of: LossOf) -> dict[str, float]:
         """One optimiser step on `rows`: `loss_of(indices)` gives a micro-batch's part of the loss and its figures.
 
         Figures come back as means weighted by target tokens, those called `..._max` as the largest. A loss or gradient
         that is no number stops the run before any weight has changed. Several processes share the rows.
         """
         lengths = [len(row.ids) for row in rows]
-        plan = deal(self.team, lengths, self.options.token_budget)
-        self.padding.append(plan.padding)
+        padding, figures = self.budget.fit(lengths, lambda tokens: self._gradients(rows, tokens, loss_of))
+        self.padding.append(padding)
         self.trained_tokens += sum(lengths)
+        _check_loss(figures["loss"])
+        if not any(row.images for row in rows):
+            self._leave_towers()
+        with self.team.guard():
+            figures["grad_norm"] = self._move()
+        return figures
+
+    def _gradients(self, rows: Sequence[Row], budget: int, loss_of: LossOf) -> tuple[float, dict[str, float]]:
+        """Those of the whole loss, in micro-batches of `budget` tokens; the share of padding, and the figures."""
+        plan = deal(self.team, [len(row.ids) for row in rows], budget)
         found: list[tuple[float, dict[str, float]]] = []
         self.optimiser.zero_grad(set_to_none=True)
+        self._anchors.clear()  # of a try that failed
         tokens = sum(len(row.targets) for row in rows)
         for batch, counts in plan.turns:
             with self._computing():
@@ -310,13 +309,7 @@ class Learner:
                 share = sum(len(rows[index].targets) for index in batch) / tokens
                 values = {**metrics, "loss": loss.detach() / share}
                 found.append((share, {name: float(value) for name, value in values.items()}))
-        figures = mean_figures([one for other in self.team.gather(found) for one in other])
-        _check_loss(figures["loss"])
-        if not any(row.images for row in rows):
-            self._leave_towers()
-        with self.team.guard():
-            figures["grad_norm"] = self._move()
-        return figures
+        return plan.padding, mean_figures([one for other in self.team.gather(found) for one in other])
 
     def _anchored(self, loss: Tensor, counts: bool) -> Tensor:
         """The loss with a way back through all that was computed; for company only, it is worth nothing."""

@@ -36,7 +36,8 @@ from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.checkpoint import load_checkpoint, save_checkpoint
 from agentrl.trainers.exchange import play_together
-from agentrl.trainers.learner import Learner, TrainingFault
+from agentrl.trainers.learner import Learner
+from agentrl.trainers.memory import TrainingFault
 from agentrl.trainers.players import VLLMPlayers
 from agentrl.trainers.trackers import make_trackers
 from agentrl.trainers.watch import Watch

@@ -16,7 +16,8 @@ from agentrl.policies.engine import load_engine, tokenizer_hash
 from agentrl.trainers import checkpoint as module
 from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.checkpoint import checkpoints, load_checkpoint, save_checkpoint
-from agentrl.trainers.learner import Learner, TrainingFault
+from agentrl.trainers.learner import Learner
+from agentrl.trainers.memory import TrainingFault
 from tests.trainers.test_learner import loss_on, rows, same, weights
 from tests.trainers.toys import write_nano_model
 

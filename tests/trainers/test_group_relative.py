@@ -15,7 +15,7 @@ from agentrl.trainers import advantages as pure
 from agentrl.trainers import grpo, reinforce_pp, rloo
 from agentrl.trainers.actor_critic import PolicyArguments
 from agentrl.trainers.group_relative import collect_groups, even, group_figures, groups_of, lead
-from agentrl.trainers.learner import TrainingFault
+from agentrl.trainers.memory import TrainingFault
 from agentrl.trainers.rows import Batch
 from tests.trainers import toys
 from tests.trainers.arms import ARMS

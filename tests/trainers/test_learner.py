@@ -14,7 +14,8 @@ from agentrl.core.errors import ConfigError
 from agentrl.policies.engine import load_engine
 from agentrl.policies.hf import HFPolicy
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.learner import Learner, TrainingFault
+from agentrl.trainers.learner import Learner
+from agentrl.trainers.memory import TrainingFault
 from agentrl.trainers.rows import Batch, Row
 from tests.trainers.episodes import conversation
 
@@ -295,7 +296,7 @@ def test_memory_that_runs_out_says_which_knob_to_turn(options, error) -> None:
     def loss_of(indices: list[int]) -> Any:
         raise error
 
-    with pytest.raises(TrainingFault, match=r"lower token_budget \(now 16384\)"):
+    with pytest.raises(TrainingFault, match=r"lower token_budget \(now \d+\)"):
         learner.step(rows(), loss_of)
 
 

@@ -17,7 +17,8 @@ from agentrl.rollout.trajectory_file import TrajectoryReader
 from agentrl.trainers import ppo
 from agentrl.trainers import run as run_module
 from agentrl.trainers.actor_critic import make_learner
-from agentrl.trainers.learner import Learner, TrainingFault
+from agentrl.trainers.learner import Learner
+from agentrl.trainers.memory import TrainingFault
 from agentrl.trainers.rows import Batch
 from agentrl.trainers.run import Run
 from tests.trainers import toys
