@@ -15,6 +15,7 @@ from agentrl.benchmarks.learning.chains import (
     LAKE,
     MASKED,
     NO_CRITIC,
+    SMOLLM2,
     STEPPO,
     VAGEN,
     spoken,
@@ -44,17 +45,14 @@ LONG_TASKS = {
     "lake": {"size": 8, "max_turns": 10, "max_actions_per_turn": 2},
     "boxes": {"boxes": 2, "max_turns": 10, "max_actions_per_turn": 2},
 }
-# What a hundred million weights need otherwise than a tiny model: a GPU's batch sizes, and nothing kept on the way.
+# The papers' limits, and batches of a GPU's size.
 REAL: dict[str, Any] = {
-    "model": "smollm2",
+    **SMOLLM2,
     "env_kwargs": json.dumps({"max_turns": 3, "max_actions_per_turn": 3}),
     "max_new_tokens": 12,
-    "dtype": "auto",
-    "optimiser": "adamw",
     "num_envs": 1024,
     "generation_batch": 1024,
     "token_budget": 65_536,
-    "save_every": 1000,
 }
 
 

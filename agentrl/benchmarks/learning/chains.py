@@ -13,6 +13,8 @@ VAGEN, STEPPO = "VAGEN", "StepPO"  # papers that claims are taken from
 
 MASKED = {"variant": "masked"}
 BILEVEL = {"variant": "bilevel", "form": "paper"}
+# What a hundred million weights need otherwise than a tiny model; nothing is kept on the way, it is large.
+SMOLLM2 = {"model": "smollm2", "dtype": "auto", "optimiser": "adamw", "save_every": 1000}
 NO_CRITIC = {"critic": None, "critic_lr": None, "critic_coef": None}
 
 

@@ -13,6 +13,7 @@ from agentrl.benchmarks.learning.chains import (
     MASKED,
     NO_CRITIC,
     SHOP,
+    SMOLLM2,
     SOKOBAN,
     STEPPO,
     VAGEN,
@@ -27,16 +28,13 @@ BOTH = "grounding_worldmodeling"
 TOKEN_PPO = {"variant": "masked", "reward_at": "turn"}
 SHOPPING: dict[str, Any] = {
     # Tiny models learn the 10,587 goals by heart and buy nothing that fits on others; this one can read and copy.
-    "model": "smollm2",
+    **SMOLLM2,
     # Goals grow with the catalogue: 1,000 products have 78 to train on and 21 to test on, these 10,587 and 500.
     "env_kwargs": json.dumps({"catalogue_size": 100_000}),
     "prompt_style": "step",
     "history": 3,  # a page does not say which options are chosen
     "max_new_tokens": 32,
-    "dtype": "auto",
-    "optimiser": "adamw",
     "token_budget": 32_768,
-    "save_every": 1000,
     "imitation": {"demonstrations": 3000, "batch_size": 64, "eval_at_start": False, "eval_episodes": 100},
 }
 STRATEGIES = ("no_think", "free_think", "grounding", "worldmodeling", BOTH)
