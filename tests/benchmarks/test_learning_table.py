@@ -106,7 +106,7 @@ def oracle_turns(env, options):
 
 def test_the_shop_is_learned_with_a_model_that_reads_it_and_one_start():
     experiment = EXPERIMENTS["steppo-webshop"]
-    assert (len(experiment.labels), len(experiment.cells), len(experiment.claims)) == (4, 4, 2)
+    assert (len(experiment.labels), len(experiment.cells), len(experiment.claims)) == (4, 8, 2)
     assert len({cell.runs()[0].name for cell in experiment.cells}) == 1
     options = experiment.cells[0].stages[-1].options
     assert options["model"] == "smollm2" and options["prompt_style"] == "step" and options["eval_episodes"] == 500

@@ -77,6 +77,13 @@ def test_the_prefix_ends_before_the_first_needed_state_and_before_what_differs()
     assert reader._prefix([rows[0], Row(0, [9, *same], [20])]) == 0
 
 
+def test_a_prefix_is_shared_only_where_it_spares_more_than_a_pass_costs() -> None:
+    reader = replace(Reader.of(load_engine("tiny-text", device="cpu", dtype="float32")), least_saved=100)
+    row = Row(0, list(range(10, 61)), [51])
+    assert reader._prefix([row] * 2) == 0  # 50 tokens are spared
+    assert reader._prefix([row] * 3) == 50
+
+
 def test_a_reply_that_ended_with_the_picture_token_needs_no_picture() -> None:
     engine = load_engine("tiny-vlm", device="cpu", dtype="float32")
     image = engine.encoder.image_token

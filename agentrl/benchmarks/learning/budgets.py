@@ -38,7 +38,7 @@ BUDGETS = {
     "frozenlake-long": Budget(1200, mistakes=0.3, iterations=40, episodes=256, evaluations=2, eval_episodes=300),
     "sokoban-long": Budget(1000, mistakes=0.3, iterations=40, episodes=256, evaluations=2, eval_episodes=300),
     # For SmolLM2 on a GPU. A page of the shop has 500 tokens, an episode four to five turns.
-    "webshop": Budget(200, 0.5, iterations=18, episodes=192, evaluations=2, imitation_lr=2e-4, lr=2e-5),
+    "webshop": Budget(200, 0.5, iterations=12, episodes=192, evaluations=1, imitation_lr=2e-4, lr=2e-5),
     "smollm2": Budget(300, 0.5, iterations=24, episodes=1024, evaluations=3, imitation_lr=2e-4, lr=2e-5),
     # So little imitation that nearly no episode succeeds: what pays then is the form of the reply.
     "farming": Budget(imitation_steps=60, mistakes=0.5, iterations=60, episodes=256, evaluations=4),

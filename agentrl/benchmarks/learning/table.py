@@ -34,7 +34,7 @@ SHOPPING: dict[str, Any] = {
     "prompt_style": "step",
     "history": 3,  # a page does not say which options are chosen
     "max_new_tokens": 32,
-    "token_budget": 32_768,
+    "num_envs": 192,
     "imitation": {"demonstrations": 3000, "batch_size": 64, "eval_at_start": False, "eval_episodes": 100},
 }
 STRATEGIES = ("no_think", "free_think", "grounding", "worldmodeling", BOTH)
@@ -95,12 +95,12 @@ def steppo_webshop() -> Experiment:
         for label, algorithm, options in (("StepPO", "steppo", {}), ("token PPO", "ppo", TOKEN_PPO))
     }
     conditions = {
-        label: stages(SHOP, algorithm, {**given, "reward_scale": 1.0}, budget="webshop", **SHOPPING)
+        label: stages(SHOP, algorithm, {**given, "reward_scale": 1.0, "minibatches": 4}, budget="webshop", **SHOPPING)
         for label, (algorithm, given) in settings.items()
     }
     claims = [Claim(f"StepPO, gamma {g}", f"token PPO, gamma {g}", STEPPO) for g in (0.99, 0.95)]
     question = "StepPO against token PPO on WebShop-Text (100,000 generated products, unseen goals) at two discounts"
-    return Experiment("steppo-webshop", question, over_seeds(conditions, ONE_SEED), tuple(claims))
+    return Experiment("steppo-webshop", question, over_seeds(conditions, SEEDS[:2]), tuple(claims))
 
 
 def strategies(name: str, env: str, budget: str) -> Experiment:
