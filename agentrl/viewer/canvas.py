@@ -74,7 +74,7 @@ def legend_places(labels: Sequence[str], width: float) -> list[tuple[float, int]
     """Where the sign of each label begins, and the line its text stands on: in rows under the title."""
     x, y, places = 10.0, LEGEND_TOP, []
     for label in labels:
-        length = 36 + 7 * len(label)  # a letter is about so wide; nobody can measure it here
+        length = 36 + 7.7 * len(label)  # a letter is about so wide; nobody can measure it here
         if x > 10 and x + length > width:
             x, y = 10.0, y + LEGEND_ROW
         places.append((x, y))

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from agentrl.benchmarks.learning.figures import end_rows, ends_figure, shows_ends
+from agentrl.benchmarks.learning.figures import end_rows, ends_figure, scores_figure, shows_ends
 from agentrl.benchmarks.learning.page import section
 from agentrl.benchmarks.learning.table import EXPERIMENTS
 from agentrl.core.errors import ConfigError
@@ -99,3 +99,6 @@ def test_the_kept_figures_are_what_the_kept_results_give(name, tmp_path, request
     assert list(map(drawing, again)) == list(map(drawing, kept))
     shown = section(found, EXPERIMENTS[name]) if path.exists() else ""
     assert ("![Success at the end]" in shown) is bool(again)
+    if EXPERIMENTS[name].graded:
+        (scores,) = scores_figure(found, tmp_path)
+        assert drawing(scores) == drawing(folder / scores.name) and f"]({scores.name})" in shown

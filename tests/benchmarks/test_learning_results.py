@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agentrl.benchmarks.learning.cell import DONE
-from agentrl.benchmarks.learning.compare import Pool, compare, difference_interval, gain_row, sentence
+from agentrl.benchmarks.learning.compare import (
+    Pool,
+    ScorePool,
+    compare,
+    difference_interval,
+    gain_row,
+    pools,
+    score_pools,
+    sentence,
+)
 from agentrl.benchmarks.learning.effort import effort_rows
 from agentrl.benchmarks.learning.experiment import Claim, Experiment, Stage, over_seeds
 from agentrl.benchmarks.learning.page import write_learning_page
@@ -62,6 +73,38 @@ def test_orderings_are_judged_in_both_directions_and_gains_for_every_label(runs)
         assert verdicts[mode, "good", "bad"] == "holds" and verdicts[mode, "bad", "good"] == "reversed"
         assert verdicts[mode, "good after RL", "its imitation start"] == "holds"
     assert len(found) == 8
+
+
+def test_where_rewards_are_degrees_of_success_scores_are_compared_as_well(runs, tmp_path):
+    graded = replace(EXPERIMENT, graded=True)
+    found = [one for one in results_of(runs, graded)["comparisons"] if one.get("measure") == "score"]
+    assert len(found) == 8 and len(results_of(runs, graded)["comparisons"]) == 16
+    ends = {cell["label"]: [] for cell in results_of(runs, graded)["cells"]}
+    for cell in results_of(runs, graded)["cells"]:
+        ends[cell["label"]].append(cell["end"]["sampled"]["reward_mean"])
+    first = found[0]
+    assert first["success"] == pytest.approx([sum(ends[label]) / 3 for label in ("good", "bad")])
+    assert first["interval"][0] < first["difference"] < first["interval"][1]
+    target = tmp_path / "graded"
+    assert [path.name for path in summarise(runs, [graded], target)][-1] == "learning_made-up_scores.svg"
+    page = write_learning_page(target, [graded]).read_text()
+    assert "(sampled, score)" in page and "| good | greedy, score |" in page and "made-up_scores.svg" in page
+
+
+def test_two_scores_are_compared_by_their_intervals():
+    high, low = ScorePool("a", ((0.6, 0.03), (0.64, 0.04))), ScorePool("b", ((0.5, 0.02),))
+    assert high.rate == pytest.approx(0.62) and high.rates == [0.6, 0.64]
+    assert high.interval == pytest.approx((0.595, 0.645))  # 0.05 / 2 on either side
+    found = compare(high, low)
+    assert found["interval"] == pytest.approx([0.12 - math.hypot(0.025, 0.02), 0.12 + math.hypot(0.025, 0.02)])
+    assert (found["verdict"], compare(low, high)["verdict"]) == ("holds", "reversed")
+    assert compare(high, ScorePool("c", ((0.58, 0.02),)))["verdict"] == "open"
+
+
+def test_a_score_without_an_interval_is_not_compared():
+    measured = {"wins": 1, "episodes": 2, "reward_mean": 0.5, "reward_ci": None}
+    cells = [{"label": "a", "finished": True, "end": {"sampled": measured}}]
+    assert score_pools(cells, "sampled") == {} and list(pools(cells, "sampled")) == ["a"]
 
 
 def test_a_run_cut_short_is_kept_but_not_compared(runs):

@@ -94,6 +94,7 @@ def eval_line(iteration: int, success: float, *, greedy: bool, episodes: int = 5
         "success": wins / episodes,
         "success_ci": list(wilson_interval(wins, episodes) or ()),
         "reward_mean": success - 0.2,
+        "reward_ci": [success - 0.23, success - 0.17],
         "seconds_total": 4.0,
         **changes,
     }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentrl.benchmarks.learning.effort import around, pooled
 from agentrl.rollout.statistics import Interval, wilson_interval
 
 Results = dict[str, Any]
@@ -46,25 +47,68 @@ class Pool:
         return wilson_interval(self.wins, self.episodes) or (0.0, 1.0)
 
 
+@dataclass(frozen=True)
+class ScorePool:
+    """The held-out score of one label: every seed as (mean, half the width of its interval)."""
+
+    label: str
+    seeds: tuple[tuple[float, float], ...]
+
+    @property
+    def rate(self) -> float:
+        """The mean over seeds."""
+        return pooled(self.seeds)[0]
+
+    @property
+    def rates(self) -> list[float]:
+        """The mean of each seed."""
+        return [mean for mean, _ in self.seeds]
+
+    @property
+    def interval(self) -> Interval:
+        """Over the episodes of all seeds."""
+        mean, margin = pooled(self.seeds)
+        return mean - margin, mean + margin
+
+
+AnyPool = Pool | ScorePool
+
+
 def pools(cells: Sequence[Results], mode: str, end: str = "end") -> dict[str, Pool]:
-    """Finished cells by label. Half-trained ones would be compared unfairly, so they are left out."""
-    seeds: dict[str, list[tuple[int, int]]] = {}
+    """Success by label."""
+    held = _by_label(cells, mode, end, lambda measured: (measured["wins"], measured["episodes"]))
+    return {label: Pool(label, tuple(seeds)) for label, seeds in held.items()}
+
+
+def score_pools(cells: Sequence[Results], mode: str, end: str = "end") -> dict[str, ScorePool]:
+    """The score (the environment's reward) by label."""
+
+    def read(measured: Results) -> tuple[float, float] | None:
+        return around(measured["reward_mean"], measured["reward_ci"]) if measured.get("reward_ci") else None
+
+    held = _by_label(cells, mode, end, read)
+    return {label: ScorePool(label, tuple(seeds)) for label, seeds in held.items()}
+
+
+def _by_label(cells: Sequence[Results], mode: str, end: str, read: Callable[[Results], Any]) -> dict[str, list[Any]]:
+    """Finished cells only: half-trained ones would be compared unfairly. None is something that was not measured."""
+    seeds: dict[str, list[Any]] = {}
     for cell in cells:
         measured = cell[end][mode]
-        if cell["finished"] and measured and measured["episodes"]:
-            seeds.setdefault(cell["label"], []).append((measured["wins"], measured["episodes"]))
-    return {label: Pool(label, tuple(held)) for label, held in seeds.items()}
+        if cell["finished"] and measured and measured["episodes"] and (found := read(measured)) is not None:
+            seeds.setdefault(cell["label"], []).append(found)
+    return seeds
 
 
-def difference_interval(high: Pool, low: Pool) -> Interval:
-    """Of the difference of two rates, from their Wilson intervals (Newcombe's square-and-add)."""
+def difference_interval(high: AnyPool, low: AnyPool) -> Interval:
+    """Of the difference of two figures, from their intervals (Newcombe's square-and-add)."""
     first, second, gap = high.interval, low.interval, high.rate - low.rate
     below = math.hypot(high.rate - first[0], second[1] - low.rate)
     above = math.hypot(first[1] - high.rate, low.rate - second[0])
     return gap - below, gap + above
 
 
-def compare(high: Pool, low: Pool) -> dict[str, Any]:
+def compare(high: AnyPool, low: AnyPool) -> dict[str, Any]:
     """`high` is the one that is expected above; the verdict goes by the intervals and the seeds by their ranges."""
     gap, interval = high.rate - low.rate, difference_interval(high, low)
     disjoint = high.interval[0] > low.interval[1] or low.interval[0] > high.interval[1]
@@ -122,9 +166,14 @@ def sentence(found: dict[str, Any]) -> str:
     )
 
 
+def what(found: dict[str, Any]) -> str:
+    """What was compared: `sampled`, or `sampled, score` where it is not success."""
+    return ", ".join([found["mode"], *([found["measure"]] if "measure" in found else [])])
+
+
 def gain_row(found: dict[str, Any]) -> tuple[str, ...]:
     """What RL added to a start, as a line of a table."""
     low_end, high_end = found["interval"]
     figures = f"{found['difference']:+.3f}", f"{low_end:+.3f} to {high_end:+.3f}"
     label = found["higher"].removesuffix(" after RL")
-    return label, found["mode"], *figures, HOPED[found["verdict"]], found["seeds"]
+    return label, what(found), *figures, HOPED[found["verdict"]], found["seeds"]

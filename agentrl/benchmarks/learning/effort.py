@@ -31,13 +31,14 @@ def _row(label: str, mode: str, ends: Sequence[Mapping[str, Any] | None]) -> tup
     held = [end for end in ends if end and end.get("response_tokens") is not None]
     if not held or len(held) < len(ends):
         return ()
-    score = pooled([_around(end["reward_mean"], end["reward_ci"]) for end in held])
+    score = pooled([around(end["reward_mean"], end["reward_ci"]) for end in held])
     turns = pooled([(end["turns_mean"], end["turns_margin"]) for end in held])
     tokens = pooled([(end["response_tokens"], end["response_tokens_margin"]) for end in held])
     return (label, mode, *_shown(score, 3), *_shown(turns, 2), *_shown(tokens, 1))
 
 
-def _around(mean: float, interval: Interval) -> Measured:
+def around(mean: float, interval: Interval) -> Measured:
+    """A mean in the middle of its interval."""
     return mean, (interval[1] - interval[0]) / 2
 
 

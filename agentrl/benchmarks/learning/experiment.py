@@ -108,6 +108,7 @@ class Experiment:
     question: str
     cells: tuple[Cell, ...]
     claims: tuple[Claim, ...] = ()
+    graded: bool = False  # rewards are degrees of success: scores are compared as well
 
     def __post_init__(self) -> None:
         titles = [cell.title for cell in self.cells]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from agentrl.benchmarks.learning.compare import MODES, Pool, Results, pools
+from agentrl.benchmarks.learning.compare import MODES, AnyPool, Results, pools, score_pools
 from agentrl.benchmarks.learning.experiment import Experiment
 from agentrl.viewer.canvas import Look, standalone
 from agentrl.viewer.comparison import figure_svg
@@ -28,13 +28,21 @@ def curves_figure(runs: Path, experiment: Experiment, results: Results, target: 
 
 def ends_figure(results: Results, target: Path) -> list[Path]:
     """Write `learning_NAME_ends.svg`: who got how far, from the kept results alone; [] where there is none."""
+    look = Look(f"{results['experiment']}: held-out success at the end", WIDTH, x_name="held-out success", percent=True)
+    return _dots(results, end_rows(results["cells"]), look, target, "ends")
+
+
+def scores_figure(results: Results, target: Path) -> list[Path]:
+    """Write `learning_NAME_scores.svg`: the same of scores."""
+    look = Look(f"{results['experiment']}: held-out score at the end", WIDTH, x_name="held-out score")
+    return _dots(results, end_rows(results["cells"], score_pools), look, target, "scores")
+
+
+def _dots(results: Results, rows: Sequence[DotRow], look: Look, target: Path, name: str) -> list[Path]:
     if not shows_ends(results["cells"]):
         return []
-    name = results["experiment"]
-    look = Look(f"{name}: held-out success at the end", WIDTH, x_name="held-out success", percent=True)
-    kinds = [_kind(mode) for mode in MODES]
-    chart = dot_chart(end_rows(results["cells"]), kinds, look, single="single seeds", start="start after imitation")
-    path = target / f"learning_{name}_ends.svg"
+    chart = dot_chart(rows, [_kind(mode) for mode in MODES], look, single="single seeds", start="start after imitation")
+    path = target / f"learning_{results['experiment']}_{name}.svg"
     write_page(path, standalone(chart))
     return [path]
 
@@ -44,12 +52,12 @@ def shows_ends(cells: Sequence[Results]) -> bool:
     return len(end_rows(cells)) > 1
 
 
-def end_rows(cells: Sequence[Results]) -> list[DotRow]:
-    """One for each finished label, by sampled success, the best first; those without such a measurement come last."""
+def end_rows(cells: Sequence[Results], pooled: Callable[..., Mapping[str, AnyPool]] = pools) -> list[DotRow]:
+    """One for each finished label, sampled play's best first; those without such a measurement come last."""
     rows: dict[str, dict[str, Dot]] = {}
     for mode in MODES:
-        before = pools(cells, mode, "start")
-        for label, pool in pools(cells, mode).items():
+        before = pooled(cells, mode, "start")
+        for label, pool in pooled(cells, mode).items():
             rows.setdefault(label, {})[_kind(mode)] = _dot(pool, before)
     sampled = _kind("sampled")
     order = sorted(rows, key=lambda label: -rows[label][sampled].value if sampled in rows[label] else 1.0)
@@ -60,7 +68,7 @@ def _kind(mode: str) -> str:
     return f"{mode}, 95 % interval"
 
 
-def _dot(pool: Pool, before: Mapping[str, Pool]) -> Dot:
+def _dot(pool: AnyPool, before: Mapping[str, AnyPool]) -> Dot:
     singles = pool.rates if len(pool.seeds) > 1 else ()  # a single seed is the dot itself
     start = before[pool.label].rate if pool.label in before else None
     return Dot(pool.rate, pool.interval, tuple(singles), start)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from agentrl.benchmarks.learning.cell import DONE
-from agentrl.benchmarks.learning.compare import MODES, Pool, Results, compare, pools
+from agentrl.benchmarks.learning.compare import MODES, AnyPool, Results, compare, pools, score_pools
 from agentrl.benchmarks.learning.experiment import Cell, Experiment
-from agentrl.benchmarks.learning.figures import curves_figure, ends_figure
+from agentrl.benchmarks.learning.figures import curves_figure, ends_figure, scores_figure
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
 from agentrl.viewer.run_data import Line, RunData, figure, read_run
@@ -32,6 +33,7 @@ def summarise(
         path = place / f"learning_{experiment.name}.json"
         store(path, compact(results).encode())
         written += [path, curves_figure(runs, experiment, results, place), *ends_figure(results, place)]
+        written += scores_figure(results, place) if experiment.graded else []
     return written
 
 
@@ -156,15 +158,23 @@ def comparisons(experiment: Experiment, cells: Sequence[Results]) -> list[Result
     """Every claim about an order, and for every label whether RL improved on its start; sampled and greedy."""
     found = []
     for mode in MODES:
-        after, before = pools(cells, mode), pools(cells, mode, "start")
-        for claim in experiment.claims:
-            if claim.higher in after and claim.lower in after:
-                found.append({"mode": mode, "source": claim.source} | compare(after[claim.higher], after[claim.lower]))
-        found += [{"mode": mode, "source": ""} | gain(pool, before) for pool in after.values() if pool.label in before]
+        found += compared(experiment, {"mode": mode}, pools(cells, mode), pools(cells, mode, "start"))
+        if experiment.graded:
+            about = {"mode": mode, "measure": "score"}
+            found += compared(experiment, about, score_pools(cells, mode), score_pools(cells, mode, "start"))
     return found
 
 
-def gain(after: Pool, before: Mapping[str, Pool]) -> Results:
+def compared(
+    experiment: Experiment, about: Results, after: Mapping[str, AnyPool], before: Mapping[str, AnyPool]
+) -> list[Results]:
+    """Claims first, then gains."""
+    claims = [claim for claim in experiment.claims if claim.higher in after and claim.lower in after]
+    found = [about | {"source": one.source} | compare(after[one.higher], after[one.lower]) for one in claims]
+    return found + [about | {"source": ""} | gain(pool, before) for pool in after.values() if pool.label in before]
+
+
+def gain(after: AnyPool, before: Mapping[str, AnyPool]) -> Results:
     """The end of a label against its own start."""
-    start = before[after.label]
-    return compare(Pool(f"{after.label} after RL", after.seeds), Pool("its imitation start", start.seeds))
+    renamed = replace(after, label=f"{after.label} after RL")
+    return compare(renamed, replace(before[after.label], label="its imitation start"))

@@ -100,7 +100,7 @@ def steppo_webshop() -> Experiment:
     }
     claims = [Claim(f"StepPO, gamma {g}", f"token PPO, gamma {g}", STEPPO) for g in (0.99, 0.95)]
     question = "StepPO against token PPO on WebShop-Text (100,000 generated products, unseen goals) at two discounts"
-    return Experiment("steppo-webshop", question, over_seeds(conditions, SEEDS[:2]), tuple(claims))
+    return Experiment("steppo-webshop", question, over_seeds(conditions, SEEDS[:2]), tuple(claims), graded=True)
 
 
 def strategies(name: str, env: str, budget: str) -> Experiment:
