@@ -42,7 +42,11 @@ class GiGPO(GroupArguments):
     step_weight: float = 1.0
     """Weight of the comparison of steps; 0: trajectories alone are compared."""
     normalise: Literal["mean", "mean_std"] = "mean_std"
-    """Leads over the mean, or over the mean and divided by the deviation."""
+    """Leads over the mean, or over the mean and divided by the deviation.
+
+    Where every move costs a little, prefer "mean": at a place from which everybody fails the costs are all that
+    differs, the deviation makes them as large as success elsewhere, and what is learned is to move less.
+    """
     invalid_penalty: float = 0.1
     """What a step costs itself, and no step before it, when its action could not be run; in units of reward."""
 
