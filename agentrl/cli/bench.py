@@ -136,10 +136,12 @@ def show(result: dict[str, Any]) -> None:
 
 
 def quantity(value: Any) -> str:
-    """Large numbers readable, missing ones as a dash."""
+    """Large numbers with commas, small ones with the digits that mean something, missing ones as a dash."""
     if value is None:
         return "-"
-    return f"{value:,.0f}" if isinstance(value, float) and abs(value) >= 100 else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def times(value: Any) -> str:

@@ -35,7 +35,8 @@ class Arguments(Common):
     policy: str = "random"
     """Who plays: random, oracle, human, hf:MODEL (a model folder, tiny-text, tiny-vlm, tiny-shop or smollm2),
     vllm:MODEL (the same models, computed by vLLM), openai:MODEL (any OpenAI-compatible endpoint), react:POLICY (one of
-    the last three, told to think and then act), or for SVG targets svg-blank, svg-boxes and svg-colours."""
+    the last three, told to think and then act), for WebShop webshop-naive (buys the first thing it finds), for SVG
+    targets svg-blank, svg-boxes and svg-colours."""
     base_url: str = ""
     """The endpoint of openai:MODEL; otherwise OPENAI_BASE_URL says, or OpenAI itself is asked. Of vllm:MODEL: a vLLM
     server that runs already."""

@@ -11,8 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
-import platform
 import signal
 import threading
 import time
@@ -23,14 +21,13 @@ from typing import Any
 import numpy as np
 import torch
 
-import agentrl
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.random import mixed_seed
 from agentrl.policies.vllm import VLLMPolicy
 from agentrl.rollout.collect import Collection, Collector, Start, grouped
-from agentrl.rollout.evaluate import EpisodeScore, episode_seed, evaluate, summarise
+from agentrl.rollout.evaluate import episode_seed, evaluate
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers.arguments import RunArguments
@@ -39,12 +36,13 @@ from agentrl.trainers.exchange import play_together
 from agentrl.trainers.learner import Learner
 from agentrl.trainers.memory import TrainingFault
 from agentrl.trainers.players import VLLMPlayers
+from agentrl.trainers.run_figures import episode_figures, finite, summary_line, together, trouble
+from agentrl.trainers.run_folder import CONFIG, METRICS, check_same_run, cut, run_folder, versions
 from agentrl.trainers.trackers import make_trackers
 from agentrl.trainers.watch import Watch
 
 log = logging.getLogger(__name__)
 
-METRICS, CONFIG = "metrics.jsonl", "config.json"
 Say = Callable[[str], Any]
 
 
@@ -104,13 +102,13 @@ class Run:
         self.watch = Watch.from_json(state["watch"])
         memories = [state["collector"], *state.get("collectors", [])]  # of as many processes as there were
         self.collector.load_state_dict(memories[self.team.rank % len(memories)])
-        self.team.lead(lambda: _cut(self.folder / METRICS, int(state["metrics_bytes"])))
+        self.team.lead(lambda: cut(self.folder / METRICS, int(state["metrics_bytes"])))
         self.say(f"going on after iteration {self.iteration}")
 
     def _begin_again(self) -> None:
         """No checkpoint was reached: what there is of metrics is from before, and will be written again."""
         self.team.lead(self._write_config)
-        self.team.lead(lambda: _cut(self.folder / METRICS, 0))
+        self.team.lead(lambda: cut(self.folder / METRICS, 0))
 
     def __enter__(self) -> Run:
         self._handlers = {}
@@ -286,7 +284,7 @@ class Run:
             return
         line = {"iteration": self.iteration + (kind == "train"), "kind": kind, **figures}
         with self._disk(), open(self.folder / METRICS, "a") as file:
-            file.write(json.dumps(_finite(line)) + "\n")
+            file.write(json.dumps(finite(line)) + "\n")
         for tracker in self.trackers:
             tracker.log(line, line["iteration"])
         if kind == "warning":
@@ -378,126 +376,3 @@ class Run:
                 to_parquet(path)
         except MissingExtra as error:
             self.say(f"trajectories stay JSON lines: {error}")
-
-
-# ---------------------------------------------------------------------- parts
-
-
-def run_folder(arguments: RunArguments, algorithm: str) -> Path:
-    """The folder of a run, made if it is not there."""
-    if not arguments.output and arguments.resume:
-        raise ConfigError("resume needs output: which run shall go on?")
-    name = arguments.output or f"runs/{algorithm}-{time.strftime('%Y%m%d-%H%M%S')}"
-    folder = Path(name).expanduser()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"the run folder {folder} cannot be made: {error}; choose another output") from error
-    return folder
-
-
-FREE_TO_CHANGE = {"output", "resume", "iterations", "save_every", "keep", "trackers", "report", "eval_every"} | {
-    "eval_at_start",
-    "eval_episodes",
-    "save_trajectories",
-    "engine_options",
-    "token_budget",
-    "threads",
-    "peer_timeout",
-}
-
-
-def check_same_run(config: dict[str, Any], arguments: RunArguments, algorithm: str) -> None:
-    """A run goes on as what it was; `ConfigError` names the first option that says otherwise.
-
-    An option that the run does not know was added since: until then everybody had its default.
-    """
-    if config.get("algorithm") != algorithm:
-        raise ConfigError(f"this is a run of {config.get('algorithm')}, not of {algorithm}")
-    before, now = {**type(arguments)().to_json(), **config["arguments"]}, arguments.to_json()
-    for name, value in now.items():
-        if name not in FREE_TO_CHANGE and before.get(name) != value:
-            raise ConfigError(f"the run was begun with {name}={before.get(name)!r}; it cannot go on with {value!r}")
-
-
-def versions() -> dict[str, str]:
-    """Of everything that decides the numbers."""
-    import transformers
-
-    return {
-        "agentrl": agentrl.__version__,
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
-
-
-def _cut(path: Path, size: int) -> None:
-    """Forget what was written after the checkpoint: it will be written again."""
-    if path.exists():
-        os.truncate(path, min(size, path.stat().st_size))
-
-
-def together(first: Collection, second: Collection) -> Collection:
-    """Two rounds of one iteration as one."""
-    seconds = {
-        name: first.seconds.get(name, 0.0) + second.seconds.get(name, 0.0)
-        for name in dict.fromkeys([*first.seconds, *second.seconds])
-    }
-    return Collection(
-        first.trajectories + second.trajectories,
-        seconds,
-        first.faults + second.faults,
-        first.retries + second.retries,
-    )
-
-
-def episode_figures(collection: Collection) -> dict[str, Any]:
-    """Success, reward and the rest over the episodes of an iteration; success and reward are never mixed."""
-    played = [trajectory for trajectory in collection.trajectories if trajectory.fault is None]
-    scores = [EpisodeScore.of(trajectory) for trajectory in played]
-    figures = summarise(scores)
-    metrics = figures.pop("metrics")
-    lengths = [len(step.response_ids or []) for trajectory in played for step in trajectory.steps]
-    by_env: dict[str, list[bool]] = {}
-    for trajectory in played:
-        by_env.setdefault(trajectory.env_id, []).append(trajectory.success)
-    return {
-        "episodes": len(collection.trajectories),
-        **figures,
-        "faults": collection.faults,
-        "pending": metrics["pending"],
-        "response_tokens_mean": sum(lengths) / len(lengths) if lengths else None,
-        "generated": sum(lengths),
-        "by_env": {name: {"success": sum(won) / len(won), "episodes": len(won)} for name, won in by_env.items()},
-    }
-
-
-def trouble(collection: Collection) -> str:
-    """Why rewards are not known."""
-    faults = [trajectory.fault for trajectory in collection.trajectories if trajectory.fault is not None]
-    pending = len(collection.trajectories) - len(faults)
-    first = f", the first: {faults[0].get('kind')}: {faults[0].get('detail')}" if faults else ""
-    return f"{len(faults)} ended by a fault, {pending} wait for a judge{first}"
-
-
-def summary_line(iteration: int, total: int, figures: dict[str, Any]) -> str:
-    """One iteration for a person who watches."""
-    parts = [f"[{iteration}/{total}]"]
-    if figures.get("success") is not None:
-        parts.append(f"success {figures['success']:.3f}")
-    if figures.get("reward_mean") is not None:
-        parts.append(f"reward {figures['reward_mean']:.2f}")
-    shown = ("nll", "policy", "critic", "kl", "entropy", "grad_norm")
-    parts += [f"{name} {figures['loss'][name]:.3g}" for name in shown if name in figures["loss"]]
-    return "  ".join([*parts, f"{figures['seconds']['total']:.1f} s"])
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

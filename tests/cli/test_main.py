@@ -12,8 +12,14 @@ import agentrl
 from agentrl.cli import bench, eval, list
 from agentrl.cli.main import VERBS, main
 from agentrl.core.errors import ConfigError, EnvFault, MissingExtra
+from agentrl.policies import KINDS
 
 LAKE = "agentrl/FrozenLake-Text-v0"
+
+
+def test_the_help_of_eval_names_every_policy(agentrl_cli):
+    shown = " ".join(agentrl_cli("eval", "-h").out.replace("\u2502", " ").split())
+    assert [name for name in KINDS if name not in shown] == []
 
 
 @pytest.mark.parametrize("words", [(), ("-h",), ("--help",), ("help",)])

@@ -11,6 +11,7 @@ import pytest
 
 from agentrl import registry
 from agentrl.cli import check, output, record
+from agentrl.cli.bench import quantity
 from agentrl.core.errors import ConfigError, EnvFault, MissingExtra
 from agentrl.envs.frozenlake import FrozenLakeEnv
 
@@ -195,6 +196,12 @@ def test_bench_prints_results_ratios_and_missing_peers(agentrl_cli, fast_bench):
     for part in ("abacus", "123,456,789", "25.0x", "20x", "no wheel"):
         assert part in done.out
     assert agentrl_cli("bench", "grid", "--quick", "--json").json == {**fast_bench, "quick": True}
+
+
+def test_measured_quantities_are_printed_with_the_digits_that_mean_something():
+    values = (None, 8, "text", 123456.7, 25.36, 6.333404199998768, 0.04370474, 0.0, 2.384185791015625e-06)
+    shown = ["-", "8", "text", "123,457", "25.4", "6.33", "0.0437", "0", "2.38e-06"]
+    assert [quantity(value) for value in values] == shown
 
 
 def test_bench_fails_when_a_ratio_is_missed(agentrl_cli, fast_bench):

@@ -6,7 +6,7 @@ import pytest
 
 from agentrl.core.errors import ConfigError
 from agentrl.trainers.ppo import PPO
-from agentrl.trainers.run import check_same_run
+from agentrl.trainers.run_folder import check_same_run
 
 
 def config(**changed):
