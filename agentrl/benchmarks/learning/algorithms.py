@@ -7,6 +7,7 @@ nobody was tuned. What an algorithm brings along of its own (clips, means, group
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from agentrl.benchmarks.learning.budgets import ONE_SEED, SEEDS
@@ -56,10 +57,13 @@ REAL: dict[str, Any] = {
 }
 
 
-def chain(env: str, label: str, budget: str, **more: Any) -> tuple[Stage, ...]:
-    """Imitation, then the algorithm of this label."""
-    algorithm, options = ALGORITHMS[label]
-    return without_nothing(stages(env, algorithm, options, budget=budget, prompt_style="step", history=0, **more))
+def chain(
+    env: str, label: str, budget: str, options: Mapping[str, Any] | None = None, **more: Any
+) -> tuple[Stage, ...]:
+    """Imitation, then the algorithm of this label, with `options` of its own where given."""
+    algorithm, own = ALGORITHMS[label]
+    task: dict[str, Any] = {"budget": budget, "prompt_style": "step", "history": 0, **more}
+    return without_nothing(stages(env, algorithm, {**own, **(options or {})}, **task))
 
 
 def algorithms(name: str, env: str, budget: str) -> Experiment:
@@ -95,6 +99,17 @@ def long_tasks(name: str, env: str, budget: str) -> Experiment:
     board = "an 8 x 8 lake" if env == LAKE else "Sokoban with two boxes"
     question = f"Credit for steps (StepPO, GiGPO) against GRPO and PPO on {board}, two moves a turn and ten turns"
     return Experiment(name, question, over_seeds(conditions, SEEDS), claims)
+
+
+def deviation(name: str, env: str, budget: str) -> Experiment:
+    """Is it the division by the deviation that holds GiGPO back where every move costs a little?"""
+    conditions = {
+        "GiGPO, mean and deviation": chain(env, "GiGPO", budget),
+        "GiGPO, mean": chain(env, "GiGPO", budget, {"normalise": "mean"}),
+        "GRPO": chain(env, "GRPO", budget),
+    }
+    question = f"GiGPO's leads divided by their deviation, and not, on {spoken(env)}, where every move costs a little"
+    return Experiment(name, question, over_seeds(conditions, SEEDS))
 
 
 def real_model() -> Experiment:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agentrl.benchmarks.learning.algorithms import algorithms, long_tasks, real_model
+from agentrl.benchmarks.learning.algorithms import algorithms, deviation, long_tasks, real_model
 from agentrl.benchmarks.learning.budgets import ONE_SEED, SEEDS
 from agentrl.benchmarks.learning.chains import (
     BILEVEL,
@@ -182,6 +182,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         algorithms("algorithms-sokoban", SOKOBAN, "sokoban"),
         long_tasks("long-tasks-frozenlake", LAKE, "frozenlake-long"),
         long_tasks("long-tasks-sokoban", SOKOBAN, "sokoban-long"),
+        deviation("gigpo-deviation", SOKOBAN, "sokoban"),
         real_model(),
     )
 }
