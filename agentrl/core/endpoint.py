@@ -99,6 +99,7 @@ class Tries:
     way: int = 0
     malformed: int = 0
     cost: float = 0.0
+    trouble: str = ""  # the last one
 
 
 class Endpoint:
@@ -175,7 +176,9 @@ class Endpoint:
                 # build a completion out of anything.
                 return await self._client.post("/chat/completions", cast_to=bytes, body=body)
         except (TimeoutError, errors.APITimeoutError):
-            return Trouble("no answer in time", "way", outage=True)
+            # Where the deadline cut it short, what went wrong before says more.
+            known = tries.trouble if left < self._settings.timeout else ""
+            return Trouble(known or "no answer in time", "way", outage=True)
         except errors.APIStatusError as error:
             return _status_trouble(error.status_code, error.response.headers, error.message, str(error.code or ""))
         except errors.APIConnectionError as error:
@@ -205,7 +208,7 @@ class Endpoint:
             if tries.malformed > limits.max_malformed:
                 raise NoAnswer(f"{tries.malformed} malformed replies; the last: {trouble.detail}")
             return 0.0
-        tries.way += 1
+        tries.way, tries.trouble = tries.way + 1, trouble.detail
         if tries.way > limits.max_retries:
             raise NoAnswer(f"gave up after {tries.way} attempts; the last: {trouble.detail}")
         pause = trouble.wait

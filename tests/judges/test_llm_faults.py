@@ -85,6 +85,13 @@ def test_the_deadline_ends_the_trying():
     assert usage.retries >= 3
 
 
+def test_what_went_wrong_is_told_although_the_deadline_cut_the_last_attempt():
+    with FaultyEndpoint(lambda call: "500" if call.attempt == 1 else "hang") as endpoint:
+        results, usage = ask(endpoint, ["TRUTHFUL"], deadline=0.4, timeout=30.0, backoff=0.01)
+    assert isinstance(results[0], JudgeFault) and "no answer within 0.4 s" in str(results[0])
+    assert "HTTP 500" in str(results[0]) and usage.retries == 1
+
+
 def test_a_long_outage_does_not_cost_every_question_its_own_deadline():
     with FaultyEndpoint(lambda call: "hang") as endpoint:
         limits = {"timeout": 0.1, "deadline": 0.3, "max_retries": 100, "max_backoff": 5.0, "max_concurrency": 2}
