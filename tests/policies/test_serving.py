@@ -7,8 +7,9 @@ import json
 import socket
 import threading
 import time
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, suppress
+from itertools import islice
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -258,20 +259,23 @@ def test_a_model_that_fails_is_an_error_of_the_server_and_a_fault_here(server, m
 
 
 def test_too_many_questions_are_put_off(server, monkeypatch):
-    gate, forward = threading.Event(), server.engine.model.forward
+    busy, gate, forward = threading.Event(), threading.Event(), server.engine.model.forward
 
     def slow(*args, **others):
+        busy.set()
         gate.wait(20)
         return forward(*args, **others)
 
     monkeypatch.setattr(server.engine.model, "forward", slow)
     monkeypatch.setattr(server._batcher._waiting, "maxsize", 2)
     with ThreadPoolExecutor(8) as pool:
-        asked = [pool.submit(ask, server, hello()) for _ in range(8)]
-        wait(asked, timeout=20, return_when=FIRST_COMPLETED)
+        first = pool.submit(ask, server, hello())
+        assert busy.wait(20)  # questions that come together are answered together: the others must come later
+        others = [pool.submit(ask, server, hello()) for _ in range(7)]
+        put_off = [each.result()[0] for each in islice(as_completed(others, timeout=20), 5)]
         gate.set()
-        statuses = sorted(each.result()[0] for each in asked)
-    assert set(statuses) == {200, 429}
+        statuses = sorted(each.result()[0] for each in (first, *others))
+    assert put_off == [429] * 5 and statuses == [200] * 3 + [429] * 5
 
 
 def test_a_question_whose_client_left_is_not_worked_on(server, monkeypatch):
