@@ -44,8 +44,8 @@ class GiGPO(GroupArguments):
     normalise: Literal["mean", "mean_std"] = "mean_std"
     """Leads over the mean, or over the mean and divided by the deviation.
 
-    Where every move costs a little, prefer "mean": at a place from which everybody fails the costs are all that
-    differs, the deviation makes them as large as success elsewhere, and what is learned is to move less.
+    Where every move costs a little, try "mean": on Sokoban it ended at 0.667 and "mean_std" at 0.606. At a place from
+    which everybody fails the costs are all that differs, and the deviation makes them as large as success elsewhere.
     """
     invalid_penalty: float = 0.1
     """What a step costs itself, and no step before it, when its action could not be run; in units of reward."""
