@@ -1,4 +1,4 @@
-# Everything a newcomer needs; `make` alone lists it. Set-up happens by itself, see scripts/setup.sh.
+# Everything there is to run; `make` alone lists it. Each target sets up what it needs first, see scripts/setup.sh.
 
 PY := .venv/bin/python
 JOBS ?= 2
@@ -8,37 +8,55 @@ export PYTHON TORCH_INDEX
 # Runs a command silently; its output is shown only when it fails.
 quietly = @out=$$($(1) 2>&1) || { printf '%s\n' "$$out"; echo "failed: $(1)"; exit 1; }
 
-# Engines are started once for each file, so a file is not torn apart.
-test-vllm = $(PY) -m pytest -n $(JOBS) --dist loadfile -q -m vllm $(PYTEST_ARGS)
-# Whoever chooses tests by PYTEST_ARGS may choose none of one kind.
-or-none-chosen = || [ $$? = 5 -a -n "$(PYTEST_ARGS)" ]
+# Here nothing may be missing: a test that this machine cannot run fails instead of being skipped.
+pytest = $(PY) -m pytest -n $(JOBS) -q --require-all --durations 15 --durations-min 5
+# PYTEST_ARGS may select tests of one kind only; pytest reports an empty selection with status 5.
+or-none-selected = || [ $$? = 5 -a -n "$(PYTEST_ARGS)" ]
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-vllm lint docs pictures bench-peers clean
+.PHONY: help demo test test-package test-vllm lint lint-code lint-imports lint-types docs pictures bench-peers clean
 
-help: ## what can be made
+help: ## list the targets
 	@echo "agentrl: multi-turn text and visual environments for LLM and VLM agents"
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
-demo: ## set up (downloads torch: see README), train a tiny model in minutes, write a report and a film
+demo: ## set up (downloads torch: see docs/install.md), train a tiny model in minutes, write a report and a film
 	@scripts/setup.sh demo
 	@.venv/bin/agentrl demo
 
-test: lint ## set up everything, check the code, run the whole test suite
-	@scripts/setup.sh vllm
-	@$(PY) -m pytest -n $(JOBS) -q -m "not vllm" $(PYTEST_ARGS) $(or-none-chosen)
-	@$(test-vllm) $(or-none-chosen)
+PARTS := lint test-package test-vllm
+test: ## set up everything, check the code, run all tests (each part runs even when another fails)
+	@scripts/setup.sh test
+	@failed=; for part in $(PARTS); do \
+		if $(MAKE) --no-print-directory $$part; then echo "== make $$part: passed"; \
+		else echo "== make $$part: FAILED"; failed="$$failed $$part"; fi; \
+	done; \
+	if [ -n "$$failed" ]; then echo "== make test: FAILED ($${failed# })"; exit 1; fi; \
+	echo "== make test: passed"
 
-test-vllm: ## set up vLLM in an environment of its own, run the tests that need it
+# Each process takes half of the files and then tests from the other half, so shared fixtures are made once or twice.
+test-package: ## run all tests except those of vLLM
+	@scripts/setup.sh test
+	@$(pytest) --dist worksteal -m "not vllm" $(PYTEST_ARGS) $(or-none-selected)
+
+# An engine is started once for each test file, so the tests of a file stay together.
+test-vllm: ## install vLLM in a virtual environment of its own and run the tests that need it
 	@scripts/setup.sh test
 	@scripts/setup.sh vllm
-	@$(test-vllm)
+	@$(pytest) --dist loadfile -m vllm $(PYTEST_ARGS) $(or-none-selected)
 
-lint: ## ruff, import direction and types, without the tests
+lint: ## check style, import direction and types
 	@scripts/setup.sh test
+	@$(MAKE) --no-print-directory --keep-going -j $(JOBS) lint-types lint-imports lint-code
+
+lint-code:
 	$(call quietly,$(PY) -m ruff check .)
 	$(call quietly,$(PY) -m ruff format --check .)
+
+lint-imports:
 	$(call quietly,.venv/bin/lint-imports)
+
+lint-types:
 	$(call quietly,$(PY) -m pyright)
 
 docs: ## build the documentation site into docs/_build/html
@@ -46,13 +64,13 @@ docs: ## build the documentation site into docs/_build/html
 	@$(PY) -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-pictures: ## draw the README's pictures again
+pictures: ## draw the pictures of the README again
 	@scripts/setup.sh docs
 	@$(PY) scripts/make_pictures.py
 
 bench-peers: ## install the libraries the benchmarks compare with, in .venv-peers
 	@scripts/setup.sh peers
 
-clean: ## remove what was built (virtual environments stay; rm -rf .venv .venv-* removes them)
+clean: ## remove build products (rm -rf .venv .venv-* removes the virtual environments)
 	@rm -rf build dist docs/_build docs/generated .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	@find agentrl tests docs scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find agentrl benchmarks tests docs scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,74 +1,196 @@
-"""The table of environments; `import agentrl` registers every row with Gymnasium."""
+"""The table of environments; `import agentrl` registers every row with Gymnasium.
+
+A family is a folder of `agentrl/envs` and one row here. The row names all parts of the family as strings, so reading
+the table imports nothing, and removing the folder and its row removes the family.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One row: an id and where its class lives. Strings only, so that reading the table imports nothing."""
+    """One environment: an id and where its class lives."""
 
     id: str
-    kind: str  # Grid, Text, Visual or "" where only one makes sense
+    kind: str  # Grid, Text, Visual, or "" where only one makes sense
     entry_point: str
     summary: str
     kwargs: dict[str, Any] = field(default_factory=dict)
     vector_entry_point: str | None = None
     extra: str | None = None  # the optional dependency group it needs
     backend: str = "embedded"
-    modules: tuple[str, ...] = ()  # what that extra must bring; tells whether it is available
+    modules: tuple[str, ...] = ()  # what that extra installs; the environment is available when they are found
 
 
-def _grid_game(name: str, path: str, summary: str) -> list[Entry]:
-    return [
+@dataclass(frozen=True)
+class Part:
+    """Something that is loaded by name: a policy, a web site, a benchmark."""
+
+    path: str  # "module:attribute"
+    summary: str
+
+    def load(self) -> Any:
+        """Import it."""
+        return load(self.path)
+
+
+@dataclass(frozen=True)
+class Site(Part):
+    """A function that takes keyword arguments and returns a site: `app` (ASGI), `summary` (text), `facts` (JSON)."""
+
+    verb: str | None = None  # `agentrl VERB` is a short form of `agentrl site NAME`
+    options: str | None = None  # "module:dataclass", the command line options of the short form
+
+
+@dataclass(frozen=True)
+class KitBudget:
+    """How much the test kit (`agentrl.testing`) plays of a family's environments; lower it where a step takes long."""
+
+    episodes: int = 10
+    hostile_replies: int = 1000
+    image_size: int | None = None  # given to environments that take one; None: their default
+    seconds: float = 300.0  # a check that takes longer fails
+
+
+@dataclass(frozen=True)
+class Family:
+    """Environments that share a folder, and the parts that other packages find there."""
+
+    name: str  # of the folder in `agentrl/envs`
+    envs: tuple[Entry, ...]
+    policies: dict[str, Part] = field(default_factory=dict)  # scripted ones, by the name `load_policy` knows
+    sites: dict[str, Site] = field(default_factory=dict)  # what `agentrl site NAME` serves
+    benches: dict[str, Part] = field(default_factory=dict)  # what `agentrl bench NAME` runs
+    kit: KitBudget = KitBudget()
+    old_modules: tuple[str, ...] = ()  # modules outside the folder that only keep old import paths working
+
+
+def _kinds(name: str, entry_point: str, summary: str, kinds: tuple[str, ...], **row: Any) -> tuple[Entry, ...]:
+    """One row for each kind, given to the class as `kind`; Grid kinds have a vector class as well."""
+    return tuple(
         Entry(
             id=f"agentrl/{name}-{kind}-v0",
             kind=kind,
-            entry_point=f"{path}:{name}Env",
+            entry_point=entry_point,
             summary=summary,
             kwargs={"kind": kind.lower()},
-            vector_entry_point=f"{path}:{name}VectorEnv" if kind == "Grid" else None,
+            vector_entry_point=entry_point.removesuffix("Env") + "VectorEnv" if kind == "Grid" else None,
+            **row,
         )
-        for kind in ("Grid", "Text", "Visual")
-    ]
+        for kind in kinds
+    )
 
 
-TABLE: tuple[Entry, ...] = (
-    *_grid_game("FrozenLake", "agentrl.envs.frozenlake", "Walk over a frozen lake to the goal."),
-    *_grid_game("Sokoban", "agentrl.envs.sokoban", "Push every box onto a target."),
-    Entry(
-        id="agentrl/SVG-Visual-v0",
-        kind="Visual",
-        entry_point="agentrl.envs.svg.env:SVGEnv",
-        summary="Write SVG code that draws the picture you see.",
-        extra="svg",
-        modules=("cairosvg",),
+FAMILIES: tuple[Family, ...] = (
+    Family(
+        name="grid",
+        envs=(
+            *_kinds(
+                "FrozenLake",
+                "agentrl.envs.grid.frozenlake:FrozenLakeEnv",
+                "Walk over a frozen lake to the goal.",
+                ("Grid", "Text", "Visual"),
+            ),
+            *_kinds(
+                "Sokoban",
+                "agentrl.envs.grid.sokoban:SokobanEnv",
+                "Push every box onto a target.",
+                ("Grid", "Text", "Visual"),
+            ),
+        ),
+        benches={
+            "grid": Part(
+                "agentrl.envs.grid.bench:run", "steps, level resets and pictures per second of the grid worlds"
+            )
+        },
+        old_modules=("agentrl.envs.frozenlake", "agentrl.envs.sokoban", "agentrl.envs.sokoban_duo"),
     ),
-    *[
-        Entry(
-            id=f"agentrl/WebShop-{kind}-v0",
-            kind=kind,
-            entry_point="agentrl.envs.webshop.env:WebShopEnv",
-            summary="Find, choose and buy what somebody asked for.",
-            kwargs={"kind": kind.lower()},
+    Family(
+        name="svg",
+        envs=(
+            Entry(
+                id="agentrl/SVG-Visual-v0",
+                kind="Visual",
+                entry_point="agentrl.envs.svg.env:SVGEnv",
+                summary="Write SVG code that draws the picture you see.",
+                extra="svg",
+                modules=("cairosvg",),
+            ),
+        ),
+        policies={
+            "svg-blank": Part("agentrl.envs.svg.players:BlankDrawer", "draws nothing (SVG)"),
+            "svg-boxes": Part("agentrl.envs.svg.players:BoxDrawer", "draws bounding boxes only (SVG)"),
+            "svg-colours": Part(
+                "agentrl.envs.svg.players:ColourDrawer", "draws stripes of the right colours only (SVG)"
+            ),
+        },
+        benches={"svg": Part("agentrl.envs.svg.bench:run", "pictures drawn from SVG code, per second; cairosvg")},
+    ),
+    Family(
+        name="webshop",
+        envs=_kinds(
+            "WebShop",
+            "agentrl.envs.webshop.env:WebShopEnv",
+            "Find, choose and buy what somebody asked for.",
+            ("Text", "Visual"),
             extra="webshop",
             modules=("rapidfuzz",),
-        )
-        for kind in ("Text", "Visual")
-    ],
+        ),
+        kit=KitBudget(episodes=5, image_size=160),
+        policies={
+            "webshop-naive": Part("agentrl.envs.webshop.players:NaiveShopper", "buys the first result (WebShop)")
+        },
+        sites={
+            "webshop": Site(
+                "agentrl.envs.webshop.site:make_site",
+                "serve WebShop as a web page, to shop yourself",
+                verb="shop",
+                options="agentrl.envs.webshop.site_options:SiteOptions",
+            )
+        },
+        benches={
+            "webshop": Part(
+                "agentrl.envs.webshop.bench:run", "steps, searches, opening and building of the shop; bm25s and tantivy"
+            )
+        },
+    ),
 )
+TABLE: tuple[Entry, ...] = tuple(entry for family in FAMILIES for entry in family.envs)
 
 
 def find(env_id: str) -> Entry:
-    """The row of an id (`ConfigError` with the nearest id if there is none)."""
+    """The row of an id; `ConfigError` with the nearest id if it is unknown."""
     from agentrl.core.errors import ConfigError, did_you_mean
 
     for entry in TABLE:
         if entry.id == env_id:
             return entry
-    raise ConfigError(f"no environment is called {env_id!r}.{did_you_mean(env_id, [e.id for e in TABLE])}")
+    raise ConfigError(f"unknown environment {env_id!r}.{did_you_mean(env_id, [e.id for e in TABLE])}")
+
+
+def family_of(env_id: str) -> Family | None:
+    """The family of an id; None for an environment of another package."""
+    return next((family for family in FAMILIES if any(entry.id == env_id for entry in family.envs)), None)
+
+
+def parts(kind: str) -> dict[str, Any]:
+    """All "policies", "sites" or "benches" of the families, by name."""
+    return {name: part for family in FAMILIES for name, part in getattr(family, kind).items()}
+
+
+def default_env() -> str:
+    """The id that is used where none is given: the first text environment of the table."""
+    return next(entry.id for entry in TABLE if entry.kind == "Text")
+
+
+def load(path: str) -> Any:
+    """Import what "module:attribute" names."""
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def is_available(entry: Entry) -> bool:
@@ -79,7 +201,7 @@ def is_available(entry: Entry) -> bool:
 
 
 def register_all() -> None:
-    """Tell Gymnasium about every row (again: harmless)."""
+    """Register every row with Gymnasium; may be called twice."""
     from gymnasium.envs.registration import register, registry
 
     for entry in TABLE:

@@ -1,6 +1,6 @@
 """Writes the pages that follow from the code: environments, wrappers, the command line, the options of training.
 
-`docs/conf.py` calls `write_all` before every build, so these pages cannot fall behind the code they describe.
+`docs/conf.py` calls `write_all` before every build, so these pages are always up to date with the code.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import importlib
 import inspect
 import io
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
@@ -21,9 +22,11 @@ from PIL import Image
 
 import agentrl  # noqa: F401  (registers the environments)
 from agentrl.core.env import AgentEnv, keyword_arguments
-from agentrl.registry import TABLE, Entry
+from agentrl.core.errors import ConfigError
+from agentrl.registry import TABLE, Entry, is_available
 
 HERE = Path(__file__).parent
+COMMITTED = HERE / "_static" / "envs"  # pictures of environments that cannot run where the documentation is built
 SECTIONS = (
     "Description",
     "Observations",
@@ -47,9 +50,9 @@ WRAPPERS = (
 # Dataclasses of options: file of agentrl/trainers, class, title. Their source is read, so that no torch is needed here.
 OPTIONS = (
     ("arguments", "RunArguments", "All algorithms"),
-    ("actor_critic", "PolicyArguments", "All but sft"),
-    ("actor_critic", "CriticArguments", "ppo and steppo"),
-    ("group_relative", "GroupArguments", "grpo, rloo, gspo and gigpo"),
+    ("arguments", "PolicyArguments", "All but sft"),
+    ("arguments", "CriticArguments", "ppo and steppo"),
+    ("arguments", "GroupArguments", "grpo, rloo, gspo and gigpo"),
     ("sft", "SFT", "sft"),
     ("ppo", "PPO", "ppo"),
     ("steppo", "StepPO", "steppo"),
@@ -59,7 +62,7 @@ OPTIONS = (
     ("gspo", "GSPO", "gspo"),
     ("gigpo", "GiGPO", "gigpo"),
 )
-TWO_PLAYERS = "agentrl.envs.sokoban_duo"
+TWO_PLAYERS = "agentrl.envs.grid.sokoban_duo"
 PICTURE_SIZE = 256
 PICTURE_SIZES = {"WebShop": 512}  # pages are there to be read
 
@@ -90,7 +93,7 @@ def environments() -> dict[str, list[Entry]]:
 
 
 def load(entry_point: str) -> type:
-    """The class behind "module:Class"."""
+    """The class that "module:Class" names."""
     module, _, name = entry_point.partition(":")
     return getattr(importlib.import_module(module), name)
 
@@ -109,23 +112,48 @@ def missing_sections(documented: Any) -> list[str]:
 
 
 def write_environment(folder: Path, rows: list[Entry]) -> Path:
-    """One page and its moving picture."""
+    """One page and its picture: a recorded one, or the committed one where the environment cannot run."""
     cls = load(rows[0].entry_point)
     name = re.sub(r"Env$", "", cls.__name__)
-    record_oracle(rows, folder / f"{name.lower()}.gif")
-    head = f"# {name}\n\n{sections(cls)['']}\n\n![{name} played by its oracle]({name.lower()}.gif)\n"
+    runs = all(is_available(entry) for entry in rows)
+    if runs:
+        record_oracle(rows, folder / f"{name.lower()}.gif")
+    else:
+        committed = committed_picture(rows)
+        shutil.copy(committed, folder / f"{name.lower()}{committed.suffix}")
+    head = f"# {name}\n\n{sections(cls)['']}\n\n![{name}]({picture_of(folder, name)})\n"
     body = [f"## {title}\n\n{text}\n" for title, text in sections(cls).items() if title]
     at = next((i for i, part in enumerate(body) if part.startswith("## Arguments")), len(body) - 1) + 1
-    parts = [head, ids_table(rows), *body[:at], arguments_table(cls), *body[at:], transcript(rows)]
+    parts = [head, ids_table(rows), *body[:at], arguments_table(cls), *body[at:], *([transcript(rows)] if runs else [])]
     path = folder / f"{name.lower()}.md"
     path.write_text("\n".join(parts))
     return path
+
+
+def committed_picture(rows: list[Entry]) -> Path:
+    """The picture under `docs/_static/envs`, named after one of the ids: "Maze-Visual-v0.png" or ".gif"."""
+    names = [f"{entry.id.rpartition('/')[2]}{suffix}" for entry in rows for suffix in (".gif", ".png")]
+    for name in names:
+        if (COMMITTED / name).is_file():
+            return COMMITTED / name
+    raise ConfigError(
+        f"{rows[0].id} cannot run here (pip install 'agentrl[{rows[0].extra}]'); commit a picture of it as one of "
+        f"{', '.join(f'docs/_static/envs/{name}' for name in names)}"
+    )
+
+
+def picture_of(folder: Path, name: str) -> str:
+    """The file name of an environment's picture beside its page."""
+    return next(path.name for suffix in (".gif", ".png") if (path := folder / f"{name.lower()}{suffix}").exists())
 
 
 def ids_table(rows: list[Entry]) -> str:
     """Ids, spaces and what else the specification says."""
     lines = ["| id | observation | action | vectorised core |", "|---|---|---|---|"]
     for entry in rows:
+        if not is_available(entry):
+            lines.append(f"| `{entry.id}` | needs `agentrl[{entry.extra}]` | | |")
+            continue
         env = gym.make(entry.id)
         vectorised = "yes" if entry.vector_entry_point else "no"
         lines.append(f"| `{entry.id}` | `{env.observation_space}` | `{env.action_space}` | {vectorised} |")
@@ -229,7 +257,7 @@ def overview(pages: list[Path]) -> str:
     for name, rows in environments().items():
         ids = "<br>".join(f"`{entry.id}`" for entry in rows)
         page = name.lower()
-        picture = f"![{name}]({page}.gif){{width=120px}}"
+        picture = f"![{name}]({picture_of(pages[0].parent, name)}){{width=120px}}"
         lines.append(f"| {picture} | **[{name}]({page}.md)**<br>{rows[0].summary} | {ids} |")
     if any(page.stem == "sokobanduo" for page in pages):
         title = "**[Two-player Sokoban](sokobanduo.md)**<br>Two players push together (PettingZoo)."

@@ -34,18 +34,18 @@ HOSTILE = (
 )
 
 
-def answer(env: gym.Env, dice: np.random.Generator) -> str:
+def answer(env: gym.Env, rng: np.random.Generator) -> str:
     """The target itself, a random drawing, or something bad."""
-    luck = dice.random()
+    luck = rng.random()
     if luck < 0.4:
         return env.unwrapped.oracle()  # pyright: ignore[reportAttributeAccessIssue]
-    return HOSTILE[dice.integers(len(HOSTILE))] if luck > 0.8 else noisy(dice)
+    return HOSTILE[rng.integers(len(HOSTILE))] if luck > 0.8 else noisy(rng)
 
 
-def noisy(dice: np.random.Generator) -> str:
-    """A drawing that nobody has drawn before."""
-    x, y, r = dice.uniform(0, 100, 3)
-    circle = f'<circle cx="{x:.3f}" cy="{y:.3f}" r="{r:.3f}" fill="#{dice.integers(2**24):06x}"/>'
+def noisy(rng: np.random.Generator) -> str:
+    """A drawing that differs from all others."""
+    x, y, r = rng.uniform(0, 100, 3)
+    circle = f'<circle cx="{x:.3f}" cy="{y:.3f}" r="{r:.3f}" fill="#{rng.integers(2**24):06x}"/>'
     return f'<svg viewBox="0 0 100 100">{circle}</svg>'
 
 
@@ -67,12 +67,12 @@ def main() -> int:
     options = parser.parse_args()
     scorers = [{"scorer": options.scorer, "weight": 5.0}]
     env = gym.make("agentrl/SVG-Visual-v0", image_size=options.image_size, scorers=scorers)
-    dice, started, samples = np.random.default_rng(0), time.perf_counter(), []
+    rng, started, samples = np.random.default_rng(0), time.perf_counter(), []
     for episode in range(options.episodes):
         env.reset(seed=episode)
         over = False
         while not over:
-            _, _, terminated, truncated, _ = env.step(answer(env, dice))
+            _, _, terminated, truncated, _ = env.step(answer(env, rng))
             over = terminated or truncated
         if (episode + 1) % max(1, options.episodes // 20) == 0:
             samples.append((episode + 1, *held()))

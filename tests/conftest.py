@@ -1,20 +1,120 @@
-"""What the whole test suite shares: figures that a test measured are printed at the end of the run."""
+"""What all tests share: markers for what a test needs of its machine, and a summary of what was skipped and measured.
+
+A test that some machines cannot run has one of the markers below (`pytest --markers` lists them). Where its requirement
+is missing it is skipped, and the summary says why; with `--require-all`, as in `make test`, it fails instead.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import cache
+from pathlib import Path
 from typing import Any
+
+import pytest
+
+from agentrl.core.errors import AgentRLError
+from agentrl.registry import FAMILIES, TABLE, is_available
+
+FAMILY_TESTS = Path(__file__).parent / "envs"
+# The extras of the table of environments: a test with the marker extra_NAME needs agentrl[NAME].
+EXTRAS = {f"extra_{entry.extra}": entry for entry in TABLE if entry.extra}
+REQUIREMENTS = {
+    "vllm": "needs vLLM in an environment of its own (scripts/setup.sh vllm)",
+    "c_kernel": "needs the compiled kernels (a C compiler at installation)",
+    **{marker: f"needs the optional dependencies agentrl[{entry.extra}]" for marker, entry in EXTRAS.items()},
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let `make test` refuse a machine that cannot run everything."""
+    parser.addoption("--require-all", action="store_true", help="fail tests whose requirements are missing")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers."""
+    for name, what in REQUIREMENTS.items():
+        config.addinivalue_line("markers", f"{name}: {what}")
+    config.addinivalue_line("markers", "slow: takes more than ten seconds; to leave it out: -m 'not slow'")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the folder of a family whose extra is missing: its files import it. The summary lists it."""
+    missing = any(collection_path == FAMILY_TESTS / name for name in unavailable_families())
+    return True if missing and not config.getoption("--require-all") else None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark all tests of a family that needs an extra."""
+    for family in FAMILIES:
+        if FAMILY_TESTS / family.name in item.path.parents:
+            for extra in sorted({entry.extra for entry in family.envs if entry.extra}):
+                item.add_marker(f"extra_{extra}")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip, or fail, a test whose requirement is missing."""
+    for mark in item.iter_markers():
+        if mark.name in REQUIREMENTS and is_missing(mark.name):
+            (pytest.fail if item.config.getoption("--require-all") else pytest.skip)(REQUIREMENTS[mark.name])
+
+
+@cache
+def is_missing(marker: str) -> bool:
+    """Can this machine not run tests with this marker?"""
+    if marker in EXTRAS:
+        return not is_available(EXTRAS[marker])
+    if marker == "c_kernel":
+        from agentrl.envs.common.search import kernel as search
+        from agentrl.envs.grid import kernel as grid
+
+        return {search.kernel_name(), grid.kernel_name()} != {"c"}
+    from agentrl.core.interpreter import find_interpreter
+    from agentrl.policies.vllm.interpreter import VLLM
+
+    try:
+        find_interpreter(VLLM)
+    except AgentRLError:
+        return True
+    return False
+
+
+@cache
+def unavailable_families() -> dict[str, str]:
+    """Families without a single environment that can be made here, with the reason."""
+    return {
+        family.name: ", ".join(sorted({REQUIREMENTS[f"extra_{entry.extra}"] for entry in family.envs}))
+        for family in FAMILIES
+        if not any(is_available(entry) for entry in family.envs)
+    }
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print every `record_property("figures", ...)`; reports carry them from worker processes as well."""
+    """List what this machine could not run, and every `record_property("figures", ...)`."""
     reports = [report for reports in terminalreporter.stats.values() for report in reports]
-    lines = [
+    skipped = Counter(reason for report in reports if (reason := skip_reason(report)) in REQUIREMENTS.values())
+    lines = [f"{count} tests skipped: each {reason}" for reason, count in skipped.items()]
+    if not terminalreporter.config.getoption("--require-all"):
+        lines += [f"tests/envs/{name} left out: it {reason}" for name, reason in unavailable_families().items()]
+    write_section(terminalreporter, "not run on this machine", lines)
+    figures = [
         f"{getattr(report, 'nodeid', '').rpartition('::')[2]}: {value}"
         for report in reports
         for name, value in getattr(report, "user_properties", ())
         if name == "figures" and getattr(report, "when", "") == "call"
     ]
+    write_section(terminalreporter, "figures", figures)
+
+
+def skip_reason(report: Any) -> str | None:
+    """Why a test was skipped; None if it was not."""
+    reason = report.longrepr[2] if getattr(report, "skipped", False) and isinstance(report.longrepr, tuple) else None
+    return reason.removeprefix("Skipped: ") if reason else None
+
+
+def write_section(terminalreporter: Any, title: str, lines: list[str]) -> None:
+    """A titled list, if there is anything to list."""
     if lines:
-        terminalreporter.section("figures")
-        for line in sorted(lines):
-            terminalreporter.write_line(line)
+        terminalreporter.section(title)
+    for line in sorted(lines):
+        terminalreporter.write_line(line)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from agentrl.core.errors import JudgeFault
 from agentrl.core.judging import JudgeRequest, Verdict
-from agentrl.envs.frozenlake import FrozenLakeState
-from agentrl.envs.sokoban import SokobanState
+from agentrl.envs.grid.frozenlake import FrozenLakeState
+from agentrl.envs.grid.sokoban import SokobanState
 from agentrl.wrappers.reasoning import describe
 
 

@@ -25,7 +25,6 @@ from gymnasium import spaces
 from agentrl.core.arguments import whole_number
 from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, MissingExtra
-from agentrl.envs.grid.vector import GridVectorEnv
 
 try:
     import torch
@@ -52,10 +51,9 @@ class GridVecEnv(VecEnv):
         entry = gym.spec(env_id)
         if not str(entry.vector_entry_point).startswith("agentrl.envs."):
             raise ConfigError(f"{env_id} has no vectorised grid core; give a Grid kind, or use SB3's make_vec_env")
-        many = gym.make_vec(
+        self.env: Any = gym.make_vec(
             env_id, num_envs, vectorization_mode="vector_entry_point", autoreset_mode="SameStep", **arguments
         )
-        self.env = cast(GridVectorEnv, many)
         self.bootstrap_truncated = bootstrap_truncated
         super().__init__(num_envs, self.env.single_observation_space, self.env.single_action_space)
         self._actions = np.zeros(num_envs, np.int64)

@@ -27,7 +27,7 @@ class Common:
 
 
 def parse(arguments: type[Chosen], verb: str, words: Sequence[str]) -> Chosen:
-    """Read the words behind the verb; tyro explains mistakes and exits with status 2."""
+    """Parse the words after the verb; tyro explains mistakes and exits with status 2."""
     return tyro.cli(arguments, prog=f"agentrl {verb}", args=list(words), config=(tyro.conf.FlagCreatePairsOff,))
 
 

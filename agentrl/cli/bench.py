@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from importlib import import_module
+import inspect
+import sys
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import tyro
@@ -11,31 +12,35 @@ import tyro
 from agentrl.cli.arguments import Common
 from agentrl.cli.output import log, print_json, print_table, verdict, waiting
 from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.core.measure import CHECKOUT
+from agentrl.registry import Part, load, parts
 
-# Name -> (module with run(quick) -> the contract's JSON, what it measures).
-BENCHES: dict[str, tuple[str, str]] = {
-    "engine": ("agentrl.benchmarks.engine", "tokens per second of transformers and vLLM, seconds of a weight update"),
-    "grid": ("agentrl.benchmarks.grid", "steps, level resets and pictures per second of the grid worlds"),
-    "judge": ("agentrl.benchmarks.judge", "descriptions and predictions judged per second by the rule judge"),
-    "learning": ("agentrl.benchmarks.learning.command", "whether training learns, and which way of training better"),
-    "svg": ("agentrl.benchmarks.svg", "pictures drawn from SVG code and pairs of pictures compared, per second"),
-    "train": ("agentrl.benchmarks.train", "tokens generated and trained per second, padding, time split, memory"),
-    "webshop": ("agentrl.benchmarks.webshop", "steps, searches, opening and building of the shop; bm25s and tantivy"),
+# The function of a speed benchmark takes `quick` and perhaps further options of the command line, and returns the
+# JSON of `agentrl bench`. Those of a family are named by its row of the registry, the others live in a checkout.
+GENERAL: dict[str, Part] = {
+    "engine": Part(
+        "benchmarks.generation:run", "tokens per second of transformers and vLLM, seconds of a weight update"
+    ),
+    "judge": Part("benchmarks.judge:run", "descriptions and predictions judged per second by the rule judge"),
+    "learning": Part("benchmarks.learning.command:run_learning", "whether training learns, and what learns better"),
+    "similarity": Part("benchmarks.similarity:run", "pairs of pictures compared per second by each similarity scorer"),
+    "train": Part("benchmarks.train:run", "tokens generated and trained per second, padding, time split, memory"),
 }
-WITH_MODEL = ("engine", "train")  # those whose run takes one
+EXPERIMENTS = "benchmarks.learning.command:listing"
+BENCHES: dict[str, Part] = dict(sorted({**GENERAL, **parts("benches")}.items()))
 
 
 @dataclass(kw_only=True)
 class Arguments(Common):
     """Measure speed beside other libraries; fails when a required ratio is not reached.
 
-    Without a name: what there is to measure.
+    Without a name: the list of benchmarks. An option that the benchmark does not take is refused.
     """
 
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")] = ""
     """Which benchmark."""
     experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPERIMENT")] = ""
-    """Of learning: which experiments, by name or pattern such as 'steppo*'; none: what there is."""
+    """Of learning: which experiments, by name or pattern such as 'steppo*'; none: the list of them."""
     quick: bool = False
     """Of speed: shorter and less exact."""
     cells: str = "*"
@@ -43,59 +48,73 @@ class Arguments(Common):
     jobs: int = 1
     """Of learning: runs at the same time, one processor core each."""
     minutes: float = 0.0
-    """Of learning: stop cleanly after so many, to go on later with the same command; 0: when all is done."""
+    """Of learning: stop cleanly after N minutes, to resume later with the same command; 0: when all is done."""
     out: str = "runs/learning"
     """Of learning: the folder of the runs."""
     results: str = ""
     """Of learning: where compact results, figures and the page go; OUT/results where it is not given."""
     summarise_only: bool = False
-    """Of learning: train nothing, write up the runs that are there."""
+    """Of learning: train nothing, summarise the runs that are there."""
     full: bool = False
-    """Of webshop: also with 1,180,000 products; takes minutes and some gigabytes of disk."""
+    """Of speed, where a benchmark has a large case: run that as well; takes minutes and gigabytes of disk."""
     model: str = ""
-    """Of engine and train: a folder or a built-in name; tiny-text on a processor and smollm2 on a GPU unless told."""
+    """Of speed with a model: a folder or a built-in name; tiny-text on a processor and smollm2 on a GPU by default."""
 
 
 def run(arguments: Arguments) -> int:
     """Run a benchmark and print its results and ratios."""
     if not arguments.name:
-        known = [{"name": name, "summary": summary} for name, (_, summary) in BENCHES.items()]
+        known = [{"name": name, "summary": part.summary} for name, part in BENCHES.items()]
         if arguments.json:
             print_json({"schema": 1, "benches": known})
         else:
             print_table(("name", "measures"), [(bench["name"], bench["summary"]) for bench in known])
         return 0
-    module = find_bench(arguments.name)
-    if arguments.model and arguments.name not in WITH_MODEL:
-        raise ConfigError(f"model is an option of bench {' and '.join(WITH_MODEL)} only")
+    bench = load_bench(arguments.name)
+    options = chosen_options(bench, arguments)
     if arguments.name == "learning":
-        return run_learning(module, arguments)
-    if arguments.experiment:
-        raise ConfigError(f"only learning has experiments, {arguments.name} takes none: {arguments.experiment!a}")
-    if arguments.full and arguments.name != "webshop":
-        raise ConfigError("full is an option of bench webshop only")
-    options: dict[str, Any] = {"model": arguments.model} if arguments.model else {}
-    options |= {"full": True} if arguments.full else {}
+        return run_learning(bench, arguments, options)
     log(f"bench {arguments.name}: running; leave the machine alone for exact figures")
     with waiting(f"bench {arguments.name}"):
-        result = module.run(arguments.quick, **options)
+        result = bench(arguments.quick, **options)
     print_json(result) if arguments.json else show(result)
     return 0 if result["pass"] else 1
 
 
-def run_learning(module: Any, arguments: Arguments) -> int:
+def load_bench(name: str) -> Any:
+    """The function of a benchmark."""
+    if name not in BENCHES:
+        raise ConfigError(f"unknown benchmark {name!a}.{did_you_mean(name, BENCHES)} See: agentrl bench")
+    if not (CHECKOUT / "benchmarks" / "__init__.py").is_file():
+        raise ConfigError(f"bench {name} needs a checkout of agentrl: the installed package contains no benchmarks")
+    if str(CHECKOUT) not in sys.path:
+        sys.path.insert(0, str(CHECKOUT))
+    return BENCHES[name].load()
+
+
+def chosen_options(bench: Any, arguments: Arguments) -> dict[str, Any]:
+    """The options that were changed from their defaults; `ConfigError` where the benchmark does not take one."""
+    own = {field.name for field in fields(Common)} | {"name", "quick"}
+    known = inspect.signature(bench).parameters
+    options = {}
+    for field in fields(arguments):
+        if field.name not in own and (value := getattr(arguments, field.name)) != field.default:
+            if field.name not in known:
+                raise ConfigError(f"bench {arguments.name} has no option {field.name!r}; got {value!r}")
+            options[field.name] = value
+    return options
+
+
+def run_learning(bench: Any, arguments: Arguments, options: dict[str, Any]) -> int:
     """Train in pieces; the status says whether everything that was asked for is finished."""
     if not arguments.experiment:
-        known = module.listing()
+        known = load(EXPERIMENTS)()
         if arguments.json:
             print_json({"schema": 1, "experiments": known})
         else:
             print_table(("name", "cells", "question"), [tuple(map(str, one.values())) for one in known])
         return 0
-    options = {
-        name: getattr(arguments, name) for name in ("cells", "jobs", "minutes", "out", "results", "summarise_only")
-    }
-    result = module.run_learning(arguments.experiment, say=log, **options)
+    result = bench(say=log, **options)
     if arguments.json:
         print_json(result)
     else:
@@ -103,13 +122,6 @@ def run_learning(module: Any, arguments: Arguments) -> int:
         print_table(("state", "cell"), rows)
         print_table(("written",), [(path,) for path in result["written"]])
     return 0 if result["pass"] else 1
-
-
-def find_bench(name: str) -> Any:
-    """The module of a benchmark."""
-    if name not in BENCHES:
-        raise ConfigError(f"no benchmark is called {name!a}.{did_you_mean(name, BENCHES)} See: agentrl bench")
-    return import_module(BENCHES[name][0])
 
 
 def show(result: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ RESET = "\x1b[0m"
 
 
 def fit(picture: np.ndarray, columns: int, rows: int) -> np.ndarray:
-    """The picture small enough for so many characters, an even number of pixels high; never enlarged."""
+    """The picture small enough for that many characters, an even number of pixels high; never enlarged."""
     height, width = picture.shape[:2]
     scale = min(1.0, columns / width, 2 * rows / height)
     size = max(1, int(width * scale)), max(2, 2 * int(height * scale / 2))

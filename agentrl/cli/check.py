@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 import tyro
@@ -13,12 +14,12 @@ from agentrl.cli.output import log, print_json, print_table, progress, verdict
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.registry import TABLE, find, is_available
 
-JUDGES = "judges"  # stands among the ids for all judges together
+JUDGES = "judges"  # among the ids: all judges together
 
 
 @dataclass(kw_only=True)
 class Arguments(Common):
-    """Put environments through the public test kit, or the judges through theirs; fails when any does not pass."""
+    """Run the public test kit on environments, or the self-checks of the judges; fails if any check fails."""
 
     ids: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="ID|judges")] = ()
     """Which environments ("module:id" for those of another package); the word judges for the judges."""
@@ -47,9 +48,9 @@ def run(arguments: Arguments) -> int:
 
 
 def chosen_ids(ids: tuple[str, ...], everything: bool) -> list[str]:
-    """The ids to check; complains about unknown ones before any time is spent."""
+    """The ids to check; unknown ones are refused before any check runs."""
     if everything == bool(ids):
-        raise ConfigError("say which environments to check: ids, or --all (not both)")
+        raise ConfigError("name the environments to check, or use --all (not both)")
     for env_id in ids:
         if env_id != JUDGES and ":" not in env_id:
             find(env_id)
@@ -70,7 +71,7 @@ def check_one(env_id: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     except MissingExtra as error:
         return failure(env_id, "unavailable", "available", str(error), started)
     except ConfigError:
-        raise  # the person's arguments are wrong, not the environment
+        raise  # the arguments are wrong, not the environment
     except Exception as error:  # one broken environment must not hide the verdict on the others
         return failure(env_id, "failed", "kit", f"{type(error).__name__}: {error}", started)
 
@@ -78,11 +79,14 @@ def check_one(env_id: str, kwargs: dict[str, Any]) -> dict[str, Any]:
 def check_judges() -> dict[str, Any]:
     """The report of the judges, in the shape of an environment's."""
     started = time.perf_counter()
+    if find_spec("agentrl.testing.judges") is None:
+        missing = "check judges needs a checkout of agentrl; the installed package does not contain its corpora"
+        return failure(JUDGES, "unavailable", "available", missing, started)
     try:
-        from agentrl.judges import selfcheck
+        from agentrl.testing.judges import selfcheck
 
         checks = selfcheck.run()
-    except ImportError as error:
+    except MissingExtra as error:
         return failure(JUDGES, "unavailable", "available", str(error), started)
     except Exception as error:
         return failure(JUDGES, "failed", "kit", f"{type(error).__name__}: {error}", started)

@@ -1,4 +1,4 @@
-"""`agentrl demo`: a model that learns, in minutes; figures in the terminal, a report with curves, a film."""
+"""`agentrl demo`: train a tiny model in minutes; figures in the terminal, a report with curves, a GIF."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Arguments(Common):
     """Train a tiny model by imitation, then by reinforcement learning; measure it on unseen levels, write a report."""
 
     output: str = "runs/demo"
-    """The folder; with a number behind it where it is taken."""
+    """Output folder; a number is appended where it already exists."""
     recipe: str = "frozenlake-demo"
-    """What is trained: a recipe of two stages that are measured at their start and end."""
+    """Recipe: two stages with evaluations."""
     check: bool = True
     """Fail unless imitation stays below 0.6 and reinforcement learning adds 0.25 and reaches 0.8."""
 
@@ -83,7 +83,7 @@ def demo_plan(arguments: Arguments) -> Plan:
     """Two stages in a folder of their own."""
     plan = make_plan(TrainWords(recipe=arguments.recipe, output=free_folder(arguments.output)))
     if len(plan.runs) != 2 or not all(planned.arguments.eval_every for planned in plan.runs):
-        raise ConfigError(f"the demo needs a recipe of two stages with eval_every, not {arguments.recipe}")
+        raise ConfigError(f"recipe must have two stages with eval_every; got {arguments.recipe}")
     if arguments.check:
         for planned in plan.runs:
             whole_number("eval_episodes", planned.arguments.eval_episodes, at_least=LEAST_EPISODES)
@@ -91,7 +91,7 @@ def demo_plan(arguments: Arguments) -> Plan:
 
 
 def free_folder(wanted: str) -> str:
-    """The folder, or the first of folder-2, folder-3 ... that is not there: nobody's run is overwritten."""
+    """The folder, or the first of folder-2, folder-3 ... that does not exist: no run is overwritten."""
     names = (wanted if n == 1 else f"{wanted}-{n}" for n in range(1, 10_000))
     return next(name for name in names if not Path(name).expanduser().exists())
 
@@ -129,7 +129,7 @@ def _moment(name: str, planned: PlannedRun, iteration: int) -> Moment:
     lines = [line for line in read_run(planned.folder).evals if line["iteration"] == iteration]
     found = {bool(line.get("greedy")): line for line in lines}
     if set(found) != {False, True}:
-        raise ConfigError(f"{planned.folder} lacks an evaluation, sampled or greedy, after iteration {iteration}")
+        raise ConfigError(f"{planned.folder} has no sampled and greedy evaluation after iteration {iteration}")
     return Moment(name, _evaluation(f"{name}, sampled", found[False]), _evaluation(f"{name}, greedy", found[True]))
 
 

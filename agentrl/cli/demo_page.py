@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,14 @@ from typing import Any
 from agentrl import __version__
 from agentrl.cli.plan import Plan
 from agentrl.core.errors import ConfigError
-from agentrl.rollout.evaluate import Evaluation, episode_seed
+from agentrl.core.html import data_url, page, safe, section
+from agentrl.core.html import write_page as write_whole
+from agentrl.core.seeding import episode_seed
+from agentrl.rollout.evaluate import Evaluation
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.viewer.gif import before_after_gif
-from agentrl.viewer.report import bar_figure, page, results_table, safe, section, short_name
-from agentrl.viewer.run_report import write_page as write_whole
+from agentrl.viewer.canvas import chart_style
+from agentrl.viewer.episode_gif import episodes_gif
+from agentrl.viewer.eval_report import bar_figure, results_table, short_name
 
 LEVELS = 48  # looked at for one that was lost before and is won after
 INTRO = (
@@ -32,9 +34,9 @@ def write_film(plan: Plan) -> Path | None:
         return None
     # The best to look at is a level that was lost and is won; where there is none, one that is won, or any.
     lost, won = max(pairs, key=lambda pair: (pair[1].success and not pair[0].success, pair[1].success))
-    titles = (f"after {plan.runs[0].name}", f"after {plan.runs[1].name}")
+    titled = {f"after {planned.name}": one for planned, one in zip(plan.runs, (lost, won), strict=True)}
     try:
-        return before_after_gif(lost, won, plan.folder / "before_after.gif", titles=titles)
+        return episodes_gif(titled, plan.folder / "before_after.gif")
     except ConfigError:
         return None
 
@@ -72,11 +74,9 @@ def write_page(
     ]
     title = f"A tiny model learns {short_name(results[0].id)}"
     footer = f"agentrl {__version__}, {seconds / 60:.1f} minutes, recipe {plan.recipe}."
-    path = plan.folder / "report.html"
-    write_whole(path, page(title, INTRO, [part for part in sections if part], footer))
-    return path
+    html = page(title, INTRO, [part for part in sections if part], footer, style=chart_style())
+    return write_whole(plan.folder / "report.html", html)
 
 
 def _film(path: Path) -> str:
-    data = base64.b64encode(path.read_bytes()).decode()
-    return f'<div class="card"><img src="data:image/gif;base64,{data}" alt="two games of one level"></div>'
+    return f'<div class="card"><img src="{data_url(path.read_bytes(), "gif")}" alt="two games of one level"></div>'

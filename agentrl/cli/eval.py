@@ -17,77 +17,83 @@ from agentrl.core.errors import ConfigError, Fault
 from agentrl.core.policy import Policy
 from agentrl.core.response import STRATEGIES
 from agentrl.policies import KINDS, load_policy
-from agentrl.rollout.episode import EpisodeRecord
+from agentrl.registry import parts
 from agentrl.rollout.evaluate import Evaluation, Save, evaluate
 from agentrl.rollout.prompts import HISTORY, STYLES
+from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 
 MODEL_OPTIONS = ("temperature", "greedy", "max_new_tokens", "device")
 Strategy = Annotated[str, tyro.conf.arg(metavar="|".join(STRATEGIES))]
 
 
+POLICY_HELP = (
+    "Policy: random, oracle, human, hf:MODEL (a model folder, tiny-text, tiny-vlm or smollm2), vllm:MODEL (the same "
+    "models, computed by vLLM), openai:MODEL (any OpenAI-compatible endpoint), react:POLICY (one of the last three, "
+    "told to think and then act); scripted policies: "
+    + "; ".join(f"{name} {part.summary}" for name, part in parts("policies").items())
+    + "."
+)
+
+
 @dataclass(kw_only=True)
 class Arguments(Common):
-    """Measure a policy: success, reward, validity, with 95 % intervals."""
+    """Evaluate a policy: success, reward, validity, with 95 % intervals."""
 
     id: EnvId
-    """Which environment; `agentrl list` shows them."""
-    policy: str = "random"
-    """Who plays: random, oracle, human, hf:MODEL (a model folder, tiny-text, tiny-vlm, tiny-shop or smollm2),
-    vllm:MODEL (the same models, computed by vLLM), openai:MODEL (any OpenAI-compatible endpoint), react:POLICY (one of
-    the last three, told to think and then act), for WebShop webshop-naive (buys the first thing it finds), for SVG
-    targets svg-blank, svg-boxes and svg-colours."""
+    """Environment id; `agentrl list` shows them."""
+    policy: Annotated[str, tyro.conf.arg(help=POLICY_HELP)] = "random"
     base_url: str = ""
-    """The endpoint of openai:MODEL; otherwise OPENAI_BASE_URL says, or OpenAI itself is asked. Of vllm:MODEL: a vLLM
-    server that runs already."""
+    """The endpoint of openai:MODEL; default: OPENAI_BASE_URL, or else OpenAI. For vllm:MODEL: a vLLM
+    server that is already running."""
     policy_kwargs: JsonText = "{}"
     """Arguments of the policy, for example '{"top_p": 0.9, "concurrency": 8}'."""
     episodes: int = 100
-    """How many episodes."""
+    """Number of episodes."""
     seed: int = 0
-    """Decides every episode's task and the policy's own dice."""
+    """Seed of the tasks and of the policy's sampling."""
     split: Split = "test"
-    """Which tasks."""
+    """Split of the tasks."""
     env_kwargs: JsonText = "{}"
     """Arguments of the environment, for example '{"size": 8}'."""
     strategy: Strategy = ""
-    """Ask for replies in this form (the Reasoning wrapper)."""
+    """Reasoning format of the replies (the Reasoning wrapper)."""
     representation: Annotated[str, tyro.conf.arg(metavar="natural|symbolic|structured")] = "natural"
-    """How observations and predictions are to be written."""
+    """Representation of observations and predictions."""
     judge: JudgeText = ""
-    """Pay for true observations and predictions (the ReasoningReward wrapper), for example: rule."""
+    """Judge that rewards true observations and predictions (the ReasoningReward wrapper), for example: rule."""
     deferred: bool = False
-    """Only note down what is to be judged; `agentrl judge` does it later."""
+    """Record what is to be judged; `agentrl judge` judges it later."""
     num_envs: int | None = None
-    """Episodes played side by side; without it 64 for models that answer in batches, one at a time for others."""
+    """Episodes played in parallel; default: 64 for models that answer in batches, otherwise 1."""
     prompt_style: Annotated[str, tyro.conf.arg(metavar="|".join(STYLES))] = "conversation"
-    """What a model is shown: the whole conversation, or each step on its own behind the last actions."""
+    """What a model is shown: the whole conversation, or each step on its own after the last actions."""
     history: int = HISTORY
-    """How many of the last actions the prompt style `step` shows."""
+    """Number of past actions that the prompt style `step` shows."""
     timeout: float | None = None
-    """Seconds for a turn of the environment; one that takes longer costs its episode."""
+    """Timeout of an environment step in seconds; a longer one ends its episode with a fault."""
     temperature: float | None = None
-    """How freely a model samples; 1 without it."""
+    """Sampling temperature; default: 1."""
     greedy: bool = False
-    """A model answers with the likeliest tokens."""
+    """Greedy decoding."""
     max_new_tokens: int | None = None
-    """The longest answer of a model."""
+    """Maximum number of tokens of a reply."""
     device: str | None = None
-    """Where a model runs: cpu, cuda; without it the GPU if there is one."""
+    """Device of the model: cpu, cuda; default: the GPU if there is one."""
     wrap: JsonText = "[]"
-    """Further wrappers, inside first, for example '[{"wrapper": "History", "turns": 2}]'."""
+    """Further wrappers, innermost first, for example '[{"wrapper": "History", "turns": 2}]'."""
     save: Path | None = None
     """Write every trajectory to this file (JSON lines) while it runs."""
 
 
 def run(arguments: Arguments) -> int:
-    """Evaluate and print; fails when the machinery let not a single episode finish."""
+    """Evaluate and print; fails when no episode finished without a fault."""
     kwargs = json_object("--env-kwargs", arguments.env_kwargs)
     wrappers = chosen_wrappers(arguments)
     label = f"{arguments.id} {arguments.policy}"
     with saving(arguments.save) as save, progress(label, arguments.episodes) as advance:
 
-        def seen(episode: EpisodeRecord | Fault) -> None:
+        def seen(episode: Trajectory | Fault) -> None:
             if isinstance(episode, Fault):
                 log(f"fault: {type(episode).__name__}: {episode}")
             advance()
@@ -123,17 +129,19 @@ def chosen_policy(arguments: Arguments) -> Policy | str:
         return arguments.policy
     if KINDS[kind].argument is None:
         names = ", ".join("--" + name.replace("_", "-") for name in options)
-        raise ConfigError(f"{names}: the policy {kind!r} is no model; choose hf:MODEL or openai:MODEL")
+        raise ConfigError(f"{names}: the policy must be a model, hf:MODEL or openai:MODEL; got {kind!r}")
     seed = whole_number("--seed", arguments.seed, at_least=0)
     return load_policy(arguments.policy, **{"seed": seed, **options})
 
 
 def further_options(arguments: Arguments) -> dict[str, Any]:
-    """What the policy is given beyond the options that have a name of their own."""
+    """The arguments in `--policy-kwargs`."""
     chosen = json_object("--policy-kwargs", arguments.policy_kwargs)
     if "api_key" in chosen:
-        # Whoever lists the processes of the machine sees the command line.
-        raise ConfigError("--policy-kwargs must not hold a key; put it into OPENAI_API_KEY or the api_key_env you name")
+        # Every user of the machine can list its processes and sees the command line.
+        raise ConfigError(
+            "--policy-kwargs must not contain a key; put it into OPENAI_API_KEY or the variable that api_key_env names"
+        )
     return {**chosen, "base_url": arguments.base_url} if arguments.base_url else chosen
 
 
@@ -145,7 +153,7 @@ def chosen_wrappers(arguments: Arguments) -> list[dict[str, Any]]:
         wrappers.append({"wrapper": "Reasoning", **form})
     if arguments.judge or arguments.deferred:
         if not arguments.strategy:
-            raise ConfigError("--judge and --deferred need --strategy: what shall be judged?")
+            raise ConfigError("--judge and --deferred need --strategy, which says what is judged")
         judge = judge_spec("--judge", arguments.judge or "rule")
         wrappers.append({"wrapper": "ReasoningReward", "judge": judge, "deferred": arguments.deferred})
     return wrappers + json_list("--wrap", arguments.wrap)
@@ -159,7 +167,7 @@ def saving(path: Path | None) -> Iterator[Save | None]:
         return
     if path.exists():
         # Two evaluations in one file could no longer be told apart.
-        raise ConfigError(f"{path} is there already; choose another file with --save, or remove it")
+        raise ConfigError(f"{path} already exists; choose another file with --save, or remove it")
     with TrajectoryWriter(path) as writer:
         yield writer.write
 

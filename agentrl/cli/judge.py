@@ -34,15 +34,15 @@ class Arguments(Common):
     file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
     """The trajectories."""
     judge: JudgeText = "rule"
-    """Who judges: a kind, or JSON such as '{"kind": "llm", "model": "..."}'."""
+    """The judge: a kind, or JSON such as '{"kind": "llm", "model": "..."}'."""
     out: Path | None = None
-    """Where the judged trajectories go."""
+    """File for the judged trajectories."""
     pending: bool = False
-    """Only what nobody has judged yet."""
+    """Judge only what has no verdict yet."""
     against: JudgeText = ""
     """Compare with another judge, or with "recorded", the verdicts in the file."""
     threshold: float = 0.5
-    """From which score on a description counts as right, for the rate of agreement and kappa."""
+    """Score from which a description counts as correct, for the agreement rate and kappa."""
 
 
 def run(arguments: Arguments) -> int:
@@ -71,7 +71,7 @@ def check_out(arguments: Arguments) -> None:
     """Judging everything again into the same file would lose verdicts whenever the new judge fails."""
     same = arguments.out is not None and arguments.out.resolve() == arguments.file.resolve()
     if same and not arguments.pending:
-        raise ConfigError("--out is the file itself; choose another, or judge only what is owed with --pending")
+        raise ConfigError("--out is the input file; choose another, or judge only what is pending with --pending")
 
 
 def other_scores(trajectories: Sequence[Trajectory], arguments: Arguments) -> dict[str, float] | None:

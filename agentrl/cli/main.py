@@ -11,28 +11,28 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from agentrl.cli.examples import OVERVIEW
+from agentrl.registry import Site, parts
+
+# A family's row may give its site a verb of its own.
+SHORT_FORMS: dict[str, Site] = {site.verb: site for site in parts("sites").values() if site.verb}
 VERBS: dict[str, str] = {
-    "list": "the environments, and which of them can be used here",
-    "info": "all about one environment: spaces, arguments, limits, prompt",
+    "list": "list the environments and whether they are available here",
+    "info": "one environment: spaces, arguments, limits, prompt",
     "play": "play an environment yourself in the terminal",
-    "eval": "measure a policy: success, reward, validity, with 95 % intervals",
-    "judge": "judge a file of trajectories again, or see how far two judges agree",
-    "train": "train a policy: imitation, PPO, StepPO; resume, recipes",
+    "eval": "evaluate a policy: success, reward, validity, with 95 % intervals",
+    "judge": "judge a file of trajectories, or measure the agreement of two judges",
+    "train": "train a policy: imitation, PPO, StepPO, GRPO and others; resume, recipes",
     "recipe": "training runs that come with the package: list, show, copy to edit",
-    "check": "put an environment, or the judges, through the public test kit",
-    "bench": "measure speed beside other libraries",
-    "shop": "serve WebShop as a web page, to shop yourself",
+    "check": "test an environment, or the judges, with the public test kit",
+    "bench": "benchmark speed against other libraries",
+    "site": "serve an environment as a web site on this machine, for a person",
+    **{verb: site.summary for verb, site in SHORT_FORMS.items()},
     "serve-model": "serve a model on this machine as an OpenAI-compatible endpoint",
     "report": "write the page about a training run: curves, episodes, timing",
     "record": "save episodes as GIF, MP4 or a web page",
-    "demo": "imitation, then reinforcement learning, of a tiny model in minutes; a report and a film",
+    "demo": "train a tiny model in minutes: imitation, then reinforcement learning; a report and a GIF",
 }
-
-EXAMPLES = """examples:
-  agentrl list
-  agentrl play agentrl/Sokoban-Visual-v0
-  agentrl eval agentrl/FrozenLake-Text-v0 --policy random --episodes 200 --json
-  agentrl train --recipe frozenlake-demo"""
 
 
 def overview() -> str:
@@ -42,7 +42,7 @@ def overview() -> str:
         "usage: agentrl VERB [options]\n\nMulti-turn text and visual environments for LLM and VLM agents.\n\nverbs:\n"
     )
     tail = "Every verb takes --json (one object on stdout) and -h (its own options)."
-    return head + "\n".join(lines) + f"\n\n{EXAMPLES}\n\n{tail}"
+    return head + "\n".join(lines) + f"\n\n{OVERVIEW}\n\n{tail}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if verb not in VERBS:
         from agentrl.core.errors import did_you_mean
 
-        return _fail(f"there is no verb {verb!a}.{did_you_mean(verb, VERBS)} See: agentrl -h", options, status=2)
+        return _fail(f"unknown verb {verb!a}.{did_you_mean(verb, VERBS)} See: agentrl -h", options, status=2)
     return _run(verb, options)
 
 
@@ -71,10 +71,14 @@ def _run(verb: str, options: list[str]) -> int:
     from agentrl.core.errors import AgentRLError
 
     try:
-        module = import_module(f"agentrl.cli.{verb.replace('-', '_')}")
-        # `train` knows its options only once it knows the algorithm, and reads its words by itself.
-        custom = verb == "train"
-        status = module.run(module.parse(options) if custom else parse(module.Arguments, verb, options))
+        site = SHORT_FORMS.get(verb)
+        module = import_module(f"agentrl.cli.{'site' if site else verb.replace('-', '_')}")
+        if site is not None:
+            status = module.run_short(site, parse(module.short_arguments(site), verb, options))
+        elif verb == "train":  # knows its options only once it knows the algorithm
+            status = module.run(module.parse(options))
+        else:
+            status = module.run(parse(module.Arguments, verb, options))
         sys.stdout.flush()
         return status
     except (AgentRLError, GymnasiumError) as error:

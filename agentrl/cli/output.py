@@ -1,4 +1,4 @@
-"""How the verbs speak: results on stdout, everything else on stderr, bars only where somebody watches."""
+"""Output of the commands: results on stdout, everything else on stderr, progress bars only on a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def print_json(value: Any) -> None:
 
 
 def log(text: str) -> None:
-    """A line for the person, out of the way of results."""
+    """A line on stderr, apart from the results."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -81,7 +81,7 @@ class _LinePrinter:
 
 @contextlib.contextmanager
 def waiting(text: str) -> Iterator[None]:
-    """A turning wheel on a terminal while something takes its time (the first levels of a game, say)."""
+    """A spinner on a terminal while something takes long, for example the first levels of a game."""
     if not sys.stderr.isatty():
         yield
         return

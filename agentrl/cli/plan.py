@@ -1,7 +1,7 @@
 """A plan: one training run, or several in a row in one folder, each from where the one before it ended.
 
 The folder of several holds `plan.json` and a run folder for each stage. What is finished is written down there, so that
-the whole goes on where it stopped.
+the whole can be resumed where it stopped.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentrl.cli.algorithms import arguments_class, check_algorithm
+from agentrl.algorithms import Stage, arguments_class
 from agentrl.cli.train_options import Option, TrainWords, check_options, options_for, stage_arguments
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
-from agentrl.recipes import Stage, load_recipe
+from agentrl.recipes import load_recipe
 
 if TYPE_CHECKING:
     from agentrl.trainers.arguments import RunArguments
@@ -90,13 +90,11 @@ def make_plan(words: TrainWords) -> Plan:
         return new_plan(stages_of(recipe.stages, words.algorithm, recipe.name), words, recipe.name)
     if not words.algorithm:
         raise ConfigError("train needs an algorithm, --recipe or --resume; see: agentrl train -h")
-    return new_plan((Stage("", words.algorithm, {}),), words, "")
+    return new_plan((Stage(words.algorithm),), words, "")
 
 
 def stages_of(stages: Sequence[Stage], algorithm: str, recipe: str) -> Sequence[Stage]:
     """All stages of a recipe, or the one of the algorithm that was asked for."""
-    for stage in stages:
-        check_algorithm(stage.algorithm)
     if not algorithm:
         return stages
     chosen = [stage for stage in stages if stage.algorithm == algorithm]
@@ -111,10 +109,10 @@ def new_plan(stages: Sequence[Stage], words: TrainWords, recipe: str) -> Plan:
     if not words.output and "WORLD_SIZE" in os.environ:
         raise ConfigError("several processes need --output: each would make a name of its own for the run folder")
     folder = Path(words.output or f"runs/{name}-{time.strftime('%Y%m%d-%H%M%S')}").expanduser()
-    # A plan alone is no run: it failed before anything was measured, and may be tried again.
+    # A plan alone is not a run: it failed before anything was measured, and may be tried again.
     taken = (folder / METRICS).exists() or ((folder / PLAN).exists() and any(folder.glob(f"*/{METRICS}")))
     if taken and not words.resume:
-        raise ConfigError(f"{folder} holds a run already; choose another --output, or go on: --resume {folder}")
+        raise ConfigError(f"{folder} holds a run already; choose another --output, or resume it: --resume {folder}")
     runs = plan_runs(stages, words.options, folder, f"recipe {recipe}" if recipe else "options")
     return _resumed(Plan(folder, runs, recipe, several=len(runs) > 1), words.resume)
 
@@ -129,7 +127,7 @@ def plan_runs(stages: Sequence[Stage], options: Sequence[Option], folder: Path, 
     for number, (stage, (name, cls)) in enumerate(zip(stages, classes, strict=True)):
         # A single run gets every option, so that tyro can suggest what a misspelt one was meant to be.
         chosen = options_for(name, number, cls, options) if several else options
-        values, follows = dict(stage.values), bool(runs) and "model" not in stage.values
+        values, follows = dict(stage.options), bool(runs) and "model" not in stage.options
         if follows:
             values["model"] = str(runs[-1].final_policy)
         arguments = stage_arguments(stage.algorithm, values, chosen, source)
@@ -138,7 +136,7 @@ def plan_runs(stages: Sequence[Stage], options: Sequence[Option], folder: Path, 
     return runs
 
 
-# ---------------------------------------------------------------------- going on
+# ---------------------------------------------------------------------- resuming
 
 
 def _known(folder: Path, words: TrainWords) -> Plan | None:
@@ -152,12 +150,14 @@ def _known(folder: Path, words: TrainWords) -> Plan | None:
     else:
         return None
     try:
-        known = [Stage(str(s["name"]), check_algorithm(s["algorithm"]), dict(s["arguments"])) for s in stages or []]
+        known = [Stage(s["algorithm"], dict(s["arguments"]), str(s["name"])) for s in stages or []]
         finished = [bool(s.get("finished")) for s in stages or []]
         if not known:
             raise ValueError("no stages")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ConfigError(f"the run in {folder} cannot go on: its {PLAN} or {CONFIG} is damaged ({error})") from error
+        raise ConfigError(
+            f"the run in {folder} cannot be resumed: its {PLAN} or {CONFIG} is damaged ({error})"
+        ) from error
     if words.algorithm and words.algorithm not in {stage.algorithm for stage in known}:
         raise ConfigError(f"{folder} is a run of {known[0].algorithm}, not of {words.algorithm}")
     runs = plan_runs(known, words.options, folder, f"the run in {folder}")
@@ -178,5 +178,5 @@ def read_object(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     if not isinstance(content, dict):
-        raise ConfigError(f"{path} is damaged: it holds no JSON object")
+        raise ConfigError(f"{path} is damaged: it must hold a JSON object")
     return content

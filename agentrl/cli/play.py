@@ -14,7 +14,7 @@ import numpy as np
 from agentrl.cli.arguments import Common, EnvId, JsonText, Split, json_object
 from agentrl.cli.blocks import half_blocks
 from agentrl.cli.output import print_json, waiting
-from agentrl.cli.table import GameTable
+from agentrl.cli.undo import GameTable
 from agentrl.core.arguments import whole_number
 from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, SnapshotUnsupported
@@ -38,11 +38,11 @@ class Arguments(Common):
     """Play an environment yourself in the terminal; type `help` there."""
 
     id: EnvId
-    """Which environment; `agentrl list` shows them."""
+    """Environment id; `agentrl list` shows them."""
     seed: int = 0
-    """Decides the first task; `next` goes on from there."""
+    """Seed of the first task; `next` continues from there."""
     split: Split = "train"
-    """Which tasks."""
+    """Split of the tasks."""
     pictures: Literal["auto", "blocks", "off"] = "auto"
     """Show pictures as coloured characters; auto: on a terminal."""
     save: Path | None = None
@@ -121,7 +121,7 @@ class Game:
 
     def _hint(self) -> None:
         action = None if self.table.over else gold_action(self.env)
-        self.screen.say("No way to success is known from here." if action is None else f"hint: {self._spell(action)}")
+        self.screen.say("No solution is known from here." if action is None else f"hint: {self._spell(action)}")
 
     def _spell(self, action: Any) -> str:
         naming = getattr(self.env.unwrapped, "action_name", str)
@@ -129,7 +129,7 @@ class Game:
 
     def _state(self) -> None:
         if self.base is None:
-            raise ConfigError(f"{type(self.env.unwrapped).__name__} cannot tell its state; agentrl environments can")
+            raise ConfigError(f"{type(self.env.unwrapped).__name__} has no state(); agentrl environments have")
         state = self.base.state()
         for name in sorted(self.base.representations):
             value = state.represent(name)

@@ -28,23 +28,23 @@ LOOK_EVERY = 0.05
 SAID = 12  # last lines of a failed process that are shown
 
 
-def is_first() -> bool:
-    """Does this process speak? Of several started together only the first one does."""
+def is_main() -> bool:
+    """Whether this process reports to the user: of several started together only the main one does."""
     return os.environ.get("RANK", "0") == "0" or "WORLD_SIZE" not in os.environ
 
 
 def launch(words: Sequence[str], count: int) -> int:
     """Run `agentrl train WORDS` in `count` processes; the exit status of the whole."""
     with tempfile.TemporaryDirectory(prefix="agentrl-") as folder:
-        team = [_start(words, rank, count, Path(folder)) for rank in range(count)]
+        processes = [_start(words, rank, count, Path(folder)) for rank in range(count)]
         try:
-            with _passing_on(team):
-                first_to_fail = _watch(team)
+            with _passing_on(processes):
+                first_to_fail = _watch(processes)
         finally:
-            _end(team)
+            _end(processes)
         if first_to_fail:
-            _explain(first_to_fail, team[first_to_fail], Path(folder))
-        return _status(team)
+            _explain(first_to_fail, processes[first_to_fail], Path(folder))
+        return _status(processes)
 
 
 def _start(words: Sequence[str], rank: int, count: int, folder: Path) -> Process:
@@ -63,9 +63,9 @@ def _start(words: Sequence[str], rank: int, count: int, folder: Path) -> Process
 
 
 @contextlib.contextmanager
-def _passing_on(team: Sequence[Process]) -> Iterator[None]:
+def _passing_on(processes: Sequence[Process]) -> Iterator[None]:
     def pass_on(number: int, frame: Any) -> None:
-        for process in team:
+        for process in processes:
             process.send_signal(number)
 
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -76,25 +76,25 @@ def _passing_on(team: Sequence[Process]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _watch(team: Sequence[Process]) -> int | None:
+def _watch(processes: Sequence[Process]) -> int | None:
     """Wait for all of them, or a while longer than the first that failed; the rank of that one."""
     failed, until = None, 0.0
-    while any(process.poll() is None for process in team) and (failed is None or time.monotonic() < until):
+    while any(process.poll() is None for process in processes) and (failed is None or time.monotonic() < until):
         if failed is None:
-            failed = _failed(team)
+            failed = _failed(processes)
             until = time.monotonic() + GRACE
         time.sleep(LOOK_EVERY)
-    return _failed(team) if failed is None else failed
+    return _failed(processes) if failed is None else failed
 
 
-def _failed(team: Sequence[Process]) -> int | None:
+def _failed(processes: Sequence[Process]) -> int | None:
     fine = (None, 0, *STATUS.values())
-    return next((rank for rank, process in enumerate(team) if process.poll() not in fine), None)
+    return next((rank for rank, process in enumerate(processes) if process.poll() not in fine), None)
 
 
-def _end(team: Sequence[Process]) -> None:
+def _end(processes: Sequence[Process]) -> None:
     """None of them outlives this process."""
-    for process in team:
+    for process in processes:
         if process.poll() is None:
             process.kill()
         process.wait()
@@ -103,7 +103,7 @@ def _end(team: Sequence[Process]) -> None:
 
 
 def _explain(rank: int, process: Process, folder: Path) -> None:
-    """What a process said that nobody has seen yet."""
+    """The last lines of a process that were not shown yet."""
     code = process.returncode
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
     log(f"process {rank} {how}")
@@ -111,8 +111,8 @@ def _explain(rank: int, process: Process, folder: Path) -> None:
         log(f"[{rank}] {line}")
 
 
-def _status(team: Sequence[Process]) -> int:
-    codes = [process.returncode for process in team]
+def _status(processes: Sequence[Process]) -> int:
+    codes = [process.returncode for process in processes]
     bad = next((code for code in codes if code), 0)
     return bad if bad >= 0 else 1
 

@@ -21,18 +21,18 @@ class Arguments(Common):
     """Training recipes: list them, show one, copy one to edit it. `agentrl train --recipe NAME|FILE` runs one."""
 
     action: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="list|show|copy")] = "list"
-    """What to do."""
+    """list, show or copy."""
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")] = ""
-    """Which recipe, for show and copy."""
+    """Name of the recipe, for show and copy."""
     file: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="FILE")] = ""
-    """Where the copy goes; NAME.toml in this folder without it."""
+    """File of the copy; default: NAME.toml in this folder."""
 
 
 def run(arguments: Arguments) -> int:
     """Do what was asked for."""
     if arguments.action not in ACTIONS:
         hint = did_you_mean(arguments.action, ACTIONS)
-        raise ConfigError(f"recipe cannot {arguments.action!a}.{hint} It can: {', '.join(ACTIONS)}.")
+        raise ConfigError(f"unknown action {arguments.action!a}.{hint} Actions: {', '.join(ACTIONS)}.")
     if arguments.action == "list":
         show_all(arguments.json)
         return 0
@@ -67,9 +67,9 @@ def copy(arguments: Arguments, text: str) -> None:
         with open(path, "x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise ConfigError(f"{path} is there already; give another FILE") from error
+        raise ConfigError(f"{path} already exists; give another FILE") from error
     except OSError as error:
-        raise ConfigError(f"the recipe cannot be written: {error}") from error
+        raise ConfigError(f"cannot write the recipe: {error}") from error
     if arguments.json:
         print_json({"schema": 1, "file": str(path.resolve())})
     else:

@@ -1,4 +1,4 @@
-"""`agentrl record ID`: episodes as pictures that move."""
+"""`agentrl record ID`: episodes as GIF, MP4 or web page."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from agentrl.cli.arguments import Common, EnvId, JsonText, Split, json_object
 from agentrl.cli.output import print_json, print_table, progress, waiting
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.core.seeding import episode_seed
 from agentrl.policies import load_policy
-from agentrl.rollout.episode import EpisodeRecord, make, play_episode
-from agentrl.rollout.evaluate import checked_kwargs, episode_seed
+from agentrl.rollout.episode import make
+from agentrl.rollout.evaluate import checked_kwargs
+from agentrl.rollout.record import play_episode
+from agentrl.rollout.trajectory import Trajectory
 
 FORMATS = ("gif", "mp4", "html")
 
@@ -25,19 +28,19 @@ class Arguments(Common):
     """Save episodes as GIF, MP4 and a self-contained web page."""
 
     id: EnvId
-    """Which environment; `agentrl list` shows them."""
+    """Environment id; `agentrl list` shows them."""
     policy: str = "oracle"
-    """Who plays: random, oracle or human."""
+    """The policy: random, oracle or human."""
     episodes: int = 1
-    """How many episodes."""
+    """Number of episodes."""
     seed: int = 0
-    """Decides every episode's task and the policy's own dice."""
+    """Seed of the tasks and of the policy's sampling."""
     split: Split = "test"
-    """Which tasks."""
+    """Split of the tasks."""
     folder: Path = Path("runs/recordings")
-    """Where the files go."""
+    """Output folder."""
     formats: Annotated[tuple[str, ...], tyro.conf.arg(metavar="gif|mp4|html ...")] = ()
-    """Which kinds of files; without any: all that can be written here (MP4 needs the extra `record`)."""
+    """File formats; default: all that can be written here (MP4 needs the extra `record`)."""
     env_kwargs: JsonText = "{}"
     """Arguments of the environment, for example '{"size": 8}'."""
 
@@ -75,14 +78,14 @@ def chosen_formats(names: tuple[str, ...]) -> tuple[str, ...]:
     """The formats asked for, or every one that needs nothing more installed."""
     for name in names:
         if name not in FORMATS:
-            raise ConfigError(f"{name!a} is no format.{did_you_mean(name, FORMATS)} There are: {', '.join(FORMATS)}.")
+            raise ConfigError(f"unknown format {name!a}.{did_you_mean(name, FORMATS)} Formats: {', '.join(FORMATS)}.")
     return names or tuple(name for name in FORMATS if name != "mp4" or find_spec("imageio_ffmpeg") is not None)
 
 
-def report(arguments: Arguments, played: list[EpisodeRecord], files: list[str]) -> None:
+def report(arguments: Arguments, played: list[Trajectory], files: list[str]) -> None:
     """What was played and where it is."""
     rows = [
-        {"seed": e.seed, "task": e.task, "turns": len(e.turns), "reward": e.reward, "success": e.success}
+        {"seed": e.seed, "task": e.task, "turns": len(e.steps), "reward": e.reward, "success": e.success}
         for e in played
     ]
     if arguments.json:

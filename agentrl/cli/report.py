@@ -15,7 +15,7 @@ from agentrl.viewer.run_report import write_run_report
 
 @dataclass(kw_only=True)
 class Arguments(Common):
-    """Write report.html of a training run: curves, episodes with pictures, timing. Works while the run goes on."""
+    """Write report.html of a training run: curves, episodes with pictures, timing. Works during the run too."""
 
     run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
     """The run folder."""

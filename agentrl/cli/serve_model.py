@@ -12,7 +12,7 @@ import tyro
 
 from agentrl.cli.arguments import Common
 from agentrl.cli.output import log, print_json
-from agentrl.policies.serving import ModelServer
+from agentrl.serve.model_server import ModelServer
 
 
 @dataclass(kw_only=True)
@@ -23,17 +23,17 @@ class Arguments(Common):
     """
 
     model: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODEL")]
-    """A model folder, tiny-text, tiny-vlm, tiny-shop or smollm2."""
+    """A model folder, tiny-text, tiny-vlm or smollm2."""
     port: int = 8000
-    """Where to listen; 0 takes any free port."""
+    """Port; 0 takes any free one."""
     host: str = "127.0.0.1"
     """A loopback address."""
     name: str = ""
-    """What clients call the model; by default its own name or its folder's."""
+    """Model name for clients; default: its own name or its folder's."""
     api_key_env: str = "AGENTRL_SERVE_KEY"
-    """The environment variable with the key that clients must send; while it is unset no key is asked for."""
+    """Environment variable with the API key that clients must send; while it is unset, no key is required."""
     max_batch: int = 64
-    """How many questions share a forward pass at most."""
+    """Maximum number of requests in one forward pass."""
     device: str = "auto"
     """cpu, cuda, cuda:1 ..."""
     dtype: str = "auto"
@@ -59,9 +59,9 @@ def run(arguments: Arguments) -> int:
             signal.signal(number, lambda *_: ended.set())
         if arguments.json:
             print_json({"schema": 1, "base_url": server.base_url, "model": server.name, "key": key is not None})
-        log(f"{server.name} answers at {server.base_url}; Ctrl-C ends it")
+        log(f"{server.name} listens at {server.base_url}; stop it with Ctrl-C")
         if key is None:
-            log(f"no key is asked for: whoever uses this machine can ask (set {arguments.api_key_env} to change that)")
+            log(f"no API key is required from users of this machine; set {arguments.api_key_env} to require one")
         ended.wait()
     log("answered {answered} questions in {batches} batches".format(**server.counts))
     return 0

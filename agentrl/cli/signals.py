@@ -13,7 +13,7 @@ STATUS = {"SIGINT": 130, "SIGTERM": 143}
 
 
 class Noticed:
-    """The first stopping signal that has arrived, whoever handled it."""
+    """The first stopping signal that has arrived, whichever handler took it."""
 
     def __init__(self, source: socket.socket | None) -> None:
         self._source, self._name = source, ""

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from agentrl.cli.algorithms import ALGORITHMS, train_function
+from agentrl.algorithms import ALGORITHMS, train_function
+from agentrl.cli.examples import TRAIN
 from agentrl.cli.output import interval, log, number, print_json, print_table
 from agentrl.cli.plan import Plan, PlannedRun, make_plan, stages_of
-from agentrl.cli.processes import is_first, launch, stop_when_abandoned
+from agentrl.cli.processes import is_main, launch, stop_when_abandoned
 from agentrl.cli.signals import STATUS, Noticed, noticing
 from agentrl.cli.train_options import TrainWords, read_words, show_help
 from agentrl.core.errors import ConfigError
@@ -29,17 +30,14 @@ algorithms (agentrl train ALGO -h lists all options):
 {algorithms}
 
 options:
-  --recipe NAME|FILE  take values from a recipe; what is typed goes before it (agentrl recipe lists them)
+  --recipe NAME|FILE  take values from a recipe; options that are typed override it (agentrl recipe lists them)
   --output RUN        the run folder
-  --resume [RUN]      go on with a run, with its own options
+  --resume [RUN]      resume a run, with its own options
   --processes N       train in N processes of this machine, one for each GPU (several machines: torchrun)
   --json              print one JSON object on stdout at the end; progress goes to stderr
   --STAGE.OPTION      an option of one stage of a recipe; without a stage it holds for all that have it
 
-examples:
-  agentrl train sft --env agentrl/FrozenLake-Text-v0 --mistakes 0.5 --lr 2e-3 --output runs/imitation
-  agentrl train steppo --model runs/imitation/checkpoints/step_20/policy --lr 1e-4 --eval-every 10
-  agentrl train --recipe frozenlake-demo --output runs/lake --rl.iterations 20"""
+{examples}"""
 
 
 @dataclass
@@ -48,21 +46,21 @@ class Arguments(TrainWords):
 
 
 def parse(words: Sequence[str]) -> Arguments:
-    """Read the words behind the verb; help is printed here, as tyro does for other verbs."""
+    """Read the words after the verb; help is printed here, as tyro does for other verbs."""
     found = read_words(words)
     if found.help:
         if found.algorithm:
             recipe = load_recipe(found.recipe) if found.recipe else None
-            values = stages_of(recipe.stages, found.algorithm, recipe.name)[0].values if recipe else {}
+            values = stages_of(recipe.stages, found.algorithm, recipe.name)[0].options if recipe else {}
             show_help(found.algorithm, values)
         table = "\n".join(f"  {name:<14}{summary}" for name, (_, summary) in ALGORITHMS.items())
-        print(USAGE.format(algorithms=table))
+        print(USAGE.format(algorithms=table, examples=TRAIN))
         raise SystemExit(0)
     return Arguments(**{one.name: getattr(found, one.name) for one in fields(found)})
 
 
 def run(arguments: Arguments) -> int:
-    """Train, say what came of it."""
+    """Train, then report the results."""
     plan = make_plan(arguments)
     if arguments.processes > 1:
         # All of them must mean the same folder, whatever the second they read the clock in.
@@ -71,9 +69,9 @@ def run(arguments: Arguments) -> int:
     stop_when_abandoned()
     started = time.perf_counter()
     with noticing() as noticed:
-        outcome = run_plan(plan, noticed, log if is_first() else lambda text: None)
-    part_from_others()
-    if is_first():
+        outcome = run_plan(plan, noticed, log if is_main() else lambda text: None)
+    leave_process_group()
+    if is_main():
         facts = summary(plan) | {"seconds": time.perf_counter() - started, "stopped": outcome or None}
         if outcome:
             log(f"stopped by {outcome}; {resume_line(plan)}")
@@ -81,7 +79,7 @@ def run(arguments: Arguments) -> int:
     return STATUS.get(outcome, 0)
 
 
-def part_from_others() -> None:
+def leave_process_group() -> None:
     """The end of what several processes did together."""
     if "WORLD_SIZE" in os.environ:
         from agentrl.trainers.distributed import leave
@@ -92,20 +90,20 @@ def part_from_others() -> None:
 def run_plan(
     plan: Plan,
     noticed: Noticed,
-    say: Callable[[str], Any],
+    report: Callable[[str], Any],
     train: Callable[[PlannedRun, Callable[[str], Any]], Any] | None = None,
 ) -> str:
     """Train every stage that is left; the name of the signal that ended it early, or nothing."""
-    if is_first():
+    if is_main():
         plan.write()
     for planned in plan.runs:
         if planned.finished:
-            say(f"{planned.name}: finished before")
+            report(f"{planned.name}: finished before")
             continue
         if plan.several:
-            say(f"{planned.name}: {planned.algorithm} into {planned.folder}")
+            report(f"{planned.name}: {planned.algorithm} into {planned.folder}")
         try:
-            (train or train_one)(planned, say)
+            (train or train_one)(planned, report)
         except KeyboardInterrupt:
             return noticed.name or "SIGINT"
         except BrokenPipeError:  # nobody reads the progress any more; the run folder has nothing to do with it
@@ -113,24 +111,24 @@ def run_plan(
         except OSError as error:
             raise ConfigError(f"the run folder cannot be written: {error}; {resume_line(plan)}") from error
         planned.finished = planned.final_policy.is_dir()
-        if is_first():
+        if is_main():
             plan.write()
         if not planned.finished:  # it stopped in its own time
             return noticed.name or "SIGTERM"
     return ""
 
 
-def train_one(planned: PlannedRun, say: Callable[[str], Any]) -> None:
+def train_one(planned: PlannedRun, report: Callable[[str], Any]) -> None:
     """One run to its end, or to the signal that stops it."""
-    train_function(planned.algorithm)(planned.arguments, say)
+    train_function(planned.algorithm)(planned.arguments, report)
 
 
 def resume_line(plan: Plan) -> str:
-    """What to type to go on."""
+    """What to type to resume."""
     return f"resume with: agentrl train --resume {shlex.quote(str(plan.folder))}"
 
 
-# ---------------------------------------------------------------------- what came of it
+# ---------------------------------------------------------------------- results
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import tyro
 
-from agentrl.cli.algorithms import (
-    ALGORITHMS,
-    arguments_class,
-    check_algorithm,
-    checked_values,
-    described,
-    grouped_fields,
-)
+from agentrl.algorithms import ALGORITHMS, arguments_class, check_algorithm
+from agentrl.cli.option_types import checked_values, described, grouped_fields
 from agentrl.core.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
@@ -38,7 +32,7 @@ class Option:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """What stands behind it."""
+        """What stands after it."""
         joined = self.words[0].partition("=")[2]
         return ((joined,) if "=" in self.words[0] else ()) + self.words[1:]
 
@@ -68,7 +62,7 @@ def read_words(words: Sequence[str]) -> TrainWords:
     if rest and not START.match(rest[0]):
         found.algorithm = check_algorithm(rest.pop(0))
     if rest and not START.match(rest[0]):
-        raise ConfigError(f"{rest[0]!a} is no option; options begin with --")
+        raise ConfigError(f"options must begin with --; got {rest[0]!a}")
     for option in split_options(rest):
         if option.name in ("json", "help", "h"):
             setattr(found, "json" if option.name == "json" else "help", True)
@@ -88,7 +82,7 @@ def read_words(words: Sequence[str]) -> TrainWords:
 
 
 def split_options(words: Sequence[str]) -> list[Option]:
-    """Each option with the values behind it."""
+    """Each option with the values after it."""
     found: list[list[str]] = []
     for word in words:
         found.append([word]) if START.match(word) else found[-1].append(word)
@@ -97,13 +91,13 @@ def split_options(words: Sequence[str]) -> list[Option]:
 
 def _no_more(option: Option, count: int) -> None:
     if len(option.values) > count:
-        raise ConfigError(f"{option.values[count]!a} behind {option.words[0]} belongs to nothing")
+        raise ConfigError(f"unexpected {option.values[count]!a} after {option.words[0]}")
 
 
 def _count(option: Option) -> int:
     text = _one_value(option)
     if not text.isdecimal() or not int(text):
-        raise ConfigError(f"{option.words[0].partition('=')[0]} must be a whole number from 1, not {text!a}")
+        raise ConfigError(f"{option.words[0].partition('=')[0]} must be a whole number of at least 1; got {text!a}")
     return int(text)
 
 
@@ -150,13 +144,13 @@ def check_options(stages: Sequence[tuple[str, type[RunArguments]]], options: Seq
         if dot:
             if addressee not in {name for name, _ in stages}:
                 names = ", ".join(name for name, _ in stages)
-                raise ConfigError(f"{option.words[0]}: no stage is called {addressee!a}; there are: {names}")
+                raise ConfigError(f"{option.words[0]}: unknown stage {addressee!a}. There are: {names}")
         elif not any(accepts(cls, option) for _, cls in stages):
             known = sorted({f"--{one.name.replace('_', '-')}" for _, cls in stages for one in fields(cls)})
-            raise ConfigError(f"no stage has the option {option.words[0]}.{did_you_mean(option.words[0], known)}")
+            raise ConfigError(f"unknown option {option.words[0]} of all stages.{did_you_mean(option.words[0], known)}")
 
 
-def stage_arguments(algorithm: str, values: dict[str, Any], options: Sequence[Option], source: str) -> RunArguments:
+def stage_arguments(algorithm: str, values: Mapping[str, Any], options: Sequence[Option], source: str) -> RunArguments:
     """The arguments of a run: `values` where nothing was typed, the algorithm's defaults elsewhere."""
     cls = arguments_class(algorithm)
     defaults = checked_values(cls, values, source)
@@ -166,7 +160,7 @@ def stage_arguments(algorithm: str, values: dict[str, Any], options: Sequence[Op
     return cls(**_typed(algorithm, cls, defaults, words))
 
 
-def show_help(algorithm: str, values: dict[str, Any]) -> None:
+def show_help(algorithm: str, values: Mapping[str, Any]) -> None:
     """Print the options of an algorithm; leaves by `SystemExit`, as tyro does."""
     cls = arguments_class(algorithm)
     _typed(algorithm, cls, checked_values(cls, values, "recipe"), ["-h"])
@@ -194,7 +188,7 @@ def _form(algorithm: str, cls: type[RunArguments], defaults: dict[str, Any]) -> 
         groups.append((title, Annotated[group, tyro.conf.OmitArgPrefixes], field(default_factory=group)))
     extra = [
         ("recipe", Annotated[str, tyro.conf.arg(help="Take the values that are not given from this recipe.")], ""),
-        ("processes", Annotated[int, tyro.conf.arg(help="Train in so many processes, one for each GPU.")], 1),
+        ("processes", Annotated[int, tyro.conf.arg(help="Train in N processes, one for each GPU.")], 1),
         ("json", Annotated[bool, tyro.conf.arg(help="Print one JSON object on stdout at the end.")], False),
     ]
     return make_dataclass("Options", [*extra, *groups], kw_only=True)

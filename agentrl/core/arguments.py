@@ -15,26 +15,26 @@ def whole_number(name: str, value: Any, *, at_least: int, at_most: int | None = 
     fits = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not fits or value < at_least or (at_most is not None and value > at_most):
         upper = "" if at_most is None else f" and at most {at_most}"
-        raise ConfigError(f"{name} must be a whole number of at least {at_least}{upper}, not {value!r}")
+        raise ConfigError(f"{name} must be a whole number of at least {at_least}{upper}; got {value!r}")
     return int(value)
 
 
 def finite_number(name: str, value: Any) -> float:
     """`value` as a finite float, or a `ConfigError`."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not math.isfinite(value):
-        raise ConfigError(f"{name} must be a finite number, not {value!r}")
+        raise ConfigError(f"{name} must be a finite number; got {value!r}")
     return float(value)
 
 
 def positive_number(name: str, value: Any) -> float:
     """`value` as a float above zero, or a `ConfigError`."""
     if (number := finite_number(name, value)) <= 0:
-        raise ConfigError(f"{name} must be above zero, not {value!r}")
+        raise ConfigError(f"{name} must be above zero; got {value!r}")
     return number
 
 
 def number_from_zero(name: str, value: Any) -> float:
     """`value` as a float of zero or more, or a `ConfigError`."""
     if (number := finite_number(name, value)) < 0:
-        raise ConfigError(f"{name} must not be below zero, not {value!r}")
+        raise ConfigError(f"{name} must be at least zero; got {value!r}")
     return number

@@ -71,7 +71,7 @@ def builder_lock(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        name.unlink(missing_ok=True)  # whoever comes late finds the built file, or at worst builds it again
+        name.unlink(missing_ok=True)  # a late process finds the built file, or at worst builds it again
         file.close()
 
 

@@ -74,7 +74,7 @@ class Usage:
 
 
 class NoAnswer(AgentRLError):
-    """The endpoint gave no usable answer; whoever asked turns this into a fault of its own kind."""
+    """The endpoint gave no usable answer; callers turn this into a fault of their own kind."""
 
     def __init__(self, message: str, code: str = "") -> None:
         super().__init__(message)
@@ -87,7 +87,7 @@ class Trouble(NamedTuple):
     detail: str
     kind: str  # "way" (retry with pauses), "malformed" (retry twice), "refused" (do not retry)
     wait: float | None = None  # what the endpoint asked for
-    outage: bool = False  # no sign of life from what stands behind the endpoint
+    outage: bool = False  # the server of the endpoint does not respond
     code: str = ""  # the endpoint's own name for it
 
 

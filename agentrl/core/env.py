@@ -1,9 +1,9 @@
-"""`AgentEnv`: the contract of every environment in the suite.
+"""`AgentEnv`: the base class of every environment.
 
 One call of `step` is one turn: a string (or an array, for continuous control) that holds up to
-`max_actions_per_turn` primitive actions. This class runs the turn and keeps the promises that must not differ
-between environments: limits, validity, rewards as named terms, the `info` keys, snapshots. An environment fills
-in the hooks at the bottom.
+`max_actions_per_turn` primitive actions. This class chooses the task, runs the turn and keeps the promises that must
+not differ between environments: limits, validity, rewards as named terms, the `info` keys, the end of an episode,
+snapshots. An environment fills in the hooks at the bottom.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from gymnasium.error import ResetNeeded
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError, SnapshotError, did_you_mean
 from agentrl.core.parsing import Turn
+from agentrl.core.seeding import coprime, generator_from_json, generator_to_json
 from agentrl.core.snapshot import open_blob, seal_blob
 from agentrl.core.state import State
 
@@ -44,9 +45,10 @@ class Outcome(NamedTuple):
 
 
 class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
-    """A multi-turn task for an agent that reads and writes text, with the truth available."""
+    """A multi-turn task for an agent that reads and writes text, with its true state available."""
 
     metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 4}
+    state_type: ClassVar[type[State]] = State  # what state() returns; judges ask it for its claims
     representations: frozenset[str] = frozenset()
     system_prompt: str = ""
     action_names: tuple[str, ...] = ()  # the primitive actions, where there is a finite list of them
@@ -77,15 +79,16 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
                 f"It takes: {', '.join(sorted(known))}."
             )
         if split not in SPLITS:
-            raise ConfigError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
+            raise ConfigError(f"split must be one of {', '.join(SPLITS)}; got {split!r}")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ConfigError(
-                f"render_mode must be one of {self.metadata['render_modes']} or None, not {render_mode!r}"
+                f"render_mode must be one of {self.metadata['render_modes']} or None; got {render_mode!r}"
             )
         self.split, self.render_mode = split, render_mode
         self.max_turns = whole_number("max_turns", max_turns, at_least=1)
         self.max_actions_per_turn = whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1)
         self.invalid_penalty = finite_number("invalid_penalty", invalid_penalty)
+        self._index, self._stride = 0, 1  # place in `tasks()`, and how far the next task is from it
         self._turn: int | None = None  # None until the first reset
         self._terminated = self._truncated = self._success = False
         self._feedback = ""
@@ -99,12 +102,13 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         """Start a task: the next one of this split, or exactly `options["task"]`."""
         options = {} if options is None else options
         if not isinstance(options, Mapping):
-            raise ConfigError(f'options is a dict such as {{"task": ...}}, not {type(options).__name__}')
+            raise ConfigError(f'options must be a dict such as {{"task": ...}}; got {type(options).__name__}')
         for name in options.keys() - {"task"}:
-            raise ConfigError(f'reset knows the option "task" only, not {name!r}')
+            raise ConfigError(f'reset takes the option "task" only; got {name!r}')
         task = self._find_task(options["task"]) if options.get("task") is not None else None
         super().reset(seed=seed)
-        self._begin(task, seeded=seed is not None)
+        self._walk(start=seed is not None or self._turn is None, move=task is None)
+        self._begin(self._task_at(self._index) if task is None else task)
         self._turn, self._feedback = 0, ""
         self._terminated = self._truncated = self._success = False
         if self.render_mode == "human":
@@ -115,7 +119,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         """Run one turn. No action, however malformed, raises."""
         if self._turn is None:
             raise ResetNeeded("call reset() before step()")
-        if self._terminated or self._truncated:
+        if self._over:
             self._feedback = "The episode is over; call reset()."
             info = self._info([], {}, valid=False, effective=False, fault="episode_over")
             return self._observe(), 0.0, self._terminated, self._truncated, info
@@ -126,6 +130,32 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
             self.render()
         info = self._info(done, terms, valid=fault is None, effective=effective, fault=fault)
         return self._observe(), math.fsum(terms.values()), self._terminated, self._truncated, info
+
+    def _walk(self, *, start: bool, move: bool) -> None:
+        """Choose where in `tasks()` to be: a fresh place after a seeded (or the first) reset, else one stride on. A
+        task that was asked for by name does not move the walk."""
+        count = len(self.tasks())
+        if not count:
+            raise ConfigError(f"{type(self).__name__} has no tasks in split {self.split!r}")
+        if start:
+            self._index, self._stride = self._start_walk(count)
+        elif move:
+            self._index = (self._index + self._stride) % count
+
+    def _restore_walk(self, index: int, stride: int) -> None:
+        """Go back to a place that `_save` kept; ValueError if this split has no such task."""
+        if not 0 <= index < len(self.tasks()):
+            raise ValueError("the index of the task is out of range")
+        self._index, self._stride = index, stride
+
+    @property
+    def _over(self) -> bool:
+        """Has the episode ended?"""
+        return self._terminated or self._truncated
+
+    def _heading(self) -> str:
+        """The line of an observation that says which turn it is."""
+        return "The episode is over." if self._over else f"Turn {(self._turn or 0) + 1} of {self.max_turns}."
 
     def _run(self, turn: Turn) -> tuple[list[str], dict[str, float], bool, str | None]:
         """Run a turn's actions in order: (what ran, reward terms, did anything change, the policy's fault)."""
@@ -146,7 +176,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
             if outcome.feedback:
                 remarks.append(outcome.feedback)
             if outcome.terminated:
-                error = None  # what stands behind the end was never going to run
+                error = None  # what follows the end was never going to run
                 break
         if error is not None:
             terms["invalid"] = terms.get("invalid", 0.0) + self.invalid_penalty
@@ -205,7 +235,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Every keyword argument in force; what a snapshot must agree on (how it is shown does not matter)."""
+        """Every keyword argument in force; a snapshot must agree on them (`render_mode` does not matter)."""
         chosen = {**keyword_arguments(type(self)), **self._arguments}
         return {name: chosen[name] for name in sorted(chosen) if name != "render_mode"}
 
@@ -232,15 +262,14 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         return {"env": type(self).__name__, "version": self.snapshot_version, "parameters": parameters}
 
     def _save_all(self) -> dict[str, Any]:
-        # The generator's state holds 128-bit integers and a seed may be larger still: msgpack ends at 64 bits.
-        random = None if self._np_random is None else json.dumps(_plain(self._np_random.bit_generator.state))
         return {
             "turn": self._turn,
             "terminated": self._terminated,
             "truncated": self._truncated,
             "success": self._success,
             "feedback": self._feedback,
-            "random": random,
+            "random": None if self._np_random is None else generator_to_json(self._np_random),
+            # As text: a seed may be too large for msgpack, which ends at 64 bits.
             "seed": None if self._np_random_seed is None else str(self._np_random_seed),
             "world": None if self._turn is None else self._save(),
         }
@@ -249,7 +278,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         kept = msgspec.convert(data, _Kept)
         if kept.world is not None:
             self._load(kept.world)
-        self._np_random = None if kept.random is None else _generator(json.loads(kept.random))
+        self._np_random = None if kept.random is None else generator_from_json(kept.random)
         self._np_random_seed = None if kept.seed is None else int(kept.seed)
         self._turn, self._feedback = kept.turn, kept.feedback
         self._terminated, self._truncated, self._success = kept.terminated, kept.truncated, kept.success
@@ -261,24 +290,23 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
 
     @abstractmethod
     def state(self) -> State:
-        """The truth of this moment."""
+        """The true state of this moment."""
 
     def oracle(self) -> ActType | None:
-        """One whole correct turn from here; None if there is none (or nobody can compute it)."""
+        """One whole correct turn from here; None if there is none, or none is known."""
         return None
 
     def legal_actions(self) -> Sequence[ActType]:
-        """Whole turns that make sense at this moment, where they differ from moment to moment; empty where the action
+        """Whole turns that make sense at this moment, where that changes during an episode; empty where the action
         space says it all. Random play chooses among them."""
         return ()
 
     def hasty_action(self) -> ActType | None:
-        """What somebody in a hurry would do here instead of the right thing; None where a turn has no such shortcut.
-        Demonstrations with hasty mistakes play it."""
+        """A typical mistake of haste at this moment; None if there is none. Demonstrations with mistakes play it."""
         return None
 
     def guide(self, representation: str) -> str:
-        """What an agent must know to write a state in this representation; empty where that goes without saying."""
+        """What an agent must know to write a state in this representation; may be empty."""
         return self.guides.get(representation, "")
 
     @property
@@ -287,29 +315,39 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         return []
 
     def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
-        """One tool call, its arguments already fitted to the schema, as a primitive action in text; None if it cannot
-        be said. Free text inside the arguments must be quoted here, so that one call stays one action."""
+        """One tool call, its arguments checked against the schema, as a primitive action in text; None if there is no
+        such action. Free text inside the arguments must be quoted here: one call is one action."""
         return None
 
     def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
-        """The reverse for a whole turn of the oracle: `{"name", "arguments"}` objects; None if nobody knows."""
+        """The reverse for a whole turn of the oracle: `{"name", "arguments"}` objects; None if there are none."""
         return None
 
     @abstractmethod
     def tasks(self) -> Sequence[str]:
-        """Ids for `reset(options={"task": id})`; may be lazy and huge."""
+        """Ids of this split for `reset(options={"task": id})`; may be lazy and huge."""
 
     @abstractmethod
     def _find_task(self, task: Any) -> Any:
-        """Look a task id up without changing anything; `ConfigError` if it is no task."""
+        """Look a task id up without changing anything: what `_begin` needs; `ConfigError` if the id is unknown."""
+
+    def _start_walk(self, count: int) -> tuple[int, int]:
+        """The first place of a walk through `count` tasks and its stride, drawn from `np_random`. A stride without a
+        common divisor visits every task before any comes again."""
+        first = int(self.np_random.integers(count))
+        return first, coprime(int(self.np_random.integers(2**31)), count)
+
+    def _task_at(self, index: int) -> Any:
+        """The task at a place of `tasks()`, as `_find_task` returns it."""
+        return self._find_task(self.tasks()[index])
 
     @abstractmethod
-    def _begin(self, task: Any, seeded: bool) -> None:
-        """Set the world up: `task` as found by `_find_task`, or None for the next one of the split."""
+    def _begin(self, task: Any) -> None:
+        """Set the world up for a task, as returned by `_find_task`."""
 
     @abstractmethod
     def _task(self) -> str:
-        """The id of the present task."""
+        """The id of the current task."""
 
     @abstractmethod
     def _read(self, action: Any) -> Turn:
@@ -320,7 +358,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         """Run one primitive action."""
 
     def action_name(self, primitive: Any) -> str:
-        """What a primitive action is called in `info["actions"]`."""
+        """The name of a primitive action in `info["actions"]`."""
         return str(primitive)
 
     @abstractmethod
@@ -332,12 +370,12 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         """The picture of this moment, uint8 [height, width, 3]."""
 
     def _draw_text(self) -> str:
-        """The moment in characters."""
+        """The same in characters."""
         return self.state().symbolic()
 
     @abstractmethod
     def _save(self) -> dict[str, Any]:
-        """The world as msgpack-able values."""
+        """The world (and `_index` and `_stride`) as values that msgpack can write."""
 
     @abstractmethod
     def _load(self, data: dict[str, Any]) -> None:
@@ -373,25 +411,8 @@ def episode_limit(truncated: bool, info: dict[str, Any]) -> str | None:
     return (info.get("limit") or "external") if truncated else None
 
 
-def _generator(state: dict[str, Any]) -> np.random.Generator:
-    """A generator in the given state; only names of bit generators count (`np.random.seed` is a name as well)."""
-    kind = getattr(np.random, state["bit_generator"])
-    if not (isinstance(kind, type) and issubclass(kind, np.random.BitGenerator)):
-        raise ValueError(f"{state['bit_generator']} is no bit generator")
-    bits = kind()
-    bits.state = state
-    return np.random.Generator(bits)
-
-
 def _stable_name(value: Any) -> Any:
-    """What stands for an argument that JSON lacks: equal in every process, so never a memory address."""
+    """An argument that JSON cannot write, as something equal in every process (no memory address)."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     return str(value) if isinstance(value, os.PathLike) else type(value).__name__
-
-
-def _plain(value: Any) -> Any:
-    """Numpy scalars and arrays inside a generator's state, as JSON types."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value

@@ -43,7 +43,7 @@ class SnapshotError(AgentRLError, ValueError):
 
 
 class SnapshotUnsupported(AgentRLError):
-    """Some layer of the stack has state that nobody knows how to save."""
+    """Some layer of the stack has state that cannot be saved."""
 
 
 class Fault(AgentRLError):

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from agentrl.core.claims import Claims
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.state import State
 
@@ -48,6 +49,15 @@ class Judge(Protocol):
 
 
 @runtime_checkable
+class ChecksEnv(Protocol):
+    """A judge that says in advance what it cannot score; judges without this method are accepted everywhere."""
+
+    def check_env(
+        self, env_id: str, claims: Claims | None, representation: str, purposes: Sequence[Purpose]
+    ) -> None: ...
+
+
+@runtime_checkable
 class Scorer(Protocol):
     """Says how alike two pictures (uint8 [height, width, 3]) are, many pairs at once. An outage raises `JudgeFault`.
 
@@ -71,6 +81,6 @@ def scorer_name(scorer: Scorer) -> str:
         return type(scorer).__name__
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ConfigError(
-            f"the name of the scorer {type(scorer).__name__} must be letters, digits, '_', '-' and '.', not {name!r}"
+            f"the name of the scorer {type(scorer).__name__} must be letters, digits, '_', '-' and '.'; got {name!r}"
         )
     return name

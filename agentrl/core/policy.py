@@ -1,4 +1,4 @@
-"""What a policy is: whoever answers in a conversation with an environment."""
+"""What a policy is: it answers in a conversation with an environment."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, Protocol, TypedDict, runtime_checkable
 
 import gymnasium as gym
+
+from agentrl.core.errors import ConfigError
 
 
 class Message(TypedDict):
@@ -50,11 +52,23 @@ class Generation:
 class Policy(Protocol):
     """Answers conversations in bulk; an outage is an `EngineFault`, never an empty answer.
 
-    `envs`, where given, are the environments behind the conversations, in the same order: random and oracle policies
+    `envs`, where given, are the environments of the conversations, in the same order: random and oracle policies
     look at them, language models do not. A policy for which many conversations at once are quicker says so with a true
     attribute `batched`; one that works on tokens offers `encode(conversation)`, whose `ids` are the prompt's tokens.
-    A policy with a true attribute `keyed` also takes `keys`, a name for each conversation, and rolls the dice of an
-    answer by that name: then an episode does not depend on which others are played beside it.
+    A policy with a true attribute `keyed` also takes `keys`, a name for each conversation, which seeds the sampling of
+    its answer: then an episode does not depend on which others run beside it.
     """
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]: ...
+
+
+def require_envs(name: str, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None) -> Sequence[gym.Env]:
+    """The environments, or a `ConfigError` for a caller that gave none (or another number of them)."""
+    if envs is None or len(envs) != len(conversations):
+        raise ConfigError(f"the {name} policy looks at the environments: pass act(conversations, envs), one for each")
+    return envs
+
+
+def as_generation(action: Any) -> Generation:
+    """An action that no model wrote."""
+    return Generation(text=action if isinstance(action, str) else "", action=action)

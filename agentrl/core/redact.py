@@ -1,6 +1,6 @@
 """Secrets stay out of everything that is written: logs, faults, caches, trajectories.
 
-Whoever reads a secret calls `protect` on it; whoever writes text calls `redact` on it. Keys that nobody announced are
+Code that reads a secret calls `protect` on it; code that writes text calls `redact` on it. Other keys are
 caught by their usual shapes, as far as that goes.
 """
 

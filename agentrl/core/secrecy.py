@@ -1,4 +1,4 @@
-"""Secrets that nobody announced: in specs by the name they stand under, elsewhere by value.
+"""Secrets that were not registered: in specs by the name of their field, elsewhere by value.
 
 `agentrl.core.redact` knows the secrets it was told about and the usual shapes of keys. What is written to a file goes
 through here first: a spec may hold `"api_key": "..."`, and the process environment holds keys under such names too.
@@ -39,7 +39,7 @@ def secrets_in(value: Any) -> Iterator[str]:
 def scrub(value: Any, known: Iterable[str] = (), *, names: bool = True) -> Any:
     """A copy of JSON-like values: what stands under the name of a secret goes, and its value everywhere else too.
 
-    With `names=False` names do not count, only values: where the names are those of somebody's data.
+    With `names=False` names do not count, only values: where the names are an environment's data.
     """
     found = secrets_in(value) if names else ()
     held = (text for name, text in os.environ.items() if is_secret_name(name))

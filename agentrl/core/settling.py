@@ -1,4 +1,4 @@
-"""How a verdict becomes a reward term: the same arithmetic while playing and when it is settled later."""
+"""How a verdict becomes a reward term: the same arithmetic during an episode and when it is settled later."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def seal_blob(identity: dict[str, Any], data: dict[str, Any]) -> bytes:
 def open_blob(blob: Any, identity: dict[str, Any]) -> dict[str, Any]:
     """The data of a blob that is whole and comes from an equal identity; `SnapshotError` otherwise."""
     if not isinstance(blob, (bytes, bytearray, memoryview)):
-        raise SnapshotError(f"a snapshot is bytes, not {type(blob).__name__}")
+        raise SnapshotError(f"a snapshot must be bytes; got {type(blob).__name__}")
     blob = bytes(blob)
     head = len(MAGIC) + DIGEST_SIZE
     if not blob.startswith(MAGIC) or len(blob) < head:
@@ -210,7 +210,7 @@ def _save_layer(layer: gym.Wrapper) -> bytes:
     if _is_stateless(type(layer)):
         return b""
     raise SnapshotUnsupported(
-        f"nobody knows the state of wrapper {type(layer).__name__}: give it snapshot() and restore(), "
+        f"the state of wrapper {type(layer).__name__} cannot be saved: give it snapshot() and restore(), "
         "or call agentrl.core.snapshot.register_wrapper"
     )
 
@@ -240,13 +240,6 @@ _STATELESS = {
 }  # fmt: skip
 
 
-def _calm_checker(layer: Any, blob: bytes) -> None:
-    # It compares a step's objects with those of the reset before it; here there may have been none.
-    if getattr(layer, "_previous_data", ()) is None:
-        layer.checked_step = layer.checked_data_reuse = True
-
-
-register_wrapper(gw.PassiveEnvChecker, lambda layer: b"", _calm_checker)
 _remember(gw.OrderEnforcing, "_has_reset")
 _remember(gw.TimeLimit, "_elapsed_steps")
 _remember(gw.Autoreset, "autoreset")

@@ -32,9 +32,9 @@ class AnyText(spaces.Text):
         seed: int | np.random.Generator | None = None,
     ) -> None:
         if isinstance(words, str) or not words or not all(isinstance(word, str) for word in words):
-            raise ConfigError(f"words must be a sequence of at least one string, not {words!r}")
+            raise ConfigError(f"words must be a sequence of at least one string; got {words!r}")
         if isinstance(max_words, bool) or not isinstance(max_words, int) or max_words < 1:
-            raise ConfigError(f"max_words must be a whole number of at least 1, not {max_words!r}")
+            raise ConfigError(f"max_words must be a whole number of at least 1; got {max_words!r}")
         super().__init__(ANY_LENGTH, min_length=0, charset="abcdefghijklmnopqrstuvwxyz", seed=seed)
         self.words, self.max_words, self.separator = tuple(words), max_words, separator
 

@@ -32,6 +32,7 @@ class SpecEntry(NamedTuple):
 _TABLE: dict[str, dict[str, SpecEntry]] = {
     "judge": {
         "rule": SpecEntry("agentrl.judges.rule:RuleJudge"),
+        "structured": SpecEntry("agentrl.judges.structured:StructuredJudge"),
         "llm": SpecEntry("agentrl.judges.llm:LLMJudge", "judge"),
         "outcome": SpecEntry("agentrl.judges.outcome:OutcomeJudge", "judge"),
         "audited": SpecEntry("agentrl.judges.ensemble:AuditedJudge"),
@@ -53,9 +54,9 @@ def register_spec(role: str, kind: str, target: str, extra: str | None = None) -
     """Make `kind` known for a role: `target` is "module:Class", imported when it is first needed."""
     known = _kinds_of(role)
     if not isinstance(kind, str) or not kind or ":" in kind:
-        raise ConfigError(f"a kind is a name without a colon, not {kind!r}")
+        raise ConfigError(f"a kind must be a name without a colon; got {kind!r}")
     if not isinstance(target, str) or not PLACE.fullmatch(target):
-        raise ConfigError(f'a target is "module:Class", not {target!r}')
+        raise ConfigError(f'a target must be "module:Class"; got {target!r}')
     entry = SpecEntry(target, extra)
     if known.setdefault(kind, entry) != entry:
         raise ConfigError(f"{role} {kind!r} is {known[kind].target} already")
@@ -77,9 +78,20 @@ def resolve(role: str, spec: Any) -> Any:
         raise ConfigError(f"{role} is the class {spec.__name__}; pass an object of it, or a JSON spec")
     if not isinstance(spec, ROLES[role]):
         raise ConfigError(
-            f"{role} must be a kind, a dict with a kind, or an object with {_methods(role)}, not {type(spec).__name__}"
+            f"{role} must be a kind, a dict with a kind, or an object with {_methods(role)}; got {type(spec).__name__}"
         )
     return spec
+
+
+def class_of(role: str, spec: Any) -> type | None:
+    """The class of a judge or scorer, without making one; None if it cannot be found (`resolve` says why)."""
+    if not isinstance(spec, (str, Mapping)):
+        return type(spec)
+    try:
+        kind, _ = _take_apart(role, spec)
+        return _load(role, kind, _find(role, kind))
+    except AgentRLError:
+        return None
 
 
 def to_json(spec: Any) -> Any:
@@ -99,7 +111,7 @@ def to_json(spec: Any) -> Any:
 
 def _kinds_of(role: str) -> dict[str, SpecEntry]:
     if role not in ROLES:
-        raise ConfigError(f"role must be one of {', '.join(ROLES)}, not {role!r}")
+        raise ConfigError(f"role must be one of {', '.join(ROLES)}; got {role!r}")
     return _TABLE[role]
 
 
@@ -116,7 +128,7 @@ def _take_apart(role: str, spec: str | Mapping[str, Any]) -> tuple[str, dict[str
     arguments = {name: value for name, value in spec.items() if name != "kind"}
     for name in arguments:
         if not isinstance(name, str):
-            raise ConfigError(f"the arguments of a {role} spec have names, not {name!r}")
+            raise ConfigError(f"the arguments of a {role} spec must have names; got {name!r}")
     return spec["kind"], arguments
 
 
@@ -130,7 +142,7 @@ def _find(role: str, kind: str) -> SpecEntry:
         return known[kind]
     if PLACE.fullmatch(kind):
         return SpecEntry(kind)
-    raise ConfigError(f"no {role} is called {kind!r}.{did_you_mean(kind, known)} Known: {_list_kinds(role)}.")
+    raise ConfigError(f"unknown {role} {kind!r}.{did_you_mean(kind, known)} Known: {_list_kinds(role)}.")
 
 
 def _load(role: str, kind: str, entry: SpecEntry) -> type:
@@ -145,7 +157,7 @@ def _load(role: str, kind: str, entry: SpecEntry) -> type:
             raise ConfigError(f"{role} {kind!r}: {module} has no {path}")
         found = getattr(found, name)
     if not isinstance(found, type) or not issubclass(found, ROLES[role]):
-        raise ConfigError(f"{role} {kind!r}: {entry.target} is no class with {_methods(role)}")
+        raise ConfigError(f"{role} {kind!r}: {entry.target} must be a class with {_methods(role)}")
     return found
 
 
@@ -195,6 +207,6 @@ def _plain(value: Any, where: str) -> Any:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise ConfigError(f"{where} has the key {key!r}; JSON knows text only")
+                raise ConfigError(f"{where} has the key {key!r}; JSON keys must be text")
         return {key: _plain(item, f"{where}.{key}") for key, item in value.items()}
     raise ConfigError(f"{where} is a {type(value).__name__} ({value!r}), which cannot be written as JSON")

@@ -1,4 +1,4 @@
-"""The truth about a moment: typed, frozen, and sayable in up to three ways."""
+"""The truth about a moment: typed, frozen, in up to three representations, with what judges can score."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from agentrl.core.claims import Claims
 from agentrl.core.errors import UnsupportedRepresentation
 
 REPRESENTATIONS = ("natural", "symbolic", "structured")
@@ -27,6 +28,11 @@ class State:
     def structured(self) -> dict[str, Any]:
         """A dictionary of named positions and quantities."""
         raise self._unsupported("structured")
+
+    @classmethod
+    def claims(cls) -> Claims | None:
+        """What judges can score about states of this class; None where nothing is declared."""
+        return None
 
     def represent(self, representation: str) -> list[str] | str | dict[str, Any]:
         """The representation of that name."""

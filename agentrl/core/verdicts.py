@@ -1,7 +1,7 @@
 """Asking a judge so that the answer can be trusted: one per request, a checked verdict or a `JudgeFault`.
 
-Judges are other people's code and other people's servers. Whatever they do wrong (raise, answer too few, a score of
-NaN) is a fault of the machinery: it leaves a term open and is never turned into a score.
+Judges may be third-party code and remote servers. Whatever they do wrong (raise, answer too few, a score of NaN) is a
+`JudgeFault`: it leaves a term pending and is never turned into a score.
 """
 
 from __future__ import annotations
@@ -30,19 +30,8 @@ def ask(judge: Judge, requests: Sequence[JudgeRequest]) -> list[Answer]:
     return _checked_all(answers, len(requests))
 
 
-async def ask_async(judge: Judge, requests: Sequence[JudgeRequest]) -> list[Answer]:
-    """`ask` for those who have other things to do meanwhile."""
-    if not requests:
-        return []
-    try:
-        answers = await judge.score(requests)
-    except Exception as error:
-        return [_blamed(error)] * len(requests)
-    return _checked_all(answers, len(requests))
-
-
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as `info` carries it. Not redacted yet: evidence is large, and whoever writes a file does that."""
+    """A verdict as `info` carries it. Not redacted yet: evidence is large, and the writer of a file does that."""
     return {
         "score": verdict.score,
         "method": verdict.method,
@@ -60,7 +49,7 @@ def _blamed(error: Exception) -> JudgeFault:
     if isinstance(error, JudgeFault):
         return error
     if isinstance(error, AgentRLError) and not isinstance(error, Fault):
-        raise error  # the person's to change
+        raise error  # wrong configuration: for the user to change
     return JudgeFault(scrub(f"the judge raised {type(error).__name__}: {error}"))
 
 
@@ -78,6 +67,6 @@ def _checked(answer: Any) -> Answer:
         return JudgeFault(f"the judge answered with {type(answer).__name__} instead of a verdict")
     score = answer.score
     if isinstance(score, bool) or not isinstance(score, Real) or not 0 <= score <= 1 or not math.isfinite(score):
-        return JudgeFault(f"a score lies between 0 and 1; the judge gave {score!r}")
+        return JudgeFault(f"a score must lie between 0 and 1; got {score!r}")
     evidence = dict(answer.evidence) if isinstance(answer.evidence, Mapping) else {}
     return replace(answer, score=float(score), evidence=evidence)

@@ -31,7 +31,7 @@ class Window:
         self._headless = os.environ.get("SDL_VIDEODRIVER") == "dummy"
 
     def show(self, picture: np.ndarray, fps: int) -> None:
-        """Put a picture on the screen; waits for the frame rate only where somebody watches."""
+        """Put a picture on the screen; waits for the frame rate only where there is a screen."""
         pygame = self._pygame
         size = (picture.shape[1], picture.shape[0])
         if self._screen is None or self._screen.get_size() != size:

@@ -57,7 +57,7 @@ class Worker:
         if os.name != "posix":
             raise ConfigError("supervised workers need Linux or macOS")
         if not isinstance(target, str) or not TARGET.fullmatch(target) or target.startswith("__main__:"):
-            raise ConfigError(f'target must be "module:Class" in a module that can be imported, not {target!r}')
+            raise ConfigError(f'target must be "module:Class" in a module that can be imported; got {target!r}')
         self.target, self._python, self._path = target, python, [str(Path(folder).absolute()) for folder in path]
         self._environment = dict(environment or {})
         self._deadline = _seconds("deadline", deadline)
@@ -243,11 +243,11 @@ class Worker:
 
 def _seconds(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise ConfigError(f"{name} must be a number of seconds above 0 (math.inf for no limit), not {value!r}")
+        raise ConfigError(f"{name} must be a number of seconds above 0 (math.inf for no limit); got {value!r}")
     return float(value)
 
 
 def _bytes(name: str, value: Any, largest: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= largest:
-        raise ConfigError(f"{name} must be a number of bytes from 1 to {largest}, not {value!r}")
+        raise ConfigError(f"{name} must be a number of bytes from 1 to {largest}; got {value!r}")
     return value

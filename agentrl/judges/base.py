@@ -1,4 +1,4 @@
-"""`EndpointJudge`: what the judges behind an endpoint share. A subclass says what to ask and how to read the answer."""
+"""`EndpointJudge`: what judges with an endpoint share. A subclass says what to ask and how to read the answer."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class EndpointJudge:
                 continue
             found = findings[question.key]
             results.append(self._verdict(request, question, found))
-            if isinstance(found, Finding):  # whoever asks the same again in this batch gets it for nothing
+            if isinstance(found, Finding):  # the same question again in this batch costs nothing
                 findings[question.key] = Finding(found.value, cached=True)
         return results
 
@@ -203,7 +203,7 @@ class EndpointJudge:
             return Finding(stored[question.key], cached=True)
         lock = self._asking.setdefault(question.key, asyncio.Lock())
         try:
-            async with lock:  # whoever asks the same at the same time waits for the first one's answer
+            async with lock:  # the same question at the same time waits for the first answer
                 if found := self._recall([question.key]):
                     return Finding(found[question.key], cached=True)
                 return await self._ask(question)

@@ -16,10 +16,8 @@ from agentrl.judges.grammar.clauses import ClauseReader
 from agentrl.judges.grammar.discourse import Discourse
 from agentrl.judges.grammar.facts import Facts
 from agentrl.judges.grammar.tokens import MAX_CHARACTERS, lex
-from agentrl.judges.relations import CLASSES, Game, Relation
-
-_UNIQUE = {"sokoban": frozenset[str](), "frozenlake": frozenset(("target",))}
-
+from agentrl.judges.grammar.vocabulary import Vocabulary
+from agentrl.judges.relations import Relation
 
 _SENTENCE_END = re.compile(r"(?<=[.;!?])\s+")
 CACHED_LENGTH = 240  # longer sentences hardly ever come twice
@@ -32,25 +30,28 @@ class Reading(NamedTuple):
     voided: list[str]
 
 
-def read_english(text: str, game: Game, prediction: bool = False, counts: dict[str, int] | None = None) -> Reading:
+def read_english(
+    text: str, vocabulary: Vocabulary, prediction: bool = False, counts: dict[str, int] | None = None
+) -> Reading:
     """The claims of a description, or of a prediction; `counts` says how many "all the holes" are."""
-    people, facts = Discourse(_UNIQUE[game]), Facts()
-    ClauseReader(prediction, people, facts).read(chunks_of(text[:MAX_CHARACTERS], game))
+    people, facts = Discourse(vocabulary), Facts()
+    ClauseReader(prediction, people, facts).read(chunks_of(text[:MAX_CHARACTERS], vocabulary))
     claims, voided = facts.relations(people, counts or {})
-    wanted = CLASSES[game]
+    wanted = vocabulary.names
     return Reading([claim for claim in claims if claim.object in wanted], [cls for cls in voided if cls in wanted])
 
 
-def chunks_of(text: str, game: str) -> list[Chunk]:
+def chunks_of(text: str, vocabulary: Vocabulary) -> list[Chunk]:
     """The chunks of a text, sentence by sentence: agents write the same sentences over and over."""
     found: list[Chunk] = []
     for sentence in _SENTENCE_END.split(text):
-        found += remembered_chunks(sentence, game) if len(sentence) <= CACHED_LENGTH else _chunks(sentence, game)
+        read = remembered_chunks if len(sentence) <= CACHED_LENGTH else _chunks
+        found += read(sentence, vocabulary)
     return found
 
 
-def _chunks(sentence: str, game: str) -> list[Chunk]:
-    return Chunker(lex(sentence, game)).chunks()
+def _chunks(sentence: str, vocabulary: Vocabulary) -> list[Chunk]:
+    return Chunker(lex(sentence, vocabulary), vocabulary).chunks()
 
 
 remembered_chunks = lru_cache(maxsize=8192)(_chunks)

@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.claims import Claims
 from agentrl.core.errors import ConfigError, Fault, JudgeFault
-from agentrl.core.judging import Judge, JudgeRequest, Verdict
+from agentrl.core.judging import ChecksEnv, Judge, JudgeRequest, Purpose, Verdict
 from agentrl.core.redact import redact
 from agentrl.core.specs import resolve
 from agentrl.core.tally import Tally
@@ -25,7 +26,7 @@ class AuditedJudge:
 
     The sample depends on the seed and on each request alone, so the same requests are audited in every run, whatever
     the batches. An audit never changes a score; each audited verdict carries it as `evidence["audit"]`. An auditor
-    that fails is counted (`audit_faults`) and costs nobody a verdict.
+    that fails is counted (`audit_faults`) and never costs a verdict.
     """
 
     def __init__(
@@ -73,6 +74,15 @@ class AuditedJudge:
         except Exception as error:
             audits = _all_failed(chosen, error)
         return self._compare(requests, results, chosen, audits)
+
+    def check_env(self, env_id: str, claims: Claims | None, representation: str, purposes: Sequence[Purpose]) -> None:
+        """Refuse what the judge or the auditor refuses."""
+        for role, judge in (("judge", self.judge), ("auditor", self.auditor)):
+            if isinstance(judge, ChecksEnv):
+                try:
+                    judge.check_env(env_id, claims, representation, purposes)
+                except ConfigError as error:
+                    raise ConfigError(f"{role} of judge 'audited': {error}") from None
 
     def metrics(self) -> dict[str, Any]:
         """Tally overall and by purpose, failed audits, and the judge's own metrics."""

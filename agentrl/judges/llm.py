@@ -1,19 +1,21 @@
-"""`LLMJudge`: a language model behind any OpenAI-compatible endpoint compares a text with the truth."""
+"""`LLMJudge`: a language model at any OpenAI-compatible endpoint compares a text with the truth."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
+from agentrl.core.claims import Claims
 from agentrl.core.completion import Completion, Malformed
 from agentrl.core.errors import ConfigError
-from agentrl.core.judging import JudgeRequest
+from agentrl.core.judging import JudgeRequest, Purpose
 from agentrl.core.state import State
 from agentrl.judges.base import EndpointJudge
-from agentrl.judges.prompting import Filled, Prompt, clean, family_of, fill, find_prompt
-from agentrl.judges.relations import Relation, facts, game_of
+from agentrl.judges.prompting import Filled, Prompt, clean, fill, find_prompt
+from agentrl.judges.relations import Relation, relations_of
 from agentrl.judges.reply import RelationsReply, VerdictReply, read_object
 from agentrl.judges.scoring import score_relations
 
@@ -27,7 +29,7 @@ class LLMJudge(EndpointJudge):
 
     - `protocol="verdict"`: the model sees the truth and answers YES (1) or NO (0).
     - `protocol="extract"`: the model never sees the truth; it lists the relations the text claims, and code scores
-      them as the rule judge does. For the grid worlds only.
+      them as the rule judge does. For states that declare relations.
 
     `response_format` asks the server to hold the model to the schema ("json_schema"), to JSON ("json_object"), or not
     at all ("none", for servers that know neither); replies are checked here either way. Replies are cached by prompt,
@@ -46,15 +48,25 @@ class LLMJudge(EndpointJudge):
         **limits: Any,
     ) -> None:
         if protocol not in SHAPES:
-            raise ConfigError(f"protocol must be one of {', '.join(SHAPES)}, not {protocol!r}")
+            raise ConfigError(f"protocol must be one of {', '.join(SHAPES)}; got {protocol!r}")
         if response_format not in FORMATS:
-            raise ConfigError(f"response_format must be one of {', '.join(FORMATS)}, not {response_format!r}")
+            raise ConfigError(f"response_format must be one of {', '.join(FORMATS)}; got {response_format!r}")
         super().__init__(model, base_url, **limits)
         self.protocol, self.response_format = protocol, response_format
 
     def to_json(self) -> dict[str, Any]:
         """A spec that builds this judge again."""
         return {**super().to_json(), "protocol": self.protocol, "response_format": self.response_format}
+
+    def check_env(self, env_id: str, claims: Claims | None, representation: str, purposes: Sequence[Purpose]) -> None:
+        """Refuse what there is no prompt for, and extraction where no relations are declared to score it by."""
+        if self.protocol == "extract" and (claims is None or claims.relations is None):
+            raise ConfigError(
+                f"judge 'llm' with protocol 'extract' needs declared relations, which {env_id} lacks; "
+                "use protocol='verdict'"
+            )
+        for purpose in purposes:
+            find_prompt(env_id, purpose, self.protocol, self.prompts)
 
     def _body(self) -> dict[str, Any]:
         body = super()._body()
@@ -68,15 +80,15 @@ class LLMJudge(EndpointJudge):
     def _compose(self, request: JudgeRequest) -> tuple[Prompt, Filled]:
         values = {"text": clean(_text(request.text), self.max_text)}
         if self.protocol == "extract":
-            prompt = find_prompt(game_of(request.state), request.purpose, "extract", self.prompts)
-        else:
-            prompt = find_prompt(family_of(request.env_id), request.purpose, "verdict", self.prompts)
+            relations_of(request)  # without them no answer could be scored
+        prompt = find_prompt(request.env_id, request.purpose, self.protocol, self.prompts)
+        if self.protocol == "verdict":
             values["facts"] = clean(describe(request.state, request.representation), MAX_FACTS)
         return prompt, fill(prompt, values)
 
     def _read(self, completion: Completion, filled: Filled) -> Any:
         answer = msgspec.to_builtins(read_object(completion.text, SHAPES[self.protocol], filled.code))
-        del answer["code"]  # it has done its duty; what is kept must not depend on the call
+        del answer["code"]  # checked; what is cached must not depend on the call
         if self.protocol == "verdict":
             answer["reasoning"] = clean(answer["reasoning"], 1000)
         return answer
@@ -90,9 +102,9 @@ class LLMJudge(EndpointJudge):
     def _decide(self, request: JudgeRequest, answer: Any) -> tuple[float, str, dict[str, Any]]:
         if isinstance(answer, VerdictReply):
             return float(answer.verdict == "YES"), "llm:verdict", {"verdict": answer.verdict, "why": answer.reasoning}
-        game, true = facts(request.state)
+        declared, true = relations_of(request)
         claimed = [claim for each in answer.relations if (claim := _relation(each)) is not None]
-        score, evidence = score_relations(game, claimed, true)
+        score, evidence = score_relations(declared, claimed, true)
         return score, "llm:extract", {**evidence, "claimed": [claim.to_json() for claim in claimed]}
 
 

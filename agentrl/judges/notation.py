@@ -5,40 +5,17 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from agentrl.judges.relations import CLASSES, Cell, Game, Relation, between
+from agentrl.core.claims import Relations
+from agentrl.judges.grammar.vocabulary import Vocabulary
+from agentrl.judges.relations import Cell, Relation, between
 
-MAX_OBJECTS = 256  # a lake of 32 by 32 tiles has about 200 holes
+MAX_OBJECTS = 256
 
-_SYMBOLS: dict[Game, dict[str, tuple[str, ...]]] = {
-    "sokoban": {
-        **{symbol: () for symbol in "#_.-"},
-        "O": ("target",),
-        "X": ("box",),
-        "P": ("player",),
-        "*": ("box", "target"),
-        "S": ("player", "target"),
-    },
-    "frozenlake": {
-        **{symbol: () for symbol in "_.-"},
-        "O": ("hole",),
-        "G": ("target",),
-        "P": ("player",),
-        "X": ("player", "hole"),
-        "*": ("player", "target"),
-    },
-}
-_ROWS = {game: re.compile(f"[{re.escape(''.join(symbols))}]{{2,64}}") for game, symbols in _SYMBOLS.items()}
 _SPACES = str.maketrans("", "", " \t|,'\"`")
 _PART = re.compile(
     r"([A-Za-z][A-Za-z_0-9]{0,40})[\"']?\s*[:=]"
     r"|[\[(]\s*(-?\d{1,4})\s*,\s*(-?\d{1,4})\s*[\])]"
     r"|(?<![\w.])(-?\d{1,4})(?![\w.])"
-)
-_KEYS = (  # what a key that contains the word is about; the first that fits
-    ("player", ("player", "agent", "worker", "you")),
-    ("box", ("box", "crate")),
-    ("target", ("target", "goal", "gift", "destination")),
-    ("hole", ("hole", "pit")),
 )
 _AXES = {"row": 0, "r": 0, "y": 0, "col": 1, "column": 1, "c": 1, "x": 1}
 _NEUTRAL = frozenset(
@@ -55,39 +32,40 @@ class Notation(NamedTuple):
     rest: str
 
 
-def read_notation(text: str, game: Game) -> Notation:
+def read_notation(text: str, vocabulary: Vocabulary) -> Notation:
     """Find drawings and dictionaries of positions; what is neither stays in `rest`."""
     sources: list[list[Relation]] = []
-    if "\n" in text:
-        text = _take_drawings(text, game, sources)
+    if "\n" in text and vocabulary.drawn_row is not None:
+        text = _take_drawings(text, vocabulary, sources)
     if "{" in text:
-        text = _take_dictionaries(text, game, sources)
+        text = _take_dictionaries(text, vocabulary, sources)
     return Notation(sources, text)
 
 
-def _claims(cells: Cells, game: Game) -> list[Relation]:
-    """Every object seen from the player; a player in two places voids them all."""
-    players = set(cells.get("player", ()))
-    if not players:
+def _claims(cells: Cells, vocabulary: Vocabulary) -> list[Relation]:
+    """Every thing seen from the origin; an origin in two places voids them all."""
+    origins = set(cells.get(vocabulary.relations.origin.name, ()))
+    if not origins:
         return []
-    found = [(name, cell) for name in CLASSES[game] for cell in dict.fromkeys(cells.get(name, ()))][:MAX_OBJECTS]
-    if len(players) > 1:
+    found = [(name, cell) for name in vocabulary.names for cell in dict.fromkeys(cells.get(name, ()))][:MAX_OBJECTS]
+    if len(origins) > 1:
         return [Relation(name) for name, _ in found]
-    player = players.pop()
-    return [between(name, cell, player) for name, cell in found]
+    origin = origins.pop()
+    return [between(name, cell, origin) for name, cell in found]
 
 
 # ---------------------------------------------------------------------- drawings
 
 
-def _take_drawings(text: str, game: Game, sources: list[list[Relation]]) -> str:
-    fits, rest, block = _ROWS[game], [], []
+def _take_drawings(text: str, vocabulary: Vocabulary, sources: list[list[Relation]]) -> str:
+    fits, rest, block = vocabulary.drawn_row, [], []
+    assert fits is not None  # asked before
     for line in [*text.split("\n"), "end."]:
         row = line.translate(_SPACES)
         if fits.fullmatch(row):
             block.append((row, line))
             continue
-        if len(block) > 1 and (claims := _claims(_drawn([row for row, _ in block], game), game)):
+        if len(block) > 1 and (claims := _claims(_drawn([row for row, _ in block], vocabulary), vocabulary)):
             sources.append(claims)
             rest.append("")
         else:
@@ -97,8 +75,8 @@ def _take_drawings(text: str, game: Game, sources: list[list[Relation]]) -> str:
     return "\n".join(rest[:-1])
 
 
-def _drawn(rows: list[str], game: Game) -> Cells:
-    symbols, cells = _SYMBOLS[game], Cells()
+def _drawn(rows: list[str], vocabulary: Vocabulary) -> Cells:
+    symbols, cells = vocabulary.relations.symbols, Cells()
     for r, row in enumerate(rows[:64]):
         for c, symbol in enumerate(row):
             for name in symbols[symbol]:
@@ -109,7 +87,7 @@ def _drawn(rows: list[str], game: Game) -> Cells:
 # ---------------------------------------------------------------------- dictionaries
 
 
-def _take_dictionaries(text: str, game: Game, sources: list[list[Relation]]) -> str:
+def _take_dictionaries(text: str, vocabulary: Vocabulary, sources: list[list[Relation]]) -> str:
     """Outermost braces one after the other; an unclosed one reaches to the end."""
     rest, start, depth, last = [], 0, 0, 0
     for mark in re.finditer(r"[{}]", text):
@@ -118,17 +96,17 @@ def _take_dictionaries(text: str, game: Game, sources: list[list[Relation]]) -> 
             start = mark.start()
         elif depth <= 0:
             if depth == 0:
-                last = _take_dictionary(text, last, start, mark.end(), game, sources, rest)
+                last = _take_dictionary(text, last, start, mark.end(), vocabulary, sources, rest)
             depth = 0
     if depth > 0:
-        last = _take_dictionary(text, last, start, len(text), game, sources, rest)
+        last = _take_dictionary(text, last, start, len(text), vocabulary, sources, rest)
     return " ".join([*rest, text[last:]])
 
 
 def _take_dictionary(
-    text: str, last: int, start: int, end: int, game: Game, sources: list[list[Relation]], rest: list[str]
+    text: str, last: int, start: int, end: int, vocabulary: Vocabulary, sources: list[list[Relation]], rest: list[str]
 ) -> int:
-    claims = _claims(_listed(text[start:end]), game)
+    claims = _claims(_listed(text[start:end], vocabulary.relations), vocabulary)
     if not claims:
         return last
     sources.append(claims)
@@ -136,7 +114,7 @@ def _take_dictionary(
     return end
 
 
-def _listed(text: str) -> Cells:
+def _listed(text: str, relations: Relations) -> Cells:
     """Positions under the keys they follow: pairs, or a row and a column by name."""
     cells, name, axis, half = Cells(), None, None, {}
     for key, row, column, number in _PART.findall(text):
@@ -144,7 +122,7 @@ def _listed(text: str) -> Cells:
             word = key.lower()
             axis = _AXES.get(word)
             if axis is None and word not in _NEUTRAL:
-                name, half = _kind(word), {}
+                name, half = _about(word, relations), {}
         elif name is None:
             continue
         elif row:
@@ -157,5 +135,6 @@ def _listed(text: str) -> Cells:
     return cells
 
 
-def _kind(key: str) -> str | None:
-    return next((name for name, words in _KEYS if any(word in key for word in words)), None)
+def _about(key: str, relations: Relations) -> str | None:
+    """Which thing a key is about: the first of which it contains a word."""
+    return next((name for name, words in relations.key_words if any(word in key for word in words)), None)

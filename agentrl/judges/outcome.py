@@ -8,10 +8,12 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from agentrl.core.arguments import whole_number
+from agentrl.core.claims import Claims
 from agentrl.core.completion import Completion, Malformed
 from agentrl.core.errors import ConfigError
-from agentrl.core.judging import JudgeRequest
+from agentrl.core.judging import JudgeRequest, Purpose
 from agentrl.judges.base import EndpointJudge
+from agentrl.judges.fitting import what_works
 from agentrl.judges.prompting import Filled, Prompt, clean, fill, find_prompt, tail
 from agentrl.judges.reply import yes_chance
 
@@ -54,12 +56,18 @@ class OutcomeJudge(EndpointJudge):
         own = {"top_logprobs": self.top_logprobs, "max_page": self.max_page, "max_actions": self.max_actions}
         return {**super().to_json(), **own}
 
+    def check_env(self, env_id: str, claims: Claims | None, representation: str, purposes: Sequence[Purpose]) -> None:
+        """Refuse everything but outcomes."""
+        for purpose in purposes:
+            if purpose != "outcome":
+                raise ConfigError(f"judge 'outcome' scores finished tasks, not {purpose!r}; {what_works(claims)}")
+
     def _body(self) -> dict[str, Any]:
         return {**super()._body(), "logprobs": True, "top_logprobs": self.top_logprobs}
 
     def _compose(self, request: JudgeRequest) -> tuple[Prompt, Filled]:
         if request.purpose != "outcome":
-            raise ConfigError(f'this judge is for the purpose "outcome", not {request.purpose!r}')
+            raise ConfigError(f'the purpose must be "outcome"; got {request.purpose!r}')
         instruction, actions, page = _parts(request.state)
         history = "\n".join(f"{number}. {clean(each, 500)}" for number, each in enumerate(actions, 1))
         values = {
@@ -79,7 +87,7 @@ class OutcomeJudge(EndpointJudge):
         try:
             return msgspec.convert(value, Chance)
         except msgspec.ValidationError as error:
-            raise Malformed(f"the stored answer is no probability: {error}") from None
+            raise Malformed(f"the stored answer must be a probability: {error}") from None
 
     def _decide(self, request: JudgeRequest, answer: Chance) -> tuple[float, str, dict[str, Any]]:
         return answer.yes, "outcome:logprob", {"yes": answer.yes, "mass": answer.mass}

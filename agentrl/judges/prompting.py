@@ -1,7 +1,9 @@
 """Prompts as files, and hostile text as data inside them.
 
-A prompt is `prompts/<family>/<purpose>.<protocol>.txt`: a header (`version: 1`), the system message and the user
-message, parted by lines of `---`. Values are filled in where `$name` stands; a value is never read for `$` itself.
+A prompt is `<name>/<purpose>.<protocol>.txt`, where the name is the beginning of an environment's name, in lower case:
+a header (`version: 1`), the system message and the user message, separated by lines of `---`. It is looked up in the
+user's folder, in the folder `prompts` beside the environment's module, and in the general ones here. Values are filled
+in where `$name` stands; a value is never read for `$` itself.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
+from agentrl.core.env_class import env_folder
 from agentrl.core.errors import ConfigError
 
 FOLDER = Path(__file__).with_name("prompts")
@@ -57,29 +60,28 @@ class Filled(NamedTuple):
     identity: str
 
 
-def family_of(env_id: str) -> str:
-    """ "agentrl/Sokoban-Visual-v0" -> "sokoban"."""
+def env_name(env_id: str) -> str:
+    """ "agentrl/Kitchen-Visual-v0" -> "kitchen"."""
     name = re.match(r"[A-Za-z0-9]*", env_id.rpartition("/")[2])
     return name.group().lower() if name else ""
 
 
-def find_prompt(family: str, purpose: str, protocol: str, folder: Path | None = None) -> Prompt:
-    """The prompt of the family ("sokoban" serves "sokobanduo" too), or else the general one.
-
-    A user's folder is looked into before ours.
-    """
-    places = [place for place in (folder, FOLDER) if place is not None]
-    for name in (*_families(family, places), FALLBACK):
+def find_prompt(env_id: str, purpose: str, protocol: str, folder: Path | None = None) -> Prompt:
+    """The prompt of an environment, or else the general one; the user's `folder` is looked into first."""
+    beside = env_folder(env_id)
+    places = [place for place in (folder, beside and beside / "prompts", FOLDER) if place is not None]
+    for name in (*_names(env_name(env_id), places), FALLBACK):
         for place in places:
             if (path := place / name / f"{purpose}.{protocol}.txt").is_file():
                 return read_prompt(path)
-    raise ConfigError(f"there is no {protocol!r} prompt for {purpose!r} of {family or 'this environment'!r}")
+    raise ConfigError(f"there is no {protocol!r} prompt for {purpose!r} of {env_id or 'this environment'!r}")
 
 
-def _families(family: str, places: list[Path]) -> list[str]:
-    """The folders that serve a family, the closest first. Names come from the disk, never from a request."""
+def _names(env: str, places: list[Path]) -> list[str]:
+    """The folders whose name an environment's name begins with, the closest first. Names come from the disk, never from
+    a request."""
     known = {entry.name for place in places if place.is_dir() for entry in place.iterdir() if entry.is_dir()}
-    return sorted((name for name in known if name != FALLBACK and family.startswith(name)), key=len, reverse=True)
+    return sorted((name for name in known if name != FALLBACK and env.startswith(name)), key=len, reverse=True)
 
 
 @lru_cache(maxsize=256)
@@ -93,7 +95,7 @@ def read_prompt(path: Path) -> Prompt:
 
 
 def fill(prompt: Prompt, values: Mapping[str, str]) -> Filled:
-    """The messages for values that are clean already, behind a fence that is new in every call."""
+    """The messages for values that are clean already, inside a fence that is new in every call."""
     fence, code = secrets.token_hex(16), secrets.token_hex(4)
     while any(fence in value or code in value for value in values.values()):  # one chance in 2**32 a time
         fence, code = secrets.token_hex(16), secrets.token_hex(4)
@@ -118,7 +120,7 @@ def digest(*parts: Any) -> str:
 
 def clean(text: str, cap: int) -> str:
     """Text of the policy as harmless data: no control or invisible characters, no role markers, at most `cap` long."""
-    cut, text = len(text) > 4 * cap, text[: 4 * cap]  # the rest of an endless text costs nobody any time
+    cut, text = len(text) > 4 * cap, text[: 4 * cap]  # the rest of an endless text is not even read
     text = unicodedata.normalize("NFKC", text)  # full-width and stylised letters must not hide a marker
     text = re.sub(r"\r\n?|[\u2028\u2029\x85\v\f]", "\n", text)
     text = "".join(each for each in text if each in "\n\t" or not unicodedata.category(each).startswith("C"))

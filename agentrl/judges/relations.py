@@ -1,4 +1,4 @@
-"""Where things are, seen from the player: the vocabulary in which descriptions and truth are compared."""
+"""Where things are, seen from the origin: the form in which texts and truth are compared."""
 
 from __future__ import annotations
 
@@ -6,26 +6,21 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
+from agentrl.core.claims import Relations
+from agentrl.core.env_class import claims_of
 from agentrl.core.errors import JudgeFault
+from agentrl.core.judging import JudgeRequest
 from agentrl.core.state import State
 
 Vertical = Literal["above", "below", "same"]
 Horizontal = Literal["left", "right", "same"]
-Game = Literal["sokoban", "frozenlake"]
 Cell = tuple[int, int]  # row, column; row 0 is at the top
-
-CLASSES: dict[Game, tuple[str, ...]] = {"sokoban": ("target", "box"), "frozenlake": ("target", "hole")}
-_KEYS: dict[Game, dict[str, str]] = {  # key of the structured form -> kind of object
-    "sokoban": {"target_positions": "target", "box_positions": "box"},
-    "frozenlake": {"target_position": "target", "hole_positions": "hole"},
-}
-
 
 _INTS = [int, int]
 
 
 class Relation(NamedTuple):
-    """One object seen from the player; None where nothing is said about that axis."""
+    """One thing seen from the origin; None where nothing is said about that axis."""
 
     object: str
     vertical: Vertical | None = None
@@ -39,68 +34,51 @@ class Relation(NamedTuple):
 
 _VERTICALS: dict[int, Vertical] = {-1: "above", 0: "same", 1: "below"}
 _HORIZONTALS: dict[int, Horizontal] = {-1: "left", 0: "same", 1: "right"}
-# By name and by the signs of the rows and columns: truths are looked up, not built.
-_BY_SIGNS: dict[tuple[str, int, int], Relation] = {
-    (name, rows, columns): Relation(name, vertical, horizontal)
-    for name in ("target", "box", "hole")
-    for rows, vertical in _VERTICALS.items()
-    for columns, horizontal in _HORIZONTALS.items()
-}
-
-
-def between(name: str, cell: Cell, player: Cell) -> Relation:
-    """How a cell lies relative to the player's."""
-    (row, column), (player_row, player_column) = cell, player
-    rows, columns = (row > player_row) - (row < player_row), (column > player_column) - (column < player_column)
-    return _BY_SIGNS[name, rows, columns]
-
-
-def game_of(state: State | Mapping[str, Any]) -> Game:
-    """Which game a state belongs to, recognised by the keys of its structured form."""
-    structured = state if isinstance(state, Mapping) else _structured(state)
-    if "box_positions" in structured and "target_positions" in structured:
-        return "sokoban"
-    if "hole_positions" in structured and "target_position" in structured:
-        return "frozenlake"
-    raise JudgeFault(f"no rules for a state with {', '.join(sorted(map(str, structured))) or 'nothing in it'}")
-
-
-def truth(state: State | Mapping[str, Any]) -> list[Relation]:
-    """Every target, box and hole of a state, or of its `to_json` dictionary, seen from the player."""
-    return list(facts(state)[1])
-
-
-def facts(state: State | Mapping[str, Any]) -> tuple[Game, tuple[Relation, ...]]:
-    """The game and its true relations together; `JudgeFault` if the state is none of the games'."""
-    if not isinstance(state, Mapping):
-        return _facts_of_state(state)
-    game = game_of(state)
-    player = _cells(state.get("player_position"), "player_position")
-    if len(player) != 1:
-        raise JudgeFault("player_position must be one [row, column]")
-    origin = player[0]
-    found = [between(name, cell, origin) for key, name in _KEYS[game].items() for cell in _cells(state[key], key)]
-    return game, tuple(found)
 
 
 @lru_cache(maxsize=4096)
-def _facts_of_state(state: State) -> tuple[Game, tuple[Relation, ...]]:
-    return facts(_structured(state))
+def _relation(name: str, rows: int, columns: int) -> Relation:
+    return Relation(name, _VERTICALS[rows], _HORIZONTALS[columns])
 
 
-def _structured(state: Any) -> Mapping[str, Any]:
-    if not isinstance(state, State):
-        raise JudgeFault(f"a state is a State or a dictionary, not {type(state).__name__}")
+def between(name: str, cell: Cell, origin: Cell) -> Relation:
+    """How a cell lies relative to the origin's."""
+    (row, column), (origin_row, origin_column) = cell, origin
+    rows, columns = (row > origin_row) - (row < origin_row), (column > origin_column) - (column < origin_column)
+    return _relation(name, rows, columns)
+
+
+def relations_of(request: JudgeRequest) -> tuple[Relations, tuple[Relation, ...]]:
+    """The relations that a request's state declares, and the true ones; `JudgeFault` if it has none."""
+    declared = claims_of(request).relations
+    if declared is None:
+        raise JudgeFault(f"the states of {request.env_id or 'this environment'!r} declare no relations")
+    state = request.state
+    return declared, truth(declared, _structured(state) if isinstance(state, State) else state)
+
+
+def truth(declared: Relations, facts: Mapping[str, Any]) -> tuple[Relation, ...]:
+    """Every scored thing of a state's structured form, seen from the origin."""
+    key = declared.origin.key
+    origin = _cells(facts, key)
+    if len(origin) != 1:
+        raise JudgeFault(f"{key} must be one [row, column]")
+    things = [thing for thing in declared.things if thing.key]
+    return tuple(between(thing.name, cell, origin[0]) for thing in things for cell in _cells(facts, thing.key))
+
+
+def _structured(state: State) -> Mapping[str, Any]:
     try:
         return state.structured()
-    except Exception as error:  # a state of another kind, or a broken one: unscored either way
+    except Exception as error:  # a broken state is not scored
         raise JudgeFault(f"{type(state).__name__} gives no positions: {error}") from error
 
 
-def _cells(value: Any, key: str) -> list[Cell]:
+def _cells(facts: Mapping[str, Any], key: str) -> list[Cell]:
     """One position or a list of them, as cells."""
+    value = facts.get(key)
     if not isinstance(value, (list, tuple)):
-        raise JudgeFault(f"{key} must hold positions, not {type(value).__name__}")
+        raise JudgeFault(f"{key} must hold positions; got {'nothing' if value is None else type(value).__name__}")
     cells: list[Cell] = []
     for cell in [value] if len(value) == 2 and type(value[0]) is int else value:
         if not isinstance(cell, (list, tuple)) or [type(part) for part in cell] != _INTS:

@@ -22,7 +22,7 @@ class VerdictReply(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ClaimedRelation(msgspec.Struct, forbid_unknown_fields=True):
-    """One relation found in a text, seen from the player."""
+    """One relation found in a text, seen from the origin."""
 
     object: Annotated[str, msgspec.Meta(min_length=1, max_length=40)]
     vertical: Literal["above", "below", "same", "none"]

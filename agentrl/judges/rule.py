@@ -7,20 +7,22 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from agentrl.core.errors import JudgeFault
-from agentrl.core.judging import JudgeRequest, Verdict
+from agentrl.core.claims import Claims
+from agentrl.core.errors import ConfigError, JudgeFault
+from agentrl.core.judging import JudgeRequest, Purpose, Verdict
 from agentrl.judges.english import Reading, read_english
+from agentrl.judges.fitting import DESCRIPTIONS, check_purposes, what_works
 from agentrl.judges.grammar.tokens import MAX_CHARACTERS
+from agentrl.judges.grammar.vocabulary import Vocabulary, vocabulary_of
 from agentrl.judges.notation import read_notation
-from agentrl.judges.relations import CLASSES, Game, Relation, facts
+from agentrl.judges.relations import Relation, relations_of
 from agentrl.judges.scoring import score_relations
 
-PURPOSES = ("grounding", "worldmodeling")
 CACHED_LENGTH = 2000
 
 
 class RuleJudge:
-    """Scores descriptions and predictions of grid states by the relations they claim.
+    """Scores descriptions and predictions by the relations they claim, for any state that declares relations.
 
     English, dictionaries and drawings are all understood, wherever they stand in the text. A claim about one axis only
     ("the box is above the player") is read as "and not to the side". Claims that contradict each other count as one
@@ -38,30 +40,37 @@ class RuleJudge:
         """One verdict a request; a request that these rules cannot judge gets a `JudgeFault`."""
         return [judge(request) for request in requests]
 
+    def check_env(self, env_id: str, claims: Claims | None, representation: str, purposes: Sequence[Purpose]) -> None:
+        """Refuse states that declare no relations."""
+        check_purposes("rule", purposes)
+        if claims is None or claims.relations is None:
+            raise ConfigError(f"judge 'rule' needs declared relations, which {env_id} lacks; {what_works(claims)}")
+
 
 def judge(request: JudgeRequest) -> Verdict | JudgeFault:
     """The verdict on one description or prediction."""
-    if request.purpose not in PURPOSES:
-        return JudgeFault(f"the rule judge knows {' and '.join(PURPOSES)}, not {request.purpose!r}")
+    if request.purpose not in DESCRIPTIONS:
+        return JudgeFault(f"the rule judge scores {' and '.join(DESCRIPTIONS)}; got {request.purpose!r}")
     if not isinstance(request.text, str):
-        return JudgeFault(f"a description is text, not {type(request.text).__name__}")
+        return JudgeFault(f"a description must be text; got {type(request.text).__name__}")
     try:
-        game, true = facts(request.state)
+        declared, true = relations_of(request)
     except JudgeFault as fault:
         return fault
     names = [relation.object for relation in true]
-    counts = tuple((name, names.count(name)) for name in CLASSES[game])
+    vocabulary = vocabulary_of(declared)
+    counts = tuple((name, names.count(name)) for name in vocabulary.names)
     text, prediction = request.text, request.purpose == "worldmodeling"
-    reading = (remembered_reading if len(text) <= CACHED_LENGTH else _read)(text, game, prediction, counts)
-    score, evidence = score_relations(game, [complete(claim) for claim in reading.claims], true, dilute=True)
+    reading = (remembered_reading if len(text) <= CACHED_LENGTH else _read)(text, vocabulary, prediction, counts)
+    score, evidence = score_relations(declared, [complete(claim) for claim in reading.claims], true, dilute=True)
     return Verdict(score, "rule", {**_evidence(reading, true), **evidence})
 
 
-def read(text: str, game: Game, prediction: bool = False, counts: dict[str, int] | None = None) -> Reading:
+def read(text: str, vocabulary: Vocabulary, prediction: bool = False, counts: dict[str, int] | None = None) -> Reading:
     """Everything a text claims, in whatever notation; the claims of different notations add up unless they agree."""
     text = text[:MAX_CHARACTERS]
-    sources, rest = read_notation(text, game)
-    reading = read_english(rest, game, prediction, counts)
+    sources, rest = read_notation(text, vocabulary)
+    reading = read_english(rest, vocabulary, prediction, counts)
     if not sources:
         return reading
     drawn: Counter[Relation] = Counter()
@@ -71,8 +80,8 @@ def read(text: str, game: Game, prediction: bool = False, counts: dict[str, int]
     return Reading(list((drawn | spoken).elements()), reading.voided)
 
 
-def _read(text: str, game: Game, prediction: bool, counts: tuple[tuple[str, int], ...]) -> Reading:
-    return read(text, game, prediction, dict(counts))
+def _read(text: str, vocabulary: Vocabulary, prediction: bool, counts: tuple[tuple[str, int], ...]) -> Reading:
+    return read(text, vocabulary, prediction, dict(counts))
 
 
 # Texts come back: every member of a group may write the same, and an audit judges again.
@@ -80,7 +89,7 @@ remembered_reading = lru_cache(maxsize=2048)(_read)
 
 
 def complete(claim: Relation) -> Relation:
-    """Who says only "above" means straight above; who says nothing, or contradicts himself, means nothing."""
+    """Only "above" means straight above; a claim without an axis, or one that contradicts itself, stays empty."""
     if (claim.vertical is None) == (claim.horizontal is None):
         return claim
     return Relation(claim.object, claim.vertical or "same", claim.horizontal or "same")

@@ -1,8 +1,8 @@
-"""F1 between claimed and true relations: pure functions, one rule for each game.
+"""F1 between claimed and true relations: pure functions of what was declared, claimed and true.
 
-Sokoban: a claim counts only when both axes are right; the score is the mean of the F1 of targets and of boxes.
-FrozenLake: each right axis is worth a half, claims and truths are paired as favourably as possible, and the F1 of
-targets (0.7) and holes (0.3) are weighted over the kinds of objects that are there or were claimed.
+By default a claim counts only when both axes are right, and the score is the weighted mean of the F1 of each class.
+With half credit each right axis is worth a half, claims and truths are paired as favourably as possible, and the mean
+is over the classes that are there or were claimed.
 """
 
 from __future__ import annotations
@@ -10,41 +10,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agentrl.core.errors import ConfigError
-from agentrl.judges.relations import CLASSES, Relation
+from agentrl.core.claims import Relations
+from agentrl.judges.relations import Relation
 
-WEIGHTS: dict[str, dict[str, float]] = {
-    "sokoban": {"target": 0.5, "box": 0.5},
-    "frozenlake": {"target": 0.7, "hole": 0.3},
-}
 Pair = tuple[Relation, Relation]  # claim, truth
 Tally = dict[Relation, int]
 Pairs = list[tuple[Relation, Relation, float]]  # claim, truth, credit
 
 
 def score_relations(
-    game: str, claimed: Iterable[Relation], true: Iterable[Relation], dilute: bool = False
+    declared: Relations, claimed: Iterable[Relation], true: Iterable[Relation], dilute: bool = False
 ) -> tuple[float, dict[str, Any]]:
-    """The game's score in [0, 1], and how it came about. Claims about other kinds of objects are ignored.
+    """The score in [0, 1], and how it came about. Claims about what is not scored are ignored.
 
-    F1 alone rewards listing a box in every direction: nine claims for one box give 0.2, more than a guess does. With
-    `dilute` the claims of a kind that outnumber the objects are worth what as many claims drawn from them would be.
+    F1 alone rewards listing a thing in every direction: nine claims for one thing give 0.2, more than a guess earns.
+    With `dilute` claims of a class that outnumber its members are worth what as many of them drawn at random would be.
     """
-    if game not in CLASSES:
-        raise ConfigError(f"game must be one of {', '.join(CLASSES)}, not {game!r}")
+    match = match_half if declared.half_credit else match_exact
     claimed, true = list(claimed), list(true)
     total = weight_sum = 0.0
     f1: dict[str, float] = {}
     matched: list[dict[str, Any]] = []
-    for name, weight in WEIGHTS[game].items():
+    for thing in declared.things:
+        if not thing.key:
+            continue
+        name, weight = thing.name, thing.weight
         claims = [relation for relation in claimed if relation[0] == name]
         truths = [relation for relation in true if relation[0] == name]
-        pairs = match_exact(claims, truths) if game == "sokoban" else match_half(claims, truths)
+        pairs = match(claims, truths)
         f1[name] = f1_score(sum([worth for _, _, worth in pairs]), len(claims), len(truths))
         if dilute and len(claims) > len(truths):
             f1[name] *= len(truths) / len(claims)
         matched += [{"claim": c.to_json(), "truth": t.to_json(), "credit": worth} for c, t, worth in pairs]
-        if game == "sokoban" or claims or truths:
+        if not declared.half_credit or claims or truths:
             total, weight_sum = total + weight * f1[name], weight_sum + weight
     score = total / weight_sum if weight_sum else 1.0
     return score, {"f1": f1, "matched": matched}

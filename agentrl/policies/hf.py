@@ -13,16 +13,15 @@ import gymnasium as gym
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.policy import Conversation, Generation
-from agentrl.policies.chat import Prompt
-from agentrl.policies.dice import named_noise
-from agentrl.policies.engine import Engine, load_engine, tokenizer_hash
-from agentrl.policies.products import quick_products
-from agentrl.policies.random import mixed_seed
+from agentrl.core.seeding import mixed_seed, named_noise
+from agentrl.models.arm_matmul import quick_products
+from agentrl.models.chat import Prompt
+from agentrl.models.loading import LoadedModel, load_model, tokenizer_hash
 
 if TYPE_CHECKING:
     import torch
 
-    from agentrl.policies.decoding import FastDecoder
+    from agentrl.models.decoding import FastDecoder
 
 log = logging.getLogger(__name__)
 
@@ -30,23 +29,23 @@ log = logging.getLogger(__name__)
 class HFPolicy:
     """Samples answers in batches and records their token ids and log-probabilities.
 
-    `model` is a folder, a built-in name ("tiny-text", "tiny-vlm", "tiny-shop", "smollm2") or an `Engine` that a trainer
+    `model` is a folder, a built-in name ("tiny-text", "tiny-vlm", "smollm2") or a `LoadedModel` that a trainer
     shares.
     Log-probabilities are those at `temperature`, before `top_k` and `top_p` cut; the cut only decides what is drawn.
-    A turn ends at any special token ("stop") or after `max_new_tokens` ("length"). The dice of a conversation follow
-    from `seed` and its key (collectors name every turn of every episode), so that answers do not depend on who else is
-    asked at the same time; without keys, from `seed`, the row and the number of calls so far (`calls`, which a resumed
-    run sets). Neither depends on `batch_size`.
+    A turn ends at any special token ("stop") or after `max_new_tokens` ("length"). Sampling is
+    seeded by `seed` and the conversation's key (collectors name every turn of every episode), so that answers do not
+    depend on the other conversations of a call; without keys, by `seed`, the row and the number of calls so far
+    (`calls`, which a resumed run sets). Neither depends on `batch_size`.
     Where the conversation leaves the model no room to answer, the answer is empty and its finish reason "length".
     """
 
     name = "hf"
     batched = True  # many conversations at once are quicker than one after the other
-    keyed = True  # `act` takes the names of the dice
+    keyed = True  # `act` takes keys that seed sampling
 
     def __init__(
         self,
-        model: str | Path | Engine,
+        model: str | Path | LoadedModel,
         *,
         temperature: float = 1.0,
         top_p: float = 1.0,
@@ -58,13 +57,13 @@ class HFPolicy:
         dtype: str = "auto",
         seed: int = 0,
     ) -> None:
-        self.engine = model if isinstance(model, Engine) else load_engine(model, device, dtype)
-        from agentrl.policies.sampling import Sampling
+        self.loaded = model if isinstance(model, LoadedModel) else load_model(model, device, dtype)
+        from agentrl.models.sampling import Sampling
 
         self.sampling = Sampling(temperature, top_p, top_k, greedy, max_new_tokens)
         self.batch_size = whole_number("batch_size", batch_size, at_least=1)
         self.seed, self.calls, self.version = seed, 0, 0
-        self.tokenizer_hash = tokenizer_hash(self.engine.tokenizer)
+        self.tokenizer_hash = tokenizer_hash(self.loaded.tokenizer)
 
     def act(
         self,
@@ -73,12 +72,12 @@ class HFPolicy:
         *,
         keys: Sequence[str] | None = None,
     ) -> list[Generation]:
-        """One answer to each conversation; `keys` name the dice that it is drawn with."""
+        """One answer to each conversation; `keys` seed the sampling of each."""
         return self.answer([self.encode(conversation) for conversation in conversations], keys)
 
     def encode(self, conversation: Conversation) -> Prompt:
         """The prompt of a conversation, ready to be answered."""
-        return self.engine.encoder.encode(conversation)
+        return self.loaded.encoder.encode(conversation)
 
     def answer(self, prompts: Sequence[Prompt], keys: Sequence[str] | None = None) -> list[Generation]:
         """One answer to each prompt."""
@@ -97,18 +96,18 @@ class HFPolicy:
         self.calls += 1
         width = self.sampling.max_new_tokens
         if keys is None:
-            dice = torch.Generator().manual_seed(mixed_seed(self.seed, self.calls - 1))
-            return torch.rand(rows, width, generator=dice)
+            generator = torch.Generator().manual_seed(mixed_seed(self.seed, self.calls - 1))
+            return torch.rand(rows, width, generator=generator)
         if len(keys) != rows:
-            raise ConfigError(f"keys: {len(keys)} names for {rows} conversations; each needs one")
+            raise ConfigError(f"keys must have one entry for each conversation; got {len(keys)} for {rows}")
         return torch.from_numpy(named_noise(self.seed, keys, width))
 
     def _batch(self, prompts: list[Prompt], noise: torch.Tensor) -> list[Generation]:
-        room = [min(self.sampling.max_new_tokens, self.engine.context - len(prompt.ids)) for prompt in prompts]
+        room = [min(self.sampling.max_new_tokens, self.loaded.context - len(prompt.ids)) for prompt in prompts]
         fits = [index for index, tokens in enumerate(room) if tokens > 0]
         if len(fits) < len(prompts):
             log.warning(
-                "%d conversations fill the model's context of %d tokens", len(prompts) - len(fits), self.engine.context
+                "%d conversations fill the model's context of %d tokens", len(prompts) - len(fits), self.loaded.context
             )
         found = [self._generation(prompt, [], [], False) for prompt in prompts]
         if fits:
@@ -120,34 +119,34 @@ class HFPolicy:
     def _decode(self, prompts: list[Prompt], noise: torch.Tensor, limits: list[int]) -> list[Any]:
         import torch
 
-        from agentrl.policies.attention import supported
-        from agentrl.policies.sampling import Decoder, pack
+        from agentrl.models.attention import supported
+        from agentrl.models.sampling import Decoder, pack
 
-        engine = self.engine
-        quick = quick_products(engine.model)
-        with engine_faults(self.batch_size), torch.inference_mode(), evaluating(engine.model), quick:
-            if supported(engine.model):
+        loaded = self.loaded
+        quick = quick_products(loaded.model)
+        with engine_faults(self.batch_size), torch.inference_mode(), evaluating(loaded.model), quick:
+            if supported(loaded.model):
                 return self._fast().run(prompts, noise, limits, self.sampling)
-            batch = pack(engine.model, prompts, engine.pad, engine.encoder.image_token)
-            return Decoder(engine.model, batch, sorted(engine.stops), limits).run(noise, self.sampling)
+            batch = pack(loaded.model, prompts, loaded.pad, loaded.encoder.image_token)
+            return Decoder(loaded.model, batch, sorted(loaded.stops), limits).run(noise, self.sampling)
 
     def _fast(self) -> FastDecoder:
-        """The engine's decoder: all policies on one engine share its memory and its recorded steps."""
-        from agentrl.policies.decoding import FastDecoder
+        """The model's decoder: all policies of one loaded model share its memory and its recorded steps."""
+        from agentrl.models.decoding import FastDecoder
 
-        engine, stops = self.engine, sorted(self.engine.stops)
-        if engine.decoder is None or not engine.decoder.serves(engine.model, stops):
-            engine.decoder = FastDecoder(engine.model, engine.pad, engine.encoder.image_token, stops)
-        return engine.decoder
+        loaded, stops = self.loaded, sorted(self.loaded.stops)
+        if loaded.decoder is None or not loaded.decoder.serves(loaded.model, stops):
+            loaded.decoder = FastDecoder(loaded.model, loaded.pad, loaded.encoder.image_token, stops)
+        return loaded.decoder
 
     def release(self) -> None:
         """Give back the GPU memory kept for generation, for a trainer that needs it; the next call takes it again."""
-        if self.engine.decoder is not None:
-            self.engine.decoder.release()
+        if self.loaded.decoder is not None:
+            self.loaded.decoder.release()
 
     def _generation(self, prompt: Prompt, ids: list[int], logprobs: list[float], stopped: bool) -> Generation:
         said = ids[:-1] if stopped else ids
-        text = self.engine.tokenizer.decode(said, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        text = self.loaded.tokenizer.decode(said, skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return Generation(
             text=text,
             action=text,
@@ -170,26 +169,27 @@ class HFPolicy:
         With gradients where they are switched on. `images` are the pictures of each prompt, in order; the prompt ids
         already hold their places.
         """
-        if not len(prompts) == len(responses) == len(images if images is not None else prompts):
-            raise ConfigError("prompts, responses and images belong together: one of each for every row")
         shown = images if images is not None else [[]] * len(prompts)
+        if not len(prompts) == len(responses) == len(shown):
+            lengths = f"{len(prompts)}, {len(responses)} and {len(shown)}"
+            raise ConfigError(f"prompts, responses and images must have the same length; got {lengths}")
         rows = [self._whole(*row) for row in zip(prompts, responses, shown, strict=True)]
-        with engine_faults(len(rows)), quick_products(self.engine.model):
+        with engine_faults(len(rows)), quick_products(self.loaded.model):
             return self._forced(rows, [len(prompt) for prompt in prompts], responses) if rows else []
 
     def _whole(self, prompt: Sequence[int], response: Sequence[int], images: Sequence[Any]) -> Prompt:
-        pixels, grids, _ = self.engine.encoder.pictures(images) if images else (None, None, [])
+        pixels, grids, _ = self.loaded.encoder.pictures(images) if images else (None, None, [])
         # The last token is predicted, never read: a stop token that stands for a picture needs no picture.
         return Prompt([*prompt, *response[:-1]], pixels, grids)
 
     def _forced(self, rows: list[Prompt], starts: list[int], responses: Sequence[Sequence[int]]) -> list[torch.Tensor]:
         import torch
 
-        from agentrl.policies.sampling import log_distribution, pack
+        from agentrl.models.sampling import log_distribution, pack
 
-        engine = self.engine
-        batch = pack(engine.model, rows, engine.pad, engine.encoder.image_token, side="right")
-        found = engine.model(
+        loaded = self.loaded
+        batch = pack(loaded.model, rows, loaded.pad, loaded.encoder.image_token, side="right")
+        found = loaded.model(
             input_ids=batch.ids,
             position_ids=batch.positions,
             attention_mask=batch.mask,

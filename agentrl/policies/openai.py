@@ -18,8 +18,8 @@ from agentrl.core.endpoint import Endpoint, NoAnswer, Settings, Usage, plain_url
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.policy import Conversation, Generation, Message
 from agentrl.core.redact import protect, redact
-from agentrl.policies.chat import checked_picture, parts_of
-from agentrl.policies.random import mixed_seed
+from agentrl.core.seeding import mixed_seed
+from agentrl.models.chat import checked_picture, parts_of
 
 OFFICIAL = "https://api.openai.com/v1"
 NO_ROOM = "context_length_exceeded"
@@ -273,7 +273,7 @@ def _sampling(temperature: float | None, top_p: float | None, max_new_tokens: in
     if top_p is not None:
         found["top_p"] = finite_number("top_p", top_p)
         if not 0 < top_p <= 1:
-            raise ConfigError(f"top_p must be above 0 and at most 1, not {top_p}")
+            raise ConfigError(f"top_p must be above 0 and at most 1; got {top_p}")
     if max_new_tokens is not None:
         found["max_tokens"] = whole_number("max_new_tokens", max_new_tokens, at_least=1)
     return found
@@ -281,7 +281,7 @@ def _sampling(temperature: float | None, top_p: float | None, max_new_tokens: in
 
 def _checked_extra(extra: dict[str, Any] | None) -> dict[str, Any]:
     if extra is not None and not isinstance(extra, dict):
-        raise ConfigError(f"extra_body is a dict of fields of the request, not {type(extra).__name__}")
+        raise ConfigError(f"extra_body must be a dict of fields of the request; got {type(extra).__name__}")
     if refused := {"model", "messages", "stream", "n"} & set(extra or {}):
         raise ConfigError(f"extra_body cannot set {', '.join(sorted(refused))}")
     return dict(extra or {})

@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium as gym
 
 from agentrl.core.errors import ConfigError
-from agentrl.core.policy import Conversation, Generation
-from agentrl.policies.random import RandomPolicy, as_generation, require_envs
+from agentrl.core.policy import Conversation, Generation, as_generation, require_envs
+from agentrl.policies.random import RandomPolicy
 
 
 class OraclePolicy:
@@ -30,7 +30,7 @@ class OraclePolicy:
 
 
 def gold_action(env: gym.Env) -> Any:
-    """A correct turn in the form the whole stack expects, or None where nobody knows one."""
+    """A correct turn in the form the whole stack expects, or None where none is known."""
     # A wrapper that asks for a format offers gold(): the same turn with truthful reasoning around it.
     source = "gold" if env.has_wrapper_attr("gold") else "oracle"
     if not env.has_wrapper_attr(source):

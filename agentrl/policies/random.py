@@ -8,10 +8,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import gymnasium as gym
-import numpy as np
 
-from agentrl.core.errors import ConfigError
-from agentrl.core.policy import Conversation, Generation
+from agentrl.core.policy import Conversation, Generation, as_generation, require_envs
+from agentrl.core.seeding import mixed_seed
 
 
 class RandomPolicy:
@@ -49,21 +48,3 @@ def legal_actions(env: gym.Env) -> Sequence[Any]:
     base: Any = env.unwrapped
     unchanged = env.action_space == base.action_space
     return base.legal_actions() if unchanged and hasattr(base, "legal_actions") else ()
-
-
-def mixed_seed(*parts: int | None) -> int:
-    """One seed out of several, so that neighbouring ones have nothing in common."""
-    words = [abs(int(part or 0)) * 2 + (int(part or 0) < 0) for part in parts]
-    return int(np.random.SeedSequence(words).generate_state(1)[0])
-
-
-def require_envs(name: str, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None) -> Sequence[gym.Env]:
-    """The environments, or a `ConfigError` for a caller that gave none (or another number of them)."""
-    if envs is None or len(envs) != len(conversations):
-        raise ConfigError(f"the {name} policy looks at the environments: pass act(conversations, envs), one for each")
-    return envs
-
-
-def as_generation(action: Any) -> Generation:
-    """An action that no model wrote."""
-    return Generation(text=action if isinstance(action, str) else "", action=action)

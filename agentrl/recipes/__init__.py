@@ -14,19 +14,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from agentrl.algorithms import Stage
 from agentrl.core.errors import ConfigError, did_you_mean
 
 SUFFIX = ".toml"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One training run of a recipe; its values have not been checked yet."""
-
-    name: str
-    algorithm: str
-    values: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -48,7 +40,7 @@ def recipe_text(name: str) -> str:
     """A packaged recipe with its comments; `ConfigError` with the nearest name where there is none."""
     known = recipe_names()
     if name not in known:
-        raise ConfigError(f"no recipe is called {name!a}.{did_you_mean(name, known)} See: agentrl recipe")
+        raise ConfigError(f"unknown recipe {name!a}.{did_you_mean(name, known)} See: agentrl recipe")
     return files(__name__).joinpath(name + SUFFIX).read_text(encoding="utf-8")
 
 
@@ -91,10 +83,10 @@ def _stage(recipe: str, number: int, common: dict[str, Any], table: dict[str, An
     values = {**common, **table}
     algorithm, name = values.pop("algorithm", None), values.pop("name", f"stage-{number}")
     if not isinstance(algorithm, str):
-        raise ConfigError(f"stage {number} of the recipe {recipe} names no algorithm")
+        raise ConfigError(f"stage {number} of the recipe {recipe} must name an algorithm; got {algorithm!r}")
     if not isinstance(name, str) or not NAME.fullmatch(name):  # it becomes a folder
         raise ConfigError(f"the name of stage {number} of the recipe {recipe} must be letters, digits, _ and -")
     for own in ("output", "resume"):
         if own in values:
             raise ConfigError(f"{own} belongs on the command line, not in the recipe {recipe}")
-    return Stage(name, algorithm, values)
+    return Stage(algorithm, values, name)

@@ -61,7 +61,7 @@ def agreement(pairs: Sequence[Pair], threshold: float = 0.5, missing: int = 0) -
 
 
 def correlation(pairs: Sequence[Pair]) -> float | None:
-    """Pearson's; None where a judge gave everybody the same score."""
+    """Pearson's; None where a judge gave every item the same score."""
     n = len(pairs)
     if n < 2 or any(len({pair[side] for pair in pairs}) == 1 for side in (0, 1)):
         return None

@@ -1,4 +1,4 @@
-"""Many episodes at their own pace: nobody waits for the slowest environment."""
+"""Many episodes at their own pace: none waits for the slowest environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Generation, Policy
 from agentrl.rollout.batcher import Batcher
 from agentrl.rollout.collect import OnTrajectory, collection
-from agentrl.rollout.playing import Collection, CollectorBase, Job, Tally, timed
+from agentrl.rollout.collector_base import Collection, CollectorBase, Job, Timings, timed
 from agentrl.rollout.settler import Settler
 from agentrl.rollout.starts import EnvSpec, Start, checked_starts
 from agentrl.rollout.trajectory import Trajectory
@@ -26,7 +26,7 @@ class AsyncCollector(CollectorBase):
     policy is gathered into batches: one goes at `max_batch` requests, when the oldest has waited `max_wait_ms`, or when
     every episode waits. Records, faults and judging are those of `Collector`, and so is one episode's content under a
     policy whose answer depends on its own conversation and key alone. Which requests share a batch depends on the
-    clock, so a policy that rolls dice for each row of a call does not repeat itself.
+    clock, so a policy that seeds sampling by the row of a call is not reproducible.
 
     Cancelling `collect` ends every episode and closes every environment; a generation that is running is waited for.
     `seconds["environment"]` adds up what happened at the same time. One collection at a time.
@@ -45,7 +45,7 @@ class AsyncCollector(CollectorBase):
         self.max_batch = self.num_envs if max_batch is None else whole_number("max_batch", max_batch, at_least=1)
         self.max_wait = finite_number("max_wait_ms", max_wait_ms) / 1000
         if self.max_wait < 0:
-            raise ConfigError(f"max_wait_ms must be 0 or more, not {max_wait_ms!r}")
+            raise ConfigError(f"max_wait_ms must be 0 or more; got {max_wait_ms!r}")
 
     async def collect(self, starts: Sequence[Start], on_trajectory: OnTrajectory | None = None) -> Collection:
         """Play every start once. `on_trajectory`, a function or a coroutine function, gets each complete record."""
@@ -65,7 +65,7 @@ class _Run:
 
     def __init__(self, collector: AsyncCollector, starts: Sequence[Start], on_trajectory: OnTrajectory | None) -> None:
         self._collector, self._starts, self._on_trajectory = collector, starts, on_trajectory
-        self._tally, self._found, self._unfinished = Tally(), dict[int, Trajectory](), len(starts)
+        self._tally, self._found, self._unfinished = Timings(), dict[int, Trajectory](), len(starts)
         self._settler = None if collector.judge is None else Settler(collector.judge)
         self._free = asyncio.Semaphore(collector.num_envs)
         self._threads = ThreadPoolExecutor(collector.num_envs, "environments")
@@ -103,7 +103,7 @@ class _Run:
             while await self._attempt(job):
                 self._tally.retries += 1
             self._unfinished -= 1
-            self._batcher.look()  # perhaps nobody else is to be waited for
+            self._batcher.look()  # there may be no other request to wait for
         await self._finish(job)
 
     async def _attempt(self, job: Job) -> bool:
@@ -128,7 +128,7 @@ class _Run:
         """Make a move of an episode while other episodes go on."""
 
         def timed_move() -> float:
-            tally = Tally()
+            tally = Timings()
             with timed(tally, "environment"):
                 move()
             return tally.environment
@@ -141,7 +141,7 @@ class _Run:
             raise
 
     def _abandon(self, job: Job, running: Future[Any] | None = None) -> None:
-        """Close the environment of an episode that will not be finished, as soon as nobody is inside it."""
+        """Close the environment of an episode that will not be finished, as soon as no call is running in it."""
         place, pool = job.place, self._collector.pool
         if place is None:
             return
@@ -150,7 +150,7 @@ class _Run:
             pool.discard(place)
             pool.give_back(place)
             return
-        inside = pool.forget(place)  # so that nobody closes it too early, or gets it
+        inside = pool.forget(place)  # so that it is neither closed too early nor reused
 
         def last_out(_: Future[Any]) -> None:
             for handle in (inside, pool.forget(place)):  # the second, if it was only just being made

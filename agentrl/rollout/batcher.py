@@ -15,7 +15,7 @@ class Batcher(Generic[Request, Answer]):
     """Gathers requests and has `answer_all` answer them, one batch at a time.
 
     A batch goes when it holds `max_batch` requests, when its oldest has waited `max_wait` seconds, or when `expected()`
-    requests are there and nobody else can come. While one is being answered the next one gathers. What `answer_all`
+    requests are there and no other can come. While one is being answered the next one gathers. What `answer_all`
     raises, every request of the batch raises.
     """
 
@@ -42,7 +42,7 @@ class Batcher(Generic[Request, Answer]):
         return await future
 
     def look(self) -> None:
-        """Something changed: somebody asks, or fewer are expected."""
+        """Something changed: a new request, or fewer are expected."""
         self._news.set()
 
     async def close(self) -> None:

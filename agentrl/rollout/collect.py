@@ -9,7 +9,7 @@ from typing import Any
 
 from agentrl.core.errors import EngineFault, Fault
 from agentrl.core.policy import Generation
-from agentrl.rollout.playing import Collection, CollectorBase, Finished, Job, Tally, timed
+from agentrl.rollout.collector_base import Collection, CollectorBase, Finished, Job, Timings, timed
 from agentrl.rollout.settler import Settler
 from agentrl.rollout.starts import EnvSpec, Start, checked_starts, grouped
 from agentrl.rollout.trajectory import Trajectory
@@ -21,28 +21,28 @@ MOST_AT_ONCE = 32  # environments of other processes that are waited for side by
 
 
 class Collector(CollectorBase):
-    """Plays up to `num_envs` episodes side by side.
+    """Runs up to `num_envs` episodes side by side.
 
-    Each round is one `policy.act` over the episodes in play, in the order of their slots; a slot whose episode ended
+    Each round is one `policy.act` over the running episodes, in the order of their slots; a slot whose episode ended
     takes the next start before the next round. Nothing depends on the clock: the same starts, specs and a policy in the
-    same state give the same trajectories, whatever `num_envs` (with another one, only a policy that rolls dice for each
-    row of a call gives others; one that is `keyed`, as `HFPolicy`, rolls them for each turn of each start).
+    same state give the same trajectories, whatever `num_envs` (with another one, only a policy that seeds sampling by
+    the row of a call gives others; one that is `keyed`, as `HFPolicy`, seeds it by start and turn).
     Environments of this process step one after the other in the order of the slots, so that even counters they share
     see the same order; isolated ones step at the same time.
 
     A `Fault` of an environment, any exception it raises and a call beyond `timeout` seconds cost its own episode only:
     it is begun again from the same start in a fresh environment, up to `retries` times, then recorded with its fault.
     With `isolate` every environment has a process of its own, which is killed when it is late; otherwise a late one is
-    left behind in its thread. An `EngineFault` of the policy comes through after a second try.
+    abandoned in its thread. An `EngineFault` of the policy comes through after a second try.
 
-    With `judge`, trajectories that owe terms are settled in the background while others are still played. What the
+    With `judge`, trajectories that owe terms are settled in the background while others are still running. What the
     judge cannot answer stays pending.
     """
 
     def collect(self, starts: Sequence[Start], on_trajectory: OnTrajectory | None = None) -> Collection:
         """Play every start once. `on_trajectory` gets each record when it is complete: judged, if there is a judge."""
         starts = checked_starts(starts, self.envs)
-        tally, found = Tally(), dict[int, Trajectory]()
+        tally, found = Timings(), dict[int, Trajectory]()
         settler = None if self.judge is None else Settler(self.judge)
 
         def deliver(done: Iterable[tuple[int, Trajectory]]) -> None:
@@ -69,7 +69,7 @@ class Collector(CollectorBase):
         return collection(found, tally)
 
     def play(
-        self, starts: Sequence[Start], finished: Finished, tally: Tally, record_engine_faults: bool = False
+        self, starts: Sequence[Start], finished: Finished, tally: Timings, record_engine_faults: bool = False
     ) -> None:
         """Play every start and hand each record over as it ends, unjudged; nothing is kept here.
 
@@ -85,7 +85,7 @@ class Collector(CollectorBase):
             for job in slots:
                 self._abandon(job)
 
-    def _fill(self, slots: list[Job | None], queue: deque[Job], finished: Finished, tally: Tally) -> list[Job]:
+    def _fill(self, slots: list[Job | None], queue: deque[Job], finished: Finished, tally: Timings) -> list[Job]:
         """Begin an episode in every free slot; all that are in play then."""
         while True:
             for number, job in enumerate(slots):
@@ -100,7 +100,7 @@ class Collector(CollectorBase):
                 self._each(self._begin, waiting)
             self._clear(slots, finished, tally)
 
-    def _round(self, rows: Sequence[Job], tally: Tally, record_engine_faults: bool) -> None:
+    def _round(self, rows: Sequence[Job], tally: Timings, record_engine_faults: bool) -> None:
         answers: Sequence[Generation | None]
         with timed(tally, "generate"):
             try:
@@ -116,7 +116,7 @@ class Collector(CollectorBase):
             pairs = [(job, answer) for job, answer in zip(rows, answers, strict=True) if answer is not None]
             self._each(lambda pair: self._step(*pair), pairs)
 
-    def _clear(self, slots: list[Job | None], finished: Finished, tally: Tally) -> None:
+    def _clear(self, slots: list[Job | None], finished: Finished, tally: Timings) -> None:
         """Hand over what has ended; what failed and has another try stays in its slot."""
         for number, job in enumerate(slots):
             if job is None or not job.ended:
@@ -144,7 +144,7 @@ class Collector(CollectorBase):
             self.pool.give_back(job.place)
 
 
-def collection(found: dict[int, Trajectory], tally: Tally) -> Collection:
+def collection(found: dict[int, Trajectory], tally: Timings) -> Collection:
     """The records in the order of their starts."""
     trajectories = [found[index] for index in sorted(found)]
     faults = sum(trajectory.fault is not None for trajectory in trajectories)

@@ -1,4 +1,4 @@
-"""Calls with a deadline inside this process: a thread that can be left behind.
+"""Calls with a deadline inside this process: a thread that can be abandoned.
 
 Python cannot stop a thread. One that misses its deadline is abandoned together with what it works on; should it ever
 come back, it tidies up after itself. Where work must really be stopped, it belongs into a process of its own
@@ -53,5 +53,5 @@ class DeadlineThread:
                 self._results.put((function(), None))
             except BaseException as error:  # sys.exit() in an environment ends its episode, not the thread
                 self._results.put((None, error))
-        with contextlib.suppress(BaseException):  # nobody is left to be told
+        with contextlib.suppress(BaseException):  # the caller has gone
             self._tidy()

@@ -1,4 +1,4 @@
-"""Demonstrations: the oracle's turns, some replaced by random ones, as a language model would have said them."""
+"""Demonstrations: the oracle's turns, some replaced by random ones, in the tokens of a language model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from agentrl.core.arguments import finite_number
 from agentrl.core.errors import ConfigError
-from agentrl.core.policy import Conversation, Generation
-from agentrl.policies.random import RandomPolicy, mixed_seed, require_envs
+from agentrl.core.policy import Conversation, Generation, require_envs
+from agentrl.core.seeding import mixed_seed
+from agentrl.policies.random import RandomPolicy
 
 MISTAKES = ("random", "hasty")
 
@@ -25,25 +26,25 @@ class Demonstrator:
     blur what is learned; hasty ones teach a habit, which practice has to break.
 
     With the `Reasoning` wrapper it writes the whole reply, and writes the truth: also a foolish turn is described as
-    what it is and does. Given an `engine`, answers carry the model's tokens, ready to be learned from. What an episode
-    gets follows from this policy's seed, the episode's seed and the turn alone.
+    what it is and does. Given a loaded model, answers carry the model's tokens, ready to be learned from. What an
+    episode gets follows from this policy's seed, the episode's seed and the turn alone.
     """
 
     name = "demonstrator"
 
-    def __init__(self, engine: Any = None, *, mistakes: float = 0.0, kind: str = "random", seed: int = 0) -> None:
+    def __init__(self, loaded: Any = None, *, mistakes: float = 0.0, kind: str = "random", seed: int = 0) -> None:
         if not 0 <= finite_number("mistakes", mistakes) <= 1:
-            raise ConfigError(f"mistakes is a share between 0 and 1, not {mistakes!r}")
+            raise ConfigError(f"mistakes must be between 0 and 1; got {mistakes!r}")
         if kind not in MISTAKES:
-            raise ConfigError(f"mistakes are of kind {' or '.join(MISTAKES)}, not {kind!r}")
-        self.engine, self.mistakes, self.kind, self.seed = engine, mistakes, kind, seed
+            raise ConfigError(f"kind must be {' or '.join(MISTAKES)}; got {kind!r}")
+        self.loaded, self.mistakes, self.kind, self.seed = loaded, mistakes, kind, seed
         self._random = RandomPolicy(seed=mixed_seed(seed, 1))
         self._streams: WeakKeyDictionary[gym.Env, tuple[Any, np.random.Generator]] = WeakKeyDictionary()
-        if engine is not None:
-            from agentrl.policies.engine import tokenizer_hash
+        if loaded is not None:
+            from agentrl.models.loading import tokenizer_hash
 
-            self.tokenizer_hash = tokenizer_hash(engine.tokenizer)
-            self.encode = engine.encoder.encode  # collectors ask only policies that have it for prompts
+            self.tokenizer_hash = tokenizer_hash(loaded.tokenizer)
+            self.encode = loaded.encoder.encode  # collectors ask only policies that have it for prompts
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
         """One reply for each environment."""
@@ -52,28 +53,28 @@ class Demonstrator:
 
     def _reply(self, conversation: Conversation, env: gym.Env) -> Generation:
         text = self._said(env, self._turn(env))
-        if self.engine is None:
+        if self.loaded is None:
             return Generation(text=text, action=text)
-        end = self.engine.tokenizer.eos_token_id
+        end = self.loaded.tokenizer.eos_token_id
         if end is None:
-            raise ConfigError("the model's tokenizer has no end-of-turn token; demonstrations could not end")
-        ids = [*self.engine.encoder.text_ids(text), end]
+            raise ConfigError("the model's tokenizer has no end-of-turn token; demonstrations need one")
+        ids = [*self.loaded.encoder.text_ids(text), end]
         return Generation(text=text, action=text, token_ids=ids, prompt_ids=self.encode(conversation).ids)
 
     def _turn(self, env: gym.Env) -> str:
         base = env.unwrapped
         right = env.get_wrapper_attr("oracle")()
-        if right is not None and self._dice(base).random() >= self.mistakes:
+        if right is not None and self._rng(base).random() >= self.mistakes:
             return right
         return hasty(base, right) if right is not None and self.kind == "hasty" else self._random.sample(env)
 
-    def _dice(self, base: Any) -> np.random.Generator:
-        """The episode's own dice; a seeded reset gives an environment a fresh generator, which tells a new episode."""
-        source, dice = self._streams.get(base, (None, None))
-        if dice is None or source is not base.np_random:
-            dice = np.random.default_rng(mixed_seed(self.seed, 2, base.np_random_seed))
-            self._streams[base] = (base.np_random, dice)
-        return dice
+    def _rng(self, base: Any) -> np.random.Generator:
+        """The episode's rng; a seeded reset gives an environment a new generator, which tells a new episode."""
+        source, rng = self._streams.get(base, (None, None))
+        if rng is None or source is not base.np_random:
+            rng = np.random.default_rng(mixed_seed(self.seed, 2, base.np_random_seed))
+            self._streams[base] = (base.np_random, rng)
+        return rng
 
     def _said(self, env: gym.Env, turn: str) -> str:
         return env.get_wrapper_attr("truthful")(turn) if env.has_wrapper_attr("truthful") else turn

@@ -9,15 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-import numpy as np
-
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, Fault
 from agentrl.core.policy import Policy
+from agentrl.core.seeding import episode_seed
 from agentrl.policies import load_policy
 from agentrl.rollout.collect import Collector
-from agentrl.rollout.episode import EpisodeRecord, TurnRecord
-from agentrl.rollout.playing import Tally
+from agentrl.rollout.collector_base import Timings
 from agentrl.rollout.prompts import HISTORY
 from agentrl.rollout.starts import EnvSpec, Start
 from agentrl.rollout.statistics import Interval, mean, mean_interval, wilson_interval
@@ -25,11 +23,11 @@ from agentrl.rollout.trajectory import Step, Trajectory
 
 SCHEMA = 1
 BATCH = 64  # episodes side by side, for policies that answer in batches
-EpisodeSeen = Callable[[EpisodeRecord | Fault], Any]
+EpisodeSeen = Callable[[Trajectory | Fault], Any]
 Save = Callable[[Trajectory], Any]
 
 
-class Team(Protocol):
+class ProcessGroup(Protocol):
     """Processes that work on one thing together."""
 
     rank: int
@@ -93,7 +91,7 @@ def evaluate(
     timeout: float | None = None,
     on_episode: EpisodeSeen | None = None,
     on_trajectory: Save | None = None,
-    team: Team | None = None,
+    processes: ProcessGroup | None = None,
 ) -> Evaluation:
     """Play `episodes` episodes of `split` and sum them up.
 
@@ -102,27 +100,27 @@ def evaluate(
     `{"wrapper": "Reasoning", ...arguments}`. `on_episode` sees each episode, or its fault, as it ends;
     `on_trajectory` gets the whole record of it, also of one that a fault cut short. `num_envs` episodes are played side
     by side: as many as 64 where the policy answers in batches, one at a time otherwise. `prompt_style`, `history` and
-    `timeout` are those of `agentrl.rollout.collect.Collector`. The processes of a `team` share the episodes, all call
+    `timeout` are those of `agentrl.rollout.collect.Collector`. `processes` share the episodes, all call
     this, and all get the figures of all episodes; `on_episode` and `on_trajectory` see those of this process.
     """
     episodes = whole_number("episodes", episodes, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
     name = policy if isinstance(policy, str) else getattr(policy, "name", type(policy).__name__)
-    player = load_policy(policy, seed=seed) if isinstance(policy, str) else policy
-    side_by_side = (BATCH if getattr(player, "batched", False) else 1) if num_envs is None else num_envs
+    actor = load_policy(policy, seed=seed) if isinstance(policy, str) else policy
+    side_by_side = (BATCH if getattr(actor, "batched", False) else 1) if num_envs is None else num_envs
     spec = EnvSpec(env_id, checked_kwargs(env_kwargs), wrappers=wrappers)  # pyright: ignore[reportArgumentType]
     options = {"num_envs": side_by_side, "prompt_style": prompt_style, "history": history, "timeout": timeout}
-    collector = Collector([spec], player, split=split, retries=0, **options)
+    collector = Collector([spec], actor, split=split, retries=0, **options)
     started, tour = time.perf_counter(), _Tour(on_episode, on_trajectory)
     try:
         starts = [Start(episode_seed(seed, index)) for index in range(episodes)]
-        if team is not None:
-            starts = starts[team.rank :: team.size]
-        collector.play(starts, tour.finished, Tally(), record_engine_faults=True)
+        if processes is not None:
+            starts = starts[processes.rank :: processes.size]
+        collector.play(starts, tour.finished, Timings(), record_engine_faults=True)
     finally:
         collector.close()
-    if team is not None:
-        tour = _pooled(tour, team)
+    if processes is not None:
+        tour = _pooled(tour, processes)
     return Evaluation(
         id=env_id,
         spec=tour.spec,
@@ -139,16 +137,10 @@ def evaluate(
 def checked_kwargs(kwargs: Mapping[str, Any] | None) -> dict[str, Any]:
     """Arguments for the environment; the split has an argument of its own."""
     if kwargs is not None and not isinstance(kwargs, Mapping):
-        raise ConfigError(f"env_kwargs is a mapping of argument names to values, not {type(kwargs).__name__}")
+        raise ConfigError(f"env_kwargs must be a mapping of argument names to values; got {type(kwargs).__name__}")
     if kwargs and "split" in kwargs:
         raise ConfigError("choose the split with split=..., not inside env_kwargs")
     return dict(kwargs or {})
-
-
-def episode_seed(seed: int, index: int) -> int:
-    """The seed for `env.reset` in episode `index` of an evaluation; neighbouring evaluations share none."""
-    high, low = np.random.SeedSequence([seed, index]).generate_state(2)
-    return (int(high) << 32 | int(low)) >> 11  # 53 bits: any JSON reader keeps it exact
 
 
 @dataclass
@@ -171,12 +163,14 @@ class _Tour:
         else:
             self.faults += 1
         if self.seen is not None:
-            self.seen(fault or episode_of(trajectory))
+            self.seen(fault or trajectory)
 
 
-def _pooled(tour: _Tour, team: Team) -> _Tour:
+def _pooled(tour: _Tour, processes: ProcessGroup) -> _Tour:
     """The scores of all processes."""
-    told = team.gather({"scores": [asdict(score) for score in tour.scores], "faults": tour.faults, "spec": tour.spec})
+    told = processes.gather(
+        {"scores": [asdict(score) for score in tour.scores], "faults": tour.faults, "spec": tour.spec}
+    )
     return _Tour(
         None,
         None,
@@ -184,17 +178,6 @@ def _pooled(tour: _Tour, team: Team) -> _Tour:
         faults=sum(one["faults"] for one in told),
         spec=next((one["spec"] for one in told if one["spec"]), None),
     )
-
-
-def episode_of(trajectory: Trajectory) -> EpisodeRecord:
-    """A record in the shape of `play_episode`, without its pictures."""
-    kept = [{**step.info, "reward_terms": step.reward_terms, "pending": step.pending} for step in trajectory.steps]
-    turns = [
-        TurnRecord(step.observation, None, step.action, step.reward, info)
-        for step, info in zip(trajectory.steps, kept, strict=True)
-    ]
-    ending = (trajectory.final_observation, None, trajectory.terminated, trajectory.truncated, trajectory.task)
-    return EpisodeRecord(trajectory.seed or 0, turns, *ending)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.judging import Judge, JudgeRequest, Purpose, Verdict
 from agentrl.core.settling import repetition_term
 from agentrl.core.specs import resolve
-from agentrl.core.verdicts import Answer, ask, ask_async, fault_json, verdict_json
+from agentrl.core.verdicts import Answer, ask, fault_json, verdict_json
 from agentrl.rollout.trajectory import Step, Trajectory, plain
 
 BATCH = 1024
@@ -101,20 +101,7 @@ def settle(trajectories: Sequence[Trajectory], judge: Any, *, batch_size: int = 
     try:
         for batch in asked:
             round_.enter(batch, ask(round_.judge, [stored.to_request() for stored in batch]))
-    finally:  # also when somebody interrupts: what has been judged is kept
-        report = round_.finish()
-    return report
-
-
-async def settle_async(
-    trajectories: Sequence[Trajectory], judge: Any, *, batch_size: int = BATCH, again: bool = False
-) -> Report:
-    """`settle` for those who have other things to do meanwhile."""
-    round_, asked = _begin(trajectories, judge, batch_size, again)
-    try:
-        for batch in asked:
-            round_.enter(batch, await ask_async(round_.judge, [stored.to_request() for stored in batch]))
-    finally:
+    finally:  # also after an interrupt: what has been judged is kept
         report = round_.finish()
     return report
 
@@ -153,7 +140,7 @@ class _Round:
         self.report = Report(requests=sum(map(len, self._places.values())), distinct=len(self._places))
 
     def batches(self, size: int) -> Iterator[list[StoredRequest]]:
-        """The distinct requests, so many at a time."""
+        """The distinct requests, `batch_size` at a time."""
         distinct = [places[0][1] for places in self._places.values()]
         return (distinct[start : start + size] for start in range(0, len(distinct), size))
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
+from agentrl.rollout.json_lines import JsonLines, without_secrets
 from agentrl.rollout.parquet_columns import EXCEPTIONS, INDEX, STEP, VERSION, arrow, rows, table_schema, trajectory_json
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.rollout.trajectory_file import TrajectoryReader, without_secrets
 
 ROWS = 256  # in memory at a time: with prompts of 8,000 tokens about 70 MB
 
@@ -34,17 +34,17 @@ def to_parquet(path: str | os.PathLike[str], *, replace: bool = False) -> Path:
     """
     source = Path(path)
     if source.suffix != ".jsonl":
-        raise ConfigError(f"path must be a .jsonl file of trajectories, not {source}")
+        raise ConfigError(f"path must be a .jsonl file of trajectories; got {source}")
     target, damaged = source.with_suffix(".parquet"), list[bytes]()
     try:
         before = _stamp(source)
         if replace or not target.exists():
             with _replacing(target) as temporary:
-                _fill(temporary, (trajectory.to_json() for trajectory in TrajectoryReader(source, damaged.append)))
+                _fill(temporary, (trajectory.to_json() for trajectory in JsonLines(source, damaged.append)))
                 _check_source(source, before, temporary, damaged)
                 _keep_aside(source.with_suffix(".damaged"), damaged)
         else:
-            _check_equal(target, TrajectoryReader(source, damaged.append))
+            _check_equal(target, JsonLines(source, damaged.append))
             _keep_aside(source.with_suffix(".damaged"), damaged)
         _check_unchanged(source, before)
         source.unlink()
@@ -53,13 +53,8 @@ def to_parquet(path: str | os.PathLike[str], *, replace: bool = False) -> Path:
     return target
 
 
-def read_parquet(path: str | os.PathLike[str]) -> list[Trajectory]:
-    """All trajectories of a parquet file, as they were written; a `ConfigError` on anything else."""
-    return list(iterate_parquet(path))
-
-
 def iterate_parquet(path: str | os.PathLike[str]) -> Iterator[Trajectory]:
-    """One trajectory after the other, without having the whole file in memory."""
+    """The trajectories as they were written, one after the other; `ConfigError` on any other file."""
     for _, group in itertools.groupby(_read_rows(Path(path)), key=lambda row: row[INDEX]):
         try:
             yield Trajectory.from_json(trajectory_json(list(group)))
@@ -112,9 +107,9 @@ def _fill(path: Path, records: Iterable[dict[str, Any]]) -> None:
 
 def _check_source(source: Path, before: tuple[int, int], written: Path, damaged: list[bytes]) -> None:
     """Nothing is believed of the new file that was not read back from it."""
-    if damaged and not next(iter(TrajectoryReader(source)), None):
+    if damaged and not next(iter(JsonLines(source)), None):
         raise ConfigError(f"{source} stays as it is: no line of it can be read")
-    _check_equal(written, TrajectoryReader(source))
+    _check_equal(written, JsonLines(source))
     _check_unchanged(source, before)
 
 
@@ -126,7 +121,7 @@ def _check_equal(written: Path, wanted: Iterable[Trajectory]) -> None:
 
 def _check_unchanged(source: Path, before: tuple[int, int]) -> None:
     if _stamp(source) != before:
-        raise ConfigError(f"{source} stays as it is: somebody is still writing to it")
+        raise ConfigError(f"{source} stays as it is: another process is still writing to it")
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -158,7 +153,7 @@ def _read_rows(path: Path) -> Iterator[dict[str, Any]]:
 def _check_table(path: Path, schema: Any) -> None:
     version = (schema.metadata or {}).get(b"agentrl.trajectories")
     if version is None or not {INDEX, STEP, EXCEPTIONS} <= set(schema.names):
-        raise ConfigError(f"{path} holds something else than trajectories")
+        raise ConfigError(f"{path} holds no trajectories")
     if version != str(VERSION).encode():
         found = json.dumps(version.decode("ascii", "replace"))
         raise ConfigError(f"{path} is a table of version {found}; this version reads {VERSION}")

@@ -22,8 +22,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from agentrl.core.errors import MissingExtra
+from agentrl.rollout.json_lines import from_line, to_line
 from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.rollout.trajectory_file import from_line, to_line
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -54,7 +54,7 @@ def _said(text: str, token_ids: list[int] | None) -> Message:
 
 
 def rules_of(env: gym.Env) -> str:
-    """The system prompt of the whole stack; empty where nobody says one."""
+    """The system prompt of the whole stack; empty where there is none."""
     return str(env.get_wrapper_attr("system_prompt")) if env.has_wrapper_attr("system_prompt") else ""
 
 
@@ -98,7 +98,7 @@ class WholeConversation(PromptStyle):
 
 
 class PresentStep(PromptStyle):
-    """The present observation behind the last `history` actions."""
+    """The current observation after the last `history` actions."""
 
     def __init__(self, history: int = HISTORY) -> None:
         self.history = whole_number("history", history, at_least=0)
@@ -136,7 +136,7 @@ def prompt_style(name: str, history: int = HISTORY) -> PromptStyle:
     if name == "step":
         return PresentStep(history)
     hint = did_you_mean(name, STYLES) if isinstance(name, str) else ""
-    raise ConfigError(f"prompt_style must be one of {', '.join(STYLES)}, not {name!r}.{hint}")
+    raise ConfigError(f"prompt_style must be one of {', '.join(STYLES)}; got {name!r}.{hint}")
 
 
 # ---------------------------------------------------------------------- from records

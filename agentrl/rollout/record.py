@@ -1,4 +1,4 @@
-"""From playing to a record: `record_episode` plays like `play_episode` and keeps everything."""
+"""The record of an episode: `play_episode` and `record_episode` run one and return its `Trajectory`."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from agentrl.core.env import episode_limit
 from agentrl.core.errors import Fault
 from agentrl.core.policy import Generation, Policy
 from agentrl.core.verdicts import fault_json
-from agentrl.rollout.episode import EpisodeRecord, play_episode, spec_json
+from agentrl.rollout.episode import run_episode, spec_json
 from agentrl.rollout.prompts import read_observation, rules_of
 from agentrl.rollout.trajectory import Step, Trajectory, picture_hash, plain
 
 HELD_BY_STEP = ("reward_terms", "pending")  # kept once, where settling changes them
 
 
+def play_episode(env: gym.Env, policy: Policy, seed: int) -> Trajectory:
+    """Reset with `seed`, run to the end, return the record. A `Fault` comes through as it is."""
+    builder = _builder(env, policy, seed)
+    run_episode(env, policy, seed, builder)
+    return builder.finish()
+
+
 def record_episode(
     env: gym.Env, policy: Policy, seed: int, *, id: str | None = None, group_id: str | None = None
 ) -> Trajectory:
-    """Reset with `seed`, play to the end, return the record.
+    """`play_episode`, but a `Fault` ends the record instead of raising.
 
-    A fault of the machinery ends the record instead of raising: what was played until then is kept, `fault` says what
-    happened, and the reward is None. Without an `id` the trajectory gets one that follows from its content; a collector
-    that plays one task several times names them itself.
+    What happened until then is kept, `fault` says what went wrong, and the reward is None. Without an `id` the
+    trajectory gets one that follows from its content; a collector that runs one task several times names them itself.
     """
-    trajectory, _ = record(env, policy, seed, id=id, group_id=group_id)
-    return trajectory
-
-
-def record(
-    env: gym.Env, policy: Policy, seed: int, *, id: str | None = None, group_id: str | None = None
-) -> tuple[Trajectory, EpisodeRecord | Fault]:
-    """The trajectory, and what `play_episode` gave or raised."""
-    builder = TrajectoryBuilder(blank_record(policy, env_id=env_id_of(env), seed=seed, group_id=group_id))
-    outcome: EpisodeRecord | Fault
+    builder = _builder(env, policy, seed, group_id)
     try:
-        outcome = play_episode(env, policy, seed, watcher=builder)
+        run_episode(env, policy, seed, builder)
     except Fault as fault:
         builder.fault(fault)
-        outcome = fault
-    return builder.finish(id), outcome
+    return builder.finish(id)
+
+
+def _builder(env: gym.Env, policy: Policy, seed: int, group_id: str | None = None) -> TrajectoryBuilder:
+    return TrajectoryBuilder(blank_record(policy, env_id=env_id_of(env), seed=seed, group_id=group_id))
 
 
 def blank_record(policy: Policy, **facts: Any) -> Trajectory:
@@ -53,7 +53,7 @@ def blank_record(policy: Policy, **facts: Any) -> Trajectory:
 
 
 class TrajectoryBuilder:
-    """Watches an episode and writes it down. Who plays a stack often gives its `spec` once, as `spec_json` says it."""
+    """Builds the record of an episode. Callers that run a stack often pass its `spec` (of `spec_json`) once."""
 
     def __init__(self, trajectory: Trajectory, spec: dict[str, Any] | None = None) -> None:
         self.trajectory, self.spec = trajectory, spec

@@ -52,7 +52,7 @@ class Settler:
         return found, time.perf_counter() - started
 
     def close(self) -> None:
-        """Ask nothing more: what still waits stays pending, and nobody waits for what is being asked."""
+        """Ask nothing more: what still waits stays pending, and running requests are not waited for."""
         self._closed = True
         self._asked.put(None)
 
@@ -79,5 +79,5 @@ class Settler:
 
 
 def resolved(judge: Any) -> Judge | None:
-    """The judge behind a spec; wrong specs are refused at once, not when the first episode ends."""
+    """The judge of a spec; wrong specs are refused at once, not when the first episode ends."""
     return None if judge is None else resolve("judge", judge)

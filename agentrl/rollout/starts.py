@@ -1,4 +1,4 @@
-"""Which episodes to play: environments of a mix, and where an episode begins."""
+"""Which episodes to collect: environments of a mix, and where an episode begins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentrl.wrappers.build import EXAMPLE
 
 @dataclass(frozen=True)
 class EnvSpec:
-    """One environment of a mix, as JSON can say it. `weight` is its share of the starts, for whoever draws those."""
+    """One environment of a mix, as JSON. `weight` is its share of the starts where those are drawn at random."""
 
     id: str
     kwargs: dict[str, Any] = field(default_factory=dict)
@@ -24,13 +24,13 @@ class EnvSpec:
         if not isinstance(self.id, str):
             raise ConfigError(f"an environment is chosen by its id, not by {type(self.id).__name__}")
         if not isinstance(self.kwargs, Mapping):
-            raise ConfigError(f"kwargs is a mapping of argument names to values, not {type(self.kwargs).__name__}")
+            raise ConfigError(f"kwargs must be a mapping of argument names to values; got {type(self.kwargs).__name__}")
         if "split" in self.kwargs:
             raise ConfigError("choose the split with split=..., not inside the environment's kwargs")
         if isinstance(self.wrappers, (str, bytes, Mapping)) or not isinstance(self.wrappers, Sequence):
             raise ConfigError(f"wrappers are a list such as {EXAMPLE}")
         if finite_number("weight", self.weight) < 0:
-            raise ConfigError(f"weight must be 0 or more, not {self.weight!r}")
+            raise ConfigError(f"weight must be 0 or more; got {self.weight!r}")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def grouped(starts: Sequence[Start], size: int) -> list[Start]:
     whole_number("size", size, at_least=1)
     named = [(start, start.group_id or start.id or _group_name(number, start)) for number, start in enumerate(starts)]
     if len({name for _, name in named}) < len(named):
-        raise ConfigError("two starts have the same id or group_id; each group needs a name of its own")
+        raise ConfigError("two starts have the same id or group_id; names of groups must differ")
     return [
         replace(start, group_id=name, id=f"{start.id or name}.{copy}") for start, name in named for copy in range(size)
     ]
@@ -67,10 +67,10 @@ def _group_name(number: int, start: Start) -> str:
     return f"g{number}-e{start.env}-s{start.seed}"
 
 
-def dice_names(starts: Sequence[Start]) -> list[str]:
-    """A name for the dice of each start: its id, or what it plays and how often that came before in the list.
+def sampling_names(starts: Sequence[Start]) -> list[str]:
+    """A name that seeds the sampling of each start: its id, or environment, seed, task and how often those came before.
 
-    So an episode draws the same numbers whatever else is played beside it, and equal starts do not play alike.
+    So an episode samples the same tokens whatever runs beside it, and equal starts sample differently.
     """
     seen: dict[tuple[int, int, str | None], int] = {}
     names = []
@@ -86,10 +86,10 @@ def checked_starts(starts: Sequence[Start], envs: Sequence[EnvSpec]) -> list[Sta
     found = list(starts)
     for start in found:
         if not isinstance(start, Start):
-            raise ConfigError(f"a start is a Start(seed, ...), not {type(start).__name__}")
+            raise ConfigError(f"starts must be Start(seed, ...) objects; got {type(start).__name__}")
         if start.env >= len(envs):
             raise ConfigError(f"a start asks for environment {start.env}; there are {len(envs)}, counted from 0")
     ids = [start.id for start in found if start.id is not None]
     if len(set(ids)) < len(ids):
-        raise ConfigError("two starts have the same id; trajectories could no longer be told apart")
+        raise ConfigError("two starts have the same id; ids of trajectories must differ")
     return found

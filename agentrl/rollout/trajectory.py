@@ -105,7 +105,7 @@ class Trajectory:
         A record of an older schema comes back in the current form.
         """
         if not isinstance(data, dict) or "schema" not in data or "steps" not in data:
-            raise ConfigError("this is no trajectory")
+            raise ConfigError("not a trajectory")
         if type(data["schema"]) is not int or data["schema"] not in READABLE:
             raise ConfigError(f"the trajectory has schema {data['schema']!r}; this version reads {SCHEMA}")
         fields = {name: value for name, value in unpack(data).items() if name != "pictures"}

@@ -1,18 +1,16 @@
-"""Trajectories on disk: one JSON object a line, pictures beside them as `images/<hash>.png`.
+"""Trajectories on disk: `TrajectoryWriter` and `TrajectoryReader`; pictures lie beside the file as `images/<hash>.png`.
 
-Files that are closed for good may have become parquet (`agentrl.rollout.parquet`); readers take both, by suffix.
-A line is written and flushed in one go, so a run that is killed loses at most the line it was writing. The reader
-passes over such a half line and says so; the writer never appends to it. Secrets are taken out on the way.
+While a run lasts a file holds JSON lines (`agentrl.rollout.json_lines`); a closed one may have become parquet
+(`agentrl.rollout.parquet`). Readers take both, by suffix. A line is written and flushed in one go. The reader skips the
+half line of a run that was killed and logs it; the writer never appends to it.
 """
 
 from __future__ import annotations
 
 import io
-import json
-import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,11 +20,9 @@ from PIL import Image
 
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
-from agentrl.core.secrecy import scrub, secrets_in
-from agentrl.rollout.token_deltas import pack
+from agentrl.rollout.json_lines import JsonLines, encode
+from agentrl.rollout.parquet import iterate_parquet, write_parquet
 from agentrl.rollout.trajectory import Trajectory
-
-log = logging.getLogger(__name__)
 
 PICTURE_NAME = re.compile(r"[0-9a-f]{32}")  # nothing that a file system reads as a path
 
@@ -58,7 +54,7 @@ class TrajectoryWriter:
             first = old.readline(1 << 16)
             if first.strip() and not first.lstrip().startswith(b"{"):
                 self._file.close()
-                raise ConfigError(f"{self.path} holds something else than trajectories; it was left alone")
+                raise ConfigError(f"{self.path} holds no trajectories; it was left unchanged")
             size = old.seek(0, io.SEEK_END)
             if size and (old.seek(size - 1), old.read(1))[1] != b"\n":
                 self._file.write(b"\n")  # the half line of a run that was killed stays what it is
@@ -93,83 +89,38 @@ class TrajectoryWriter:
         self.close()
 
 
-def encode(trajectory: Trajectory) -> bytes:
-    """One line without secrets."""
-    return to_line(without_secrets(pack(trajectory.to_json()))) + b"\n"
-
-
-def without_secrets(data: dict[str, Any]) -> dict[str, Any]:
-    """A trajectory's JSON as it may be written down."""
-    secrets = list(secrets_in(data["spec"]))
-    # In the spec a name tells a secret; elsewhere names are somebody's data (a page may well show a "token").
-    return {**scrub(data, secrets, names=False), "spec": scrub(data["spec"], secrets)}
-
-
-def to_line(value: Any) -> bytes:
-    """JSON on one line of ASCII; half characters are kept as escapes, NaN is refused."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
-
-
-def from_line(line: bytes | str) -> Any:
-    """Inverse of `to_line`; a `ValueError` on anything that is no JSON, NaN included."""
-    return json.loads(line, parse_constant=_no_number)
-
-
 def is_parquet(path: Path) -> bool:
     """Is this, by its name, the file of a closed run?"""
     return path.suffix == ".parquet"
 
 
 class TrajectoryReader:
-    """Iterates over a file. Lines that cannot be read are passed over; `damaged` holds (line number, why).
+    """Iterates over a file, JSON lines or parquet by its suffix.
 
-    `on_damaged`, where given, gets each such line as it is. A damaged parquet file is a `ConfigError` as a whole.
+    Of JSON lines, those that cannot be read are skipped: `damaged` lists (line number, reason). A damaged parquet file
+    is a `ConfigError` as a whole.
     """
 
-    def __init__(self, path: str | os.PathLike[str], on_damaged: Callable[[bytes], Any] | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.images = images_folder(self.path)
-        self.on_damaged = on_damaged
-        self.damaged: list[tuple[int, str]] = []
+        self._lines = JsonLines(self.path)
+
+    @property
+    def damaged(self) -> list[tuple[int, str]]:
+        """Lines of the last iteration that could not be read."""
+        return self._lines.damaged
 
     def __iter__(self) -> Iterator[Trajectory]:
-        self.damaged = []
-        if is_parquet(self.path):
-            from agentrl.rollout.parquet import iterate_parquet  # which itself reads JSON lines through this class
-
-            yield from iterate_parquet(self.path)
-            return
-        try:
-            with open(self.path, "rb") as file:
-                yield from self._lines(file)
-        except OSError as error:
-            raise ConfigError(f"cannot read trajectories: {error}") from error
-
-    def _lines(self, file: Iterable[bytes]) -> Iterator[Trajectory]:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                trajectory = Trajectory.from_json(from_line(line))
-            except (ValueError, RecursionError) as error:
-                self.damaged.append((number, str(error)))
-                log.warning("%s, line %d is passed over: %s", self.path, number, error)
-                if self.on_damaged is not None:
-                    self.on_damaged(line)
-            else:
-                yield trajectory
+        return iter(iterate_parquet(self.path) if is_parquet(self.path) else self._lines)
 
     def picture(self, name: str) -> np.ndarray:
-        """The pixels behind a hash of this file."""
+        """The pixels of a picture, by its hash."""
         try:
             with Image.open(picture_path(self.images, name)) as picture:
                 return np.asarray(picture)
         except OSError as error:
             raise ConfigError(f"the picture {name} cannot be read: {error}") from error
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
 
 
 def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
@@ -178,7 +129,7 @@ def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
     found = list(reader)
     if not found:
         why = f": line {reader.damaged[0][0]}: {reader.damaged[0][1]}" if reader.damaged else ""
-        raise ConfigError(f"there is no trajectory in {path}{why}")
+        raise ConfigError(f"no trajectory in {path}{why}")
     return found
 
 
@@ -191,8 +142,6 @@ def write_trajectories(path: str | os.PathLike[str], trajectories: Iterable[Traj
     copied = _with_pictures(trajectories, images, images_folder(target))
     try:
         if is_parquet(target):
-            from agentrl.rollout.parquet import write_parquet
-
             write_parquet(target, copied)
         else:
             write_atomically(target, b"".join(encode(trajectory) for trajectory in copied))

@@ -11,7 +11,8 @@ It takes the id of any environment registered with Gymnasium, your own included.
 
 from __future__ import annotations
 
+from agentrl.registry import KitBudget
 from agentrl.testing.report import Check, Report
 from agentrl.testing.runner import CHECKS, check_env
 
-__all__ = ["CHECKS", "Check", "Report", "check_env"]
+__all__ = ["CHECKS", "Check", "KitBudget", "Report", "check_env"]

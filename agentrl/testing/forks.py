@@ -1,4 +1,4 @@
-"""Checks of copies of an environment: snapshots, spec JSON, pickling. A copy goes on exactly like its original."""
+"""Checks of copies of an environment: snapshots, spec JSON, pickling. A copy continues exactly like its original."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def check_snapshot(subject: Subject) -> str:
 
 def _check_fork(subject: Subject, env: gym.Env, other: gym.Env, player: Player, result: Result) -> None:
     blob, state = snapshot(env), base(env).state().to_json()
-    require(isinstance(blob, bytes), f"a snapshot is bytes, not {type(blob).__name__}")
+    require(isinstance(blob, bytes), f"a snapshot must be bytes; got {type(blob).__name__}")
     expected = player.play(TURNS_AFTER, over=result.over)
     script = [step.action for step in expected]
     with subject.opened() as new:
@@ -105,7 +105,7 @@ def _refused(load: Any, env: gym.Env, blob: Any, what: str) -> bool:
 
 def _damaged(blob: bytes, random: np.random.Generator) -> Iterator[tuple[str, bytes]]:
     yield "an empty blob", b""
-    yield "a blob with more behind it", blob + b"\0"
+    yield "a blob with a byte added", blob + b"\0"
     yield "random bytes", random.bytes(len(blob))
     for _ in range(DAMAGED_BLOBS):
         at = int(random.integers(len(blob)))

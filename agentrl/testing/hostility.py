@@ -14,10 +14,9 @@ from agentrl.testing.report import CheckFailed, require
 from agentrl.testing.subject import Result, Subject, start, takes_text
 from agentrl.testing.turns import as_json, check_info_keys
 
-HOSTILE_ACTIONS = 1000
-HUGE_EVERY = 100  # a megabyte of text once in so many actions
+HUGE_EVERY = 100  # actions, the last of which is a megabyte of text
 MEGABYTE = 1_000_000
-# Controls; ASCII; lone surrogates; marks nobody sees; everything; emoji.
+# Controls; ASCII; lone surrogates; invisible marks; everything; emoji.
 CODE_POINTS = [(0, 0x20), (0, 0x80), (0xD800, 0xE000), (0x200B, 0x2070), (0, 0x110000), (0x1F300, 0x1F700)]
 
 
@@ -40,20 +39,21 @@ class Thorny:
 
 
 def check_hostile(subject: Subject) -> str:
-    """A thousand hostile actions, some of them after the end of the episode, each answered in good order."""
-    random = np.random.default_rng(subject.seed)
+    """Many hostile actions, some of them after the end of the episode: each gives an ordinary result."""
+    random, count = np.random.default_rng(subject.seed), subject.budget.hostile_replies
+    first = -count % HUGE_EVERY  # so that the last action, at least, is a huge one
     with subject.opened() as env:
         env.action_space.seed(subject.seed)
         result, ended = start(env, seed=subject.seed), 0
-        for number in range(HOSTILE_ACTIONS):
+        for number in range(first, first + count):
             # Half of the time the env is stepped once more after the end, as a careless loop would.
             if result.over and (random.random() < 0.5 or result.info["fault"] == "episode_over"):
                 result, ended = start(env), ended + 1
             before, action = result, hostile_action(env, random, number)
             result = _survive(env, action, number)
             stays = not before.over or (result.over and result.terminated == before.terminated)
-            require(stays, f"the step after the end ({describe(action)}) brought the episode back to life")
-    return f"{HOSTILE_ACTIONS} actions over {ended + 1} episodes"
+            require(stays, f"the step after the end ({describe(action)}) started the episode again")
+    return f"{count} actions over {ended + 1} episodes"
 
 
 def _survive(env: gym.Env, action: Any, number: int) -> Result:
@@ -115,9 +115,7 @@ def _pick(options: list[Any], random: np.random.Generator) -> Any:
 
 def _noise(sample: str, random: np.random.Generator) -> str:
     """Random code points: controls, NULs, lone surrogates, right-to-left marks, astral planes."""
-    low, high = _pick(
-        [(0, 0x20), (0, 0x80), (0xD800, 0xE000), (0x200B, 0x2070), (0, 0x110000), (0x1F300, 0x1F700)], random
-    )
+    low, high = _pick(CODE_POINTS, random)
     text = "".join(map(chr, random.integers(low, high, size=random.integers(1, 60))))
     return _pick([text, f"<answer>{text}</answer>", sample + text, f"{text}{sample}", f"{sample}, {text}"], random)
 

@@ -133,12 +133,12 @@ def _check_picture(picture: Any, mode: str) -> None:
         fits = isinstance(picture, np.ndarray) and picture.dtype == np.uint8
         fits = fits and picture.ndim == 3 and picture.shape[2] == 3 and picture.size > 0
         kind = f"{picture.dtype}{list(picture.shape)}" if isinstance(picture, np.ndarray) else type(picture).__name__
-        require(fits, f"rgb_array is uint8 [height, width, 3], not {kind}")
+        require(fits, f"rgb_array must be uint8 [height, width, 3]; got {kind}")
     elif mode == "ansi":
-        require(isinstance(picture, str), f"ansi is a str, not {type(picture).__name__}")
+        require(isinstance(picture, str), f"ansi must be a str; got {type(picture).__name__}")
         picture.encode("utf-8")
     elif mode == "human":
-        require(picture is None, f"human rendering returns None, not {type(picture).__name__}")
+        require(picture is None, f"human rendering must return None; got {type(picture).__name__}")
 
 
 def _showable(env: gym.Env) -> list[str]:
@@ -168,7 +168,7 @@ def _collected_warnings() -> Iterator[list[warnings.WarningMessage]]:
 
 @contextmanager
 def _no_screen() -> Iterator[None]:
-    """Windows go to SDL's dummy screen: a check must not flash them at whoever runs it."""
+    """Windows go to SDL's dummy screen: a check must not show windows."""
     before = os.environ.get("SDL_VIDEODRIVER")
     os.environ["SDL_VIDEODRIVER"] = "dummy"
     try:

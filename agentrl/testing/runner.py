@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
@@ -12,8 +13,9 @@ import gymnasium as gym
 from agentrl.core.arguments import whole_number
 from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, MissingExtra, did_you_mean
+from agentrl.registry import KitBudget, family_of
 from agentrl.testing import forks, hostility, interface, repeatability, tasks, turns
-from agentrl.testing.report import Check, CheckFailed, Report, Status
+from agentrl.testing.report import Check, CheckFailed, Report, Status, require
 from agentrl.testing.subject import Subject
 
 LONGEST_DETAIL = 4000  # characters
@@ -42,21 +44,35 @@ CHECKS: dict[str, Callable[[Subject], str]] = {
 
 
 def check_env(
-    id: str, *, checks: Iterable[str] | None = None, episodes: int = 10, seed: int = 0, **kwargs: Any
+    id: str,
+    *,
+    checks: Iterable[str] | None = None,
+    budget: KitBudget | None = None,
+    episodes: int | None = None,
+    seed: int = 0,
+    **kwargs: Any,
 ) -> Report:
     """Check the registered environment `id`, made with `kwargs`, against the contract.
 
-    `checks` names the ones to run (default: all of `CHECKS`); `episodes` scales how much each of them plays and
-    `seed` chooses what. A check that fails never stops the others. An id that nobody registered, or arguments that
-    the environment refuses, raise what `gym.make` raises.
+    `checks` names the ones to run (default: all of `CHECKS`) and `seed` chooses what they play. `budget` limits how
+    much they play and how long each may take (default: that of the family's row in the registry, or `KitBudget()`);
+    `episodes` replaces its number of episodes. A check that fails never stops the others. An unregistered id, or
+    arguments that the environment refuses, raise what `gym.make` raises.
     """
     began = time.perf_counter()
     chosen = _choose(checks)
-    subject = Subject(
-        id, kwargs, whole_number("episodes", episodes, at_least=1), whole_number("seed", seed, at_least=0)
-    )
+    budget = budget or _budget_of(id)
+    if episodes is not None:
+        budget = replace(budget, episodes=whole_number("episodes", episodes, at_least=1))
+    subject = Subject(id, kwargs, budget, whole_number("seed", seed, at_least=0))
     status, results = _attempt(subject, chosen)
     return Report(id, status, round(time.perf_counter() - began, 3), tuple(results))
+
+
+def _budget_of(id: str) -> KitBudget:
+    """The budget of an id of the registry, with or without its module ("agentrl:agentrl/Sokoban-Text-v0")."""
+    family = family_of(id.rpartition(":")[2])
+    return family.kit if family else KitBudget()
 
 
 def _choose(names: Iterable[str] | None) -> list[str]:
@@ -64,13 +80,13 @@ def _choose(names: Iterable[str] | None) -> list[str]:
     for name in chosen:
         if name not in CHECKS:
             known = ", ".join(CHECKS)
-            raise ConfigError(f"no check is called {name!r}.{did_you_mean(str(name), CHECKS)} There are: {known}.")
+            raise ConfigError(f"unknown check {name!r}.{did_you_mean(str(name), CHECKS)} Known checks: {known}.")
     return chosen
 
 
 def _attempt(subject: Subject, chosen: list[str]) -> tuple[Status, list[Check]]:
     try:
-        _probe(subject)
+        subject = _probed(subject)
     except MissingExtra as error:
         return "unavailable", [Check("make", False, _tidy(str(error)))]
     except gym.error.UnregisteredEnv:
@@ -83,17 +99,33 @@ def _attempt(subject: Subject, chosen: list[str]) -> tuple[Status, list[Check]]:
     return ("ok" if all(check.passed for check in results) else "failed"), results
 
 
-def _probe(subject: Subject) -> None:
+def _probed(subject: Subject) -> Subject:
+    """The subject with the budget's size of pictures, where the environment has one to choose."""
     with subject.opened() as env:
         if not isinstance(env.unwrapped, AgentEnv):
-            raise CheckFailed(f"{type(env.unwrapped).__name__} is not a subclass of agentrl.AgentEnv")
+            raise CheckFailed(
+                f"the environment must be a subclass of agentrl.AgentEnv; got {type(env.unwrapped).__name__}"
+            )
+        if subject.budget.image_size is None or not hasattr(env.unwrapped, "image_size"):
+            return subject
+    return replace(subject, kwargs={"image_size": subject.budget.image_size, **subject.kwargs})
 
 
 def _run(name: str, subject: Subject) -> Check:
+    began = time.perf_counter()
     try:
-        return Check(name, True, _tidy(CHECKS[name](subject)))
+        detail = CHECKS[name](subject)
+        _check_time(time.perf_counter() - began, subject.budget)
+        return Check(name, True, _tidy(detail))
     except Exception as error:
         return Check(name, False, _explain(error))
+
+
+def _check_time(seconds: float, budget: KitBudget) -> None:
+    advice = (
+        f"with {budget.episodes} episodes and {budget.hostile_replies} hostile replies; a smaller KitBudget plays less"
+    )
+    require(seconds <= budget.seconds, f"took {seconds:.1f} s, more than the budget of {budget.seconds:g} s, {advice}")
 
 
 def _explain(error: Exception) -> str:

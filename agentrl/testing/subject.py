@@ -14,6 +14,7 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
 from agentrl.core.env import AgentEnv
+from agentrl.registry import KitBudget
 from agentrl.testing.report import CheckFailed
 
 EPISODE_CAP = 40  # turns; where episodes are longer, the kit resets early rather than playing them out
@@ -26,11 +27,16 @@ class Subject:
 
     id: str
     kwargs: dict[str, Any] = field(default_factory=dict)
-    episodes: int = 10
+    budget: KitBudget = field(default_factory=KitBudget)
     seed: int = 0
 
+    @property
+    def episodes(self) -> int:
+        """How many episodes a check plays."""
+        return self.budget.episodes
+
     def make(self, **changes: Any) -> gym.Env:
-        """A new environment, wrapped as `gym.make` wraps it for everybody."""
+        """A new environment, wrapped as `gym.make` wraps it."""
         # Gymnasium's passive checker would complain about hostile actions; the check "gymnasium" does its work.
         return gym.make(self.id, disable_env_checker=True, **{**self.kwargs, **changes})
 
@@ -81,7 +87,7 @@ def base(env: gym.Env) -> AgentEnv:
 
 
 def spec_of(env: gym.Env) -> EnvSpec:
-    """The spec, without which nobody can make the environment again."""
+    """The spec, without which the environment cannot be made again."""
     if env.spec is None:
         raise CheckFailed("the environment has no spec")
     return env.spec
@@ -127,7 +133,7 @@ class Player:
         return self.env.action_space.sample()
 
     def play(self, turns: int, *, over: bool = False) -> list[Result]:
-        """So many turns, resetting (without a seed) wherever an episode ends."""
+        """Play `turns` turns, resetting (without a seed) wherever an episode ends."""
         results: list[Result] = []
         for _ in range(turns):
             results.append(perform(self.env, RESET if over else self.action()))

@@ -26,11 +26,12 @@ def check_rewards(subject: Subject) -> str:
         for result in episodes(env, subject.seed, subject.episodes):
             terms, where = result.info["reward_terms"], f"after {result.action!r:.80}"
             require(
-                isinstance(result.reward, float), f"{where} the reward is a {type(result.reward).__name__}, no float"
+                isinstance(result.reward, float),
+                f"{where} the reward must be a float; got {type(result.reward).__name__}",
             )
             for name, value in terms.items():
                 fits = isinstance(value, float) and math.isfinite(value)
-                require(fits, f"{where} the reward term {name!r} is {value!r}, not a finite float")
+                require(fits, f"{where} the reward term {name!r} must be a finite float; got {value!r}")
             total = math.fsum(terms.values())
             require(math.isfinite(result.reward), f"{where} the reward is {result.reward}")
             close = math.isclose(result.reward, total, rel_tol=1e-9, abs_tol=1e-9)
@@ -90,7 +91,7 @@ def check_info_keys(info: dict[str, Any], where: str) -> None:
     """Fail the running check unless every key is there with its type."""
     for key, (expected, fits) in INFO.items():
         require(key in info, f"{where} info has no {key!r}")
-        require(fits(info[key]), f"{where} info[{key!r}] is {info[key]!r:.200}, not {expected}")
+        require(fits(info[key]), f"{where} info[{key!r}] must be {expected}; got {info[key]!r:.200}")
 
 
 def as_json(value: Any, what: str) -> str:
@@ -107,21 +108,21 @@ def _check_info_sense(env: gym.Env, result: Result, where: str) -> None:
     info = result.info
     require_same(info["state"], base(env).state().to_json(), f"{where} info['state'] is not the true state")
     require(info["valid"] or info["fault"], f"{where} valid is False but fault is {info['fault']!r}")
-    require(result.terminated or not info["success"], f"{where} success is True but the episode goes on")
+    require(result.terminated or not info["success"], f"{where} success is True but the episode has not ended")
     if result.action is RESET:
         quiet = not info["actions"] and not info["reward_terms"] and info["limit"] is None
-        require(quiet and info["turn"] == 0, f"{where} info speaks of turns that nobody has taken: {info!r:.300}")
+        require(quiet and info["turn"] == 0, f"{where} info after a reset must not hold a turn: {info!r:.300}")
 
 
 # ---------------------------------------------------------------------- prompt and truth
 
 
 def check_prompt(subject: Subject) -> str:
-    """Text kinds explain themselves and state the turn limit; Grid kinds, which nobody reads, have no prompt."""
+    """Text kinds explain themselves and state the turn limit; Grid kinds have no prompt."""
     with subject.opened() as env:
         env.reset(seed=subject.seed)
         prompt, limit = env.get_wrapper_attr("system_prompt"), base(env).max_turns
-        require(isinstance(prompt, str), f"system_prompt is a {type(prompt).__name__}, not a str")
+        require(isinstance(prompt, str), f"system_prompt must be a str; got {type(prompt).__name__}")
         prompt.encode("utf-8")
         if takes_text(env):
             require(prompt.strip(), "system_prompt is empty")
@@ -154,11 +155,12 @@ def check_representations(subject: Subject) -> str:
 def _check_state(state: Any, declared: frozenset[str]) -> None:
     kind = type(state)
     require(
-        isinstance(state, State) and is_dataclass(state), f"state() gives a {kind.__name__}, no dataclass of type State"
+        isinstance(state, State) and is_dataclass(state),
+        f"state() must return a dataclass of type State; got {kind.__name__}",
     )
     for name in {*vars(state), *(field.name for field in fields(state))}:
         require(_is_frozen(state, name), f"state() is not frozen: {kind.__name__}.{name} can be set")
-    require(isinstance(state.to_json(), dict), "State.to_json() is not a dict")
+    require(isinstance(state.to_json(), dict), "State.to_json() must be a dict")
     as_json(state.to_json(), "State.to_json()")
     types = {"natural": list, "symbolic": str, "structured": dict}
     for name, expected in types.items():
@@ -166,9 +168,9 @@ def _check_state(state: Any, declared: frozenset[str]) -> None:
             _check_unsupported(state, name)
             continue
         said = state.represent(name)
-        require(isinstance(said, expected), f"{name}() is a {type(said).__name__}, not a {expected.__name__}")
+        require(isinstance(said, expected), f"{name}() must be a {expected.__name__}; got {type(said).__name__}")
         sentences = name != "natural" or all(isinstance(fact, str) for fact in said)
-        require(sentences, "natural() is not a list of sentences")
+        require(sentences, "natural() must be a list of sentences")
         as_json(said, f"{name}()")
 
 

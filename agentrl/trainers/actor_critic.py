@@ -1,172 +1,178 @@
-"""What the algorithms with a critic have in common before the update: options, models, and what the models say."""
+"""The models of a training run: the policy, its critic and the frozen reference, and their forward passes over rows.
+
+The weights that are trained are float32. Where the policy generates in another type (bf16 on a GPU) or trains adapters
+(LoRA), the engine holds a copy of its own, and `publish` writes the new weights into it, in place: whatever the engine
+has captured stays valid.
+
+In a run of several processes the models are sharded (see `sharding`), except for the engine's copy, and rows are shared
+out (see `data_parallel`); every process calls every method here, in the same order.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from agentrl.core.arguments import finite_number, whole_number
-from agentrl.core.errors import ConfigError
-from agentrl.policies.chat import Prompt
+from agentrl.models.chat import Prompt
+from agentrl.models.loading import load_model
+from agentrl.models.scoring import Hidden, Reader, Scores, target_mask, token_scores
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers.advantages import Estimate, bootstrap_values, kl_rewards, whiten
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.learner import Learner
-from agentrl.trainers.memory import TrainingFault
-from agentrl.trainers.rows import Batch
+from agentrl.trainers.batch import Row
+from agentrl.trainers.data_parallel import compute_rows
+from agentrl.trainers.distributed import join
+from agentrl.trainers.lora import merged
+from agentrl.trainers.model_building import CriticKind, frozen_copy, make_critic, make_policy
+from agentrl.trainers.sharding import Shards
+from agentrl.trainers.token_budget import TokenBudget
 
 
-@dataclass(kw_only=True)
-class PolicyArguments(RunArguments):
-    """Options of everything that improves a policy by its own episodes."""
+class Outputs(NamedTuple):
+    """The models' view of a micro-batch; `[rows, targets]` each."""
 
-    episodes: int = 128
-    """Episodes of an iteration."""
-    group_size: int = 1
-    """Play every task so many times within an iteration."""
-    epochs: int = 1
-    """Passes over the data of an iteration."""
-    clip_low: float = 0.2
-    """How far a probability ratio may fall below 1."""
-    clip_high: float = 0.2
-    """How far it may rise above 1."""
-    dual_clip: float = 0.0
-    """Cap of the loss where an advantage is negative (3 is usual); 0: none."""
-    kl_coef: float = 0.001
-    """Weight of the divergence from the first policy; 0: no reference model."""
-    kl_in: Literal["reward", "loss"] = "reward"
-    """Where the divergence is paid."""
-    kl_kind: Literal["k1", "k2", "k3"] = "k1"
-    """How it is estimated; in the loss choose k2 or k3."""
-    entropy_coef: float = 0.0
-    """Weight of an entropy bonus."""
-    reward_scale: float = 1.0
-    """Rewards are multiplied by this before anything is computed from them."""
-    old_logprobs: Literal["behaviour", "recomputed"] = "behaviour"
-    """The ratio's denominator: as recorded while playing, or computed anew by the trainer (bf16 differs a little)."""
-    correction: Literal["none", "decoupled", "truncated"] = "none"
-    """For data of older policies: clip around the policy at the beginning of the update and weigh tokens by how much
-    likelier they are under it than when they were played; above max_weight they are dropped, or weighed by that."""
-    max_weight: float = 2.0
-    """Of the correction."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("episodes", "group_size", "epochs"):
-            whole_number(name, getattr(self, name), at_least=1)
-        for name in ("kl_coef", "entropy_coef", "clip_low", "clip_high", "dual_clip"):
-            if finite_number(name, getattr(self, name)) < 0:
-                raise ConfigError(f"{name} must not be negative")
-        if finite_number("reward_scale", self.reward_scale) <= 0:
-            raise ConfigError(f"reward_scale must be above 0, not {self.reward_scale!r}")
-        if finite_number("max_weight", self.max_weight) <= 0:
-            raise ConfigError(f"max_weight must be above 0, not {self.max_weight!r}")
-        if self.episodes % self.group_size:
-            raise ConfigError(f"episodes ({self.episodes}) must be a multiple of group_size ({self.group_size})")
+    logprobs: Tensor
+    entropy: Tensor | None
+    values: Tensor | None  # of the state before each token
+    values_after: Tensor | None
+    mask: Tensor
 
 
-@dataclass(kw_only=True)
-class CriticArguments(PolicyArguments):
-    """Options that PPO and StepPO share."""
+class ActorCritic:
+    """Policy, and where they are wanted critic and reference."""
 
-    critic: Literal["own", "shared", "head"] = "own"
-    """A critic with a body of its own, a head on the policy's body that trains it too, or a head that only reads it."""
-    critic_lr: float = 1e-5
-    """Learning rate of the critic."""
-    critic_coef: float = 1.0
-    """Weight of the critic's loss."""
-    critic_clip: float = 0.0
-    """How far values may move in one update; 0: as far as they want."""
-    critic_warmup: int = 0
-    """Iterations in which only the critic learns."""
-    bootstrap_truncated: bool = False
-    """Also bootstrap behind limits that are part of the task."""
-    whiten_advantages: bool = True
-    """Advantages with mean 0 and deviation 1 over the batch."""
+    def __init__(self, options: RunArguments, *, critic: CriticKind, reference: bool, temperature: float) -> None:
+        self.options, self.temperature = options, temperature
+        self.processes = join(options.device, options.peer_timeout)
+        sharded = self.processes.distributed
+        self.budget = TokenBudget(options.token_budget, alone=not sharded)
+        self.engine = load_model(options.model, self.processes.device or options.device, options.dtype)
+        self.device = self.engine.model.device
+        self.policy = make_policy(options, self.engine, sharded=sharded)
+        # A sharded layer's weights are freed after its forward pass, but a shared prefix would come back to it.
+        self.reader = Reader.of(self.engine, share_prefix=not (options.gradient_checkpointing or sharded))
+        self.reference = frozen_copy(self.engine.model) if reference else None  # before anything is trained
+        self.critic = make_critic(critic, options, self.engine, sharded=sharded)
+        self.shards = Shards(self.processes, (self.policy, self.critic, self.reference))
+        self.rollout_engine: Any = None  # an engine elsewhere that generates with these weights
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("critic_coef", "critic_clip"):
-            if finite_number(name, getattr(self, name)) < 0:
-                raise ConfigError(f"{name} must not be negative")
-        whole_number("critic_warmup", self.critic_warmup, at_least=0)
-        if finite_number("critic_lr", self.critic_lr) <= 0:
-            raise ConfigError(f"critic_lr must be above 0, not {self.critic_lr!r}")
+    @contextlib.contextmanager
+    def computing(self) -> Iterator[None]:
+        """`guarded`, and in bf16 where the engine generates in it."""
+        mixed = self.engine.model.dtype == torch.bfloat16
+        with self.guarded(), torch.autocast(self.device.type, torch.bfloat16, enabled=mixed):
+            yield
+
+    @contextlib.contextmanager
+    def guarded(self) -> Iterator[None]:
+        """A lack of memory and a lost process are told from other errors."""
+        with self.budget.watched(), self.processes.guard():
+            yield
+
+    def outputs(
+        self, rows: Sequence[Row], *, values: bool = True, entropy: bool = False, only_critic: bool = False
+    ) -> Outputs:
+        """The policy's and the critic's view of some rows, with gradients where they are switched on.
+
+        With `only_critic` no gradient reaches the policy, also where the critic reads the policy's hidden states.
+        """
+        before = after = None
+        with self.computing():
+            with torch.set_grad_enabled(torch.is_grad_enabled() and not only_critic):
+                states, scores = self._read(self.policy, rows, entropy=entropy)
+            if values and self.critic is not None:
+                before, after = self._values(rows, states)
+        return Outputs(scores.logprobs, scores.entropy, before, after, target_mask(rows).to(self.device))
+
+    def _read(self, model: Any, rows: Sequence[Row], *, entropy: bool = False) -> tuple[Hidden, Scores]:
+        def read() -> tuple[Hidden, Scores]:
+            states = self.reader.hidden(model, rows)
+            return states, token_scores(model, states.before, rows, self.temperature, entropy=entropy)
+
+        return self.shards.within(model, read)
+
+    def _values(self, rows: Sequence[Row], states: Hidden | None = None) -> tuple[Tensor, Tensor]:
+        """The critic's values before and after the targets; `states` are the policy's, which some critics read."""
+        critic, reader = self.critic, self.reader
+        assert critic is not None
+        if states is None and critic.model is None:
+            states = self.shards.within(self.policy, lambda: reader.hidden(self.policy, rows))
+
+        def judge() -> tuple[Tensor, Tensor]:
+            own = states if critic.model is None else reader.hidden(critic.model, rows)
+            assert own is not None
+            return critic(own.before), critic(own.after)
+
+        return self.shards.within(critic, judge)
+
+    # ------------------------------------------------------------------ without gradients, for whole batches
+
+    def logprobs(self, rows: Sequence[Row]) -> list[Tensor]:
+        """Of the policy as it is now; a flat CPU tensor per row."""
+        return self._all(rows, lambda some: (self._read(self.policy, some)[1].logprobs,))[0]
+
+    def reference_logprobs(self, rows: Sequence[Row]) -> list[Tensor]:
+        """Of the policy as it was at the beginning."""
+        return self._all(rows, lambda some: (self._read(self.reference, some)[1].logprobs,))[0]
+
+    def values(self, rows: Sequence[Row]) -> tuple[list[Tensor], list[Tensor]]:
+        """Of the states before and after each token."""
+        before, after = self._all(rows, self._values)
+        return before, after
+
+    def _all(self, rows: Sequence[Row], what: Callable[[Sequence[Row]], tuple[Tensor, ...]]) -> list[list[Tensor]]:
+        sizes, lengths = [len(row.targets) for row in rows], [len(row.ids) for row in rows]
+        found = self._compute(lengths, sizes, lambda some: what([rows[index] for index in some]))
+        return [list(one) for one in zip(*found, strict=True)]
+
+    @torch.no_grad()
+    def last_values(self, prompts: Sequence[Prompt]) -> Tensor:
+        """Of the states after some prompts: what an episode that was cut could still have earned."""
+        critic, reader = self.critic, self.reader
+        assert critic is not None
+        model = critic.model or self.policy
+
+        def last(some: list[int]) -> tuple[Tensor]:
+            chosen = [prompts[index] for index in some]
+            states = None if critic.model else self.shards.within(model, lambda: reader.last_hidden(model, chosen))
+            judge = lambda: critic(reader.last_hidden(model, chosen) if states is None else states)  # noqa: E731
+            return (self.shards.within(critic, judge)[:, None],)
+
+        found = self._compute([len(prompt.ids) for prompt in prompts], [1] * len(prompts), last)
+        return torch.cat([value for (value,) in found]) if found else torch.zeros(0)
+
+    @torch.no_grad()
+    def _compute(
+        self, lengths: Sequence[int], sizes: Sequence[int], work: Callable[[list[int]], Sequence[Tensor]]
+    ) -> list[list[Tensor]]:
+        def computed(some: list[int]) -> Sequence[Tensor]:
+            with self.computing():
+                return work(some)
+
+        # Without gradients twice the tokens fit.
+        return self.budget.fit(
+            lengths, lambda tokens: compute_rows(self.processes, lengths, tokens, sizes, computed), times=2
+        )
+
+    @torch.no_grad()
+    def publish(self) -> None:
+        """Let the rollout engine generate with the new weights."""
+        if self.engine.model is not self.policy:
+            targets = dict(self.engine.model.named_parameters())
+            with self.processes.guard():
+                for name, weight in merged(self.policy, targets):
+                    targets[name].copy_(weight)
+        if self.rollout_engine is not None:
+            self.rollout_engine.follow(self)
 
 
-def make_learner(args: PolicyArguments) -> Learner:
-    """Policy, critic and, where something hangs on it, the reference."""
-    with_critic = isinstance(args, CriticArguments)
-    return Learner(
-        args,
-        critic=args.critic if with_critic else "none",
-        critic_lr=args.critic_lr if with_critic else 0.0,
-        reference=args.kl_coef > 0,
-        temperature=args.temperature,
-        total_steps=args.iterations * args.epochs * args.minibatches,
-    )
-
-
-class BatchScores(NamedTuple):
-    """What the models said before the update; `[trajectories, tokens]` each."""
-
-    old: Tensor
-    reference: Tensor | None
-    values: Tensor  # 0 where there is no critic
-    values_after: Tensor
-    bootstrap: Tensor  # [trajectories]
-
-
-def score(args: PolicyArguments, learner: Learner, batch: Batch) -> BatchScores:
-    """Old and reference log-probabilities, and the critic's values where there is one."""
-    if not len(batch):
-        raise TrainingFault("no reply of this iteration holds a token; do the prompts fill the model's context?")
-    asked = args.old_logprobs == "recomputed" or args.correction != "none"
-    recompute = asked or not bool((batch.action_mask == batch.token_mask).all())
-    old = batch.by_trajectory(learner.logprobs(batch.rows)) if recompute else batch.logprobs
-    reference = batch.by_trajectory(learner.reference_logprobs(batch.rows)) if args.kl_coef else None
-    if not isinstance(args, CriticArguments):
-        nothing = torch.zeros_like(old)
-        return BatchScores(old, reference, nothing, nothing, torch.zeros(len(batch)))
-    before, after = learner.values(batch.rows)
-    return BatchScores(
-        old, reference, batch.by_trajectory(before), batch.by_trajectory(after), bootstrap(args, learner, batch)
-    )
-
-
-def bootstrap(args: CriticArguments, learner: Learner, batch: Batch) -> Tensor:
-    """The value behind each trajectory's end: nonzero only where a limit cut it that the agent did not know."""
-    limits = [trajectory.limit for trajectory in batch.trajectories]
-    counted = {"external", "task"} if args.bootstrap_truncated else {"external"}
-    cut = [index for index, limit in enumerate(limits) if limit in counted]
-    last = torch.zeros(len(batch))
-    if cut:
-        last[cut] = learner.last_values([final_prompt(learner, batch.trajectories[index]) for index in cut])
-    return bootstrap_values(last, limits, bootstrap_truncated=args.bootstrap_truncated)
-
-
-def final_prompt(learner: Learner, trajectory: Trajectory) -> Prompt:
+def final_prompt(models: ActorCritic, trajectory: Trajectory) -> Prompt:
     """What the policy would have been asked next."""
     steps = trajectory.steps if trajectory.prompt_style == "conversation" else []
     names = [name for step in steps for name in step.images] + trajectory.final_images
     shown = [trajectory.pictures[name] for name in names]
-    pixels, grids, _ = learner.engine.encoder.pictures(shown) if shown else (None, None, [])
+    pixels, grids, _ = models.engine.encoder.pictures(shown) if shown else (None, None, [])
     return Prompt(trajectory.final_prompt_ids or [], pixels, grids)
-
-
-def kl_penalty(args: PolicyArguments, batch: Batch, scores: BatchScores) -> Tensor | None:
-    """What every token pays for being unlike the reference, where that is paid in rewards."""
-    if scores.reference is None or args.kl_in != "reward":
-        return None
-    return kl_rewards(scores.old, scores.reference, batch.action_mask, beta=args.kl_coef, kind=args.kl_kind)
-
-
-def whitened(args: CriticArguments, batch: Batch, found: Estimate) -> Estimate:
-    """Statistics over the places where the estimator looked at the critic (turn ends for Turn-PPO)."""
-    if not args.whiten_advantages:
-        return found
-    mask = batch.token_mask if bool((found.critic_mask & ~batch.action_mask).any()) else batch.action_mask
-    return found._replace(advantages=whiten(found.advantages, mask, found.critic_mask))

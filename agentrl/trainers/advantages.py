@@ -1,73 +1,24 @@
-"""Advantages: who gets the credit for a reward, token by token, turn by turn or step by step.
+"""Advantages: who gets the credit for a reward, token by token, turn by turn, step by step or by comparison.
 
-Estimators with a critic are here; those that compare trajectories of one group instead are in `critic_free` and can be
-imported from here too. All are pure, take padded `[B, T]` batches and give no gradients.
-
-`values[t]` is the critic's value of the state *before* token t is produced (the model's output at t - 1).
-`bootstrap[b]` is the value behind the last token of row b: `bootstrap_values` makes it, and every estimator uses it in
-the same way, as the value of the state that would have come next. None means 0 everywhere.
+Estimators with a critic take padded `[rows, tokens]` batches with boolean masks and read nothing outside of them.
+`values[t]` is the critic's value of the state *before* token t is produced (the model's output at t - 1);
+`bootstrap[b]` is the value after the last token of row b, None for 0 everywhere. Estimators without a critic compare
+trajectories that began in the same state. Nothing here gives gradients.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from agentrl.core.errors import ConfigError
-from agentrl.trainers.critic_free import (
-    discounted_returns,
-    dr_grpo,
-    gigpo,
-    grpo,
-    reinforce_plus_plus,
-    reinforce_plus_plus_baseline,
-    rloo,
-    step_timeline,
-    trajectory_returns,
-)
-from agentrl.trainers.losses import KLKind, kl_estimate
-from agentrl.trainers.masked import (
-    Labels,
-    check_mask,
-    check_turn_ends,
-    finite_row,
-    fraction,
-    from_next_marked,
-    next_marked,
-    rewards_within,
-    to_tokens,
-    whiten,
-    wide,
-)
-from agentrl.trainers.recursion import backward_gae
+from agentrl.trainers.losses import KLKind, kl_estimate, masked_mean, masked_sum, unit_sums
 
-__all__ = [
-    "Estimate",
-    "bilevel_gae",
-    "bootstrap_values",
-    "discounted_returns",
-    "dr_grpo",
-    "gigpo",
-    "grpo",
-    "kl_rewards",
-    "masked_gae",
-    "reinforce_plus_plus",
-    "reinforce_plus_plus_baseline",
-    "rewards_at_last_action",
-    "rewards_at_turn_ends",
-    "rloo",
-    "step_gae",
-    "to_tokens",
-    "trajectory_returns",
-    "turn_gae",
-    "vanilla_gae",
-    "whiten",
-]
-
-Form = Literal["paper", "released"]
+Labels = Tensor | Sequence[Hashable]
+STD_EPS = 1e-6
 
 
 class Estimate(NamedTuple):
@@ -75,7 +26,7 @@ class Estimate(NamedTuple):
 
     `returns` are the critic's targets for `values`, to be used where `critic_mask` is True (whitening statistics are
     taken over the same places). `turn_returns` exists for the paper's bi-level form only: targets for `values_after` at
-    turn ends, without which nobody would ever teach the critic those values.
+    turn ends, which nothing else would teach the critic.
     """
 
     advantages: Tensor
@@ -84,51 +35,31 @@ class Estimate(NamedTuple):
     turn_returns: Tensor | None = None
 
 
+def without_critic(advantages: Tensor) -> Estimate:
+    """Advantages alone: nothing for a critic to learn."""
+    return Estimate(advantages, torch.zeros_like(advantages), torch.zeros_like(advantages, dtype=torch.bool))
+
+
 # ------------------------------------------------------------------ rewards and ends
 
 
 def bootstrap_values(last_values: Tensor, limits: Sequence[str | None], *, bootstrap_truncated: bool = False) -> Tensor:
-    """The value behind the end of each row, `[B]`: 0 after a true end, and after a limit that is part of the task.
+    """The value after the end of each row, `[B]`: 0 after a true end, and after a limit that is part of the task.
 
     `last_values[b]` is the critic's value of the last observation; `limits[b]` is the trajectory's `limit`: None (it
-    ended by itself), "task" or "external". Nobody ever acts behind a task's own limit, so its value is 0, as in the
+    ended by itself), "task" or "external". The agent never acts after a task's own limit, so its value is 0, as in the
     papers; a limit from outside merely cut the episode, so there the value counts. `bootstrap_truncated=True` treats
-    the task's own limits as external ones. Values that are not used may be NaN.
+    the task's own limits as external ones.
     """
-    last_values = wide("last_values", last_values, (len(limits),))
-    unknown = set(limits) - {None, "task", "external"}
-    if unknown:
-        raise ConfigError(f'limits must be None, "task" or "external", not {sorted(map(repr, unknown))[0]}')
-    counted = {"external", "task"} if bootstrap_truncated else {"external"}
+    counted = ("external", "task") if bootstrap_truncated else ("external",)
     cut = torch.tensor([limit in counted for limit in limits], dtype=torch.bool, device=last_values.device)
     return torch.where(cut, last_values.detach(), 0.0)
 
 
 def rewards_at_last_action(scores: Tensor, action_mask: Tensor) -> Tensor:
     """`[B, T]`: each row's whole reward on its last action token (VAGEN-Base), 0 elsewhere."""
-    check_mask("action_mask", action_mask)
-    scores = wide("scores", scores, action_mask.shape[:1])
-    if bool((scores != 0).logical_and(~action_mask.any(1)).any()):
-        raise ConfigError("a row without action tokens has a reward; there is no token that could get it")
     remaining = action_mask.flip(1).cumsum(1).flip(1)
     return torch.where(action_mask & (remaining == 1), scores[:, None], 0.0)
-
-
-def rewards_at_turn_ends(turn_rewards: Tensor, turn_ends: Tensor) -> Tensor:
-    """`[B, T]` from `[B, K]`: the k-th reward of a row on its k-th turn end. Entries past its last turn must be 0."""
-    check_mask("turn_ends", turn_ends)
-    turn_rewards = wide("turn_rewards", turn_rewards)
-    if turn_rewards.ndim != 2 or len(turn_rewards) != len(turn_ends):
-        raise ConfigError(
-            f"turn_rewards must be rows x turns for {len(turn_ends)} rows, not {tuple(turn_rewards.shape)}"
-        )
-    turns = turn_ends.sum(1)
-    if int(turns.max()) > turn_rewards.shape[1]:
-        raise ConfigError(f"a row has {int(turns.max())} turns, but turn_rewards holds {turn_rewards.shape[1]} of each")
-    past = torch.arange(turn_rewards.shape[1], device=turns.device) >= turns[:, None]
-    rewards_within("turn_rewards", turn_rewards, ~past)
-    order = (turn_ends.cumsum(1) - 1).clamp(min=0)
-    return torch.where(turn_ends, turn_rewards.gather(1, order), 0.0)
 
 
 @torch.no_grad()
@@ -140,11 +71,61 @@ def kl_rewards(
     `logprobs` are those of the policy that produced the tokens. k1 is the usual choice here: its expectation is the KL
     itself, and as a reward it needs no gradient of its own.
     """
-    check_mask("action_mask", action_mask)
     return torch.where(action_mask, -beta * kl_estimate(logprobs, ref_logprobs, action_mask, kind), 0.0)
 
 
-# ------------------------------------------------------------------ token level
+def to_tokens(per_row: Tensor, mask: Tensor) -> Tensor:
+    """One number per row, given to all of the row's tokens inside `mask`; 0 elsewhere."""
+    return torch.where(mask, per_row[:, None], 0.0)
+
+
+@torch.no_grad()
+def whiten(x: Tensor, mask: Tensor, statistics: Tensor | None = None, eps: float = 1e-8) -> Tensor:
+    """`(x - mean) / sqrt(var + eps)` with the unbiased variance; 0 outside `mask`.
+
+    Mean and variance are taken over `statistics` (default: `mask`): action tokens for token estimators, turn ends for
+    Turn-PPO, step beginnings for StepPO, so that a long turn counts once. A single number has no spread: it becomes 0.
+    """
+    statistics = mask if statistics is None else statistics
+    mean = masked_mean(x, statistics)
+    variance = masked_sum((x - mean).square(), statistics) / (statistics.sum() - 1).clamp(min=1)
+    return torch.where(mask, (x - mean) * torch.rsqrt(variance + eps), 0.0)
+
+
+# ------------------------------------------------------------------ with a critic
+
+
+@torch.no_grad()
+def backward_gae(
+    rewards: Tensor,
+    values: Tensor,
+    mask: Tensor,
+    gamma: float,
+    lam: float,
+    bootstrap: Tensor | None = None,
+    restart: tuple[Tensor, Tensor] | None = None,
+) -> Tensor:
+    """`A_i = r_i + gamma*V_j - V_i + gamma*lam*A_j`, j the next place of `mask` in the row; 0 outside `mask`.
+
+    The one recursion that every estimator is made of. Places outside the mask pass value and advantage on unchanged.
+    After the last one come `bootstrap` (`[B]`, None for 0) and advantage 0. `restart = (where, advantages)` sets the
+    advantage at some places, so that the recursion starts anew before each.
+    """
+    if bool((rewards != 0).logical_and(~mask).any()) or not bool(rewards.isfinite().all()):
+        raise ConfigError("rewards must be finite, and 0 on tokens that are not learned from; got others")
+    next_value = values.new_zeros(len(values)) if bootstrap is None else bootstrap
+    next_advantage = torch.zeros_like(next_value)
+    found = torch.zeros(values.shape, dtype=torch.promote_types(values.dtype, rewards.dtype), device=values.device)
+    # Long stretches are observations in every row; only columns where some row acts cost an iteration of the loop.
+    for t in reversed(mask.any(0).nonzero()[:, 0].tolist()):
+        here = mask[:, t]
+        advantage = rewards[:, t] + gamma * next_value - values[:, t] + gamma * lam * next_advantage
+        if restart is not None:
+            advantage = torch.where(restart[0][:, t], restart[1][:, t], advantage)
+        next_advantage = torch.where(here, advantage, next_advantage)
+        next_value = torch.where(here, values[:, t], next_value)
+        found[:, t] = torch.where(here, advantage, 0.0)
+    return found
 
 
 @torch.no_grad()
@@ -161,88 +142,39 @@ def masked_gae(
     """Token GAE that jumps over observations (VAGEN paper, section 2.2, "VAGEN-Base").
 
     `delta_i = r_i + gamma*V_j - V_i`, `A_i = delta_i + gamma*lam*A_j`, where j is the next *action* token: crossing an
-    observation costs no discount. Behind the last one `V_j = bootstrap`, `A_j = 0`. Returns `Y_i = A_i + V_i`.
-    `kl` (see `kl_rewards`) is added to the rewards.
+    observation costs no discount. Returns `Y_i = A_i + V_i`. `kl` (see `kl_rewards`) is added to the rewards. With a
+    mask of all tokens it is the papers' failing baseline, "vanilla PPO".
     """
-    check_mask("action_mask", action_mask)
-    rewards = _plus(rewards_within("rewards", rewards, action_mask), kl, action_mask)
-    values = wide("values", values, action_mask.shape)
-    advantages = backward_gae(rewards, values, action_mask, fraction("gamma", gamma), fraction("lam", lam), bootstrap)
-    return Estimate(advantages, _plus_values(advantages, values, action_mask), action_mask)
+    advantages = backward_gae(_plus(rewards, kl), values, action_mask, gamma, lam, bootstrap)
+    return Estimate(advantages, _returns(advantages, values, action_mask), action_mask)
 
 
-def vanilla_gae(
+@torch.no_grad()
+def step_gae(
     rewards: Tensor,
     values: Tensor,
-    token_mask: Tensor,
+    action_mask: Tensor,
+    turn_ends: Tensor,
     *,
-    gamma: float = 1.0,
+    gamma: float = 0.99,
     lam: float = 1.0,
     bootstrap: Tensor | None = None,
     kl: Tensor | None = None,
 ) -> Estimate:
-    """Token GAE over observations as if the policy had written them: the papers' failing baseline ("vanilla PPO").
+    """Step GAE (StepPO paper, equation 6): the masked recursion over step beginnings, given to all of a step's tokens.
 
-    The same formula as `masked_gae` with j = i + 1; `token_mask` is True on every token that is not padding. It is
-    wrong for multi-turn agents and is here to be compared with.
+    `delta_k = r_k + gamma*V_{k+1} - V_k`, `A_k = delta_k + gamma*lam*A_{k+1}`, with `V_k` read before the step's first
+    token: the last prompt token, before its action. `r_k` sums the rewards and the KL of the step's tokens. The critic
+    learns `A_k + V_k` at the first tokens only.
     """
-    return masked_gae(rewards, values, token_mask, gamma=gamma, lam=lam, bootstrap=bootstrap, kl=kl)
-
-
-# ------------------------------------------------------------------ turn level
-
-
-@torch.no_grad()
-def bilevel_gae(
-    turn_rewards: Tensor,
-    values: Tensor,
-    values_after: Tensor | None,
-    action_mask: Tensor,
-    turn_ends: Tensor,
-    *,
-    form: Form = "paper",
-    turn_gamma: float = 0.95,
-    turn_lam: float = 1.0,
-    token_gamma: float = 1.0,
-    token_lam: float = 1.0,
-    bootstrap: Tensor | None = None,
-    kl: Tensor | None = None,
-) -> Estimate:
-    """Bi-level GAE (VAGEN paper, section 5.2): credit between turns first, then inside each turn.
-
-    `turn_rewards[b, e_k] = r_k` on turn ends, 0 elsewhere; `turn_ends` says where turns end, rewards never do. With
-    `G, L` for turns and `g, l` for tokens:
-
-    paper (default): `b_k = values_after[e_k]`, the value once the whole action of turn k is written.
-        turns:  `d_k = r_k + G*b_{k+1} - b_k`, `A_k = d_k + G*L*A_{k+1}`; behind the last turn `b = bootstrap`, `A = 0`
-        tokens: `A_i = (kl_i + g*V_{i+1} - V_i) + g*l*A_{i+1}`; the last of the turn `A = (kl + g*b_k - V) + A_k`
-    released: `b_k` is `V[e_k]` (the value before the turn's last token; `values_after` is not read), `A[e_k] = A_k`,
-        and the KL of the last token is part of `r_k`. That code has one lambda: give it as both.
-
-    KL of other turns enters no turn's advantage. Returns are `A_i + V_i` on action tokens; the paper form adds
-    `turn_returns = A_k + b_k`, the targets of `values_after` at turn ends.
-    """
-    check_mask("action_mask", action_mask)
-    check_turn_ends(turn_ends, action_mask)
-    if form not in ("paper", "released"):
-        raise ConfigError(f'form must be "paper" or "released", not {form!r}')
-    g, l_token = fraction("token_gamma", token_gamma), fraction("token_lam", token_lam)
-    between = (fraction("turn_gamma", turn_gamma), fraction("turn_lam", turn_lam), bootstrap)
-    rewards = rewards_within("turn_rewards", turn_rewards, turn_ends)
-    values = wide("values", values, action_mask.shape)
-    penalties = _plus(torch.zeros_like(rewards), kl, action_mask)
-    turn_returns = None
-    if form == "paper":
-        if values_after is None:
-            raise ConfigError('the paper form needs values_after (values behind each token); or choose form="released"')
-        after = wide("values_after", values_after, action_mask.shape)
-        turn = backward_gae(rewards, after, turn_ends, *between)
-        turn_returns = _plus_values(turn, after, turn_ends)
-        last = penalties + g * after - values + turn
-    else:
-        last = backward_gae(rewards + torch.where(turn_ends, penalties, 0.0), values, turn_ends, *between)
-    advantages = backward_gae(penalties, values, action_mask, g, l_token, None, restart=(turn_ends, last))
-    return Estimate(advantages, _plus_values(advantages, values, action_mask), action_mask, turn_returns)
+    acted = action_mask.cumsum(1)
+    before = torch.where(turn_ends, acted, 0).cummax(1).values.roll(1, 1)  # action tokens of the steps before
+    before[:, 0] = 0
+    begins = action_mask & (acted == before + 1)
+    earned = unit_sums(_plus(rewards, kl), "step", turn_ends)
+    step = backward_gae(torch.where(begins, earned, 0.0), values, begins, gamma, lam, bootstrap)
+    shared = torch.where(action_mask, unit_sums(step, "step", turn_ends), 0.0)  # a sum of one number and zeros
+    return Estimate(shared, _returns(step, values, begins), begins)
 
 
 @torch.no_grad()
@@ -259,66 +191,164 @@ def turn_gae(
 ) -> Estimate:
     """Turn-wise GAE (Turn-PPO, the VAGEN paper's baseline): all tokens of a turn share its advantage.
 
-    `d_k = r_k + G*V[e_{k+1}] - V[e_k]`, `A_k = d_k + G*L*A_{k+1}`, `A_i = A_k` for every token i of turn k. The KL of a
-    turn's tokens is summed into `r_k`, as the turn is the action. The critic learns `A_k + V[e_k]` at turn ends only.
+    As `step_gae`, but with the value read before the turn's *last* token: `d_k = r_k + G*V[e_{k+1}] - V[e_k]`,
+    `A_k = d_k + G*L*A_{k+1}`. The critic learns `A_k + V[e_k]` at turn ends only.
     """
-    check_mask("action_mask", action_mask)
-    check_turn_ends(turn_ends, action_mask)
-    rewards = rewards_within("turn_rewards", turn_rewards, turn_ends)
-    rewards = rewards + _summed_per_turn(_plus(torch.zeros_like(rewards), kl, action_mask), turn_ends)
-    values = wide("values", values, action_mask.shape)
-    G, L = fraction("turn_gamma", turn_gamma), fraction("turn_lam", turn_lam)
-    turn = backward_gae(rewards, values, turn_ends, G, L, bootstrap)
-    return Estimate(from_next_marked(turn, turn_ends, action_mask), _plus_values(turn, values, turn_ends), turn_ends)
-
-
-# ------------------------------------------------------------------ step level
+    penalties = torch.zeros_like(turn_rewards) if kl is None else unit_sums(kl, "step", turn_ends)
+    earned = turn_rewards + torch.where(turn_ends, penalties, 0.0)
+    turn = backward_gae(earned, values, turn_ends, turn_gamma, turn_lam, bootstrap)
+    shared = torch.where(action_mask, unit_sums(turn, "step", turn_ends), 0.0)
+    return Estimate(shared, _returns(turn, values, turn_ends), turn_ends)
 
 
 @torch.no_grad()
-def step_gae(
-    rewards: Tensor,
+def bilevel_gae(
+    turn_rewards: Tensor,
     values: Tensor,
-    trajectories: Labels,
-    step_index: Tensor,
+    values_after: Tensor | None,
+    action_mask: Tensor,
+    turn_ends: Tensor,
     *,
-    gamma: float = 0.99,
-    lam: float = 1.0,
+    form: Literal["paper", "released"] = "paper",
+    turn_gamma: float = 0.95,
+    turn_lam: float = 1.0,
+    token_gamma: float = 1.0,
+    token_lam: float = 1.0,
     bootstrap: Tensor | None = None,
+    kl: Tensor | None = None,
 ) -> Estimate:
-    """GAE over the steps of each trajectory (StepPO paper, equation 6). One row is one step, in any order.
+    """Bi-level GAE (VAGEN paper, section 5.2): credit between turns first, then inside each turn.
 
-    `delta_t = r_t + gamma*V_{t+1} - V_t`, `A_t = delta_t + gamma*lam*A_{t+1}`, with `values[n]` read at the last prompt
-    token of step n, before its action. `trajectories[n]` says whose step it is, `step_index[n]` which (0, 1, 2 ...; a
-    gap is an error, since the sum would jump over it). `bootstrap[n]` is read at each trajectory's last step. A KL
-    penalty is added by the caller: `rewards + kl_rewards(...).sum(1)`. All tensors are `[N]`; `whiten` the advantages
-    (over steps), then `to_tokens` gives them to the tokens.
+    `turn_rewards[b, e_k] = r_k` on turn ends, 0 elsewhere; `turn_ends` says where turns end, rewards never do. With
+    `G, L` for turns and `g, l` for tokens:
+
+    paper (default): `b_k = values_after[e_k]`, the value once the whole action of turn k is written.
+        turns:  `d_k = r_k + G*b_{k+1} - b_k`, `A_k = d_k + G*L*A_{k+1}`; after the last turn `b = bootstrap`, `A = 0`
+        tokens: `A_i = (kl_i + g*V_{i+1} - V_i) + g*l*A_{i+1}`; the last of the turn `A = (kl + g*b_k - V) + A_k`
+    released: `b_k` is `V[e_k]` (the value before the turn's last token; `values_after` is not read), `A[e_k] = A_k`,
+        and the KL of the last token is part of `r_k`. That code has one lambda: give it as both.
+
+    KL of other turns enters no turn's advantage. Returns are `A_i + V_i` on action tokens; the paper form adds
+    `turn_returns = A_k + b_k`, the targets of `values_after` at turn ends.
     """
-    rewards = finite_row("rewards", rewards)
-    values = wide("values", values, rewards.shape)
-    table, present = step_timeline(trajectories, step_index, rewards)
-    last = present.sum(1, keepdim=True) - 1
-    end = None if bootstrap is None else wide("bootstrap", bootstrap, rewards.shape)[table.gather(1, last)[:, 0]]
-    laid_out = torch.where(present, rewards[table], 0.0)
-    on_table = backward_gae(laid_out, values[table], present, fraction("gamma", gamma), fraction("lam", lam), end)
-    advantages = torch.zeros_like(rewards, dtype=on_table.dtype)
-    advantages[table[present]] = on_table[present]
-    return Estimate(advantages, advantages + values, torch.ones_like(rewards, dtype=torch.bool))
+    penalties, turn_returns = torch.zeros_like(turn_rewards) if kl is None else kl, None
+    between = (turn_gamma, turn_lam, bootstrap)
+    if form == "paper":
+        if values_after is None:
+            raise ConfigError('the paper form needs values_after (values after each token); or choose form="released"')
+        turn = backward_gae(turn_rewards, values_after, turn_ends, *between)
+        turn_returns = _returns(turn, values_after, turn_ends)
+        last = penalties + token_gamma * values_after - values + turn
+    else:
+        last = backward_gae(turn_rewards + torch.where(turn_ends, penalties, 0.0), values, turn_ends, *between)
+    restart = (turn_ends, last)
+    advantages = backward_gae(penalties, values, action_mask, token_gamma, token_lam, restart=restart)
+    return Estimate(advantages, _returns(advantages, values, action_mask), action_mask, turn_returns)
 
 
-# ------------------------------------------------------------------ small parts
+def _plus(rewards: Tensor, kl: Tensor | None) -> Tensor:
+    return rewards if kl is None else rewards + kl
 
 
-def _plus(rewards: Tensor, kl: Tensor | None, mask: Tensor) -> Tensor:
-    return rewards if kl is None else rewards + rewards_within("kl", kl, mask)
-
-
-def _plus_values(advantages: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+def _returns(advantages: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask, advantages + values, 0.0)
 
 
-def _summed_per_turn(x: Tensor, turn_ends: Tensor) -> Tensor:
-    """The sum of each turn's entries, on its turn end."""
-    at = next_marked(turn_ends)
-    padded = x.new_zeros(x.shape[0], x.shape[1] + 1)  # the extra column takes what comes after the last turn
-    return padded.scatter_add(1, at, x)[:, :-1]
+# ------------------------------------------------------------------ without a critic
+
+
+class _Groups(NamedTuple):
+    """For every score, in float64: in float32 a mean's rounding, divided by a deviation of 0 + 1e-6, would give three
+    equal scores of 0.1 an advantage."""
+
+    scores: Tensor
+    counts: Tensor  # scores in its group
+    means: Tensor  # over them
+    stds: Tensor  # unbiased; 0 for a group of one
+
+
+def _grouped(scores: Tensor, groups: Labels) -> _Groups:
+    if not bool(scores.isfinite().all()):
+        raise ConfigError("scores must be finite; leave out trajectories whose reward is not known yet")
+    table: dict[Hashable, int] = {}
+    labels = groups.tolist() if isinstance(groups, Tensor) else groups
+    ids = torch.tensor([table.setdefault(label, len(table)) for label in labels], device=scores.device)
+    scores = scores.double()
+
+    def sums(x: Tensor) -> Tensor:
+        return x.new_zeros(len(table)).index_add(0, ids, x)[ids]
+
+    counts = sums(torch.ones_like(scores))
+    means = sums(scores) / counts
+    stds = (sums((scores - means).square()) / (counts - 1).clamp(min=1)).sqrt()
+    return _Groups(scores, counts, means, stds)
+
+
+def grpo(scores: Tensor, groups: Labels) -> Tensor:
+    """`(s - mean) / (std + 1e-6)` over the group, std unbiased (GRPO, outcome form). `[B]` in, `[B]` out.
+
+    `scores[b]` is the reward of trajectory b, `groups[b]` any label. A group of one has nothing to compare with: mean
+    0, std 1, so it keeps its score (within the 1e-6).
+    """
+    g = _grouped(scores, groups)
+    alone = g.counts == 1
+    centred = g.scores - torch.where(alone, 0.0, g.means)
+    return (centred / (torch.where(alone, 1.0, g.stds) + STD_EPS)).to(scores.dtype)
+
+
+def dr_grpo(scores: Tensor, groups: Labels) -> Tensor:
+    """`s - mean` over the group (Dr. GRPO): without the std, which favours groups that are nearly all right or wrong.
+
+    A group of one keeps its score, as in `grpo`.
+    """
+    g = _grouped(scores, groups)
+    return (g.scores - torch.where(g.counts == 1, 0.0, g.means)).to(scores.dtype)
+
+
+def rloo(scores: Tensor, groups: Labels) -> Tensor:
+    """`s - mean of the others` (REINFORCE leave-one-out) `= n/(n-1) * (s - mean)`.
+
+    A group of one gets 0: without others there is no baseline, and a raw score would be a far larger step than any
+    other row takes. (One public library gives the raw score.)
+    """
+    g = _grouped(scores, groups)
+    others = g.counts / (g.counts - 1).clamp(min=1)
+    return torch.where(g.counts == 1, 0.0, others * (g.scores - g.means)).to(scores.dtype)
+
+
+def discounted_returns(rewards: Tensor, mask: Tensor, *, gamma: float = 1.0) -> Tensor:
+    """`R_i = r_i + gamma * R_j`, j the next place of `mask`: an observation costs no discount. 0 outside the mask."""
+    return backward_gae(rewards, torch.zeros_like(rewards), mask, gamma, 1.0)
+
+
+def gigpo(
+    rewards: Tensor,
+    mask: Tensor,
+    groups: Labels,
+    anchors: Sequence[Hashable],
+    *,
+    gamma: float = 0.95,
+    step_weight: float = 1.0,
+    normalise: Literal["mean", "mean_std"] = "mean_std",
+    penalties: Tensor | None = None,
+) -> Tensor:
+    """GiGPO: `A = A_episode + w * A_step` for the steps of trajectories, `[trajectories, steps]` with a mask.
+
+    `A_episode` compares the trajectories' summed rewards within a group. `A_step` compares the returns
+    `R_t = r_t + gamma*R_{t+1}` of steps of one group that saw the same observation: `anchors` labels each step of the
+    mask, row by row; a step alone at its anchor gets 0. Both are `s - mean`, divided by `std + 1e-6` for "mean_std".
+    `penalties >= 0` (invalid actions) are taken off `R_t` after discounting: they touch that step only.
+    """
+    compare = grpo if normalise == "mean_std" else dr_grpo
+    paid = rewards.double()
+    episode = compare(paid.sum(1), groups)
+    returns = discounted_returns(paid, mask, gamma=gamma)
+    if penalties is not None:
+        returns = returns - penalties
+    owners = mask.nonzero()[:, 0].tolist()
+    labels = groups.tolist() if isinstance(groups, Tensor) else groups
+    places = [(labels[owner], anchor) for owner, anchor in zip(owners, anchors, strict=True)]
+    alone = _grouped(returns[mask], places).counts == 1
+    step = torch.where(alone, 0.0, compare(returns[mask], places))
+    found = torch.zeros_like(paid).masked_scatter(mask, episode[mask.nonzero()[:, 0]] + step_weight * step)
+    return found.to(rewards.dtype)

@@ -1,4 +1,8 @@
-"""What every trainer can be told: plain values, so that a run's `config.json`, a recipe and the command line agree."""
+"""Options of the trainers: plain values, so that a run's `config.json`, a recipe and the command line agree.
+
+`RunArguments` are those of every trainer, `PolicyArguments` of all that learn from their own episodes,
+`CriticArguments` of PPO and StepPO, `GroupArguments` of those that compare the trajectories of a group.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,17 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from agentrl.core.arguments import finite_number, whole_number
-from agentrl.core.errors import ConfigError
+from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.registry import default_env
 from agentrl.rollout.collect import EnvSpec
-
-Schedule = Literal["constant", "linear", "cosine"]
+from agentrl.trainers.env_specs import deferred_judge, env_specs, json_option
 
 
 @dataclass(kw_only=True)
 class RunArguments:
     """Options of all trainers."""
 
-    env: tuple[str, ...] = ("agentrl/FrozenLake-Text-v0",)
+    env: tuple[str, ...] = (default_env(),)
     """Environments to train in: ids, or JSON objects with id, kwargs, wrappers and weight for a mix of unlike ones."""
     env_kwargs: str = "{}"
     """Arguments of every environment, as a JSON object."""
@@ -34,11 +38,11 @@ class RunArguments:
     output: str = ""
     """The run folder; made from the algorithm and the time where it is not given."""
     resume: bool = False
-    """Go on with the run in `output`; a run that has no checkpoint yet starts from the beginning."""
+    """Resume the run in `output`; a run that has no checkpoint yet starts from the beginning."""
     seed: int = 0
     """Decides everything random."""
     iterations: int = 100
-    """How many updates of the data."""
+    """Number of iterations: collect, then update."""
     prompt_style: Literal["conversation", "step"] = "conversation"
     """Prompts hold the whole dialogue, or the current observation and recent actions."""
     history: int = 3
@@ -46,12 +50,12 @@ class RunArguments:
     num_envs: int = 64
     """Episodes played at the same time."""
     env_timeout: float = 0.0
-    """Seconds an environment may take for one step; 0: as long as it wants."""
+    """Seconds an environment may take for one step; 0: no limit."""
     isolate: bool = False
     """Run every environment in a process of its own."""
 
     temperature: float = 1.0
-    """Of the sampling while training."""
+    """Sampling temperature while training."""
     top_p: float = 1.0
     """Sample from the likeliest tokens of this mass only."""
     max_new_tokens: int = 64
@@ -59,14 +63,14 @@ class RunArguments:
     generation_batch: int = 256
     """Prompts that are answered together."""
     engine: Literal["transformers", "vllm"] = "transformers"
-    """What plays the episodes: the trainer's own model, or vLLM beside it, with the newest weights each iteration."""
+    """Rollout engine: the trainer's own model, or vLLM beside it, with the newest weights each iteration."""
     engine_options: str = "{}"
     """Arguments of the vLLM engine, as a JSON object: python, mode, max_model_len, gpu_memory, deadline, options."""
 
     lr: float = 1e-6
     """Learning rate of the policy."""
-    schedule: Schedule = "constant"
-    """How the learning rates go on after the warm-up."""
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    """Learning rate schedule after the warm-up."""
     warmup: int = 0
     """Optimiser steps until the learning rates are reached."""
     optimiser: Literal["adamw", "muon"] = "adamw"
@@ -92,22 +96,22 @@ class RunArguments:
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     """Type of the computation; the weights that are trained are float32 in any case."""
     threads: int = 0
-    """Processor threads of the computation; 0: torch's own choice."""
+    """CPU threads of the computation; 0: torch's own choice."""
     peer_timeout: float = 1800.0
     """With several processes: seconds to wait for the others before giving up."""
 
     eval_every: int = 0
-    """Measure held-out success after so many iterations (and at the end); 0: never."""
+    """Measure held-out success every N iterations (and at the end); 0: never."""
     eval_at_start: bool = True
     """Also at the start; False where an earlier stage has just been measured."""
     eval_episodes: int = 200
     """Episodes of each measurement."""
     eval_split: str = "test"
-    """Which tasks."""
+    """Split of the measurements."""
     eval_modes: tuple[Literal["sampled", "greedy"], ...] = ("sampled", "greedy")
     """Measure at the training temperature, with the likeliest tokens, or both."""
     save_every: int = 10
-    """Write a checkpoint after so many iterations (and at the end)."""
+    """Write a checkpoint every N iterations (and at the end)."""
     keep: int = 2
     """Checkpoints to keep."""
     save_trajectories: int = 16
@@ -118,53 +122,24 @@ class RunArguments:
     """Write report.html at the end."""
 
     def __post_init__(self) -> None:
-        whole_number("seed", self.seed, at_least=0)
-        for name in ("iterations", "num_envs", "max_new_tokens", "generation_batch", "minibatches", "token_budget"):
-            whole_number(name, getattr(self, name), at_least=1)
-        for name in ("eval_episodes", "save_every", "keep"):
-            whole_number(name, getattr(self, name), at_least=1)
-        for name in ("history", "warmup", "lora_rank", "threads", "eval_every"):
-            whole_number(name, getattr(self, name), at_least=0)
-        for name in ("lr", "word_lr", "max_grad_norm", "peer_timeout"):
-            if finite_number(name, getattr(self, name)) <= 0:
-                raise ConfigError(f"{name} must be above 0, not {getattr(self, name)!r}")
-        check_choices(self)
-        for name in ("weight_decay", "env_timeout", "lora_alpha"):
-            if finite_number(name, getattr(self, name)) < 0:
-                raise ConfigError(f"{name} must not be negative")
-        whole_number("save_trajectories", self.save_trajectories, at_least=-1)
-        if not any(spec.weight for spec in self.specs()):  # complains about what cannot be read, too
-            raise ConfigError("env needs at least one environment with a weight above 0")
-        self.deferred_judge()
-        if _json("engine_options", self.engine_options, dict) and self.engine != "vllm":
-            raise ConfigError("engine_options are those of engine=vllm")
+        _whole(self, 1, "iterations num_envs max_new_tokens generation_batch minibatches token_budget")
+        _whole(self, 1, "eval_episodes save_every keep")
+        _whole(self, 0, "seed history warmup lora_rank threads eval_every")
+        _whole(self, -1, "save_trajectories")
+        _positive(self, "lr word_lr max_grad_norm peer_timeout")
+        _not_negative(self, "weight_decay env_timeout lora_alpha")
+        _check_choices(self)
+        self.deferred_judge()  # reads the environments, too
+        if json_option("engine_options", self.engine_options, dict) and self.engine != "vllm":
+            raise ConfigError("engine_options need engine=vllm")
 
     def specs(self) -> tuple[EnvSpec, ...]:
         """The environments as the collector wants them."""
-        if not self.env:
-            raise ConfigError("env needs at least one environment")
-        common = _json("env_kwargs", self.env_kwargs, dict)
-        wrappers = tuple(self._reasoning() + _json("wrap", self.wrap, list))
-        return tuple(_spec(text, common, wrappers) for text in self.env)
+        return env_specs(self)
 
     def deferred_judge(self) -> Any:
-        """Whom `ReasoningReward` wrappers leave their questions to; the collector asks it while others play."""
-        layers = [layer for spec in self.specs() for layer in spec.wrappers if _deferred(layer)]
-        judges = [layer.get("judge", "rule") for layer in layers]
-        if any(judge != judges[0] for judge in judges):
-            raise ConfigError("environments that defer their judging in one run must name the same judge")
-        return judges[0] if judges else None
-
-    def _reasoning(self) -> list[dict[str, Any]]:
-        if not self.strategy:
-            if self.judge:
-                raise ConfigError("judge needs strategy: what shall be judged?")
-            return []
-        form = {"wrapper": "Reasoning", "strategy": self.strategy, "representation": self.representation}
-        if not self.judge:
-            return [form]
-        judge = _json("judge", self.judge, dict) if self.judge.lstrip().startswith("{") else self.judge
-        return [form, {"wrapper": "ReasoningReward", "judge": judge}]
+        """The judge that the collector asks while others play, if there is one."""
+        return deferred_judge(self.specs())
 
     def to_json(self) -> dict[str, Any]:
         """For `config.json`."""
@@ -172,17 +147,141 @@ class RunArguments:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Any:
-        """Inverse of `to_json`; `ConfigError` for a name that is no option."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(data) - known)
-        if unknown:
-            raise ConfigError(f"{cls.__name__} has no option {unknown[0]!r}")
+        """Inverse of `to_json`; `ConfigError` for an unknown option."""
+        known = [field.name for field in fields(cls)]
+        for name in data:
+            if name not in known:
+                raise ConfigError(f"unknown option {name!r} of {cls.__name__}.{did_you_mean(name, known)}")
         values: dict[str, Any] = {name: tuple(item) if isinstance(item, list) else item for name, item in data.items()}
         return cls(**values)
 
 
-def check_choices(arguments: RunArguments) -> None:
-    """Options with a fixed set of values have one of them; `ConfigError` names the option and the set."""
+@dataclass(kw_only=True)
+class PolicyArguments(RunArguments):
+    """Options of everything that improves a policy by its own episodes."""
+
+    episodes: int = 128
+    """Episodes of an iteration."""
+    group_size: int = 1
+    """Play every task N times within an iteration."""
+    epochs: int = 1
+    """Passes over the data of an iteration."""
+    clip_low: float = 0.2
+    """How far a probability ratio may fall below 1."""
+    clip_high: float = 0.2
+    """How far it may rise above 1."""
+    dual_clip: float = 0.0
+    """Cap of the loss where an advantage is negative (3 is usual); 0: none."""
+    kl_coef: float = 0.001
+    """Weight of the KL divergence from the first policy; 0: no reference model."""
+    kl_in: Literal["reward", "loss"] = "reward"
+    """Subtract the KL from the rewards, or add it to the loss."""
+    kl_kind: Literal["k1", "k2", "k3"] = "k1"
+    """How it is estimated; in the loss choose k2 or k3."""
+    entropy_coef: float = 0.0
+    """Weight of an entropy bonus."""
+    reward_scale: float = 1.0
+    """Rewards are multiplied by this before anything is computed from them."""
+    old_logprobs: Literal["behaviour", "recomputed"] = "behaviour"
+    """The ratio's denominator: as recorded during the rollout, or recomputed by the trainer (bf16 differs a little)."""
+    correction: Literal["none", "decoupled", "truncated"] = "none"
+    """For data of older policies: clip around the policy at the beginning of the update and weigh tokens by how much
+    likelier they are under it than when they were sampled; above max_weight they are dropped, or weighed by that."""
+    max_weight: float = 2.0
+    """Of the correction."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _whole(self, 1, "episodes group_size epochs")
+        _positive(self, "reward_scale max_weight")
+        _not_negative(self, "kl_coef entropy_coef clip_low clip_high dual_clip")
+        if 0 < self.dual_clip <= 1:
+            raise ConfigError(f"dual_clip must be above 1, or 0 for none; got {self.dual_clip!r}")
+        if self.episodes % self.group_size:
+            raise ConfigError(f"episodes ({self.episodes}) must be a multiple of group_size ({self.group_size})")
+
+
+@dataclass(kw_only=True)
+class CriticArguments(PolicyArguments):
+    """Options that PPO and StepPO share."""
+
+    critic: Literal["own", "shared", "head"] = "own"
+    """A critic with a body of its own, a head on the policy's body that trains it too, or a head that only reads it."""
+    critic_lr: float = 1e-5
+    """Learning rate of the critic."""
+    critic_coef: float = 1.0
+    """Weight of the critic's loss."""
+    critic_clip: float = 0.0
+    """How far values may move in one update; 0: no limit."""
+    critic_warmup: int = 0
+    """Iterations in which only the critic learns."""
+    bootstrap_truncated: bool = False
+    """Also bootstrap after limits that are part of the task."""
+    whiten_advantages: bool = True
+    """Advantages with mean 0 and deviation 1 over the batch."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _whole(self, 0, "critic_warmup")
+        _positive(self, "critic_lr")
+        _not_negative(self, "critic_coef critic_clip")
+
+
+@dataclass(kw_only=True)
+class GroupArguments(PolicyArguments):
+    """Options of the algorithms that compare the trajectories of a group."""
+
+    group_size: int = 8
+    """Play every task N times within an iteration."""
+    kl_in: Literal["reward", "loss"] = "loss"
+    """Subtract the KL from the rewards, or add it to the loss."""
+    kl_kind: Literal["k1", "k2", "k3"] = "k3"
+    """How it is estimated."""
+    extra_rounds: int = 0
+    """Dynamic sampling: groups whose trajectories all earned the same teach nothing; play other tasks in their place,
+    in at most N further rounds of an iteration. 0: keep them."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _whole(self, 0, "extra_rounds")
+        check_group_size(self.group_size)
+
+
+# ---------------------------------------------------------------------- checks
+
+
+def check_group_size(size: int) -> None:
+    """`ConfigError` for a group of one."""
+    if size < 2:
+        raise ConfigError(f"group_size must be at least 2, or there is nothing to compare with; got {size}")
+
+
+def fraction(name: str, value: float) -> float:
+    """A discount, a lambda or a share: a number from 0 to 1."""
+    if not 0.0 <= finite_number(name, value) <= 1.0:
+        raise ConfigError(f"{name} must lie between 0 and 1; got {value!r}")
+    return float(value)
+
+
+def _whole(arguments: RunArguments, at_least: int, names: str) -> None:
+    for name in names.split():
+        whole_number(name, getattr(arguments, name), at_least=at_least)
+
+
+def _positive(arguments: RunArguments, names: str) -> None:
+    for name in names.split():
+        if finite_number(name, value := getattr(arguments, name)) <= 0:
+            raise ConfigError(f"{name} must be above 0; got {value!r}")
+
+
+def _not_negative(arguments: RunArguments, names: str) -> None:
+    for name in names.split():
+        if finite_number(name, value := getattr(arguments, name)) < 0:
+            raise ConfigError(f"{name} must not be negative; got {value!r}")
+
+
+def _check_choices(arguments: RunArguments) -> None:
+    """Options with a fixed set of values have one of them."""
     for name, hint in get_type_hints(type(arguments)).items():
         several = get_origin(hint) is tuple
         kind = get_args(hint)[0] if several else hint
@@ -191,34 +290,4 @@ def check_choices(arguments: RunArguments) -> None:
         given = getattr(arguments, name)
         for value in given if several else (given,):
             if value not in get_args(kind):
-                raise ConfigError(f"{name} must be one of {', '.join(get_args(kind))}, not {value!r}")
-
-
-def _deferred(layer: Any) -> bool:
-    return isinstance(layer, dict) and layer.get("wrapper") == "ReasoningReward" and layer.get("deferred") is True
-
-
-def _json(name: str, text: str, kind: type) -> Any:
-    try:
-        value = json.loads(text)
-    except (ValueError, TypeError) as error:
-        raise ConfigError(f"{name} is not JSON: {error}") from error
-    if not isinstance(value, kind):
-        raise ConfigError(f"{name} must be a JSON {'object' if kind is dict else 'list'}, not {text!a}")
-    return value
-
-
-def _spec(text: str, kwargs: dict[str, Any], wrappers: tuple[dict[str, Any], ...]) -> EnvSpec:
-    if not text.lstrip().startswith("{"):
-        return EnvSpec(text, dict(kwargs), wrappers)
-    data = _json("env", text, dict)
-    unknown = sorted(set(data) - {"id", "kwargs", "wrappers", "weight"})
-    if unknown or not isinstance(data.get("id"), str):
-        raise ConfigError(f"an environment of a mix has id, kwargs, wrappers and weight, not {text!a}")
-    own = data.get("wrappers")
-    return EnvSpec(
-        data["id"],
-        {**kwargs, **data.get("kwargs", {})},
-        wrappers if own is None else tuple(own),
-        finite_number("weight", data.get("weight", 1.0)),
-    )
+                raise ConfigError(f"{name} must be one of {', '.join(get_args(kind))}; got {value!r}")

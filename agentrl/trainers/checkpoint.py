@@ -1,9 +1,9 @@
-"""Checkpoints: everything a run needs to go on as if nothing had happened.
+"""Checkpoints: everything a run needs to resume as if it had never stopped.
 
 `checkpoints/step_N/` holds `policy/` (an ordinary Hugging Face folder), `training.pt` (float32 weights, critic,
 optimiser) and `state.json` (counters, and the hash of `training.pt`). A checkpoint appears whole or not at all: it is
-written beside its place and renamed. Several processes gather their pieces and the first one writes what a single
-process would have written, so that any number of processes can go on with it.
+written beside its place and renamed. Several processes gather their pieces and the main process writes what a single
+process would have written, so that any number of processes can resume from it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from agentrl.core.errors import ConfigError
-from agentrl.policies.models.quiet import quiet
-from agentrl.trainers.learner import Learner
-from agentrl.trainers.memory import TrainingFault
+from agentrl.models.quiet import quiet
 from agentrl.trainers.sharding import piece, state_in_pieces, whole, whole_state
+from agentrl.trainers.token_budget import TrainingFault
+from agentrl.trainers.update import Learner
 
 log = logging.getLogger(__name__)
 
@@ -38,13 +38,13 @@ def save_checkpoint(folder: Path, number: int, learner: Learner, state: dict[str
     """Write `folder/step_<number>` and keep the `keep` newest; `TrainingFault` where the disk refuses."""
     learner.publish()
     content = gathered(learner)
-    learner.team.lead(lambda: str(_write(folder, number, learner, content, state, keep)))
+    learner.processes.on_main(lambda: str(_write(folder, number, learner, content, state, keep)))
     return folder / f"step_{number}"
 
 
 def gathered(learner: Learner) -> dict[str, Any]:
     """Everything that is trained, in whole tensors; only the process that will write keeps them."""
-    keep, alone = learner.team.first, not learner.team.together
+    keep, alone = learner.processes.is_main, not learner.processes.distributed
 
     def wholes(tensors: Iterable[tuple[str, Tensor]]) -> dict[str, Any]:
         found = {}
@@ -53,7 +53,7 @@ def gathered(learner: Learner) -> dict[str, Any]:
             found |= {name: gathered if alone else gathered.cpu()} if keep else {}
         return found
 
-    with learner.team.guard():
+    with learner.processes.guard():
         critic = {} if learner.critic is None else learner.critic.state_dict()
         return {
             "policy": wholes((name, p.data) for name, p in learner.policy.named_parameters() if p.requires_grad),
@@ -77,8 +77,7 @@ def _write(
         os.replace(draft, target)
     except (OSError, SafetensorError) as error:
         raise TrainingFault(
-            f"the checkpoint {target} cannot be written: {error}; older checkpoints are intact, "
-            "make room and go on with resume"
+            f"the checkpoint {target} cannot be written: {error}; older checkpoints are intact, make room and resume"
         ) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -95,7 +94,7 @@ def _forget(folder: Path, number: int, keep: int) -> None:
 
 
 def _fill(draft: Path, learner: Learner, content: dict[str, Any], state: dict[str, Any]) -> None:
-    export_policy(learner, draft / POLICY, content["policy"] if learner.team.together else None)
+    export_policy(learner, draft / POLICY, content["policy"] if learner.processes.distributed else None)
     path = draft / TRAINING
     with open(path, "wb") as file:
         try:

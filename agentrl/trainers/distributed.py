@@ -1,8 +1,8 @@
 """The processes of one training run, one for each GPU (or, with gloo, any number on processors).
 
 `torchrun` starts them, or `agentrl train --processes N` on one machine. They all run the same program on the same data:
-each plays its share of the episodes, then everybody has all of them; each reads its share of the rows, then everybody
-has all results. So every statistic of a batch (whitening, groups, the number of tokens a loss is divided by) is
+each plays its share of the episodes, then all have all of them; each reads its share of the rows, then all have all
+results. So every statistic of a batch (whitening, groups, the number of tokens a loss is divided by) is
 computed by the very code that runs alone, and only gradients and weights travel in pieces (see `sharding`).
 
 What they tell each other is JSON or plain arrays. An error that one of them meets at a place where all meet is raised
@@ -23,7 +23,7 @@ import torch
 import torch.distributed as dist
 
 from agentrl.core.errors import AgentRLError, ConfigError, Fault
-from agentrl.policies.engine import chosen_device
+from agentrl.models.loading import chosen_device
 
 Found = TypeVar("Found")
 MEETING = "AGENTRL_MEETING"  # a file through which processes of one machine find each other, set by `--processes`
@@ -34,15 +34,15 @@ class ProcessFault(Fault):
     """Another process of the run has ended, or has not answered in time."""
 
 
-class Team:
-    """This process among the others of its run; a run in one process is a team of one that never communicates."""
+class ProcessGroup:
+    """This process among the others of its run; a run in one process is a group of one that never communicates."""
 
-    def __init__(self, rank: int = 0, size: int = 1, device: str = "", *, together: bool = False) -> None:
-        self.rank, self.size, self.device, self.together = rank, size, device, together
+    def __init__(self, rank: int = 0, size: int = 1, device: str = "", *, distributed: bool = False) -> None:
+        self.rank, self.size, self.device, self.distributed = rank, size, device, distributed
 
     @property
-    def first(self) -> bool:
-        """Does this process write the files and speak to the user?"""
+    def is_main(self) -> bool:
+        """Whether this process writes the files and reports to the user."""
         return self.rank == 0
 
     @property
@@ -50,11 +50,11 @@ class Team:
         """Where the weights of this run are spread."""
         return dist.device_mesh.init_device_mesh(torch.device(self.device).type, (self.size,))
 
-    # ------------------------------------------------------------------ talking
+    # ------------------------------------------------------------------ communication
 
     def gather_bytes(self, blob: bytes) -> list[bytes]:
         """What every process gave, in the order of their ranks."""
-        if not self.together:
+        if not self.distributed:
             return [blob]
         with self.guard():
             size = torch.tensor([len(blob)])
@@ -69,12 +69,12 @@ class Team:
         return [one.numpy().tobytes()[: int(length)] for one, length in zip(found, sizes, strict=True)]
 
     def gather(self, value: Any) -> list[Any]:
-        """The same for anything that JSON can say (and NaN)."""
-        if not self.together:
+        """The same for anything that JSON can hold (and NaN)."""
+        if not self.distributed:
             return [value]
         return [json.loads(blob) for blob in self.gather_bytes(json.dumps(value).encode())]
 
-    def each(self, work: Callable[[], Found], encode: Callable[[Found], bytes]) -> list[bytes]:
+    def everywhere(self, work: Callable[[], Found], encode: Callable[[Found], bytes]) -> list[bytes]:
         """Do `work` everywhere and share what came of it; an error of one is raised by all."""
         found, problem = None, None
         try:
@@ -90,16 +90,12 @@ class Team:
         assert found is not None
         return self.gather_bytes(encode(found))
 
-    def lead(self, work: Callable[[], Any]) -> Any:
-        """Let the first process do `work`; all get what it returns, as JSON types, or raise what it raised."""
-        if not self.together:
+    def on_main(self, work: Callable[[], Any]) -> Any:
+        """Let the main process do `work`; all get what it returns, as JSON types, or raise what it raised."""
+        if not self.distributed:
             return work()
-        blobs = self.each(lambda: [work() if self.first else None], lambda found: json.dumps(found[0]).encode())
+        blobs = self.everywhere(lambda: [work() if self.is_main else None], lambda found: json.dumps(found[0]).encode())
         return json.loads(blobs[0])
-
-    def wait(self) -> None:
-        """Until all are here."""
-        self.gather(None)
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
@@ -107,16 +103,16 @@ class Team:
         try:
             yield
         except (RuntimeError, ValueError) as error:
-            if not self.together or isinstance(error, AgentRLError) or not is_lost(error):
+            if not self.distributed or isinstance(error, AgentRLError) or not is_lost(error):
                 raise
             raise ProcessFault(
                 "another process of this run has ended or does not answer (its own message says why); "
-                f"go on from the last checkpoint with resume. {' '.join(str(error).split())[:200]}"
+                f"resume from the last checkpoint. {' '.join(str(error).split())[:200]}"
             ) from error
 
 
 def is_lost(error: BaseException) -> bool:
-    """Does this error of torch mean that another process is no longer there?"""
+    """Whether this error of torch means that another process is no longer there."""
     text = str(error).lower()
     return isinstance(error, dist.DistError) or any(sign in text for sign in SIGNS)
 
@@ -137,11 +133,11 @@ def _error(rank: int, told: dict[str, str]) -> AgentRLError:
 # ---------------------------------------------------------------------- joining
 
 
-_joined: Team | None = None
+_joined: ProcessGroup | None = None
 
 
-def join(device: str = "auto", timeout: float = 1800.0) -> Team:
-    """The team that this process was started in; found once, and the same from then on.
+def join(device: str = "auto", timeout: float = 1800.0) -> ProcessGroup:
+    """The group that this process was started in; found once, and the same from then on.
 
     `timeout` is how long it waits for the others, here and whenever they meet.
     """
@@ -149,19 +145,19 @@ def join(device: str = "auto", timeout: float = 1800.0) -> Team:
     if _joined is not None and dist.is_initialized():
         return _joined
     if not started_together():
-        return Team()
+        return ProcessGroup()
     rank, size = _number("RANK"), _number("WORLD_SIZE")
     if not 0 <= rank < size:
         raise ConfigError(f"RANK must be below WORLD_SIZE, not {rank} of {size}; start the processes with torchrun")
     place = local_device(device, _number("LOCAL_RANK", rank))
-    team = Team(rank, size, place, together=True)
-    _connect(team, timeout)
-    _joined = team
-    return team
+    group = ProcessGroup(rank, size, place, distributed=True)
+    _connect(group, timeout)
+    _joined = group
+    return group
 
 
 def started_together() -> bool:
-    """Was this process started as one of several, by torchrun or `--processes`? (One of one counts.)"""
+    """Whether this process was started as one of several, by torchrun or `--processes`. (One of one counts.)"""
     named = {"RANK", "WORLD_SIZE"} <= os.environ.keys()
     return named and (MEETING in os.environ or {"MASTER_ADDR", "MASTER_PORT"} <= os.environ.keys())
 
@@ -180,20 +176,20 @@ def local_device(device: str, local_rank: int) -> str:
     if chosen == "cpu":
         return chosen
     if chosen != "cuda":
-        raise ConfigError(f"device {device!r}: with several processes say cuda, and each takes a GPU of its own")
+        raise ConfigError(f"device {device!r}: with several processes it must be cuda, and each takes a GPU of its own")
     if local_rank >= torch.cuda.device_count():
         raise ConfigError(f"{local_rank + 1} processes need as many GPUs; here are {torch.cuda.device_count()}")
     torch.cuda.set_device(local_rank)
     return f"cuda:{local_rank}"
 
 
-def _connect(team: Team, timeout: float) -> None:
-    # Weights travel by nccl between GPUs; what the processes say to each other is on processors in any case.
-    backend = "gloo" if team.device == "cpu" else "cpu:gloo,cuda:nccl"
-    options: dict[str, Any] = {"rank": team.rank, "world_size": team.size, "timeout": timedelta(seconds=timeout)}
+def _connect(group: ProcessGroup, timeout: float) -> None:
+    # Weights travel by nccl between GPUs; what the processes tell each other is on the CPU in any case.
+    backend = "gloo" if group.device == "cpu" else "cpu:gloo,cuda:nccl"
+    options: dict[str, Any] = {"rank": group.rank, "world_size": group.size, "timeout": timedelta(seconds=timeout)}
     if MEETING in os.environ:
-        options["store"] = dist.FileStore(os.environ[MEETING], team.size)  # pyright: ignore[reportPrivateImportUsage]
-    with team.guard():
+        options["store"] = dist.FileStore(os.environ[MEETING], group.size)  # pyright: ignore[reportPrivateImportUsage]
+    with group.guard():
         dist.init_process_group(backend, **options)
 
 

@@ -1,8 +1,8 @@
 """GiGPO: groups within groups. A trajectory is compared with its group, and each of its steps with the other steps of
 the group that began from the very same observation. No critic, and credit for single steps all the same.
 
-The advantage of a step is the trajectory's lead plus `step_weight` times the step's: its discounted return against the
-returns of those who stood in the same place. A step nobody else of the group was at gets the trajectory's lead alone.
+The advantage of a step is the trajectory's plus `step_weight` times the step's own: its discounted return against the
+returns of the steps that began in the same place. A step alone at its place has the trajectory's advantage.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from torch import Tensor
 from agentrl.core.arguments import finite_number
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.trainers.actor_critic import BatchScores, kl_penalty, make_learner, score
-from agentrl.trainers.advantages import Estimate, gigpo
-from agentrl.trainers.group_relative import GroupArguments, collect_groups, group_name, without_critic
-from agentrl.trainers.masked import fraction
-from agentrl.trainers.objective import TOKENS
-from agentrl.trainers.rows import Batch
-from agentrl.trainers.run import Run, Say
-from agentrl.trainers.update import improve
+from agentrl.trainers.advantages import Estimate, gigpo, without_critic
+from agentrl.trainers.arguments import GroupArguments, fraction
+from agentrl.trainers.batch import Batch, padded
+from agentrl.trainers.group_relative import collect_groups, group_name
+from agentrl.trainers.losses import Loss, clipped_loss, log_ratios
+from agentrl.trainers.run import Report, Run
+from agentrl.trainers.update import BatchScores, Part, kl_penalty, make_learner, score, update_policy
 
 
 @dataclass(kw_only=True)
@@ -42,10 +41,10 @@ class GiGPO(GroupArguments):
     step_weight: float = 1.0
     """Weight of the comparison of steps; 0: trajectories alone are compared."""
     normalise: Literal["mean", "mean_std"] = "mean_std"
-    """Leads over the mean, or over the mean and divided by the deviation.
+    """Compare with the mean, or with the mean and divided by the deviation.
 
     Where every move costs a little, try "mean": on Sokoban it ended at 0.667 and "mean_std" at 0.606. At a place from
-    which everybody fails the costs are all that differs, and the deviation makes them as large as success elsewhere.
+    which every episode fails, costs are all that differs, and the deviation makes them as large as success elsewhere.
     """
     invalid_penalty: float = 0.1
     """What a step costs itself, and no step before it, when its action could not be run; in units of reward."""
@@ -55,56 +54,51 @@ class GiGPO(GroupArguments):
         fraction("gamma", self.gamma)
         for name in ("step_weight", "invalid_penalty"):
             if finite_number(name, getattr(self, name)) < 0:
-                raise ConfigError(f"{name} must not be negative")
+                raise ConfigError(f"{name} must not be negative; got {getattr(self, name)!r}")
 
 
-def train(args: GiGPO, say: Say | None = None) -> Path:
-    """Run to the end (or on from a checkpoint) and return the run folder."""
+def train(args: GiGPO, report: Report | None = None) -> Path:
+    """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
-    with Run(args, "gigpo", learner, say) as run:
+    with Run(args, "gigpo", learner, report) as run:
         for _ in run.iterations():
-            played, figures = collect_groups(run, args.episodes, args.group_size, args.extra_rounds)
+            played, groups = collect_groups(run, args.episodes, args.group_size, args.extra_rounds)
             batch = Batch(played)
             with run.time("update"):
                 scores = score(args, learner, batch)
-                losses = improve(args, run, batch, scores, advantages(args, batch, scores), TOKENS)
+                estimate = advantages(args, batch, scores)
+                metrics = update_policy(args, run, batch, scores, estimate, policy_loss)
                 learner.publish()
-            run.log_training(losses | figures | {"anchored_steps": anchored_share(played)})
+            run.log_training(metrics | groups | {"anchored_steps": anchored_share(played)})
         return run.close()
 
 
 def advantages(args: GiGPO, batch: Batch, scores: BatchScores) -> Estimate:
-    """Credit of every step, on its tokens."""
+    """The advantage of every step, on its tokens."""
     everyone = [*batch.trajectories, *batch.silent]
-    steps = [step for trajectory in everyone for step in trajectory.steps]
-    owners = [number for number, trajectory in enumerate(everyone) for _ in trajectory.steps]
-    credit = gigpo(
-        rewards_by_step(args, batch, scores, steps),
-        [group_name(everyone[owner]) for owner in owners],
-        owners,
-        torch.tensor([index for trajectory in everyone for index in range(len(trajectory.steps))]),
-        [anchor(step) for step in steps],
+    rewards = padded([torch.tensor([args.reward_scale * step.reward for step in one.steps]) for one in everyone])
+    mask = padded([torch.ones(len(one.steps), dtype=torch.bool) for one in everyone])
+    if (kl := kl_penalty(args, batch, scores)) is not None:
+        rewards[: len(batch)].scatter_add_(1, batch.steps, kl)
+    fine = args.reward_scale * args.invalid_penalty
+    found = gigpo(
+        rewards,
+        mask,
+        [group_name(one) for one in everyone],
+        [anchor(step) for one in everyone for step in one.steps],
         gamma=args.gamma,
         step_weight=args.step_weight,
         normalise=args.normalise,
-        penalties=torch.tensor([args.reward_scale * args.invalid_penalty * (not is_valid(step)) for step in steps]),
+        penalties=padded([torch.tensor([fine * (not is_valid(step)) for step in one.steps]) for one in everyone]),
     )
-    return without_critic(torch.where(batch.action_mask, credit[step_numbers(batch)], 0.0))
+    return without_critic(torch.where(batch.action_mask, found[: len(batch)].gather(1, batch.steps), 0.0))
 
 
-def rewards_by_step(args: GiGPO, batch: Batch, scores: BatchScores, steps: Sequence[Step]) -> Tensor:
-    """What each step earned, less the divergence of its tokens where that is paid in rewards."""
-    earned = torch.tensor([args.reward_scale * step.reward for step in steps])
-    kl = kl_penalty(args, batch, scores)
-    if kl is None:
-        return earned
-    return earned.index_add(0, step_numbers(batch)[batch.action_mask], kl[batch.action_mask])
-
-
-def step_numbers(batch: Batch) -> Tensor:
-    """For every token, the number of its step among all steps of the batch."""
-    lengths = torch.tensor([len(trajectory.steps) for trajectory in batch.trajectories])
-    return batch.steps + (lengths.cumsum(0) - lengths)[:, None]
+def policy_loss(args: GiGPO, logprobs: Tensor, part: Part) -> Loss:
+    """Clipped per token: `u = pi/pi_old`, `max(-u*A, -clip(u, 1-low, 1+high)*A)`, the mean over tokens."""
+    ratio = log_ratios(logprobs, part.old, part.kept).exp()
+    clip = {"clip_low": args.clip_low, "clip_high": args.clip_high, "dual_clip": args.dual_clip}
+    return clipped_loss(ratio, part.advantages, part.kept, part.weights, **clip)
 
 
 def is_valid(step: Step) -> bool:

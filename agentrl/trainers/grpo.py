@@ -1,6 +1,6 @@
 """GRPO: every task is played several times, and a trajectory is judged by how it compares with its group. No critic.
 
-All tokens of a trajectory share its lead: (reward - mean) / deviation over the group. Its descendants are options:
+All tokens of a trajectory share its advantage: (reward - mean) / deviation over the group. Its descendants are options:
 
     Dr. GRPO   baseline="dr_grpo" (without the deviation) and loss_mean="constant" (without each sequence's length)
     DAPO       clip_high=0.28, extra_rounds=3 (dynamic sampling), loss_mean="token", overlong="filter" or "punish"
@@ -11,6 +11,7 @@ The paper's own mean is loss_mean="sequence"; "token", which most libraries have
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -20,13 +21,13 @@ from torch import Tensor
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.trainers.actor_critic import BatchScores, make_learner, score
-from agentrl.trainers.advantages import Estimate, dr_grpo, grpo, to_tokens
-from agentrl.trainers.group_relative import GroupArguments, collect_groups, lead, without_critic
-from agentrl.trainers.objective import Objective
-from agentrl.trainers.rows import Batch
-from agentrl.trainers.run import Run, Say
-from agentrl.trainers.update import improve
+from agentrl.trainers.advantages import Estimate, dr_grpo, grpo, to_tokens, without_critic
+from agentrl.trainers.arguments import GroupArguments
+from agentrl.trainers.batch import Batch
+from agentrl.trainers.group_relative import collect_groups, group_advantages
+from agentrl.trainers.losses import Loss, clipped_loss, log_ratios, token_weights
+from agentrl.trainers.run import Report, Run
+from agentrl.trainers.update import BatchScores, Part, make_learner, score, update_policy
 
 BASELINES = {"grpo": grpo, "dr_grpo": dr_grpo}
 
@@ -36,16 +37,16 @@ class GRPO(GroupArguments):
     """Train by GRPO, Dr. GRPO or DAPO."""
 
     baseline: Literal["grpo", "dr_grpo"] = "grpo"
-    """What a trajectory's lead is divided by: the deviation of its group, or nothing."""
+    """Divide advantages by the deviation of the group, or not."""
     loss_mean: Literal["token", "sequence", "constant"] = "token"
     """Every token counts the same; every sequence does; or tokens are added up and divided by loss_length for each
     sequence. A sequence is a whole conversation, or a step with prompt_style=step."""
     loss_length: int = 0
     """Of loss_mean=constant; 0: max_new_tokens."""
     overlong: Literal["keep", "filter", "punish"] = "keep"
-    """Trajectories with a reply that was cut at max_new_tokens: no matter; not learned from; or punished."""
+    """Trajectories with a reply that was cut at max_new_tokens: keep them, do not learn from them, or punish them."""
     overlong_buffer: int = 0
-    """With overlong=punish: the punishment grows over the last so many tokens before the limit; 0: at once."""
+    """With overlong=punish: the punishment grows over the last N tokens before the limit; 0: at once."""
     overlong_penalty: float = 1.0
     """With overlong=punish: the whole punishment of a reply, in the environment's units of reward."""
 
@@ -56,37 +57,52 @@ class GRPO(GroupArguments):
         if self.overlong_buffer > self.max_new_tokens:
             raise ConfigError(f"overlong_buffer ({self.overlong_buffer}) must not exceed max_new_tokens")
         if finite_number("overlong_penalty", self.overlong_penalty) < 0:
-            raise ConfigError("overlong_penalty must not be negative")
+            raise ConfigError(f"overlong_penalty must not be negative; got {self.overlong_penalty!r}")
 
 
-def train(args: GRPO, say: Say | None = None) -> Path:
-    """Run to the end (or on from a checkpoint) and return the run folder."""
+def train(args: GRPO, report: Report | None = None) -> Path:
+    """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
-    objective = Objective("token", args.loss_mean, args.loss_length or args.max_new_tokens)
-    with Run(args, "grpo", learner, say) as run:
+    with Run(args, "grpo", learner, report) as run:
         for _ in run.iterations():
-            played, figures = collect_groups(run, args.episodes, args.group_size, args.extra_rounds)
+            played, groups = collect_groups(run, args.episodes, args.group_size, args.extra_rounds)
             batch = Batch(played)
             with run.time("update"):
                 scores = score(args, learner, batch)
-                credit = advantages(args, batch, scores)
-                losses = improve(args, run, batch, scores, credit, objective, left_out(args, batch))
+                estimate = advantages(args, batch, scores)
+                means = {"weigh": partial(loss_weights, args), "left_out": left_out(args, batch)}
+                metrics = update_policy(args, run, batch, scores, estimate, policy_loss, **means)
                 learner.publish()
-            run.log_training(losses | figures | {"overlong": overlong_share(batch)})
+            run.log_training(metrics | groups | {"overlong": overlong_share(batch)})
         return run.close()
 
 
 def advantages(args: GRPO, batch: Batch, scores: BatchScores) -> Estimate:
-    """Each trajectory's lead over its group, on all of its tokens."""
-    compare = BASELINES[args.baseline]
-    return without_critic(to_tokens(lead(args, batch, scores, compare, punishment(args, batch)), batch.action_mask))
+    """Each trajectory compared with its group, on all of its tokens."""
+    compared = group_advantages(args, batch, scores, BASELINES[args.baseline], punishment(args, batch))
+    return without_critic(to_tokens(compared, batch.action_mask))
+
+
+def policy_loss(args: GRPO, logprobs: Tensor, part: Part) -> Loss:
+    """Clipped per token: `u = pi/pi_old`, `max(-u*A, -clip(u, 1-low, 1+high)*A)`, weighed by `loss_weights`."""
+    ratio = log_ratios(logprobs, part.old, part.kept).exp()
+    clip = {"clip_low": args.clip_low, "clip_high": args.clip_high, "dual_clip": args.dual_clip}
+    return clipped_loss(ratio, part.advantages, part.kept, part.weights, **clip)
+
+
+def loss_weights(args: GRPO, mask: Tensor, turn_ends: Tensor) -> Tensor:
+    """What each token of a mini-batch counts: all the same, each sequence the same, or 1/length in each sequence."""
+    if args.loss_mean != "constant":
+        return token_weights(args.loss_mean, mask, turn_ends)
+    sequences = mask.any(1).sum().clamp(min=1)
+    return torch.where(mask, 1 / (sequences * (args.loss_length or args.max_new_tokens)), 0.0)
 
 
 # ---------------------------------------------------------------------- replies that were cut
 
 
 def is_overlong(trajectory: Trajectory) -> bool:
-    """Was one of its replies cut?"""
+    """Whether one of its replies was cut."""
     return any(step.finish_reason == "length" for step in trajectory.steps)
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentrl.trainers.actor_critic import BatchScores, make_learner, score
-from agentrl.trainers.advantages import Estimate, grpo, to_tokens
-from agentrl.trainers.group_relative import GroupArguments, collect_groups, lead, without_critic
-from agentrl.trainers.objective import SEQUENCES
-from agentrl.trainers.rows import Batch
-from agentrl.trainers.run import Run, Say
-from agentrl.trainers.update import improve
+from torch import Tensor
+
+from agentrl.trainers.advantages import Estimate, grpo, to_tokens, without_critic
+from agentrl.trainers.arguments import GroupArguments
+from agentrl.trainers.batch import Batch
+from agentrl.trainers.group_relative import collect_groups, group_advantages
+from agentrl.trainers.losses import Loss, clipped_loss, log_ratios, unit_means
+from agentrl.trainers.run import Report, Run
+from agentrl.trainers.update import BatchScores, Part, make_learner, score, update_policy
 
 
 @dataclass(kw_only=True)
@@ -28,21 +30,31 @@ class GSPO(GroupArguments):
     """How far it may rise above 1."""
 
 
-def train(args: GSPO, say: Say | None = None) -> Path:
-    """Run to the end (or on from a checkpoint) and return the run folder."""
+def train(args: GSPO, report: Report | None = None) -> Path:
+    """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
-    with Run(args, "gspo", learner, say) as run:
+    with Run(args, "gspo", learner, report) as run:
         for _ in run.iterations():
-            played, figures = collect_groups(run, args.episodes, args.group_size, args.extra_rounds)
+            played, groups = collect_groups(run, args.episodes, args.group_size, args.extra_rounds)
             batch = Batch(played)
             with run.time("update"):
                 scores = score(args, learner, batch)
-                losses = improve(args, run, batch, scores, advantages(args, batch, scores), SEQUENCES)
+                estimate = advantages(args, batch, scores)
+                metrics = update_policy(args, run, batch, scores, estimate, policy_loss, "sequence")
                 learner.publish()
-            run.log_training(losses | figures)
+            run.log_training(metrics | groups)
         return run.close()
 
 
 def advantages(args: GSPO, batch: Batch, scores: BatchScores) -> Estimate:
-    """Each trajectory's lead over its group, on all of its tokens."""
-    return without_critic(to_tokens(lead(args, batch, scores, grpo), batch.action_mask))
+    """Each trajectory compared with its group, on all of its tokens."""
+    return without_critic(to_tokens(group_advantages(args, batch, scores, grpo), batch.action_mask))
+
+
+def policy_loss(args: GSPO, logprobs: Tensor, part: Part) -> Loss:
+    """Clipped per sequence: `w = exp(mean of log(pi/pi_old) over the sequence's tokens)`,
+    `max(-w*A, -clip(w, 1-low, 1+high)*A)`, the mean over sequences."""
+    log_ratio = log_ratios(logprobs, part.old, part.kept)
+    ratio = unit_means(log_ratio, part.kept, "sequence", part.turn_ends).exp()
+    clip = {"clip_low": args.clip_low, "clip_high": args.clip_high, "dual_clip": args.dual_clip}
+    return clipped_loss(ratio, part.advantages, part.kept, part.weights, **clip)

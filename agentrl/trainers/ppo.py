@@ -5,7 +5,8 @@
     turn      one advantage per turn (Turn-PPO)
     bilevel   GAE between turns, then between the tokens of a turn (VAGEN-Full); `form` paper or released
 
-Read `train` from top to bottom: play, ask the critic, give credit, improve.
+Read `train` from top to bottom: collect, score, estimate advantages, update. `advantages` and `policy_loss` below it
+are the algorithm.
 """
 
 from __future__ import annotations
@@ -16,20 +17,12 @@ from typing import Literal
 
 from torch import Tensor
 
-from agentrl.trainers.actor_critic import BatchScores, CriticArguments, kl_penalty, make_learner, score, whitened
-from agentrl.trainers.advantages import (
-    Estimate,
-    bilevel_gae,
-    masked_gae,
-    rewards_at_last_action,
-    turn_gae,
-    vanilla_gae,
-)
-from agentrl.trainers.masked import fraction
-from agentrl.trainers.objective import TOKENS
-from agentrl.trainers.rows import Batch
-from agentrl.trainers.run import Run, Say
-from agentrl.trainers.update import improve
+from agentrl.trainers.advantages import Estimate, bilevel_gae, masked_gae, rewards_at_last_action, turn_gae, whiten
+from agentrl.trainers.arguments import CriticArguments, fraction
+from agentrl.trainers.batch import Batch
+from agentrl.trainers.losses import Loss, clipped_loss, log_ratios
+from agentrl.trainers.run import Report, Run
+from agentrl.trainers.update import BatchScores, Part, kl_penalty, make_learner, score, update_policy
 
 
 @dataclass(kw_only=True)
@@ -57,44 +50,43 @@ class PPO(CriticArguments):
             fraction(name, getattr(self, name))
 
 
-def train(args: PPO, say: Say | None = None) -> Path:
-    """Run to the end (or on from a checkpoint) and return the run folder."""
+def train(args: PPO, report: Report | None = None) -> Path:
+    """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
-    with Run(args, "ppo", learner, say) as run:
+    with Run(args, "ppo", learner, report) as run:
         for _ in run.iterations():
             batch = Batch(run.collect(args.episodes, args.group_size), observations=args.variant == "vanilla")
             with run.time("update"):
                 scores = score(args, learner, batch)
                 estimate = advantages(args, batch, scores)
-                losses = improve(args, run, batch, scores, estimate, TOKENS)
+                metrics = update_policy(args, run, batch, scores, estimate, policy_loss)
                 learner.publish()
-            run.log_training(losses)
+            run.log_training(metrics)
         return run.close()
 
 
 def advantages(args: PPO, batch: Batch, scores: BatchScores) -> Estimate:
     """Credit for every token, by the variant's estimator."""
-    mask, ends = batch.action_mask, batch.turn_ends
-    end = {"bootstrap": scores.bootstrap, "kl": kl_penalty(args, batch, scores)}
-    turn = {"turn_gamma": args.turn_gamma, "turn_lam": args.turn_lam, **end}
+    mask = batch.token_mask if args.variant == "vanilla" else batch.action_mask
+    token = {"gamma": args.gamma, "lam": args.lam}
+    turn = {"turn_gamma": args.turn_gamma, "turn_lam": args.turn_lam}
+    ends = {"bootstrap": scores.bootstrap, "kl": kl_penalty(args, batch, scores)}
+    by_turn = batch.turn_rewards(args.reward_scale)
     if args.variant == "turn":
-        found = turn_gae(batch.turn_rewards(args.reward_scale), scores.values, mask, ends, **turn)
+        found = turn_gae(by_turn, scores.values, mask, batch.turn_ends, **turn, **ends)
     elif args.variant == "bilevel":
-        after = scores.values_after if args.form == "paper" else None
-        turn |= {"token_gamma": args.gamma, "token_lam": args.lam}
-        earned = batch.turn_rewards(args.reward_scale)
-        found = bilevel_gae(earned, scores.values, after, mask, ends, form=args.form, **turn)
-    elif args.variant == "vanilla":
-        found = vanilla_gae(
-            rewards(args, batch), scores.values, batch.token_mask, gamma=args.gamma, lam=args.lam, **end
-        )
+        given = (by_turn, scores.values, scores.values_after, mask, batch.turn_ends)
+        found = bilevel_gae(*given, form=args.form, token_gamma=args.gamma, token_lam=args.lam, **turn, **ends)
     else:
-        found = masked_gae(rewards(args, batch), scores.values, mask, gamma=args.gamma, lam=args.lam, **end)
-    return whitened(args, batch, found)
+        at_end = rewards_at_last_action(batch.scores(args.reward_scale), batch.action_mask)
+        found = masked_gae(at_end if args.reward_at == "end" else by_turn, scores.values, mask, **token, **ends)
+    if not args.whiten_advantages:
+        return found
+    return found._replace(advantages=whiten(found.advantages, mask, found.critic_mask))
 
 
-def rewards(args: PPO, batch: Batch) -> Tensor:
-    """Where the token-level estimators find the reward."""
-    if args.reward_at == "turn":
-        return batch.turn_rewards(args.reward_scale)
-    return rewards_at_last_action(batch.scores(args.reward_scale), batch.action_mask)
+def policy_loss(args: PPO, logprobs: Tensor, part: Part) -> Loss:
+    """Clipped per token: `u = pi/pi_old`, `max(-u*A, -clip(u, 1-low, 1+high)*A)`, the mean over tokens."""
+    ratio = log_ratios(logprobs, part.old, part.kept).exp()
+    clip = {"clip_low": args.clip_low, "clip_high": args.clip_high, "dual_clip": args.dual_clip}
+    return clipped_loss(ratio, part.advantages, part.kept, part.weights, **clip)

@@ -10,21 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agentrl.trainers.actor_critic import BatchScores, PolicyArguments, kl_penalty, make_learner, score
+from torch import Tensor
+
+from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.advantages import (
     Estimate,
+    discounted_returns,
     dr_grpo,
-    reinforce_plus_plus,
     rewards_at_last_action,
     to_tokens,
     whiten,
+    without_critic,
 )
-from agentrl.trainers.group_relative import check_group_size, collect_groups, lead, without_critic
-from agentrl.trainers.masked import fraction
-from agentrl.trainers.objective import TOKENS
-from agentrl.trainers.rows import Batch
-from agentrl.trainers.run import Run, Say
-from agentrl.trainers.update import improve
+from agentrl.trainers.arguments import PolicyArguments, check_group_size, fraction
+from agentrl.trainers.batch import Batch
+from agentrl.trainers.group_relative import collect_groups, group_advantages
+from agentrl.trainers.losses import Loss, clipped_loss, log_ratios
+from agentrl.trainers.run import Report, Run
+from agentrl.trainers.update import BatchScores, Part, kl_penalty, make_learner, score, update_policy
 
 
 @dataclass(kw_only=True)
@@ -45,22 +48,23 @@ class ReinforcePP(PolicyArguments):
             check_group_size(self.group_size)
 
 
-def train(args: ReinforcePP, say: Say | None = None) -> Path:
-    """Run to the end (or on from a checkpoint) and return the run folder."""
+def train(args: ReinforcePP, report: Report | None = None) -> Path:
+    """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
-    with Run(args, "reinforce_pp", learner, say) as run:
+    with Run(args, "reinforce_pp", learner, report) as run:
         for _ in run.iterations():
-            played, figures = collect(args, run)
+            played, groups = collect(args, run)
             batch = Batch(played)
             with run.time("update"):
                 scores = score(args, learner, batch)
-                losses = improve(args, run, batch, scores, advantages(args, batch, scores), TOKENS)
+                estimate = advantages(args, batch, scores)
+                metrics = update_policy(args, run, batch, scores, estimate, policy_loss)
                 learner.publish()
-            run.log_training(losses | figures)
+            run.log_training(metrics | groups)
         return run.close()
 
 
-def collect(args: ReinforcePP, run: Run) -> tuple[list, dict[str, float]]:
+def collect(args: ReinforcePP, run: Run) -> tuple[list[Trajectory], dict[str, float]]:
     """In groups only where those are compared."""
     if args.baseline:
         return collect_groups(run, args.episodes, args.group_size)
@@ -68,13 +72,20 @@ def collect(args: ReinforcePP, run: Run) -> tuple[list, dict[str, float]]:
 
 
 def advantages(args: ReinforcePP, batch: Batch, scores: BatchScores) -> Estimate:
-    """Credit for every token, with mean 0 and deviation 1 over the batch."""
+    """Returns of every token, or trajectories compared with their group; mean 0 and deviation 1 over the batch."""
     mask = batch.action_mask
     if args.baseline:
-        return without_critic(whiten(to_tokens(lead(args, batch, scores, dr_grpo), mask), mask))
-    if args.reward_at == "turn":
-        rewards = batch.turn_rewards(args.reward_scale)
-    else:
+        return without_critic(whiten(to_tokens(group_advantages(args, batch, scores, dr_grpo), mask), mask))
+    rewards = batch.turn_rewards(args.reward_scale)
+    if args.reward_at == "end":
         rewards = rewards_at_last_action(batch.scores(args.reward_scale), mask)
     kl = kl_penalty(args, batch, scores)
-    return without_critic(reinforce_plus_plus(rewards if kl is None else rewards + kl, mask, gamma=args.gamma))
+    returns = discounted_returns(rewards if kl is None else rewards + kl, mask, gamma=args.gamma)
+    return without_critic(whiten(returns, mask))
+
+
+def policy_loss(args: ReinforcePP, logprobs: Tensor, part: Part) -> Loss:
+    """Clipped per token: `u = pi/pi_old`, `max(-u*A, -clip(u, 1-low, 1+high)*A)`, the mean over tokens."""
+    ratio = log_ratios(logprobs, part.old, part.kept).exp()
+    clip = {"clip_low": args.clip_low, "clip_high": args.clip_high, "dual_clip": args.dual_clip}
+    return clipped_loss(ratio, part.advantages, part.kept, part.weights, **clip)

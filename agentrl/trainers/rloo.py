@@ -1,7 +1,7 @@
 """RLOO: REINFORCE with the mean reward of the *other* trajectories of the task as the baseline. No critic.
 
-The divergence is paid in rewards, as in the paper. With one epoch and one mini-batch the ratio is 1 and this is plain
-REINFORCE; more of either make use of PPO's clip.
+The KL is subtracted from the rewards, as in the paper. With one epoch and one mini-batch the ratio is 1 and this is
+plain REINFORCE; more of either make use of PPO's clip.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agentrl.trainers.actor_critic import BatchScores, make_learner, score
-from agentrl.trainers.advantages import Estimate, rloo, to_tokens
-from agentrl.trainers.group_relative import GroupArguments, collect_groups, lead, without_critic
-from agentrl.trainers.objective import TOKENS
-from agentrl.trainers.rows import Batch
-from agentrl.trainers.run import Run, Say
-from agentrl.trainers.update import improve
+from torch import Tensor
+
+from agentrl.trainers.advantages import Estimate, rloo, to_tokens, without_critic
+from agentrl.trainers.arguments import GroupArguments
+from agentrl.trainers.batch import Batch
+from agentrl.trainers.group_relative import collect_groups, group_advantages
+from agentrl.trainers.losses import Loss, clipped_loss, log_ratios
+from agentrl.trainers.run import Report, Run
+from agentrl.trainers.update import BatchScores, Part, make_learner, score, update_policy
 
 
 @dataclass(kw_only=True)
@@ -24,26 +26,34 @@ class RLOO(GroupArguments):
     """Train by RLOO."""
 
     kl_in: Literal["reward", "loss"] = "reward"
-    """Where the divergence is paid."""
+    """Subtract the KL from the rewards, or add it to the loss."""
     kl_kind: Literal["k1", "k2", "k3"] = "k1"
     """How it is estimated; in the loss choose k2 or k3."""
 
 
-def train(args: RLOO, say: Say | None = None) -> Path:
-    """Run to the end (or on from a checkpoint) and return the run folder."""
+def train(args: RLOO, report: Report | None = None) -> Path:
+    """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
-    with Run(args, "rloo", learner, say) as run:
+    with Run(args, "rloo", learner, report) as run:
         for _ in run.iterations():
-            played, figures = collect_groups(run, args.episodes, args.group_size, args.extra_rounds)
+            played, groups = collect_groups(run, args.episodes, args.group_size, args.extra_rounds)
             batch = Batch(played)
             with run.time("update"):
                 scores = score(args, learner, batch)
-                losses = improve(args, run, batch, scores, advantages(args, batch, scores), TOKENS)
+                estimate = advantages(args, batch, scores)
+                metrics = update_policy(args, run, batch, scores, estimate, policy_loss)
                 learner.publish()
-            run.log_training(losses | figures)
+            run.log_training(metrics | groups)
         return run.close()
 
 
 def advantages(args: RLOO, batch: Batch, scores: BatchScores) -> Estimate:
     """Each trajectory's reward above the mean of the others, on all of its tokens."""
-    return without_critic(to_tokens(lead(args, batch, scores, rloo), batch.action_mask))
+    return without_critic(to_tokens(group_advantages(args, batch, scores, rloo), batch.action_mask))
+
+
+def policy_loss(args: RLOO, logprobs: Tensor, part: Part) -> Loss:
+    """Clipped per token: `u = pi/pi_old`, `max(-u*A, -clip(u, 1-low, 1+high)*A)`, the mean over tokens."""
+    ratio = log_ratios(logprobs, part.old, part.kept).exp()
+    clip = {"clip_low": args.clip_low, "clip_high": args.clip_high, "dual_clip": args.dual_clip}
+    return clipped_loss(ratio, part.advantages, part.kept, part.weights, **clip)

@@ -1,9 +1,9 @@
 """A training run: its folder, its clock, its metrics, its checkpoints. Everything but the algorithm.
 
 All randomness of an iteration follows from the run's seed and the iteration's number; what else survives from one
-iteration to the next stands in the checkpoint. So a run that was killed and resumed ends with the same bits.
+iteration to the next is in the checkpoint. So a run that was killed and resumed ends with the same bits.
 
-Of several processes each has a `Run`; the first one writes the folder and speaks, the others only work.
+Of several processes each has a `Run`; the main process writes the folder and reports, the others only compute.
 """
 
 from __future__ import annotations
@@ -23,56 +23,56 @@ import torch
 
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_seed
 from agentrl.policies.hf import HFPolicy
-from agentrl.policies.random import mixed_seed
 from agentrl.policies.vllm import VLLMPolicy
 from agentrl.rollout.collect import Collection, Collector, Start, grouped
-from agentrl.rollout.evaluate import episode_seed, evaluate
+from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.checkpoint import load_checkpoint, save_checkpoint
-from agentrl.trainers.exchange import play_together
-from agentrl.trainers.learner import Learner
-from agentrl.trainers.memory import TrainingFault
-from agentrl.trainers.players import VLLMPlayers
-from agentrl.trainers.run_figures import episode_figures, finite, summary_line, together, trouble
+from agentrl.trainers.distributed_rollout import collect_distributed
+from agentrl.trainers.monitor import Monitor
+from agentrl.trainers.rollout_engine import VLLMRolloutEngine
 from agentrl.trainers.run_folder import CONFIG, METRICS, check_same_run, cut, run_folder, versions
+from agentrl.trainers.run_metrics import combined, episode_metrics, finite, summary_line, why_unknown
+from agentrl.trainers.token_budget import TrainingFault
 from agentrl.trainers.trackers import make_trackers
-from agentrl.trainers.watch import Watch
+from agentrl.trainers.update import Learner
 
 log = logging.getLogger(__name__)
 
-Say = Callable[[str], Any]
+Report = Callable[[str], Any]
 
 
 class Run:
     """One run in its folder; use as a context manager."""
 
-    def __init__(self, arguments: RunArguments, algorithm: str, learner: Learner, say: Say | None = None) -> None:
+    def __init__(self, arguments: RunArguments, algorithm: str, learner: Learner, report: Report | None = None) -> None:
         self.arguments, self.algorithm, self.learner = arguments, algorithm, learner
-        self.team = learner.team
-        self.say: Say = (say or log.info) if self.team.first else (lambda text: None)
+        self.processes = learner.processes
+        self.report: Report = (report or log.info) if self.processes.is_main else (lambda text: None)
         if arguments.threads:
             torch.set_num_threads(arguments.threads)
-        self.folder = Path(self.team.lead(lambda: str(run_folder(arguments, algorithm))))
-        self.players = VLLMPlayers(arguments, learner) if arguments.engine == "vllm" else None
+        self.folder = Path(self.processes.on_main(lambda: str(run_folder(arguments, algorithm))))
+        self.rollout_engine = VLLMRolloutEngine(arguments, learner) if arguments.engine == "vllm" else None
         self.policy = self.sampler(greedy=False, seed=arguments.seed)
         self.collector = self._make_collector(self.policy, "train")
-        self.watch, self.iteration, self.episodes = Watch(), 0, 0
+        self.monitor, self.iteration, self.episodes = Monitor(), 0, 0
         self.collection = Collection([], {}, 0, 0)
         self.seconds: dict[str, float] = {}
         self._stop: str | None = None
         self._resumed = False
-        self._resume() if arguments.resume else self.team.lead(self._begin)
-        names = arguments.trackers if self.team.first else ()
+        self._resume() if arguments.resume else self.processes.on_main(self._begin)
+        names = arguments.trackers if self.processes.is_main else ()
         self.trackers = make_trackers(names, self.folder, arguments.to_json(), self.folder.name)
 
-    # ------------------------------------------------------------------ beginning and end
+    # ------------------------------------------------------------------ start, resume, end
 
     def _begin(self) -> None:
         if (self.folder / METRICS).exists():
-            raise ConfigError(f"{self.folder} holds a run already; choose another output, or go on with resume")
+            raise ConfigError(f"{self.folder} holds a run already; choose another output, or set resume")
         self._write_config()
 
     def _write_config(self) -> None:
@@ -80,7 +80,7 @@ class Run:
             "algorithm": self.algorithm,
             "arguments": self.arguments.to_json(),
             "environments": [spec.id for spec in self.arguments.specs()],
-            "versions": versions() | ({} if self.players is None else self.players.versions()),
+            "versions": versions() | ({} if self.rollout_engine is None else self.rollout_engine.versions()),
             "device": str(self.learner.device),
         }
         try:
@@ -99,16 +99,16 @@ class Run:
         self._resumed = True
         self.iteration, self.episodes = int(state["step"]), int(state["episodes"])
         self.policy.calls = int(state["calls"])
-        self.watch = Watch.from_json(state["watch"])
+        self.monitor = Monitor.from_json(state["watch"])
         memories = [state["collector"], *state.get("collectors", [])]  # of as many processes as there were
-        self.collector.load_state_dict(memories[self.team.rank % len(memories)])
-        self.team.lead(lambda: cut(self.folder / METRICS, int(state["metrics_bytes"])))
-        self.say(f"going on after iteration {self.iteration}")
+        self.collector.load_state_dict(memories[self.processes.rank % len(memories)])
+        self.processes.on_main(lambda: cut(self.folder / METRICS, int(state["metrics_bytes"])))
+        self.report(f"resuming after iteration {self.iteration}")
 
     def _begin_again(self) -> None:
         """No checkpoint was reached: what there is of metrics is from before, and will be written again."""
-        self.team.lead(self._write_config)
-        self.team.lead(lambda: cut(self.folder / METRICS, 0))
+        self.processes.on_main(self._write_config)
+        self.processes.on_main(lambda: cut(self.folder / METRICS, 0))
 
     def __enter__(self) -> Run:
         self._handlers = {}
@@ -121,8 +121,8 @@ class Run:
         for name, handler in self._handlers.items():
             signal.signal(name, handler)
         self.collector.close()
-        if self.players is not None:
-            self.players.close()
+        if self.rollout_engine is not None:
+            self.rollout_engine.close()
         for tracker in self.trackers:
             tracker.close()
 
@@ -130,7 +130,7 @@ class Run:
         if self._stop is not None:  # the second time means it
             raise KeyboardInterrupt
         self._stop = signal.Signals(number).name
-        self.say(f"{self._stop}: stopping after this iteration; once more stops at once")
+        self.report(f"{self._stop}: stopping after this iteration; once more stops at once")
 
     @property
     def stopped(self) -> str | None:
@@ -140,7 +140,7 @@ class Run:
     # ------------------------------------------------------------------ iterations
 
     def iterations(self) -> Iterator[int]:
-        """The numbers of the iterations that are left, from 1; each ends with its checkpoint where one is due."""
+        """The numbers of the remaining iterations, from 1; each ends with its checkpoint where one is due."""
         total, every = self.arguments.iterations, self.arguments.save_every
         if not self._resumed:
             if self.arguments.eval_at_start:
@@ -158,13 +158,13 @@ class Run:
 
     def _asked(self) -> str | None:
         """The signal that asked any of the processes to stop."""
-        agreed = next((name for name in self.team.gather(self._stop) if name), None)
+        agreed = next((name for name in self.processes.gather(self._stop) if name), None)
         self._stop = agreed or self._stop  # a signal may have come since this process was asked
         return agreed
 
-    def dice(self, purpose: int) -> torch.Generator:
+    def rng(self, purpose: str) -> torch.Generator:
         """Random numbers for this iteration and purpose, the same in every run with this seed."""
-        return torch.Generator().manual_seed(mixed_seed(self.arguments.seed, self.iteration + 1, purpose))
+        return torch.Generator().manual_seed(run_seed(self.arguments.seed, self.iteration + 1, purpose))
 
     @contextlib.contextmanager
     def time(self, what: str) -> Iterator[None]:
@@ -175,22 +175,20 @@ class Run:
 
     @contextlib.contextmanager
     def _disk(self) -> Iterator[None]:
-        """A disk that is full ends the run with a word on what to do."""
+        """A full disk ends the run with a message that says what to do."""
         try:
             yield
         except OSError as error:
-            raise TrainingFault(
-                f"the run folder cannot be written: {error}; make room and go on with resume"
-            ) from error
+            raise TrainingFault(f"the run folder cannot be written: {error}; make room and resume") from error
 
     def checkpoint(self) -> Path:
         """Write one now."""
-        memory, *others = self.team.gather(self.collector.state_dict())
+        memory, *others = self.processes.gather(self.collector.state_dict())
         state = {
             "algorithm": self.algorithm,
             "episodes": self.episodes,
             "calls": self.policy.calls,
-            "watch": self.watch.to_json(),
+            "watch": self.monitor.to_json(),
             "collector": memory,
             **({"collectors": others} if others else {}),
             "metrics_bytes": (self.folder / METRICS).stat().st_size if (self.folder / METRICS).exists() else 0,
@@ -201,10 +199,10 @@ class Run:
     # ------------------------------------------------------------------ episodes
 
     def sampler(self, *, greedy: bool, seed: int) -> HFPolicy | VLLMPolicy:
-        """The policy as a player."""
+        """The policy as it generates."""
         arguments = self.arguments
-        if self.players is not None:
-            return self.players.sampler(greedy=greedy, seed=seed)
+        if self.rollout_engine is not None:
+            return self.rollout_engine.sampler(greedy=greedy, seed=seed)
         return HFPolicy(
             self.learner.engine,
             temperature=arguments.temperature,
@@ -231,35 +229,34 @@ class Run:
 
     def _side_by_side(self) -> int:
         """Episodes that this process plays at the same time."""
-        return -(-self.arguments.num_envs // self.team.size)
+        return -(-self.arguments.num_envs // self.processes.size)
 
     def collect(self, episodes: int, group_size: int = 1, extra: int = 0) -> list[Trajectory]:
-        """Play the episodes of this iteration; those whose reward is known. The rest is counted in the metrics.
+        """The episodes of this iteration whose reward is known. The rest is counted in the metrics.
 
         `extra` numbers further rounds of the same iteration: other tasks, counted together with the first.
         """
         self.policy.version = self.iteration
-        collection = play_together(self.team, self.collector, self.starts(episodes, group_size, extra))
+        collection = collect_distributed(self.processes, self.collector, self.starts(episodes, group_size, extra))
         for name, value in collection.seconds.items():
             self.seconds[name] = self.seconds.get(name, 0.0) + value
         self.episodes += len(collection.trajectories)
         if not extra:
             self._keep_some(collection.trajectories)
-        self.collection = together(self.collection, collection) if extra else collection
+        self.collection = combined(self.collection, collection) if extra else collection
         known = [trajectory for trajectory in collection.trajectories if trajectory.reward is not None]
         if not known and not extra:
-            raise TrainingFault(f"no episode of this iteration can be learned from: {trouble(collection)}")
+            raise TrainingFault(f"no episode of this iteration has a known reward: {why_unknown(collection)}")
         return known
 
     def starts(self, episodes: int, group_size: int = 1, extra: int = 0) -> list[Start]:
-        """Where the episodes of this iteration begin: tasks that no other iteration has, environments by weight."""
+        """Tasks of this iteration, which no other iteration has; environments by weight."""
         count, number = max(1, episodes // group_size), self.iteration
         weights = np.array([spec.weight for spec in self.arguments.specs()], dtype=float)
         # A further round may be of any size, so its tasks are not counted on from those of the first rounds.
         seed = mixed_seed(self.arguments.seed, number + 1, extra) if extra else self.arguments.seed
         first, name = (0, f"{number + 1}-extra{extra}") if extra else (number * count, f"{number + 1}")
-        dice = np.random.default_rng(np.random.SeedSequence([seed, 1, number]))
-        chosen = dice.choice(len(weights), size=count, p=weights / weights.sum())
+        chosen = env_choice_rng(seed, number).choice(len(weights), size=count, p=weights / weights.sum())
         seeds = [episode_seed(seed, first + index) for index in range(count)]
         pairs = enumerate(zip(seeds, chosen, strict=True))
         starts = [Start(seed, int(env), id=f"{name}-{place}") for place, (seed, env) in pairs]
@@ -267,7 +264,7 @@ class Run:
 
     def _keep_some(self, trajectories: Sequence[Trajectory]) -> None:
         wanted = self.arguments.save_trajectories
-        if not wanted or not self.team.first:
+        if not wanted or not self.processes.is_main:
             return
         path = self.folder / "trajectories" / f"iteration_{self.iteration + 1:06d}.jsonl"
         for stale in (path, path.with_suffix(".parquet")):  # of a run that was stopped in or after this iteration
@@ -276,21 +273,21 @@ class Run:
             for trajectory in trajectories if wanted < 0 else trajectories[:wanted]:
                 writer.write(trajectory)
 
-    # ------------------------------------------------------------------ figures
+    # ------------------------------------------------------------------ metrics
 
-    def log(self, kind: str, figures: dict[str, Any]) -> None:
-        """Append a line of metrics, show it to the watch and the trackers."""
-        if not self.team.first:
+    def log(self, kind: str, metrics: dict[str, Any]) -> None:
+        """Append a line of metrics, show it to the monitor and the trackers."""
+        if not self.processes.is_main:
             return
-        line = {"iteration": self.iteration + (kind == "train"), "kind": kind, **figures}
+        line = {"iteration": self.iteration + (kind == "train"), "kind": kind, **metrics}
         with self._disk(), open(self.folder / METRICS, "a") as file:
             file.write(json.dumps(finite(line)) + "\n")
         for tracker in self.trackers:
             tracker.log(line, line["iteration"])
         if kind == "warning":
             return
-        for warning in self.watch.update(line):
-            self.say(f"warning: {warning['warning']}: {warning['detail']}")
+        for warning in self.monitor.update(line):
+            self.report(f"warning: {warning['warning']}: {warning['detail']}")
             self.log("warning", warning)
 
     def log_training(self, loss: dict[str, float], episodes: bool = True) -> None:
@@ -300,20 +297,20 @@ class Run:
         seconds = {**self.seconds, "other": max(0.0, total - known), "total": total}
         learner = self.learner
         padding = sum(learner.padding) / len(learner.padding) if learner.padding else 0.0
-        figures: dict[str, Any] = episode_figures(self.collection) if episodes else {}
-        generated = figures.pop("generated", 0)
-        figures |= {
+        metrics: dict[str, Any] = episode_metrics(self.collection) if episodes else {}
+        generated = metrics.pop("generated", 0)
+        metrics |= {
             "episodes_total": self.episodes,
             "loss": loss,
             "lr": learner.optimiser.param_groups[0]["lr"],
             "tokens": {"generated": generated, "trained": learner.trained_tokens, "padding": padding},
             "seconds": seconds,
         }
-        if self.players is not None:
-            figures["engine"] = self.players.metrics()
+        if self.rollout_engine is not None:
+            metrics["engine"] = self.rollout_engine.metrics()
         learner.padding, learner.trained_tokens = [], 0
-        self.log("train", figures)
-        self.say(summary_line(self.iteration + 1, self.arguments.iterations, figures))
+        self.log("train", metrics)
+        self.report(summary_line(self.iteration + 1, self.arguments.iterations, metrics))
 
     def evaluate_when_due(self) -> None:
         """Held-out success, on the same tasks each time."""
@@ -340,21 +337,21 @@ class Run:
             num_envs=self._side_by_side(),
             prompt_style=arguments.prompt_style,
             history=arguments.history,
-            team=self.team if self.team.together else None,
+            processes=self.processes if self.processes.distributed else None,
         )
-        figures = {key: value for key, value in result.to_json().items() if key not in ("schema", "id", "spec")}
-        figures["seconds_total"] = figures.pop("seconds")
-        self.log("eval", {"env_id": spec.id, "greedy": greedy, **figures})
+        metrics = {key: value for key, value in result.to_json().items() if key not in ("schema", "id", "spec")}
+        metrics["seconds_total"] = metrics.pop("seconds")
+        self.log("eval", {"env_id": spec.id, "greedy": greedy, **metrics})
         low, high = result.success_ci or (0.0, 0.0)
         how = "greedy" if greedy else f"sampled at {arguments.temperature:g}"
-        self.say(
+        self.report(
             f"[{self.iteration}/{arguments.iterations}] held-out success of {spec.id}, {how}: "
             f"{result.success or 0:.3f} [{low:.3f}, {high:.3f}] ({result.episodes} episodes)"
         )
 
     def close(self) -> Path:
         """After the last iteration: trajectories as parquet, the report, the folder."""
-        self.team.lead(self._finish)
+        self.processes.on_main(self._finish)
         return self.folder
 
     def _finish(self) -> None:
@@ -375,4 +372,4 @@ class Run:
             for path in sorted(kept.glob("*.jsonl")):
                 to_parquet(path)
         except MissingExtra as error:
-            self.say(f"trajectories stay JSON lines: {error}")
+            self.report(f"trajectories stay JSON lines: {error}")

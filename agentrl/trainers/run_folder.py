@@ -1,4 +1,4 @@
-"""The folder of a run: where it is, what was promised in it, and whether another one may go on there."""
+"""The folder of a run: where it is, and whether a run with these arguments may resume in it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FREE_TO_CHANGE = {"output", "resume", "iterations", "save_every", "keep", "track
 def run_folder(arguments: RunArguments, algorithm: str) -> Path:
     """The folder of a run, made if it is not there."""
     if not arguments.output and arguments.resume:
-        raise ConfigError("resume needs output: which run shall go on?")
+        raise ConfigError("resume needs output, the folder of the run")
     name = arguments.output or f"runs/{algorithm}-{time.strftime('%Y%m%d-%H%M%S')}"
     folder = Path(name).expanduser()
     try:
@@ -42,16 +42,17 @@ def run_folder(arguments: RunArguments, algorithm: str) -> Path:
 
 
 def check_same_run(config: dict[str, Any], arguments: RunArguments, algorithm: str) -> None:
-    """A run goes on as what it was; `ConfigError` names the first option that says otherwise.
+    """A run is resumed as what it was; `ConfigError` names the first option that differs.
 
-    An option that the run does not know was added since: until then everybody had its default.
+    An option that the run does not know was added since: until then every run had its default.
     """
     if config.get("algorithm") != algorithm:
         raise ConfigError(f"this is a run of {config.get('algorithm')}, not of {algorithm}")
     before, now = {**type(arguments)().to_json(), **config["arguments"]}, arguments.to_json()
     for name, value in now.items():
-        if name not in FREE_TO_CHANGE and before.get(name) != value:
-            raise ConfigError(f"the run was begun with {name}={before.get(name)!r}; it cannot go on with {value!r}")
+        old = before.get(name)
+        if name not in FREE_TO_CHANGE and old != value:
+            raise ConfigError(f"the run was started with {name}={old!r}; it cannot be resumed with {value!r}")
 
 
 def versions() -> dict[str, str]:

@@ -14,18 +14,18 @@ from typing import Literal
 
 import torch
 
-from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
+from agentrl.core.seeding import episode_seed
 from agentrl.rollout.collect import Collector, Start
 from agentrl.rollout.demonstrations import Demonstrator
-from agentrl.rollout.evaluate import episode_seed
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryReader
-from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.exchange import play_together
-from agentrl.trainers.learner import Learner
-from agentrl.trainers.rows import Batch, Row
-from agentrl.trainers.run import Run, Say
+from agentrl.trainers.arguments import RunArguments, fraction
+from agentrl.trainers.batch import Batch, Row
+from agentrl.trainers.distributed_rollout import collect_distributed
+from agentrl.trainers.run import Report, Run
+from agentrl.trainers.update import Learner
 
 
 @dataclass(kw_only=True)
@@ -53,21 +53,20 @@ class SFT(RunArguments):
         super().__post_init__()
         for name in ("steps_per_iteration", "batch_size", "demonstrations"):
             whole_number(name, getattr(self, name), at_least=1)
-        if not 0 <= finite_number("mistakes", self.mistakes) <= 1:
-            raise ConfigError(f"mistakes is a share between 0 and 1, not {self.mistakes!r}")
+        fraction("mistakes", self.mistakes)
 
 
-def train(args: SFT, say: Say | None = None) -> Path:
-    """Run to the end (or on from a checkpoint) and return the run folder."""
+def train(args: SFT, report: Report | None = None) -> Path:
+    """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = Learner(args, total_steps=args.iterations * args.steps_per_iteration)
-    with Run(args, "sft", learner, say) as run:
+    with Run(args, "sft", learner, report) as run:
         rows = Batch(demonstrations(args, run)).rows
         if not rows:
             raise ConfigError("the demonstrations hold no tokens to learn from")
         for _ in run.iterations():
             losses = []
             with run.time("update"):
-                for batch in batches(rows, args, run.dice(0)):
+                for batch in batches(rows, args, run.rng("demonstrations")):
                     losses.append(imitate(learner, batch))
                 learner.publish()
             run.log_training(
@@ -84,16 +83,16 @@ def imitate(learner: Learner, rows: Sequence[Row]) -> dict[str, float]:
         found = learner.outputs([rows[index] for index in indices], values=False)
         return -(found.logprobs * found.mask).sum() / whole, {}
 
-    figures = learner.step(rows, loss_of)
-    return {"nll": figures["loss"], "grad_norm": figures["grad_norm"]}
+    metrics = learner.step(rows, loss_of)
+    return {"nll": metrics["loss"], "grad_norm": metrics["grad_norm"]}
 
 
-def batches(rows: Sequence[Row], args: SFT, dice: torch.Generator) -> list[list[Row]]:
+def batches(rows: Sequence[Row], args: SFT, rng: torch.Generator) -> list[list[Row]]:
     """The batches of an iteration, drawn without repetition as far as the data reach."""
     wanted = args.steps_per_iteration * args.batch_size
     order: list[int] = []
     while len(order) < wanted:
-        order += torch.randperm(len(rows), generator=dice).tolist()
+        order += torch.randperm(len(rows), generator=rng).tolist()
     size = args.batch_size
     return [[rows[i] for i in order[n * size : (n + 1) * size]] for n in range(args.steps_per_iteration)]
 
@@ -112,18 +111,18 @@ def demonstrations(args: SFT, run: Run) -> list[Trajectory]:
     if args.data:
         found = [trajectory for trajectory in with_pictures(args.data) if trajectory.fault is None]
     else:
-        run.say(f"playing {args.demonstrations} demonstrations")
+        run.report(f"playing {args.demonstrations} demonstrations")
         teacher = Demonstrator(engine, mistakes=args.mistakes, kind=args.mistake, seed=args.seed)
         collector = Collector(
             args.specs(),
             teacher,
-            num_envs=-(-args.num_envs // run.team.size),
+            num_envs=-(-args.num_envs // run.processes.size),
             prompt_style=args.prompt_style,
             history=args.history,
         )
         envs = len(args.specs())
         starts = [Start(episode_seed(args.seed, n), n % envs, id=f"demo-{n}") for n in range(args.demonstrations)]
-        played = play_together(run.team, collector, starts).trajectories
+        played = collect_distributed(run.processes, collector, starts).trajectories
         found = [trajectory for trajectory in played if trajectory.fault is None]
         collector.close()
     own = Demonstrator(engine).tokenizer_hash

@@ -1,13 +1,14 @@
 """Weights in pieces: each process of a run holds its share of every parameter, gradient and optimiser state (FSDP2).
 
-A layer's weights are gathered when it is reached and let go behind it, forwards and backwards. What lies outside of the
+A layer's weights are gathered when it is reached and freed after it, forwards and backwards. What lies outside of the
 layers (embeddings, norms, the output layer, which may be one weight with the embeddings) is gathered by an `Entry`:
-trainers call a model's parts one by one, so all of that happens inside of one.
+trainers call a model's parts one by one, so all of that happens inside of one. `Shards` is what a learner sees of it;
+in a run of one process it does nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -16,9 +17,11 @@ from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.utils import _pytree as pytree
 
+from agentrl.trainers.distributed import ProcessGroup
+
 
 class Entry(nn.Module):
-    """The door of a sharded module: work done in its `forward` finds whole weights."""
+    """The entry to a sharded module: work done in its `forward` finds whole weights."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
@@ -42,6 +45,41 @@ class Entry(nn.Module):
         """The weights that only pictures reach."""
         towers = [getattr(model.base_model, "visual", None) for model in _models(self.module)]
         return [p for tower in towers if tower is not None for p in tower.parameters()]
+
+
+class Shards:
+    """The models of a learner, sharded where there are several processes."""
+
+    def __init__(self, processes: ProcessGroup, models: Sequence[nn.Module | None]) -> None:
+        self._entries: dict[int, Entry] = {}
+        self._anchors: list[Tensor] = []
+        if processes.distributed:
+            mesh = processes.mesh
+            with processes.guard():
+                self._entries = {id(model): shard(model, mesh) for model in models if model is not None}
+
+    def within(self, module: Any, work: Callable[[], Any]) -> Any:
+        """Do what needs a module's whole weights."""
+        if id(module) not in self._entries:
+            return work()
+        found, anchor = self._entries[id(module)](work)
+        self._anchors += [] if anchor is None else [anchor]
+        return found
+
+    def anchored(self, loss: Tensor, counts: bool) -> Tensor:
+        """The loss with a path back through all that was computed; 0 where it does not count."""
+        anchors, self._anchors = self._anchors, []
+        return sum(anchors, loss if counts else 0.0 * loss)
+
+    def forget(self) -> None:
+        """Drop what was computed so far."""
+        self._anchors.clear()
+
+    def clear_vision_gradients(self) -> None:
+        """Where no process saw a picture, an anchor's 0 is not a gradient: momentum must not move what was not used."""
+        for entry in self._entries.values():
+            for parameter in entry.tower():
+                parameter.grad = None
 
 
 def shard(module: nn.Module, mesh: Any) -> Entry:

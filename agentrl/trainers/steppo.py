@@ -2,6 +2,9 @@
 
 Ablations of the paper: `step_gae=False` gives credit token by token, `step_ratio=False` clips token by token; without
 both it is token PPO. Prompts may be rebuilt at each step (`prompt_style="step"`) or hold the whole conversation.
+
+Read `train` from top to bottom: collect, score, estimate advantages, update. `advantages` and `policy_loss` below it
+are the algorithm.
 """
 
 from __future__ import annotations
@@ -10,15 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import torch
+from torch import Tensor
 
-from agentrl.trainers.actor_critic import BatchScores, CriticArguments, kl_penalty, make_learner, score, whitened
 from agentrl.trainers.advantages import Estimate, masked_gae, step_gae, whiten
-from agentrl.trainers.masked import fraction
-from agentrl.trainers.objective import STEPS, TOKENS
-from agentrl.trainers.rows import Batch
-from agentrl.trainers.run import Run, Say
-from agentrl.trainers.update import improve
+from agentrl.trainers.arguments import CriticArguments, fraction
+from agentrl.trainers.batch import Batch
+from agentrl.trainers.losses import Loss, clipped_loss, log_ratios, unit_means
+from agentrl.trainers.run import Report, Run
+from agentrl.trainers.update import BatchScores, Part, kl_penalty, make_learner, score, update_policy
 
 
 @dataclass(kw_only=True)
@@ -38,56 +40,44 @@ class StepPO(CriticArguments):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("gamma", "lam"):
-            fraction(name, getattr(self, name))
+        fraction("gamma", self.gamma)
+        fraction("lam", self.lam)
 
 
-def train(args: StepPO, say: Say | None = None) -> Path:
-    """Run to the end (or on from a checkpoint) and return the run folder."""
+def train(args: StepPO, report: Report | None = None) -> Path:
+    """Run to the end (or resume from a checkpoint) and return the run folder."""
     learner = make_learner(args)
-    with Run(args, "steppo", learner, say) as run:
+    with Run(args, "steppo", learner, report) as run:
         for _ in run.iterations():
             batch = Batch(run.collect(args.episodes, args.group_size))
             with run.time("update"):
                 scores = score(args, learner, batch)
                 estimate = advantages(args, batch, scores)
-                losses = improve(args, run, batch, scores, estimate, STEPS if args.step_ratio else TOKENS)
+                unit = "step" if args.step_ratio else "token"
+                metrics = update_policy(args, run, batch, scores, estimate, policy_loss, unit)
                 learner.publish()
-            run.log_training(losses)
+            run.log_training(metrics)
         return run.close()
 
 
 def advantages(args: StepPO, batch: Batch, scores: BatchScores) -> Estimate:
-    """Credit for every token: that of its step, or its own in the ablation."""
-    rewards, kl = batch.turn_rewards(args.reward_scale), kl_penalty(args, batch, scores)
-    if not args.step_gae:
-        found = masked_gae(
-            rewards, scores.values, batch.action_mask, gamma=args.gamma, lam=args.lam, bootstrap=scores.bootstrap, kl=kl
-        )
-        return whitened(args, batch, found)
-    owner, place = batch.action_mask.nonzero(as_tuple=True)
-    begins = batch.action_mask & ~shifted(batch.action_mask & ~batch.turn_ends)
-    trajectory, _ = begins.nonzero(as_tuple=True)
-    step = torch.zeros_like(batch.steps)  # the number of each token's step among all steps of the batch
-    step[owner, place] = begins[batch.action_mask].cumsum(0) - 1
-    earned = rewards if kl is None else rewards + kl
-    per_step = torch.zeros(len(trajectory)).index_add(0, step[batch.action_mask], earned[batch.action_mask])
-    first = torch.searchsorted(trajectory, trajectory)  # the row of each trajectory's first step
-    index = torch.arange(len(trajectory)) - first
-    found = step_gae(
-        per_step,
-        scores.values[begins],
-        trajectory,
-        index,
-        gamma=args.gamma,
-        lam=args.lam,
-        bootstrap=scores.bootstrap[trajectory],
-    )
-    credit = whiten(found.advantages) if args.whiten_advantages else found.advantages
-    returns = torch.zeros_like(scores.values).masked_scatter(begins, found.returns.float())
-    return Estimate(torch.where(batch.action_mask, credit[step], 0.0), returns, begins)
+    """GAE from step to step, shared by the step's tokens; from token to token in the ablation."""
+    rewards, mask = batch.turn_rewards(args.reward_scale), batch.action_mask
+    ends = {"bootstrap": scores.bootstrap, "kl": kl_penalty(args, batch, scores)}
+    if args.step_gae:
+        found = step_gae(rewards, scores.values, mask, batch.turn_ends, gamma=args.gamma, lam=args.lam, **ends)
+    else:
+        found = masked_gae(rewards, scores.values, mask, gamma=args.gamma, lam=args.lam, **ends)
+    if not args.whiten_advantages:
+        return found
+    return found._replace(advantages=whiten(found.advantages, mask, found.critic_mask))
 
 
-def shifted(mask: torch.Tensor) -> torch.Tensor:
-    """`mask` one token later."""
-    return torch.cat([torch.zeros_like(mask[:, :1]), mask[:, :-1]], dim=1)
+def policy_loss(args: StepPO, logprobs: Tensor, part: Part) -> Loss:
+    """Clipped per step (paper, equations 7 and 8): `w = exp(mean of log(pi/pi_old) over the step's tokens)`,
+    `max(-w*A, -clip(w, 1-low, 1+high)*A)`, the mean over steps. (The released recipe clips at 3e-4 / 4e-4.)"""
+    log_ratio = log_ratios(logprobs, part.old, part.kept)
+    unit = "step" if args.step_ratio else "token"
+    ratio = unit_means(log_ratio, part.kept, unit, part.turn_ends).exp()
+    clip = {"clip_low": args.clip_low, "clip_high": args.clip_high, "dual_clip": args.dual_clip}
+    return clipped_loss(ratio, part.advantages, part.kept, part.weights, **clip)

@@ -1,7 +1,7 @@
-"""Figures of a run for other people's dashboards: tensorboard, wandb, trackio.
+"""Metrics of a run for dashboards: tensorboard, wandb, trackio.
 
 `metrics.jsonl` is the record; a tracker is a copy of it. So a tracker that is asked for and not installed is refused
-before a run begins, and one that breaks during a run is given up with a warning while the run goes on.
+before a run begins, and one that breaks during a run is given up with a warning while the run continues.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from agentrl.core.secrecy import scrub
 log = logging.getLogger(__name__)
 
 PROJECT = "agentrl"
-UNTRACKED = ("iteration", "kind")  # they say where a figure belongs and are none themselves
+UNTRACKED = ("iteration", "kind")  # they say where a metric belongs
 
 
 class Tracker(Protocol):
-    """Somebody who is shown the figures of a run."""
+    """Receives the metrics of a run."""
 
     def log(self, metrics: dict[str, Any], step: int) -> None:
         """One line of metrics, as `metrics.jsonl` has it."""
@@ -37,11 +37,11 @@ def make_trackers(
 ) -> list[Tracker]:
     """The trackers of a run; `MissingExtra` or `ConfigError` before any of them has begun."""
     if isinstance(names, str):
-        raise ConfigError(f"trackers must be a list such as [{names!r}], not a text")
+        raise ConfigError(f"trackers must be a list such as [{names!r}]; got a string")
     for name in names:
         if name not in KNOWN:
             suggestion = did_you_mean(str(name), KNOWN)
-            raise ConfigError(f"no tracker is called {name!r}; there are {', '.join(KNOWN)}.{suggestion}")
+            raise ConfigError(f"unknown tracker {name!r}.{suggestion} There are: {', '.join(KNOWN)}.")
     chosen = {name: KNOWN[name] for name in names}  # each once
     if "wandb" in chosen:
         _keep_wandb_offline()
@@ -61,7 +61,7 @@ def _installed(package: str, extra: str) -> Any:
 def flatten(metrics: Mapping[str, Any]) -> dict[str, float]:
     """Every number of a line of metrics under one name: "loss/policy", "success_ci/low".
 
-    Figures of evaluations get the split, how answers were chosen and the environment in front, so that they are curves
+    Metrics of evaluations get the split, how answers were chosen and the environment in front, so that they are curves
     of their own beside those of training.
     """
     prefix = ""
@@ -83,14 +83,14 @@ def _numbers(value: Any, name: str) -> Iterator[tuple[str, float]]:
 
 
 class Guarded:
-    """A tracker that may fail without anybody else failing."""
+    """A tracker that may fail without ending the run."""
 
     def __init__(self, name: str, tracker: Tracker) -> None:
         self.name, self.tracker = name, tracker
         self.given_up = self.closed = False
 
     def log(self, metrics: dict[str, Any], step: int) -> None:
-        """Pass the figures on, as long as that works."""
+        """Pass the metrics on, as long as that works."""
         self._try(lambda: self.tracker.log(metrics, step))
 
     def close(self) -> None:
@@ -104,9 +104,9 @@ class Guarded:
             return
         try:
             call()
-        except Exception as error:  # whatever somebody's dashboard raises: the run matters more
+        except Exception as error:  # whatever a dashboard raises: the run matters more
             self.given_up = True
-            log.warning("%s failed and gets no more figures; the run goes on: %s", self.name, error)
+            log.warning("%s failed and gets no more metrics; the run continues: %s", self.name, error)
 
 
 class TensorBoard:
@@ -120,7 +120,7 @@ class TensorBoard:
         self._writer.add_text("config", f"{run_name}\n\n{rows}")
 
     def log(self, metrics: dict[str, Any], step: int) -> None:
-        """One point on every curve; on disk at once, for whoever is watching."""
+        """One point on every curve; on disk at once."""
         for name, value in flatten(metrics).items():
             self._writer.add_scalar(name, value, step)
         self._writer.flush()
@@ -137,7 +137,7 @@ class Wandb:
         import wandb
 
         folder.mkdir(parents=True, exist_ok=True)
-        # What a run prints is for whoever started it: a command's JSON must reach stdout as it is.
+        # A command's JSON must reach stdout as it is.
         settings = wandb.Settings(console="off")  # the mode it takes from WANDB_MODE
         self._run = wandb.init(project=PROJECT, name=run_name, dir=str(folder), config=config, settings=settings)
 

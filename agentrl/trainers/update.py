@@ -1,30 +1,206 @@
-"""The update that PPO and its kin share: mini-batches, a policy loss, a critic's loss, KL and entropy."""
+"""One update: a batch in, a better policy out.
+
+    learner = make_learner(args)                  policy, critic, reference and their optimiser
+    scores = score(args, learner, batch)          old and reference log-probabilities, values: constants of the update
+    update_policy(args, run, batch, scores, ...)  mini-batches -> micro-batches -> losses -> gradients -> optimiser
+    learner.publish()                             the rollout engine generates with the new weights
+
+The forward passes are in `actor_critic`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from agentrl.trainers.actor_critic import BatchScores, CriticArguments, PolicyArguments
-from agentrl.trainers.advantages import Estimate
-from agentrl.trainers.correction import correct, staleness
-from agentrl.trainers.forward import padded
-from agentrl.trainers.learner import Learner, Outputs
-from agentrl.trainers.losses import Loss, critic_loss, kl_loss
-from agentrl.trainers.objective import Objective
-from agentrl.trainers.rows import Batch, shuffled_parts
-from agentrl.trainers.run import Run
+from agentrl.trainers.actor_critic import ActorCritic, Outputs, final_prompt
+from agentrl.trainers.advantages import Estimate, bootstrap_values, kl_rewards
+from agentrl.trainers.arguments import CriticArguments, PolicyArguments, RunArguments
+from agentrl.trainers.batch import Batch, Row, padded, shuffled_parts
+from agentrl.trainers.data_parallel import assign_rows
+from agentrl.trainers.losses import (
+    Loss,
+    Unit,
+    correction,
+    critic_loss,
+    kl_estimate,
+    log_ratios,
+    masked_sum,
+    policy_drift,
+    staleness,
+    token_weights,
+)
+from agentrl.trainers.model_building import CriticKind, make_optimiser
+from agentrl.trainers.sharding import whole
+from agentrl.trainers.token_budget import TrainingFault
 
-Figures = dict[str, Tensor]
-EXPLAINED = "explained_variance"
+LossOf = Callable[[list[int]], tuple[Tensor, dict[str, Tensor]]]
 MOMENTS = ("returns", "returns_squared", "missed", "missed_squared")
 
 
-class Constants(NamedTuple):
-    """What the losses compare with: `[targets]` for a row, `[rows, targets]` for several."""
+class Learner(ActorCritic):
+    """Policy, critic and reference with the optimiser that moves them."""
+
+    def __init__(
+        self,
+        options: RunArguments,
+        *,
+        critic: CriticKind = "none",
+        critic_lr: float = 0.0,
+        reference: bool = False,
+        temperature: float = 1.0,
+        total_steps: int = 0,
+    ) -> None:
+        super().__init__(options, critic=critic, reference=reference, temperature=temperature)
+        self.optimiser = make_optimiser(options, self.policy, self.critic, critic_lr or options.lr)
+        self.steps, self.total_steps = 0, total_steps
+        self.padding: list[float] = []
+        self.trained_tokens = 0
+
+    def step(self, rows: Sequence[Row], loss_of: LossOf) -> dict[str, float]:
+        """One optimiser step on `rows`; its metrics.
+
+        `loss_of(indices)` gives a micro-batch's part of the loss and of the metrics: parts add up to the whole, except
+        for metrics called `..._max`. A loss or gradient that is not finite stops the run before any weight has changed.
+        """
+        lengths = [len(row.ids) for row in rows]
+        padding, metrics = self.budget.fit(lengths, lambda budget: self._gradients(rows, budget, loss_of))
+        self.padding.append(padding)
+        self.trained_tokens += sum(lengths)
+        _check_loss(metrics["loss"])
+        if not any(row.images for row in rows):
+            self.shards.clear_vision_gradients()
+        with self.processes.guard():
+            metrics["grad_norm"] = self._move()
+        return metrics
+
+    def _gradients(self, rows: Sequence[Row], budget: int, loss_of: LossOf) -> tuple[float, dict[str, float]]:
+        """Those of the whole loss, in micro-batches of `budget` tokens; the share of padding, and the metrics."""
+        plan = assign_rows(self.processes, [len(row.ids) for row in rows], budget)
+        found: list[dict[str, float]] = []
+        self.optimiser.zero_grad(set_to_none=True)
+        self.shards.forget()  # what an attempt that ran out of memory left
+        for micro_batch, counts in plan.turns:
+            with self.computing():
+                loss, metrics = loss_of(micro_batch)
+            if not self.processes.distributed:
+                _check_loss(loss.item())
+            with self.guarded():
+                self.shards.anchored(loss, counts).backward()
+            if counts:
+                found.append({name: float(value) for name, value in {**metrics, "loss": loss.detach()}.items()})
+        return plan.padding, sum_metrics([one for each in self.processes.gather(found) for one in each])
+
+    def _move(self) -> float:
+        """Clip the gradients, take the step; the norm of the policy's gradient."""
+        limit = self.options.max_grad_norm
+        parts = [[p for p in group["params"] if p.grad is not None] for group in self.optimiser.param_groups]
+        # Policy and critic are clipped apart: a critic far off must not silence the policy.
+        clip = [nn.utils.clip_grad_norm_(part, limit) if part else torch.zeros(()) for part in parts]
+        norms = [float(whole(norm)) for norm in clip]
+        if not all(map(math.isfinite, norms)):
+            raise TrainingFault(f"a gradient norm is {norms}; no weight was changed by it")
+        for group in self.optimiser.param_groups:
+            group["lr"] = group["peak"] * self.rate()
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=True)
+        self.steps += 1
+        return norms[0]
+
+    def rate(self) -> float:
+        """The share of the peak learning rates that holds for the next step."""
+        warm = min(1.0, (self.steps + 1) / self.options.warmup) if self.options.warmup else 1.0
+        rest = max(1, self.total_steps - self.options.warmup)
+        done = min(1.0, max(0.0, (self.steps - self.options.warmup) / rest))
+        if self.options.schedule == "linear":
+            return warm * (1 - done)
+        if self.options.schedule == "cosine":
+            return warm * 0.5 * (1 + math.cos(math.pi * done))
+        return warm
+
+
+def sum_metrics(parts: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Metrics of micro-batches as those of the whole."""
+    found: dict[str, float] = {}
+    for part in parts:
+        for name, value in part.items():
+            largest = name.endswith("_max")
+            found[name] = max(found.get(name, value), value) if largest else found.get(name, 0.0) + value
+    return found
+
+
+def _check_loss(loss: float) -> None:
+    if not math.isfinite(loss):
+        raise TrainingFault(f"the loss is {loss}; no weight was changed by it")
+
+
+def make_learner(args: PolicyArguments) -> Learner:
+    """Policy, critic where the algorithm has one, and the reference where there is a KL to it."""
+    with_critic = isinstance(args, CriticArguments)
+    return Learner(
+        args,
+        critic=args.critic if with_critic else "none",
+        critic_lr=args.critic_lr if with_critic else 0.0,
+        reference=args.kl_coef > 0,
+        temperature=args.temperature,
+        total_steps=args.iterations * args.epochs * args.minibatches,
+    )
+
+
+# ---------------------------------------------------------------------- before the update
+
+
+class BatchScores(NamedTuple):
+    """The models' view of a batch before the update; `[trajectories, tokens]` each."""
+
+    old: Tensor
+    reference: Tensor | None
+    values: Tensor  # 0 where there is no critic
+    values_after: Tensor
+    bootstrap: Tensor  # [trajectories]
+
+
+def score(args: PolicyArguments, learner: Learner, batch: Batch) -> BatchScores:
+    """Old and reference log-probabilities, and the critic's values where there is one."""
+    if not len(batch):
+        raise TrainingFault("no reply of this iteration holds a token; do the prompts fill the model's context?")
+    recompute = args.old_logprobs == "recomputed" or args.correction != "none"
+    recompute = recompute or not bool((batch.action_mask == batch.token_mask).all())  # observations have none
+    old = batch.by_trajectory(learner.logprobs(batch.rows)) if recompute else batch.logprobs
+    reference = batch.by_trajectory(learner.reference_logprobs(batch.rows)) if args.kl_coef else None
+    if not isinstance(args, CriticArguments):
+        return BatchScores(old, reference, torch.zeros_like(old), torch.zeros_like(old), torch.zeros(len(batch)))
+    before, after = map(batch.by_trajectory, learner.values(batch.rows))
+    return BatchScores(old, reference, before, after, bootstrap(args, learner, batch))
+
+
+def bootstrap(args: CriticArguments, learner: Learner, batch: Batch) -> Tensor:
+    """The value after each trajectory's end: nonzero only where a limit cut it that the agent did not know."""
+    limits = [trajectory.limit for trajectory in batch.trajectories]
+    cut = bootstrap_values(torch.ones(len(batch)), limits, bootstrap_truncated=args.bootstrap_truncated).nonzero()[:, 0]
+    last = torch.zeros(len(batch))
+    if len(cut):
+        last[cut] = learner.last_values([final_prompt(learner, batch.trajectories[index]) for index in cut.tolist()])
+    return last
+
+
+def kl_penalty(args: PolicyArguments, batch: Batch, scores: BatchScores) -> Tensor | None:
+    """What every token pays for its divergence from the reference, with kl_in=reward."""
+    if scores.reference is None or args.kl_in != "reward":
+        return None
+    return kl_rewards(scores.old, scores.reference, batch.action_mask, beta=args.kl_coef, kind=args.kl_kind)
+
+
+# ---------------------------------------------------------------------- the update
+
+
+class Part(NamedTuple):
+    """What the losses compare the models' outputs with, for some rows; `[rows, targets]` each."""
 
     old: Tensor
     reference: Tensor
@@ -36,142 +212,134 @@ class Constants(NamedTuple):
     turn_ends: Tensor
     mask: Tensor
     kept: Tensor  # what of the mask takes part in the policy's loss
+    weights: Tensor  # of the kept tokens in the policy's loss; they sum to 1 over a mini-batch
 
 
-def improve(
+PolicyLoss = Callable[[Any, Tensor, Part], Loss]
+
+
+class Progress(Protocol):
+    """What an update asks of its run (`agentrl.trainers.run.Run`)."""
+
+    learner: Learner
+    iteration: int
+
+    def rng(self, purpose: str) -> torch.Generator: ...
+
+
+def update_policy(
     args: PolicyArguments,
-    run: Run,
+    run: Progress,
     batch: Batch,
     scores: BatchScores,
     estimate: Estimate,
-    objective: Objective,
+    policy_loss: PolicyLoss,
+    unit: Unit = "token",
+    *,
+    weigh: Callable[[Tensor, Tensor], Tensor] | None = None,
     left_out: Tensor | None = None,
 ) -> dict[str, float]:
-    """All optimiser steps of an iteration; the mean of their figures.
+    """All optimiser steps of an iteration; the mean of their metrics.
 
-    The policy does not learn from tokens of `left_out`, where that is given (`[trajectories, tokens]`).
+    `policy_loss(args, logprobs, part)` is the algorithm's own. `unit` is what has a ratio of its own there; the loss is
+    a mean over the same units unless `weigh(mask, turn_ends)` gives other weights. The policy does not learn from
+    tokens of `left_out` (`[trajectories, tokens]`).
     """
-    correction = correct(args, batch, scores, objective.ratio)
-    kept = correction.kept if left_out is None else correction.kept & ~left_out
-    weighted = estimate._replace(advantages=estimate.advantages * correction.weights)
-    constants = constants_by_row(batch, scores, weighted, kept)
-    update = Update(args, run.learner, objective, estimate.turn_returns is not None)
-    update.only_critic = isinstance(args, CriticArguments) and run.iteration < args.critic_warmup
-    found, dice = [], run.dice(1)
-    for _ in range(args.epochs):
-        for part in shuffled_parts(len(batch), args.minibatches, dice):
-            chosen = set(part)
-            rows = [index for index, row in enumerate(batch.rows) if row.trajectory in chosen]
-            found.append(update.step([batch.rows[index] for index in rows], [constants[index] for index in rows]))
-    names = dict.fromkeys(name for one in found for name in one)
-    means = {name: sum(one.get(name, 0.0) for one in found) / len(found) for name in names}
-    return means | correction.figures | staleness(batch, run.iteration)
-
-
-def constants_by_row(batch: Batch, scores: BatchScores, estimate: Estimate, kept: Tensor) -> list[Constants]:
-    """Everything the losses need, row by row."""
-    zero = torch.zeros_like(scores.old)
-    reference = zero if scores.reference is None else scores.reference
-    turn_returns = zero if estimate.turn_returns is None else estimate.turn_returns
-    whole = Constants(
+    fixed, zero = correction(args, batch, scores.old, unit), torch.zeros_like(scores.old)
+    everything = Part(
         old=scores.old,
-        reference=reference,
-        advantages=estimate.advantages,
+        reference=zero if scores.reference is None else scores.reference,
+        advantages=estimate.advantages * fixed.weights,
         returns=estimate.returns,
         old_values=scores.values,
         critic_mask=estimate.critic_mask,
-        turn_returns=turn_returns,
+        turn_returns=zero if estimate.turn_returns is None else estimate.turn_returns,
         turn_ends=batch.turn_ends,
         mask=batch.token_mask,
-        kept=kept,
+        kept=fixed.kept if left_out is None else fixed.kept & ~left_out,
+        weights=zero,
     )
-    return [Constants(*row) for row in zip(*(batch.by_row(tensor) for tensor in whole), strict=True)]
-
-
-def side_by_side(rows: Sequence[Constants], device: Any = None) -> Constants:
-    """Padded rows."""
-    return Constants(*(padded(tensors, device) for tensors in zip(*rows, strict=True)))
+    by_row = [batch.by_row(tensor) for tensor in everything]
+    weigh = weigh or partial(token_weights, unit)
+    update = Update(args, run.learner, policy_loss, teach_after=estimate.turn_returns is not None)
+    update.only_critic = isinstance(args, CriticArguments) and run.iteration < args.critic_warmup
+    found, rng = [], run.rng("minibatches")
+    for _ in range(args.epochs):
+        for trajectories in map(set, shuffled_parts(len(batch), args.minibatches, rng)):
+            indices = [index for index, row in enumerate(batch.rows) if row.trajectory in trajectories]
+            minibatch = Part(*(padded([tensors[index] for index in indices]) for tensors in by_row))
+            minibatch = minibatch._replace(weights=weigh(minibatch.kept, minibatch.turn_ends))
+            found.append(update.step([batch.rows[index] for index in indices], minibatch))
+    names = dict.fromkeys(name for one in found for name in one)
+    means = {name: sum(one.get(name, 0.0) for one in found) / len(found) for name in names}
+    return means | fixed.metrics | staleness(batch, run.iteration)
 
 
 class Update:
-    """One mini-batch after the other. Losses are means over the whole mini-batch, however it is cut for memory."""
+    """The losses of mini-batches. They are means over the whole mini-batch, however it is cut for memory."""
 
-    def __init__(self, args: PolicyArguments, learner: Learner, objective: Objective, teach_after: bool) -> None:
-        self.args, self.learner, self.objective, self.teach_after = args, learner, objective, teach_after
+    def __init__(self, args: PolicyArguments, learner: Learner, policy_loss: PolicyLoss, *, teach_after: bool) -> None:
+        self.args, self.learner, self.policy_loss, self.teach_after = args, learner, policy_loss, teach_after
         self.only_critic = False
 
-    def step(self, rows: Sequence[Any], constants: Sequence[Constants]) -> dict[str, float]:
+    def step(self, rows: Sequence[Row], minibatch: Part) -> dict[str, float]:
         """One optimiser step."""
-        whole = side_by_side(constants)
-        counts = Counts(
-            tokens=int(whole.mask.sum()),
-            kept=max(1, int(whole.kept.sum())),
-            units=self.objective.count(whole.kept, whole.turn_ends),
-            taught=max(1, int(whole.critic_mask.sum())),
-            ends=max(1, int(whole.turn_ends.sum())),
-        )
+        masks = ("mask", "kept", "critic_mask", "turn_ends")
+        self.counts = {name: max(1, int(getattr(minibatch, name).sum())) for name in masks}
 
-        def loss_of(indices: list[int]) -> tuple[Tensor, Figures]:
-            part = side_by_side([constants[index] for index in indices], self.learner.device)
+        def loss_of(indices: list[int]) -> tuple[Tensor, dict[str, Tensor]]:
             chosen = [rows[index] for index in indices]
+            width = max(len(row.targets) for row in chosen)
+            part = Part(*(tensor[indices, :width].to(self.learner.device) for tensor in minibatch))
             out = self.learner.outputs(chosen, entropy=True, only_critic=self.only_critic)
-            policy, figures = self._policy(out, part, counts)
-            critic, more = self._critic(out, part, counts)
-            return critic if self.only_critic else policy + critic, figures | more
+            policy, metrics = self._policy(out, part)
+            critic, more = self._critic(out, part)
+            return critic if self.only_critic else policy + critic, metrics | more
 
         return with_explained_variance(self.learner.step(rows, loss_of))
 
-    def _policy(self, out: Outputs, part: Constants, counts: Counts) -> tuple[Tensor, Figures]:
-        args = self.args
-        share = part.mask.sum() / counts.tokens
-        found = self._clipped(out, part, counts)
-        # Means over what takes part, however the mini-batch is cut.
-        weight = part.kept.sum() / counts.kept / share
-        loss, figures = found.loss, {"policy": found.loss.detach() / share}
-        figures |= {name: x if name.endswith("_max") else weight * x for name, x in found.metrics.items()}
+    def _policy(self, out: Outputs, part: Part) -> Loss:
+        """The algorithm's own loss, an entropy bonus, and the KL to the reference where it is paid in the loss."""
+        args, tokens = self.args, self.counts["mask"]
         assert out.entropy is not None
-        entropy = torch.where(part.mask, out.entropy, 0.0).sum() / counts.tokens
-        figures["entropy"] = entropy.detach() / share
+        loss, clips = self.policy_loss(args, out.logprobs, part)
+        entropy = masked_sum(out.entropy, part.mask) / tokens
+        metrics = {"policy": loss.detach(), "entropy": entropy.detach()}
+        clips |= policy_drift(log_ratios(out.logprobs, part.old, part.kept), part.kept)
+        share = part.kept.sum() / self.counts["kept"]
+        metrics |= {name: value if name.endswith("_max") else share * value for name, value in clips.items()}
         if args.entropy_coef:
             loss = loss - args.entropy_coef * entropy
         if args.kl_coef:
-            divergence = kl_loss(out.logprobs, part.reference, part.mask, kind="k3", denominator=counts.tokens)
-            figures["kl"] = divergence.detach() / share
-        if args.kl_coef and args.kl_in == "loss":
-            loss = loss + args.kl_coef * kl_loss(
-                out.logprobs, part.reference, part.mask, kind=args.kl_kind, denominator=counts.tokens
+            metrics["kl"] = (
+                masked_sum(kl_estimate(out.logprobs, part.reference, part.mask), part.mask).detach() / tokens
             )
-        return loss, figures
+        if args.kl_coef and args.kl_in == "loss":
+            divergence = kl_estimate(out.logprobs, part.reference, part.mask, args.kl_kind)
+            loss = loss + args.kl_coef * (masked_sum(divergence, part.mask) / tokens)
+        return Loss(loss, metrics)
 
-    def _clipped(self, out: Outputs, part: Constants, counts: Counts) -> Loss:
-        if not bool(part.kept.any()):  # all of it left out: nothing to learn, and no mean of nothing
-            return Loss(0.0 * out.logprobs.sum(), {})
-        args = self.args
-        clip = {"clip_low": args.clip_low, "clip_high": args.clip_high, "dual_clip": args.dual_clip or None}
-        given = (out.logprobs, part.old, part.advantages, part.kept, part.turn_ends)
-        return self.objective.loss(*given, denominator=counts.units, **clip)
-
-    def _critic(self, out: Outputs, part: Constants, counts: Counts) -> tuple[Tensor, Figures]:
-        args, share = self.args, part.mask.sum() / counts.tokens
-        loss, figures = torch.zeros((), device=part.mask.device), {}
+    def _critic(self, out: Outputs, part: Part) -> Loss:
+        """The critic's loss where it is taught; for bi-level GAE its values after turns learn, too."""
+        args, taught = self.args, self.counts["critic_mask"]
+        loss, metrics = torch.zeros((), device=part.mask.device), {}
         if not isinstance(args, CriticArguments):
-            return loss, figures
+            return Loss(loss, metrics)
         assert out.values is not None and out.values_after is not None
         if bool(part.critic_mask.any()):
-            clip = {"old_values": part.old_values, "clip": args.critic_clip or None}
-            found = critic_loss(out.values, part.returns, part.critic_mask, denominator=counts.taught, **clip)
-            # Means over the places where the critic is taught, however the mini-batch is cut.
-            weight = part.critic_mask.sum() / counts.taught / share
-            loss, figures = found.loss, {"critic": found.loss.detach() / share}
-            figures |= {name: weight * value for name, value in found.metrics.items() if name != EXPLAINED}
-            figures |= {name: value / counts.taught / share for name, value in moments(out.values, part).items()}
+            clip = {"old_values": part.old_values, "clip": args.critic_clip}
+            loss, means = critic_loss(out.values, part.returns, part.critic_mask, count=taught, **clip)
+            share = part.critic_mask.sum() / taught
+            metrics = {"critic": loss.detach()} | {name: share * value for name, value in means.items()}
+            metrics |= {name: value / taught for name, value in moments(out.values, part).items()}
         if self.teach_after and bool(part.turn_ends.any()):
-            loss = loss + critic_loss(out.values_after, part.turn_returns, part.turn_ends, denominator=counts.ends).loss
-        return args.critic_coef * loss, figures
+            ends = self.counts["turn_ends"]
+            loss = loss + critic_loss(out.values_after, part.turn_returns, part.turn_ends, count=ends).loss
+        return Loss(args.critic_coef * loss, metrics)
 
 
 @torch.no_grad()
-def moments(values: Tensor, part: Constants) -> Figures:
+def moments(values: Tensor, part: Part) -> dict[str, Tensor]:
     """Sums from which the explained variance of a whole mini-batch follows; in double precision, as they cancel."""
     returns = part.returns[part.critic_mask].double()
     missed = returns - values[part.critic_mask].double()
@@ -179,21 +347,11 @@ def moments(values: Tensor, part: Constants) -> Figures:
     return dict(zip(MOMENTS, sums, strict=True))
 
 
-def with_explained_variance(figures: dict[str, float]) -> dict[str, float]:
-    """1 - var(Y - V) / var(Y) in place of the moments; 0 where all returns are equal within their rounding."""
-    if MOMENTS[0] not in figures:
-        return figures
-    mean, square, missed, missed_square = (figures.pop(name) for name in MOMENTS)
+def with_explained_variance(metrics: dict[str, float]) -> dict[str, float]:
+    """1 - var(Y - V) / var(Y) in place of the moments: 1 is a perfect critic; 0 where all returns are equal."""
+    if MOMENTS[0] not in metrics:
+        return metrics
+    mean, square, missed, missed_square = (metrics.pop(name) for name in MOMENTS)
     spread = square - mean**2
     explained = 1 - (missed_square - missed**2) / spread if spread > 1e-12 * square else 0.0
-    return {**figures, EXPLAINED: explained}
-
-
-class Counts(NamedTuple):
-    """Over how many things the losses of a mini-batch are means."""
-
-    tokens: int
-    kept: int
-    units: int
-    taught: int
-    ends: int
+    return {**metrics, "explained_variance": explained}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentrl.viewer.report import figure_style, safe
+from agentrl.core.html import safe, style_sheet
 
 COLOURS = 8
 LEGEND_TOP, LEGEND_ROW = 40, 18  # the line the first row of a legend stands on, and from row to row
@@ -74,7 +74,7 @@ def legend_places(labels: Sequence[str], width: float) -> list[tuple[float, int]
     """Where the sign of each label begins, and the line its text stands on: in rows under the title."""
     x, y, places = 10.0, LEGEND_TOP, []
     for label in labels:
-        length = 36 + 7.7 * len(label)  # a letter is about so wide; nobody can measure it here
+        length = 36 + 7.7 * len(label)  # the approximate width of a letter: fonts cannot be measured here
         if x > 10 and x + length > width:
             x, y = 10.0, y + LEGEND_ROW
         places.append((x, y))
@@ -88,8 +88,13 @@ def legend_rows(places: Sequence[tuple[float, int]]) -> int:
 
 
 def plot_top(rows: int) -> int:
-    """Where the plot begins under a legend of so many rows: the number of the highest grid line needs air above it."""
+    """Where the plot begins under a legend of `rows` rows: the number of the highest grid line needs air above it."""
     return LEGEND_TOP + LEGEND_ROW * (rows - 1) + 22 if rows else 34
+
+
+def chart_style() -> str:
+    """What a page with charts adds to its style sheet."""
+    return style_sheet("charts", "agentrl.viewer")
 
 
 def chart_svg(look: Look, body: str) -> str:
@@ -104,4 +109,4 @@ def standalone(svg: str) -> str:
     width, height = opening.split('"')[1].split()[2:]  # of the view box, which comes first
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
     paper = f'<rect class="paper" width="{width}" height="{height}" rx="8"/>'
-    return f"{head}{opening}><style>{figure_style()}</style>{paper}{rest}\n"
+    return f"{head}{opening}><style>{style_sheet('colours')}{chart_style()}</style>{paper}{rest}\n"

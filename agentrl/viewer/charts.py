@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from agentrl.core.html import safe
 from agentrl.viewer.canvas import COLOURS, Look, chart_svg, legend, nice_ticks, plot_top, tick_text
-from agentrl.viewer.report import safe
 
-MOST_POINTS = 240  # of one line: more than that nobody can see, and pages must stay small
+MOST_POINTS = 240  # of one line: more would not be visible, and pages must stay small
 Point = tuple[float, float]
 Band = tuple[float, float, float]  # x, low, high
 

@@ -52,13 +52,13 @@ class RunData:
 
 
 def read_run(folder: str | os.PathLike[str]) -> RunData:
-    """Everything `metrics.jsonl` and `config.json` hold; `ConfigError` if this is no run folder."""
+    """Everything `metrics.jsonl` and `config.json` hold; `ConfigError` if it is not a run folder."""
     place = Path(folder)
     if not place.is_dir():
-        raise ConfigError(f"there is no run folder {str(place)!r}")
+        raise ConfigError(f"run folder {str(place)!r} does not exist")
     path = place / "metrics.jsonl"
     if not path.is_file():
-        raise ConfigError(f"{str(place)!r} is no run folder: it has no metrics.jsonl")
+        raise ConfigError(f"run folder {str(place)!r} has no metrics.jsonl")
     try:
         lines, damaged = _json_lines(path.read_bytes())
     except OSError as error:

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentrl.core.cache import write_atomically
-from agentrl.core.errors import ConfigError
-from agentrl.viewer.canvas import Look
+from agentrl.core.html import details, number, page, percent, safe, section, write_page
+from agentrl.viewer.canvas import Look, chart_style
 from agentrl.viewer.charts import Series, line_chart, share_bar, stacked_bars
-from agentrl.viewer.report import details, number, page, percent, safe, section, short_name
+from agentrl.viewer.eval_report import short_name
 from agentrl.viewer.run_data import Line, RunData, band, eval_groups, figure, interval, names, points, read_run, series
 from agentrl.viewer.samples import sample_sections
 
@@ -40,17 +39,7 @@ LOSSES = {
 def write_run_report(run_folder: str | os.PathLike[str]) -> Path:
     """Write `report.html` into the run folder; its path."""
     run = read_run(run_folder)
-    path = run.folder / "report.html"
-    write_page(path, build(run))
-    return path
-
-
-def write_page(path: Path, text: str) -> None:
-    """Write a page whole or not at all."""
-    try:
-        write_atomically(path, text.encode("utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot write the report: {error}") from error
+    return write_page(run.folder / "report.html", build(run))
 
 
 def build(run: RunData) -> str:
@@ -67,7 +56,8 @@ def build(run: RunData) -> str:
         config_section(run),
     ]
     missing = f" {count(run.damaged, 'line')} of the metrics could not be read." if run.damaged else ""
-    return page(title_of(run), intro_of(run), [part for part in parts if part], f"Folder {run.folder.name}.{missing}")
+    footer = f"Folder {run.folder.name}.{missing}"
+    return page(title_of(run), intro_of(run), [part for part in parts if part], footer, style=chart_style())
 
 
 def title_of(run: RunData) -> str:

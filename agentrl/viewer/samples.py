@@ -11,23 +11,17 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from PIL import Image
 
 from agentrl.core.errors import AgentRLError, ConfigError
-from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.rollout.trajectory_file import TrajectoryReader, images_folder, picture_path
-from agentrl.viewer.replay import replay
-from agentrl.viewer.report import details, frame, number_signed, reward_line, safe, strip
+from agentrl.core.html import details
+from agentrl.rollout.trajectory import Trajectory
+from agentrl.rollout.trajectory_file import TrajectoryReader, images_folder
+from agentrl.viewer.episode_strip import episode_strip
 
 log = logging.getLogger(__name__)
 
 MOST_READ = 512  # trajectories of one file that are looked at
 TAIL_BYTES = 32 << 20  # how far from the end of a long file the newest ones are looked for
-MOST_TURNS = 12  # shown of one episode
-LARGEST_PICTURE = 1 << 22  # pixels
 
 
 def sample_sections(folder: Path) -> list[tuple[str, list[str]]]:
@@ -94,7 +88,7 @@ def _last(path: Path) -> list[Trajectory]:
     return held
 
 
-# ---------------------------------------------------------------------- which, and how they look
+# ---------------------------------------------------------------------- which ones
 
 
 def choose(held: Sequence[Trajectory]) -> list[tuple[str, Trajectory]]:
@@ -112,56 +106,3 @@ def _samples(held: Sequence[Trajectory], images: Path) -> list[str]:
     prompt = next((trajectory.system_prompt for trajectory in held if trajectory.system_prompt), "")
     told = [details("What the agent is told", prompt)] if prompt else []
     return told + [episode_strip(f"{name[:1].upper()}{name[1:]}", one, images) for name, one in choose(held)]
-
-
-def episode_strip(title: str, trajectory: Trajectory, images: Path) -> str:
-    """An episode from left to right: picture, actions, reward and response of every turn, then the end."""
-    pictures = _pictures(trajectory, images)
-    turns = trajectory.steps[:MOST_TURNS]
-    frames = [_turn(number, step, pictures[number - 1]) for number, step in enumerate(turns, 1)]
-    if len(trajectory.steps) > MOST_TURNS:
-        frames.append(frame(f"{len(trajectory.steps) - MOST_TURNS} more turns", None, "", ""))
-    frames.append(frame("End", pictures[-1], trajectory.final_observation, ""))
-    total = "reward not known" if trajectory.reward is None else f"reward {number_signed(trajectory.reward)}"
-    facts = [total, *([trajectory.env_id] if trajectory.env_id else []), f"seed {trajectory.seed}"]
-    return strip(title, _ending(trajectory), facts, frames)
-
-
-def _ending(trajectory: Trajectory) -> tuple[str, str]:
-    if trajectory.fault is not None:
-        return f"fault: {trajectory.fault.get('kind', '')}", "bad"
-    if trajectory.success:
-        return "solved", "good"
-    return ("out of turns" if trajectory.truncated else "lost"), "bad"
-
-
-def _turn(number: int, step: Step, picture: np.ndarray | None) -> str:
-    ran = step.info.get("actions")
-    actions = ", ".join(map(str, ran)) if isinstance(ran, list) else str(step.action)
-    said = step.response if step.response is not None else str(step.action)
-    owed = f'<span class="soft">pending: {safe(", ".join(step.pending))}</span>' if step.pending else ""
-    body = f'<div class="action other"><b>{safe(actions or "nothing ran")}</b></div>'
-    body += reward_line(step.reward, step.reward_terms) + owed
-    body += f"<pre>{safe(said)}</pre>" if said.strip() != actions else ""
-    seen = details("what it saw", step.observation) if step.observation else ""
-    return frame(f"Turn {number}", picture, "", body + seen)
-
-
-def _pictures(trajectory: Trajectory, images: Path) -> list[np.ndarray | None]:
-    """One for each turn and one for the end: as recorded, or drawn by playing the episode again."""
-    named = [*(step.images for step in trajectory.steps), trajectory.final_images]
-    if any(named):
-        return [_stored(images, names[0]) if names else None for names in named]
-    scenes = replay(trajectory)
-    return [None] * len(named) if scenes is None else [scene.picture for scene in scenes]
-
-
-def _stored(images: Path, name: Any) -> np.ndarray | None:
-    try:
-        with Image.open(picture_path(images, name)) as picture:
-            if picture.width * picture.height > LARGEST_PICTURE:
-                return None
-            return np.asarray(picture.convert("RGB"))
-    except (ConfigError, OSError, ValueError, Image.DecompressionBombError) as error:
-        log.warning("a picture is missing: %s", error)
-        return None

@@ -77,9 +77,9 @@ def require_text(env: gym.Env, wrapper: str) -> None:
     """`ConfigError` unless the environment reads and writes text."""
     observation = env.observation_space
     if not isinstance(observation, spaces.Dict) or "text" not in observation.spaces:
-        raise ConfigError(f'{wrapper} needs an observation with "text": use a Text or Visual kind, not {_label(env)}')
+        raise ConfigError(f'{wrapper} needs an observation with "text": use a Text or Visual kind; got {_label(env)}')
     if not isinstance(env.action_space, spaces.Text):
-        raise ConfigError(f"{wrapper} needs actions in text: use a Text or Visual kind, not {_label(env)}")
+        raise ConfigError(f"{wrapper} needs actions in text: use a Text or Visual kind; got {_label(env)}")
 
 
 def require_no_reasoning(env: gym.Env, wrapper: str) -> None:

@@ -37,17 +37,17 @@ def _wrap(env: gym.Env, wrappers: Sequence[Mapping[str, Any]]) -> gym.Env:
         except AgentRLError:
             raise
         except TypeError as error:  # no such argument, or one is missing
-            raise ConfigError(f"wrapper {name} cannot be made: {error}") from error
+            raise ConfigError(f"wrapper {name} cannot be created: {error}") from error
     return env
 
 
 def _find(name: str) -> type[gym.Wrapper]:
-    """A wrapper of the suite by name, or one of one's own as "module:Class"."""
+    """A wrapper of the suite by name, or any other as "module:Class"."""
     if name in suite.__all__:
         return getattr(suite, name)
     if not PLACE.fullmatch(name):
         known = ", ".join(suite.__all__)
-        raise ConfigError(f"no wrapper is called {name!r}.{did_you_mean(name, suite.__all__)} There are: {known}.")
+        raise ConfigError(f"unknown wrapper {name!r}.{did_you_mean(name, suite.__all__)} Known wrappers: {known}.")
     module, _, path = name.partition(":")
     try:
         found: Any = import_module(module)
@@ -56,5 +56,5 @@ def _find(name: str) -> type[gym.Wrapper]:
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"wrapper {name!r} cannot be imported: {error}") from error
     if not isinstance(found, type) or not issubclass(found, gym.Wrapper):
-        raise ConfigError(f"{name} is no class of wrappers")
+        raise ConfigError(f"{name} must be a subclass of gymnasium.Wrapper; got {found!r:.80}")
     return found

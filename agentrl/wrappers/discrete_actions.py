@@ -57,7 +57,7 @@ class DiscreteActions(AgentWrapper):
             )
 
     def action(self, action: Any) -> str:
-        """The name behind a number."""
+        """The name of a number."""
         number = _as_int(action)
         return self.names[number] if number is not None and 0 <= number < len(self.names) else UNREADABLE
 

@@ -91,7 +91,7 @@ _SHARED_LOCK = threading.Lock()
 def shared_table(name: str, top_k: int, capacity: int) -> FrequencyTable:
     """The table of that name in this process; made when first asked for."""
     if not isinstance(name, str) or not name:
-        raise ConfigError(f"a shared counter has a name, not {name!r}")
+        raise ConfigError(f"the name of a shared counter must be a str; got {name!r}")
     with _SHARED_LOCK:
         table = _SHARED.get(name)
         if table is None:

@@ -42,7 +42,7 @@ class History(AgentWrapper):
         return obs, info
 
     def step(self, action: Any) -> StepResult:
-        """Remember the turn, then show the new observation behind the last ones."""
+        """Remember the turn, then show the new observation after the last ones."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         if info.get("fault") != "episode_over":
             self._past.append([self._present, what_was_done(action, info)])

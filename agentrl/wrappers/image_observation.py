@@ -21,7 +21,7 @@ class ImageObservation(AgentWrapper):
             have = ", ".join(parts) or "no parts"
             raise ConfigError(f"the observation has no {key!r} (it has {have}); use a Visual kind")
         if not isinstance(parts[key], spaces.Box):
-            raise ConfigError(f"{key!r} is no picture but {parts[key]}")
+            raise ConfigError(f"observation {key!r} must be a Box; got {parts[key]}")
         self.key = key
         self.observation_space = parts[key]
 

@@ -1,4 +1,4 @@
-"""`ReasoningReward`: paid for describing the world truly, before and after the turn."""
+"""`ReasoningReward`: rewards true descriptions of the state before and after the turn."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
 from agentrl.core.arguments import finite_number
-from agentrl.core.errors import ConfigError, JudgeFault
-from agentrl.core.judging import Judge, JudgeRequest, Purpose, Verdict
+from agentrl.core.errors import AgentRLError, ConfigError, JudgeFault
+from agentrl.core.judging import ChecksEnv, Judge, JudgeRequest, Purpose, Verdict
 from agentrl.core.response import fields_of
-from agentrl.core.specs import resolve
+from agentrl.core.specs import class_of, resolve
+from agentrl.core.state import State
 from agentrl.core.verdicts import Answer, ask, fault_json, verdict_json
 from agentrl.wrappers.base import AgentWrapper, StepResult, add_term, clean_text, find_layer
 from agentrl.wrappers.live import LiveJudge, refuse_json
@@ -34,12 +35,12 @@ class _Open:
     weight: float
 
     def to_json(self) -> dict[str, Any]:
-        """All that anybody needs to judge this later."""
+        """All that is needed to judge this later."""
         return {**vars(self.request), "term": self.term, "weight": self.weight}
 
 
 class ReasoningReward(AgentWrapper):
-    """Has a judge compare what the agent wrote with the truth, and pays for what is right.
+    """Has a judge compare what the agent wrote with the true state, and rewards what is right.
 
     The observation is judged against the state before the turn (term `grounding`), the prediction against the state
     after all of its actions (term `worldmodeling`); each term is its weight times the score. Nothing is judged and
@@ -47,6 +48,7 @@ class ReasoningReward(AgentWrapper):
     with only one of the two parts earns only that one. A weight of 0 measures without paying; None leaves a part out.
 
     `judge` is a JSON spec (`"rule"`, `{"kind": "llm", ...}`), which `env.spec.to_json()` carries along, or an object.
+    One that says (`check_env`) that it cannot score this environment is refused here, also when judging is deferred.
     Every step says in `info`:
 
     - `judge_requests`: what was asked, as JSON: id, env_id, purpose, text, state, representation, term, weight;
@@ -54,8 +56,8 @@ class ReasoningReward(AgentWrapper):
     - `judge_faults`: term -> why there is no verdict;
     - `pending`: the terms that are still owed. They are missing from the reward, never counted as zero.
 
-    With `deferred=True` nobody is asked: every term stays pending with its request, and
-    `agentrl.rollout.judging.settle` has them judged later in bulk, so that playing never waits for a judge.
+    With `deferred=True` the judge is not asked: every term stays pending with its request, and
+    `agentrl.rollout.judging.settle` has them judged later in bulk, so that a rollout never waits for a judge.
 
     Request ids follow from the last seed, the episode since then, the turn and the content: the same play gives the
     same ids, and two requests share an id only if they ask exactly the same.
@@ -83,6 +85,7 @@ class ReasoningReward(AgentWrapper):
         self.judge_spec, self.deferred = judge, _flag("deferred", deferred)
         self.reasoning = _reasoning_below(env)
         self.weights = _weights(self.reasoning.strategy, {"grounding": grounding, "worldmodeling": worldmodeling})
+        self._check_judge()
         self._seed, self._episode = "", -1
 
     @property
@@ -94,7 +97,7 @@ class ReasoningReward(AgentWrapper):
     # ------------------------------------------------------------------ turns
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Nothing has been judged yet. A judge that cannot be made is complained about here, before anybody plays."""
+        """Nothing has been judged yet. A judge that cannot be made raises here, before the first turn."""
         if not self.deferred:
             self._ready_judge()
         obs, info = self.env.reset(seed=seed, options=options)
@@ -125,8 +128,7 @@ class ReasoningReward(AgentWrapper):
         ]
 
     def _request(self, term: Purpose, state: dict[str, Any], info: dict[str, Any]) -> JudgeRequest:
-        base = self.unwrapped
-        env_id = base.spec.id if base.spec else type(base).__name__
+        env_id = self._env_id()
         text, representation = clean_text(info[FIELDS[term]], MAX_CHARS), self.reasoning.representation
         place = f"{self._seed}.{self._episode}.{info.get('turn')}.{term}"
         content = json.dumps([env_id, info.get("task"), place, text, state, representation], default=str)
@@ -144,6 +146,23 @@ class ReasoningReward(AgentWrapper):
         if judge is None:
             judge = self._judge = resolve("judge", self.judge_spec)
         return judge
+
+    def _check_judge(self) -> None:
+        """Refuse a judge that could never score this environment: its terms would stay pending for ever."""
+        if not issubclass(class_of("judge", self.judge_spec) or object, ChecksEnv):
+            return  # it cannot be found here (reset says why), or accepts every environment
+        try:
+            judge: Any = self._judge or resolve("judge", self.judge_spec)
+        except AgentRLError:
+            return  # wrong arguments or a missing package: reset says so, unless it is judged elsewhere
+        state_type = getattr(self.unwrapped, "state_type", State)
+        judge.check_env(self._env_id(), state_type.claims(), self.reasoning.representation, tuple(self.weights))
+        if self._judge is None and callable(close := getattr(judge, "close", None)):
+            close()
+
+    def _env_id(self) -> str:
+        base = self.unwrapped
+        return base.spec.id if base.spec else type(base).__name__
 
     def __getstate__(self) -> dict[str, Any]:
         # A judge made from a spec holds connections of this process; the other side makes its own.
@@ -190,5 +209,5 @@ def _weights(strategy: str, chosen: Mapping[Purpose, Any]) -> dict[Purpose, floa
 
 def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ConfigError(f"{name} must be True or False, not {value!r}")
+        raise ConfigError(f"{name} must be True or False; got {value!r}")
     return value

@@ -16,6 +16,7 @@ import numpy as np
 from agentrl.core.arguments import whole_number
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
+from agentrl.core.html import number_signed
 from agentrl.wrappers.base import AgentWrapper, StepResult, clean_text
 from agentrl.wrappers.episode_page import episode_page
 from agentrl.wrappers.film import encode_png, gif, mp4, require_mp4
@@ -32,7 +33,7 @@ class RecordEpisode(AgentWrapper):
     """Writes one set of files for every `every`-th episode into `folder`; `files` lists what was written.
 
     Files appear whole or not at all when an episode ends, is reset or closed half-way, and never replace older ones: a
-    name that is taken gets a number behind it. A folder that cannot be written to any more is logged and does not stop
+    name that is taken gets a number at its end. A folder that cannot be written to any more is logged and does not stop
     the episode. GIF and HTML need nothing further; MP4 needs the extra `record`.
     """
 
@@ -50,7 +51,7 @@ class RecordEpisode(AgentWrapper):
         super().__init__(env, folder=folder, formats=formats, every=every, name=name)
         if env.render_mode != "rgb_array":
             raise ConfigError(
-                f"RecordEpisode needs pictures: gym.make(id, render_mode='rgb_array'), not {env.render_mode!r}"
+                f"RecordEpisode needs gym.make(id, render_mode='rgb_array'); got render_mode={env.render_mode!r}"
             )
         self.formats, self.name = _check_formats(formats), _check_name(name)
         self.every = whole_number("every", every, at_least=1)
@@ -113,7 +114,7 @@ class RecordEpisode(AgentWrapper):
 
     def _write(self) -> None:
         pages, self._pages, self._recording = self._pages, [], False
-        if len(pages) < 2:  # nobody has acted
+        if len(pages) < 2:  # no action was taken
             return
         try:
             stem = self._free_stem()
@@ -135,7 +136,7 @@ class RecordEpisode(AgentWrapper):
     def _encode(self, kind: str, stem: str, pages: list[dict[str, Any]]) -> bytes:
         frames = [page["png"] for page in pages]
         if kind == "html":
-            total = {"turns": len(pages) - 1, "total reward": f"{sum(page['reward'] for page in pages[1:]):+.4g}"}
+            total = {"turns": len(pages) - 1, "total reward": number_signed(sum(page["reward"] for page in pages[1:]))}
             return episode_page(stem, {**self._facts, **total}, pages).encode("utf-8")
         return {"gif": gif, "mp4": mp4}[kind](frames, self._fps())
 
@@ -158,7 +159,7 @@ def _show(value: Any) -> str:
 def _check_formats(formats: Any) -> tuple[str, ...]:
     fits = isinstance(formats, (list, tuple)) and formats and all(kind in FORMATS for kind in formats)
     if not fits:
-        raise ConfigError(f"formats must be a list of some of {', '.join(FORMATS)}, not {formats!r}")
+        raise ConfigError(f"formats must be a list of some of {', '.join(FORMATS)}; got {formats!r}")
     if "mp4" in formats:
         require_mp4()
     return tuple(dict.fromkeys(formats))
@@ -167,17 +168,17 @@ def _check_formats(formats: Any) -> tuple[str, ...]:
 def _check_name(name: Any) -> str:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ConfigError(
-            f"name must be up to 100 letters, digits, dots, dashes and underscores (no path), not {name!r}"
+            f"name must be up to 100 letters, digits, dots, dashes and underscores (no path); got {name!r}"
         )
     return name
 
 
 def _make_folder(folder: Any) -> Path:
     if not isinstance(folder, str) or not folder or "\0" in folder:
-        raise ConfigError(f"folder must be the path of a folder, not {folder!r}")
+        raise ConfigError(f"folder must be the path of a folder; got {folder!r}")
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"folder {folder!r} cannot be made: {error}") from error
+        raise ConfigError(f"folder {folder!r} cannot be created: {error}") from error
     return path

@@ -37,7 +37,7 @@ class RepetitionPenalty(AgentWrapper):
 
     Memory is bounded by `capacity` descriptions. The counter is this wrapper's own and part of its snapshot, unless
     `counter` names one that all environments of the process with the same name share. A shared counter belongs to no
-    single environment: a snapshot carries it so that another process can go on with it, but restoring does not take
+    single environment: a snapshot carries it so that another process can continue with it, but restoring does not take
     counts away from the others (it fills a counter that is still empty, and no other).
     """
 
@@ -59,7 +59,7 @@ class RepetitionPenalty(AgentWrapper):
             raise ConfigError("there is a RepetitionPenalty in this stack already")
         self.threshold, self.penalty = finite_number("threshold", threshold), finite_number("penalty", penalty)
         if self.penalty > 0:
-            raise ConfigError(f"penalty must be 0 or less, not {penalty!r}")
+            raise ConfigError(f"penalty must be 0 or less; got {penalty!r}")
         self.training = _training(env, training)
         self._own = FrequencyTable(top_k, capacity)
         self.counter = counter
@@ -75,7 +75,7 @@ class RepetitionPenalty(AgentWrapper):
         return shared_table(self.counter, self._own.top_k, self._own.capacity)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """The counts go on from episode to episode."""
+        """The counts continue from episode to episode."""
         obs, info = self.env.reset(seed=seed, options=options)
         return obs, {**info, TERM: self._facts([])}
 
@@ -127,5 +127,5 @@ def _training(env: gym.Env, training: Any) -> bool:
     if training is None:
         return getattr(env.unwrapped, "split", "train") == "train"
     if not isinstance(training, bool):
-        raise ConfigError(f"training must be True, False or None (the environment's split decides), not {training!r}")
+        raise ConfigError(f"training must be True, False or None (the environment's split decides); got {training!r}")
     return training

@@ -42,8 +42,8 @@ class ToolCalls(AgentWrapper):
     run in order.
 
     The contract's rules for turns hold for calls: an unknown tool or a wrong argument is an invalid action (calls
-    before it keep their effect, those behind it do not run); text that is no JSON, too long or too deeply nested is a
-    turn nobody can read; calls beyond the limit are dropped and the feedback says so. Nothing raises.
+    before it keep their effect, those after it do not run); text that is not JSON, too long or too deeply nested is an
+    invalid turn; calls beyond the limit are dropped and the feedback says so. Nothing raises.
     """
 
     def __init__(self, env: gym.Env, max_parallel: int | None = None) -> None:
@@ -88,7 +88,7 @@ class ToolCalls(AgentWrapper):
             part, problem = self._translate_call(call)
             if problem:
                 problem = f"call {number}: {problem}" if len(calls) > 1 else problem
-                # A name that is no action of any grammar marks the place where running stops.
+                # A name that no grammar has marks the place where running stops.
                 action = self.unwrapped.action_separator.join([*parts, f"invalid call {number}"])
                 return Translation(action if parts else UNREADABLE, problem)
             parts.append(part)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentrl.benchmarks import judge
-from agentrl.cli.bench import BENCHES, find_bench
+from agentrl.cli.bench import BENCHES, load_bench
+from benchmarks import judge
 
 
 def test_a_quick_run_has_the_contracts_keys_and_compares_with_the_required_rate():
@@ -18,7 +18,7 @@ def test_a_quick_run_has_the_contracts_keys_and_compares_with_the_required_rate(
 
 
 def test_it_is_listed():
-    assert "judge" in BENCHES and find_bench("judge") is judge
+    assert "judge" in BENCHES and load_bench("judge") is judge.run
 
 
 def test_every_statement_of_the_corpus_is_judged():

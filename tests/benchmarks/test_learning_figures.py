@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from agentrl.benchmarks.learning.figures import end_rows, ends_figure, scores_figure, shows_ends
-from agentrl.benchmarks.learning.page import section
-from agentrl.benchmarks.learning.table import EXPERIMENTS
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.statistics import wilson_interval
+from benchmarks.learning.experiment_page import experiment_page
+from benchmarks.learning.figures import end_rows, ends_figure, scores_figure, shows_ends
+from benchmarks.learning.table import EXPERIMENTS
 
 SAMPLED, GREEDY = "sampled, 95 % interval", "greedy, 95 % interval"
 
@@ -97,8 +97,8 @@ def test_the_kept_figures_are_what_the_kept_results_give(name, tmp_path, request
     found = json.loads(path.read_text()) if path.exists() else results()
     again = ends_figure(found, tmp_path)
     assert list(map(drawing, again)) == list(map(drawing, kept))
-    shown = section(found, EXPERIMENTS[name]) if path.exists() else ""
+    shown = experiment_page(found, EXPERIMENTS[name]) if path.exists() else ""
     assert ("![Success at the end]" in shown) is bool(again)
     if EXPERIMENTS[name].graded:
         (scores,) = scores_figure(found, tmp_path)
-        assert drawing(scores) == drawing(folder / scores.name) and f"]({scores.name})" in shown
+        assert drawing(scores) == drawing(folder / scores.name) and f"](../{scores.name})" in shown

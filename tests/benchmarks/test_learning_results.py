@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from agentrl.benchmarks.learning.cell import DONE
-from agentrl.benchmarks.learning.compare import (
+from agentrl.algorithms import Stage
+from agentrl.core.errors import ConfigError
+from benchmarks.learning.cell import DONE
+from benchmarks.learning.claims_page import verdict, write_pages
+from benchmarks.learning.compare import (
     Pool,
     ScorePool,
     compare,
@@ -21,11 +24,9 @@ from agentrl.benchmarks.learning.compare import (
     score_pools,
     sentence,
 )
-from agentrl.benchmarks.learning.effort import effort_rows
-from agentrl.benchmarks.learning.experiment import Claim, Experiment, Stage, over_seeds
-from agentrl.benchmarks.learning.page import write_learning_page
-from agentrl.benchmarks.learning.results import results_of, summarise
-from agentrl.core.errors import ConfigError
+from benchmarks.learning.effort import effort_rows
+from benchmarks.learning.experiment import Claim, Experiment, over_seeds
+from benchmarks.learning.results import results_of, summarise
 from tests.viewer.run_folders import eval_line, rl_lines, sft_lines, train_line, write_run
 
 START = Stage("sft", {"lr": 1e-3})
@@ -86,8 +87,9 @@ def test_where_rewards_are_degrees_of_success_scores_are_compared_as_well(runs, 
     assert first["success"] == pytest.approx([sum(ends[label]) / 3 for label in ("good", "bad")])
     assert first["interval"][0] < first["difference"] < first["interval"][1]
     target = tmp_path / "graded"
-    assert [path.name for path in summarise(runs, [graded], target)][-1] == "learning_made-up_scores.svg"
-    page = write_learning_page(target, [graded]).read_text()
+    summarise(runs, [graded], target)
+    assert "learning_made-up_scores.svg" in [path.name for path in write_pages(target, [graded])]
+    _, page = pages_of(target)
     assert "(sampled, score)" in page and "| good | greedy, score |" in page and "made-up_scores.svg" in page
 
 
@@ -144,24 +146,63 @@ def test_damaged_and_partial_metrics_are_survived(tmp_path):
     assert cell["versions"] == {} and cell["tokens"] == {"generated": 0, "trained": 0}
 
 
-def test_the_page_says_what_held_what_did_not_and_what_is_missing(runs, tmp_path):
+def pages_of(target: Path) -> tuple[str, str]:
+    """The page of all claims and the page of the experiment."""
+    return (target / "learning.md").read_text(), (target / "learning" / "made-up.md").read_text()
+
+
+def test_the_pages_say_what_held_and_what_did_not(runs, tmp_path):
     target = tmp_path / "results"
     written = summarise(runs, [EXPERIMENT], target)
-    assert [path.name for path in written] == [f"learning_made-up{end}" for end in (".json", ".svg", "_ends.svg")]
-    assert all(path.read_text().startswith("<svg") for path in written[1:])
-    other = Experiment("later", "Something else", EXPERIMENT.cells)
-    page = write_learning_page(target, [EXPERIMENT, other]).read_text()
+    assert [path.name for path in written] == ["learning_made-up.json", "learning_made-up.svg"]
+    written += write_pages(target, [EXPERIMENT])
+    assert [path.name for path in written[2:]] == ["made-up.md", "learning_made-up_ends.svg", "learning.md"]
+    assert all(path.read_text().startswith("<svg") for path in written if path.suffix == ".svg")
+    claims, page = pages_of(target)
     assert "A paper: good above bad: holds here." in page
     assert "Another: bad above good: **did not reproduce**: the order is the other way round here." in page
-    assert "6 of 6 cells finished" in page and "A processor" in page and "(learning_made-up.svg)" in page
+    assert "6 of 6 cells finished" in page and "A processor" in page and "(../learning_made-up.svg)" in page
     assert "| label | actions | gain |" in page and "| yes | every seed of the one above" in page
-    assert "![Success at the end](learning_made-up_ends.svg)" in page
+    assert "![Success at the end](../learning_made-up_ends.svg)" in page
     assert (
         "| label | lr | variant |" in page and "| good | `0.0001` | - |" in page and "| bad | - | `vanilla` |" in page
     )
-    assert "Not measured yet: `agentrl bench learning later`" in page
-    again = write_learning_page(target, [EXPERIMENT, other]).read_text()  # from the compact files alone
-    assert again == page
+    rows = [line for line in claims.splitlines() if line.startswith(("| [good above bad]", "| [bad above good]"))]
+    assert [("**holds**" in row, "**does\N{NO-BREAK SPACE}not\N{NO-BREAK SPACE}hold**" in row) for row in rows] == [
+        (True, False),
+        (False, True),
+    ]
+    assert all(
+        "](learning/made-up.md) |" in row and "| 3 | [figure](learning_made-up_ends.svg) |" in row for row in rows
+    )
+    assert "\nlearning/made-up\n" in claims
+
+
+def test_pages_are_written_again_from_the_kept_results_alone(runs, tmp_path):
+    target = tmp_path / "results"
+    summarise(runs, [EXPERIMENT], target)
+    write_pages(target, [EXPERIMENT])
+    before = pages_of(target)
+    for path in (target / "learning.md", target / "learning" / "made-up.md", target / "learning_made-up_ends.svg"):
+        path.unlink()
+    write_pages(target, [EXPERIMENT])
+    assert pages_of(target) == before and (target / "learning_made-up_ends.svg").exists()
+    write_pages(target, [EXPERIMENT, Experiment("later", "Something else", EXPERIMENT.cells)])
+    assert "Not measured yet: later. Something else." in pages_of(target)[0]
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (["holds", "holds"], "holds"),
+        (["holds", "open"], "cannot tell"),
+        (["open", "open"], "cannot tell"),
+        (["open", "reversed"], "does not hold"),
+        (["holds", "reversed"], "cannot tell"),
+    ],
+)
+def test_a_claim_holds_only_where_every_comparison_does(found, said):
+    assert verdict(found) == said
 
 
 def with_effort(folder: Path, tokens: float) -> None:
@@ -176,12 +217,15 @@ def with_effort(folder: Path, tokens: float) -> None:
 
 
 def test_score_turns_and_tokens_stand_on_the_page_where_they_were_counted(runs, tmp_path):
-    plain = write_learning_page(tmp_path / "a", [EXPERIMENT])  # nothing measured yet
-    assert "reply tokens" not in plain.read_text()
+    assert write_pages(tmp_path / "a", [EXPERIMENT]) == []  # nothing measured yet
+    summarise(runs, [EXPERIMENT], tmp_path / "plain")
+    write_pages(tmp_path / "plain", [EXPERIMENT])
+    assert "reply tokens" not in pages_of(tmp_path / "plain")[1]
     for cell in EXPERIMENT.cells:
         with_effort(runs / cell.runs()[-1].name, 20.0 + cell.seed + (10 if cell.label == "bad" else 0))
     summarise(runs, [EXPERIMENT], tmp_path / "results")
-    page = write_learning_page(tmp_path / "results", [EXPERIMENT]).read_text()
+    write_pages(tmp_path / "results", [EXPERIMENT])
+    _, page = pages_of(tmp_path / "results")
     # Three seeds: margins shrink by the root of three. The start is one model, however often it is measured.
     assert "| good | sampled | 0.500 | 0.442 to 0.558 | 4.00 | 3.83 to 4.17 | 21.0 | 19.3 to 22.7 |" in page
     assert "| bad | greedy | 0.500 | 0.442 to 0.558 | 4.00 | 3.83 to 4.17 | 31.0 | 29.3 to 32.7 |" in page
@@ -200,7 +244,7 @@ def test_a_label_without_counts_has_no_row_of_effort(runs):
 def test_a_file_that_holds_no_results_is_a_config_error(tmp_path, content):
     (tmp_path / "learning_made-up.json").write_text(content)
     with pytest.raises(ConfigError, match="does not hold results"):
-        write_learning_page(tmp_path, [EXPERIMENT])
+        write_pages(tmp_path, [EXPERIMENT])
 
 
 def test_results_that_cannot_be_written_are_a_config_error(runs, tmp_path):

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from agentrl.benchmarks.learning.cell import DONE, alone_in, final_policy
-from agentrl.benchmarks.learning.command import run_learning
-from agentrl.benchmarks.learning.experiment import Claim, Experiment, Stage, over_seeds
-from agentrl.benchmarks.learning.runner import Runner, last_words
+from agentrl.algorithms import Stage
 from agentrl.core.errors import ConfigError
+from benchmarks.learning.cell import DONE, alone_in, final_policy
+from benchmarks.learning.command import run_learning
+from benchmarks.learning.experiment import Claim, Experiment, over_seeds
+from benchmarks.learning.runner import Runner, last_words
 
 COMMON = {"device": "cpu", "threads": 1, "num_envs": 4, "max_new_tokens": 4, "report": False, "save_every": 1}
 COMMON |= {"iterations": 2, "eval_every": 2, "eval_episodes": 4, "eval_modes": ["sampled"], "save_trajectories": 1}
@@ -44,7 +45,7 @@ def test_cells_are_trained_from_one_shared_start_and_a_broken_one_holds_nobody_u
     assert result["finished"] == ["imitated/seed0", "masked/seed0"] and result["unfinished"] == ["broken/seed0"]
     assert result["pass"] is False
     (words,) = result["failed"].values()
-    assert "no option 'no_such_option'" in words
+    assert "unknown option 'no_such_option'" in words
     starts = [line for line in said if line.startswith("sft-") and line.endswith("started")]
     assert len(starts) == 1 and len([line for line in said if line.endswith("finished")]) == 2
     start, run = MASKED.runs()
@@ -56,7 +57,7 @@ def test_cells_are_trained_from_one_shared_start_and_a_broken_one_holds_nobody_u
 def test_compact_results_figure_and_page_are_written(finished):
     folder, result, _ = finished
     names = [Path(path).name for path in result["written"]]
-    assert names == ["learning_tiny.json", "learning_tiny.svg", "learning_tiny_ends.svg", "learning.md"]
+    assert names == ["learning_tiny.json", "learning_tiny.svg", "tiny.md", "learning_tiny_ends.svg", "learning.md"]
     kept = json.loads((folder / "results" / "learning_tiny.json").read_text())
     assert (kept["planned"], kept["finished"]) == (3, 2)
     cell = kept["cells"][1]
@@ -65,7 +66,7 @@ def test_compact_results_figure_and_page_are_written(finished):
     assert cell["end"]["greedy"] is None  # was not asked for
     assert cell["seconds"]["run"] > 0 and cell["versions"]["torch"] and cell["machine"]["cores"]
     assert [stage["algorithm"] for stage in cell["stages"]] == ["sft", "ppo"]
-    page = (folder / "results" / "learning.md").read_text()
+    page = (folder / "results" / "learning" / "tiny.md").read_text()
     assert "a paper: masked above imitated" in page and str(folder) not in page + json.dumps(kept)
 
 
@@ -99,7 +100,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_numbers(finished, tmp_path)
     killer.join()
     assert list(outcome.failed) == [run.name] and not (tmp_path / run.name / DONE).exists()
     assert Runner(tmp_path, [MASKED], say=lambda line: None).run().finished == ["masked/seed0"]
-    assert "going on after iteration" in (tmp_path / run.name / "log.txt").read_text()
+    assert "resuming after iteration" in (tmp_path / run.name / "log.txt").read_text()
     assert metrics(tmp_path / run.name) == metrics(source / run.name)
 
 
@@ -107,7 +108,7 @@ def test_when_the_minutes_are_over_runs_stop_cleanly_and_are_no_failures(tmp_pat
     said: list[str] = []
     outcome = Runner(tmp_path, [MASKED], minutes=0.5 / 60, say=said.append).run()
     assert outcome.unfinished == ["masked/seed0"] and outcome.failed == {}
-    assert said[-1].endswith("stopped, can go on")
+    assert said[-1].endswith("stopped, can be resumed")
 
 
 def test_two_processes_never_share_a_run_folder(tmp_path):

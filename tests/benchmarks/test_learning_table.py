@@ -8,30 +8,22 @@ from importlib import import_module
 import gymnasium as gym
 import pytest
 
-from agentrl.benchmarks.learning.budgets import reply_tokens
-from agentrl.benchmarks.learning.command import listing
-from agentrl.benchmarks.learning.experiment import (
-    ALGORITHMS,
-    Cell,
-    Claim,
-    Experiment,
-    PlannedRun,
-    Stage,
-    chosen_cells,
-    chosen_experiments,
-)
-from agentrl.benchmarks.learning.table import BOTH, EXPERIMENTS, LAKE, SOKOBAN, STRATEGIES
+from agentrl.algorithms import ALGORITHMS, Stage
 from agentrl.core.errors import ConfigError
-from agentrl.policies.engine import load_engine
+from agentrl.models.loading import load_model
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.demonstrations import Demonstrator
+from benchmarks.learning.budgets import reply_tokens
+from benchmarks.learning.command import listing
+from benchmarks.learning.experiment import Cell, Claim, Experiment, PlannedRun, chosen_cells, chosen_experiments
+from benchmarks.learning.table import BOTH, EXPERIMENTS, LAKE, SOKOBAN, STRATEGIES
 
 RUNS = {run.name: run for one in EXPERIMENTS.values() for cell in one.cells for run in cell.runs()}
 
 
 def test_every_trainer_accepts_the_options_of_every_run():
     for run in RUNS.values():
-        module, _, kind = ALGORITHMS[run.algorithm].partition(":")
+        module, _, kind = ALGORITHMS[run.algorithm][0].partition(":")
         arguments = getattr(import_module(module), kind).from_json({**run.options, "seed": run.seed})
         real = arguments.model == "smollm2"  # made for a GPU, where it computes in half precision
         assert arguments.threads == 1 and arguments.dtype == ("auto" if real else "float32")
@@ -117,7 +109,7 @@ def test_the_shop_is_learned_with_a_model_that_reads_it_and_one_start():
 
 def test_everything_that_is_demonstrated_in_the_shop_fits_into_a_reply():
     options = EXPERIMENTS["steppo-webshop"].cells[0].stages[0].options
-    teacher = Demonstrator(load_engine(options["model"], "cpu", "float32"), mistakes=options["mistakes"], kind="hasty")
+    teacher = Demonstrator(load_model(options["model"], "cpu", "float32"), mistakes=options["mistakes"], kind="hasty")
     spec = EnvSpec(options["env"][0], {"catalogue_size": 1_000})
     collector = Collector([spec], teacher, num_envs=8, prompt_style="step", history=options["history"])
     played = collector.collect([Start(seed) for seed in range(40)]).trajectories
@@ -134,7 +126,7 @@ FORMS = [(strategy, "natural") for strategy in STRATEGIES] + [(BOTH, "symbolic")
 
 @pytest.mark.parametrize("env", [LAKE, SOKOBAN])
 def test_every_truthful_reply_fits_into_the_tokens_it_may_have(env):
-    teacher = Demonstrator(load_engine("tiny-text", "cpu", "float32"), mistakes=0.5)
+    teacher = Demonstrator(load_model("tiny-text", "cpu", "float32"), mistakes=0.5)
     for strategy, representation in FORMS:
         form = {"wrapper": "Reasoning", "strategy": strategy, "representation": representation}
         collector = Collector([EnvSpec(env, {}, (form,))], teacher, num_envs=8)
@@ -159,7 +151,7 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(ConfigError, match="algorithm"):
         Stage("pppo")
     with pytest.raises(ConfigError, match="seed"):
-        Stage("ppo", {"seed": 1})
+        Cell("a", 0, (Stage("ppo", {"seed": 1}),))
     cell = Cell("a", 0, (Stage("ppo"),))
     with pytest.raises(ConfigError, match="same label"):
         Experiment("twice", "?", (cell, cell))

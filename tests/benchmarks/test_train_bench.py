@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from agentrl.benchmarks import train
-from agentrl.cli.bench import BENCHES, find_bench
+from agentrl.cli.bench import BENCHES, load_bench
 from agentrl.core.errors import ConfigError
-from agentrl.policies.engine import load_engine
+from agentrl.models.loading import load_model
 from agentrl.policies.hf import HFPolicy
+from benchmarks import train
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_a_quick_run_says_where_the_time_of_training_went(report):
 
 def test_both_sides_count_tokens_up_to_the_end_of_an_answer(monkeypatch):
     monkeypatch.setattr(train, "LONGEST", 4)
-    engine = load_engine("tiny-text", device="cpu")
+    engine = load_model("tiny-text", device="cpu")
     policy = HFPolicy(engine, max_new_tokens=4)
     prompts = [policy.encode(conversation) for conversation in train.openings(6)]
     assert 6 <= train.generate_ours(policy, prompts) <= 24
@@ -61,12 +61,10 @@ def test_openings_differ_and_rates_are_things_over_seconds():
 
 
 def test_it_is_listed_and_takes_a_model(agentrl_cli_error):
-    assert "train" in BENCHES and find_bench("train") is train
-    with pytest.raises(ConfigError, match="no model folder"):
+    assert "train" in BENCHES and load_bench("train") is train.run
+    with pytest.raises(ConfigError, match="unknown model"):
         train.run(model="tiny-txt")
-    assert "model is an option of bench engine and train only" in agentrl_cli_error(
-        "bench", "judge", "--model", "tiny-text"
-    )
+    assert "bench judge has no option 'model'" in agentrl_cli_error("bench", "judge", "--model", "tiny-text")
 
 
 @pytest.fixture

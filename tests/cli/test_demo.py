@@ -134,7 +134,7 @@ def test_nobodys_folder_is_overwritten(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--recipe", "nothing"), "no recipe is called"),
+        (("--recipe", "nothing"), "unknown recipe"),
         (("--recipe", "SMALL"), "eval_episodes must be"),
         (("--recipe", "ONE", "--no-check"), "two stages"),
         (("--recipe", "SMALL", "--no-check", "--output", "FILE/run"), "cannot be written"),

@@ -29,11 +29,11 @@ def test_options_of_a_model_reach_it(agentrl_cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--greedy",), "--greedy: the policy 'random' is no model"),
+        (("--greedy",), "--greedy: the policy must be a model"),
         (("--policy", "oracle", "--max-new-tokens", "4"), "--max-new-tokens"),
         (("--policy", "hf:tiny-text", "--temperature", "0"), "temperature must be above 0"),
         (("--policy", "hf", "--greedy"), "needs its model"),
-        (("--policy", "fh:tiny-text", "--greedy"), "no policy is called 'fh'"),
+        (("--policy", "fh:tiny-text", "--greedy"), "unknown policy 'fh'"),
         (("--policy", "hf:tiny-text", "--device", "tpu-of-tomorrow"), "device"),
         (("--prompt-style", "steps"), 'Did you mean "step"'),
         (("--num-envs", "0"), "num_envs must be"),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -141,7 +139,7 @@ def test_wrap_takes_any_wrapper(agentrl_cli, tmp_path: Path) -> None:
         (("--deferred",), "need --strategy"),
         (("--strategy", "grouding"), 'Did you mean "grounding"'),
         (("--strategy", "free_think", "--judge", EXACT), "neither observation nor prediction"),
-        ((*BOTH, "--judge", "no-such-judge"), "no judge is called"),
+        ((*BOTH, "--judge", "no-such-judge"), "unknown judge"),
         ((*BOTH, "--judge", "{"), "--judge takes a JSON object"),
         ((*BOTH, "--representation", "smell"), "representation 'smell'"),
         (("--wrap", "{}"), "--wrap takes a JSON list"),
@@ -157,7 +155,7 @@ def test_eval_refuses_what_cannot_work(agentrl_cli, words: tuple[str, ...], says
 def test_an_older_file_is_never_written_over(agentrl_cli, saved) -> None:
     path = saved("--deferred", episodes=1)
     done = agentrl_cli("eval", ROOM, "--episodes", "1", "--save", str(path))
-    assert done.status == 1 and "is there already" in done.err
+    assert done.status == 1 and "already exists" in done.err
     assert len(read_trajectories(path)) == 1
 
 
@@ -167,7 +165,7 @@ def test_an_older_file_is_never_written_over(agentrl_cli, saved) -> None:
         (None, (), "cannot read"),
         ("", (), "no trajectory"),
         ("dear diary\n", (), "line 1"),
-        ('{"schema": 1, "steps": []}\n', ("--judge", "no-such-judge"), "no judge is called"),
+        ('{"schema": 1, "steps": []}\n', ("--judge", "no-such-judge"), "unknown judge"),
         ('{"schema": 1, "steps": []}\n', ("--judge", "{"), "JSON object"),
         ('{"schema": 1, "steps": [{"info": {"judge_requests": 1}}]}\n', ("--judge", EXACT), "cannot be read"),
     ],
@@ -191,15 +189,10 @@ def test_a_half_written_file_is_judged_as_far_as_it_goes(agentrl_cli, saved) -> 
 
 @pytest.fixture
 def selfcheck(monkeypatch):
-    """`agentrl.judges.selfcheck` with the given result."""
+    """`agentrl.testing.judges.selfcheck` with the given result."""
 
     def install(run: Any) -> None:
-        module = ModuleType("agentrl.judges.selfcheck")
-        module.run = run
-        package = sys.modules.get("agentrl.judges") or ModuleType("agentrl.judges")
-        monkeypatch.setitem(sys.modules, "agentrl.judges", package)
-        monkeypatch.setattr(package, "selfcheck", module, raising=False)
-        monkeypatch.setitem(sys.modules, "agentrl.judges.selfcheck", module)
+        monkeypatch.setattr("agentrl.testing.judges.selfcheck.run", run)
 
     return install
 

@@ -87,7 +87,7 @@ def test_a_wrong_key_is_a_fault_of_every_episode_and_the_verb_fails(agentrl_cli,
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--policy-kwargs", '{"api_key": "x"}'), "must not hold a key"),
+        (("--policy-kwargs", '{"api_key": "x"}'), "must not contain a key"),
         (("--policy-kwargs", "[]"), "JSON object"),
         (("--policy-kwargs", '{"max_tokns": 1}'), "max_tokns"),
         (("--base-url", "nowhere"), "base_url"),

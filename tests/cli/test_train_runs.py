@@ -102,7 +102,7 @@ def test_a_vision_language_model_learns_from_steps_that_show_one_picture_each(ag
     assert len(lines(tmp_path / "run")) == 1
 
 
-# ---------------------------------------------------------------------- going on
+# ---------------------------------------------------------------------- resuming
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_run_goes_on_with_its_own_options(agentrl_cli, begun, words):
     before = (begun / "metrics.jsonl").read_bytes()
     words = [str(begun) if word == "RUN" else word for word in words]
     done = agentrl_cli("train", *words, "--iterations", "3")
-    assert done.status == 0 and "going on after iteration 2" in done.err
+    assert done.status == 0 and "resuming after iteration 2" in done.err
     assert [line["iteration"] for line in lines(begun)] == [1, 2, 3]
     assert (begun / "metrics.jsonl").read_bytes().startswith(before)
 
@@ -138,7 +138,7 @@ def test_a_signal_ends_a_run_with_a_checkpoint_and_a_word_how_to_go_on(
     reached = len(lines(folder))
     assert (folder / "checkpoints" / f"step_{reached}").is_dir() and 0 < reached < 100000
     again = agentrl_cli("train", "--resume", str(folder), "--iterations", str(reached + 1))
-    assert again.status == 0 and f"going on after iteration {reached}" in again.err
+    assert again.status == 0 and f"resuming after iteration {reached}" in again.err
     assert [line["iteration"] for line in lines(folder)] == list(range(1, reached + 2))
 
 
@@ -164,7 +164,7 @@ def test_a_recipe_that_was_stopped_goes_on_as_a_whole(agentrl_cli, signalled, tm
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--model", "nowhere/model"), "there is no model folder"),
+        (("--model", "nowhere/model"), "unknown model"),
         (("--model", "tiny-txt"), 'Did you mean "tiny-text"?'),
         (("--device", "cuda:99"), "cannot be used here"),
         (("--env", "agentrl/FrozenLak-Text-v0"), "FrozenLake-Text"),
@@ -199,9 +199,9 @@ def test_a_taken_folder_is_refused_and_left_alone(agentrl_cli, begun):
     ("words", "said"),
     [
         (("ppo",), "is a run of sft, not of ppo"),
-        (("--seed", "3"), "was begun with seed=0"),
-        (("--lora-rank", "2"), "was begun with lora_rank=0"),
-        (("--model", "tiny-vlm"), "was begun with model='tiny-text'"),
+        (("--seed", "3"), "was started with seed=0"),
+        (("--lora-rank", "2"), "was started with lora_rank=0"),
+        (("--model", "tiny-vlm"), "was started with model='tiny-text'"),
     ],
 )
 def test_a_run_cannot_go_on_as_another(agentrl_cli, begun, words, said):
@@ -213,7 +213,7 @@ def test_damaged_checkpoints_are_passed_over_and_never_silently_begun_again(agen
     older, newest = (begun / "checkpoints" / f"step_{step}" / "training.pt" for step in (1, 2))
     newest.write_bytes(newest.read_bytes()[:-9])
     done = agentrl_cli("train", "--resume", str(begun))
-    assert done.status == 0 and "going on after iteration 1" in done.err
+    assert done.status == 0 and "resuming after iteration 1" in done.err
     for path in (older, newest):
         path.write_bytes(b"x")
     before = (begun / "metrics.jsonl").read_bytes()
@@ -277,11 +277,11 @@ def test_a_loss_that_is_no_number_is_one_line_and_keeps_the_last_good_checkpoint
     assert done.status == 1 and "the loss is nan" in done.err
     monkeypatch.setattr(sft, "imitate", whole)
     again = agentrl_cli("train", "--resume", str(tmp_path / "run"))
-    assert again.status == 0 and "going on after iteration 1" in again.err
+    assert again.status == 0 and "resuming after iteration 1" in again.err
 
 
 def test_without_torch_one_line_names_the_extra(agentrl_cli, monkeypatch):
-    from agentrl.cli import algorithms
+    from agentrl import algorithms
     from agentrl.core.errors import MissingExtra
 
     def missing(name):

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from agentrl.cli.algorithms import ALGORITHMS, GROUPS, arguments_class, described, grouped_fields
+from agentrl.algorithms import ALGORITHMS, arguments_class
+from agentrl.cli.option_types import GROUPS, described, grouped_fields
 from agentrl.cli.plan import make_plan
 from agentrl.cli.train_options import read_words
 from agentrl.recipes import load_recipe, parse_recipe, recipe_names, recipe_text
@@ -64,7 +65,7 @@ def test_help_of_train_needs_no_torch(agentrl_cli):
 
 def test_help_shows_a_recipes_values_as_defaults(agentrl_cli):
     out = agentrl_cli("train", "steppo", "--recipe", "frozenlake-demo", "-h").out
-    assert f"(default: {load_recipe('frozenlake-demo').stages[1].values['episodes']})" in " ".join(out.split())
+    assert f"(default: {load_recipe('frozenlake-demo').stages[1].options['episodes']})" in " ".join(out.split())
 
 
 def test_options_are_typed_and_reach_the_dataclass():
@@ -88,25 +89,25 @@ def test_underscores_and_equal_signs_are_understood():
     [
         (("pppo",), 'Did you mean "ppo"?'),
         ((), "needs an algorithm"),
-        (("ppo", "stray"), "is no option"),
+        (("ppo", "stray"), "options must begin with --"),
         (("--output", "x"), "needs an algorithm"),
         (("ppo", "--output"), "--output needs a value"),
-        (("ppo", "--output", "a", "b"), "belongs to nothing"),
+        (("ppo", "--output", "a", "b"), "unexpected 'b' after --output"),
         (("--resume",), "--resume needs to know the run"),
         (("--resume", "nowhere"), "there is no run in nowhere"),
         (("--recipe", "frozenlake-demp"), 'Did you mean "frozenlake-demo"?'),
         (("--recipe", "missing.toml"), "cannot be read"),
-        (("--recipe", "."), "no recipe is called"),
+        (("--recipe", "."), "unknown recipe"),
         (("--recipe", "/"), "cannot be read"),
         (("ppo", "--recipe", "frozenlake-demo"), "has 0 stages of ppo"),
         (("ppo", "--lr", "-1"), "lr must be above 0"),
         (("ppo", "--lr", "nan"), "lr must be a finite number"),
         (("ppo", "--episodes", "0"), "episodes must be a whole number"),
-        (("sft", "--mistakes", "2"), "mistakes is a share"),
+        (("sft", "--mistakes", "2"), "mistakes must lie between 0 and 1"),
         (("ppo", "--judge", "rule"), "judge needs strategy"),
-        (("ppo", "--env-kwargs", "{"), "env_kwargs is not JSON"),
+        (("ppo", "--env-kwargs", "{"), "env_kwargs must be JSON"),
         (("--recipe", "frozenlake-demo", "--iteratons", "3"), 'Did you mean "--iterations"?'),
-        (("--recipe", "frozenlake-demo", "--lr.rl", "3"), "no stage is called 'lr'"),
+        (("--recipe", "frozenlake-demo", "--lr.rl", "3"), "unknown stage 'lr'"),
     ],
 )
 def test_words_that_make_no_sense_are_one_line(agentrl_cli, words, said):
@@ -159,7 +160,7 @@ def test_an_algorithm_picks_its_stage_of_a_recipe(two_stages, tmp_path):
     [
         ("stage = 3", "[[stage]]"),
         ("", "[[stage]]"),
-        ("[[stage]]\nlr = 1", "names no algorithm"),
+        ("[[stage]]\nlr = 1", "must name an algorithm"),
         ("[[stage]]\nalgorithm = 'ppp'", 'Did you mean "ppo"?'),
         ("[[stage]]\nalgorithm = 'ppo'\nepisodez = 3", 'Did you mean "episodes"?'),
         ("[[stage]]\nalgorithm = 'ppo'\ngamma = 'high'", "gamma must be of type float"),
@@ -187,7 +188,7 @@ def test_tables_become_the_json_that_options_take():
     stage = parse_recipe("x", text).stages[0]
     from agentrl.cli.train_options import stage_arguments
 
-    arguments = stage_arguments("ppo", stage.values, [], "recipe x")
+    arguments = stage_arguments("ppo", stage.options, [], "recipe x")
     assert json.loads(arguments.env_kwargs) == {"size": 5}
     assert [(spec.id, spec.weight) for spec in arguments.specs()] == [("a/B-v0", 1.0), ("c/D-v0", 2.0)]
 
@@ -212,7 +213,7 @@ def test_the_recipes_are_listed_shown_and_copied_but_never_over_a_file(agentrl_c
     assert (tmp_path / "mixed-grids.toml").read_text() == recipe_text("mixed-grids")
     (tmp_path / "mixed-grids.toml").write_text("mine")
     again = agentrl_cli("recipe", "copy", "mixed-grids")
-    assert again.status == 1 and "is there already" in again.err
+    assert again.status == 1 and "already exists" in again.err
     assert (tmp_path / "mixed-grids.toml").read_text() == "mine"
     other = agentrl_cli("recipe", "copy", "mixed-grids", str(tmp_path / "other.toml"), "--json")
     assert load_recipe(other.json["file"]).stages == load_recipe("mixed-grids").stages
@@ -224,8 +225,8 @@ def test_the_recipes_are_listed_shown_and_copied_but_never_over_a_file(agentrl_c
         (("cpy",), 'Did you mean "copy"?'),
         (("show",), "needs the NAME"),
         (("show", "mixed"), 'Did you mean "mixed-grids"?'),
-        (("show", "../__init__"), "no recipe is called"),
-        (("copy", "mixed-grids", "nowhere/x.toml"), "cannot be written"),
+        (("show", "../__init__"), "unknown recipe"),
+        (("copy", "mixed-grids", "nowhere/x.toml"), "cannot write the recipe"),
     ],
 )
 def test_recipe_verbs_that_make_no_sense_are_one_line(agentrl_cli, words, said):

@@ -13,7 +13,7 @@ from agentrl import registry
 from agentrl.cli import check, output, record
 from agentrl.cli.bench import quantity
 from agentrl.core.errors import ConfigError, EnvFault, MissingExtra
-from agentrl.envs.frozenlake import FrozenLakeEnv
+from agentrl.envs.grid.frozenlake import FrozenLakeEnv
 
 LAKE = "agentrl/FrozenLake-Text-v0"
 
@@ -183,10 +183,10 @@ def fast_bench(monkeypatch):
         ],
         "pass": True,
     }  # fmt: skip
-    module = ModuleType("agentrl.benchmarks.grid")
+    module = ModuleType("agentrl.envs.grid.bench")
     module.run = lambda quick: {**result, "quick": quick}
-    monkeypatch.setitem(sys.modules, "agentrl.benchmarks", ModuleType("agentrl.benchmarks"))
-    monkeypatch.setitem(sys.modules, "agentrl.benchmarks.grid", module)
+    monkeypatch.setitem(sys.modules, "benchmarks", ModuleType("benchmarks"))
+    monkeypatch.setitem(sys.modules, "agentrl.envs.grid.bench", module)
     return result
 
 
@@ -208,6 +208,18 @@ def test_bench_fails_when_a_ratio_is_missed(agentrl_cli, fast_bench):
     fast_bench["pass"] = fast_bench["ratios"][0]["pass"] = False
     done = agentrl_cli("bench", "grid")
     assert done.status == 1 and "FAIL" in done.out
+
+
+def test_options_that_a_bench_does_not_take_are_refused(agentrl_cli, fast_bench):
+    for words in (("--full",), ("--model", "tiny-text"), ("--jobs", "2")):
+        done = agentrl_cli("bench", "grid", *words)
+        assert done.status == 1 and f"has no option '{words[0][2:]}'" in done.err
+
+
+def test_an_installed_package_says_that_general_benches_need_a_checkout(agentrl_cli, monkeypatch, tmp_path):
+    monkeypatch.setattr("agentrl.cli.bench.CHECKOUT", tmp_path)
+    for name in ("train", "learning"):
+        assert "needs a checkout of agentrl" in agentrl_cli("bench", name).err
 
 
 def test_an_unknown_bench_suggests_the_nearest(agentrl_cli):

@@ -54,8 +54,8 @@ class CounterEnv(AgentEnv[Any, str]):
             raise ConfigError(f"tasks are 0, 1 and 2, not {task!r}")
         return int(task)
 
-    def _begin(self, task: int | None, seeded: bool) -> None:
-        self.start = self.count = int(self.np_random.integers(3)) if task is None else task
+    def _begin(self, task: int) -> None:
+        self.start = self.count = task
 
     def _task(self) -> str:
         return str(self.start)
@@ -82,8 +82,9 @@ class CounterEnv(AgentEnv[Any, str]):
         return np.full((8, 8, 3), self.count % 256, np.uint8)
 
     def _save(self) -> dict[str, Any]:
-        return {"count": self.count, "start": self.start}
+        return {"count": self.count, "start": self.start, "walk": [self._index, self._stride]}
 
     def _load(self, data: dict[str, Any]) -> None:
         self.count = data["count"]
         self.start = data["start"]
+        self._restore_walk(*data["walk"])

@@ -272,6 +272,21 @@ def test_no_option_is_the_next_task(option):
     assert CounterEnv().reset(seed=3, options=option)[1]["task"] == CounterEnv().reset(seed=3)[1]["task"]
 
 
+def test_the_walk_visits_every_task_before_any_comes_again_and_a_named_task_does_not_move_it():
+    env, straight = CounterEnv(), CounterEnv()
+    walk = [env.reset(seed=5)[1]["task"], *(env.reset()[1]["task"] for _ in range(5))]
+    assert sorted(walk[:3]) == env.tasks() and walk[:3] == walk[3:]
+    straight.reset(seed=5)
+    assert straight.reset(options={"task": walk[0]})[1]["task"] == walk[0]
+    assert [straight.reset()[1]["task"] for _ in range(5)] == walk[1:]
+
+
+def test_a_split_without_tasks_is_refused(monkeypatch):
+    monkeypatch.setattr(CounterEnv, "tasks", lambda self: [])
+    with pytest.raises(ConfigError, match="no tasks in split 'dev'"):
+        CounterEnv(split="dev").reset(seed=1)
+
+
 def test_tasks_and_seeds_are_reproducible():
     env = CounterEnv()
     for task in env.tasks():

@@ -120,7 +120,7 @@ def test_an_unknown_kind_suggests_the_nearest_and_lists_all(module):
     with pytest.raises(ConfigError) as caught:
         resolve("judge", "ruler")
     assert 'Did you mean "rule"?' in str(caught.value) and "llm, rule" in str(caught.value)
-    with pytest.raises(ConfigError, match="no scorer is called 'rule'"):
+    with pytest.raises(ConfigError, match="unknown scorer 'rule'"):
         resolve("scorer", "rule")
 
 
@@ -146,7 +146,7 @@ def test_a_class_in_place_of_an_object_is_refused(module):
     ("kind", "arguments", "expected"),
     [
         ("FixedJudge", {"modle": "m"}, r"'modle'.*Did you mean \"model\".*score, model, strict"),
-        ("FixedJudge", {3: 4}, "names, not 3"),
+        ("FixedJudge", {3: 4}, "names; got 3"),
         ("FixedJudge", {"score": 2}, "score above one"),
         ("FixedJudge", {"score": "high"}, "score"),
         ("NeedyJudge", {"model": "m"}, "needs temperature"),
@@ -162,15 +162,15 @@ def test_bad_arguments_are_named(module, kind, arguments, expected):
     ("kind", "expected"),
     [
         ("some_judges:Missing", "has no Missing"),
-        ("some_judges:HalfJudge", "no class with"),
-        ("some_judges:EqualPixels", "no class with"),
-        ("some_judges:live", "no class with"),
+        ("some_judges:HalfJudge", "must be a class with"),
+        ("some_judges:EqualPixels", "must be a class with"),
+        ("some_judges:live", "must be a class with"),
         ("no_such_module:Judge", "no_such_module"),
         ("broken_judges:Judge", "a_heavy_package"),
         ("some_judges:HeavyJudge", "a_heavy_package"),
-        ("some judges:Judge", "no judge is called"),
-        ("a:b:c", "no judge is called"),
-        ("", "no judge is called"),
+        ("some judges:Judge", "unknown judge"),
+        ("a:b:c", "unknown judge"),
+        ("", "unknown judge"),
     ],
 )
 def test_a_place_that_holds_no_judge_is_refused(module, kind, expected):
@@ -179,7 +179,7 @@ def test_a_place_that_holds_no_judge_is_refused(module, kind, expected):
 
 
 def test_a_spec_cannot_call_what_is_no_judge(module):
-    with pytest.raises(ConfigError, match="no class with"):
+    with pytest.raises(ConfigError, match="must be a class with"):
         resolve("judge", {"kind": f"{module}:touch", "command": "anything"})
     assert sys.modules[module].touched == []
 

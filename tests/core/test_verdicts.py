@@ -1,9 +1,7 @@
-"""Asking judges: one checked answer a request, whatever the judge does, at once or asynchronously."""
+"""Asking judges: one checked answer a request, whatever the judge does."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,11 +10,9 @@ import pytest
 from agentrl.core.errors import ConfigError, JudgeFault, WorkerFault
 from agentrl.core.judging import JudgeRequest, Verdict
 from agentrl.core.settling import repetition_term
-from agentrl.core.verdicts import ask, ask_async, fault_json
+from agentrl.core.verdicts import ask, fault_json
 
 REQUESTS = [JudgeRequest(str(i), "e", "grounding", "text", {}) for i in range(3)]
-Ask = Callable[[Any, list[JudgeRequest]], list[Any]]
-both = pytest.mark.parametrize("call", [ask, lambda judge, requests: asyncio.run(ask_async(judge, requests))])
 
 
 class Scripted:
@@ -35,38 +31,33 @@ class Scripted:
         return self.score_sync(requests)
 
 
-@both
-def test_good_answers_come_through_in_order(call: Ask) -> None:
+def test_good_answers_come_through_in_order() -> None:
     fault = JudgeFault("busy")
-    found = call(Scripted((Verdict(np.float32(0.5), "m"), fault, Verdict(1, "m", None))), REQUESTS)
+    found = ask(Scripted((Verdict(np.float32(0.5), "m"), fault, Verdict(1, "m", None))), REQUESTS)
     assert found == [Verdict(0.5, "m"), fault, Verdict(1.0, "m")]
     assert [type(found[0].score), type(found[2].score), found[2].evidence] == [float, float, {}]
 
 
-@both
 @pytest.mark.parametrize("answers", [None, "abc", 3, [], [Verdict(1, "m")] * 4, {"a": 1, "b": 2, "c": 3}, iter([])])
-def test_a_wrong_number_or_kind_of_answers_is_a_fault_for_every_request(call: Ask, answers: Any) -> None:
-    found = call(Scripted(answers), REQUESTS)
+def test_a_wrong_number_or_kind_of_answers_is_a_fault_for_every_request(answers: Any) -> None:
+    found = ask(Scripted(answers), REQUESTS)
     assert len(found) == 3 and all(isinstance(answer, JudgeFault) for answer in found)
 
 
-@both
 @pytest.mark.parametrize("error", [OSError("down"), WorkerFault("died", "died"), JudgeFault("x"), TimeoutError()])
-def test_whatever_a_judge_raises_is_a_fault(call: Ask, error: Exception) -> None:
-    assert all(isinstance(answer, JudgeFault) for answer in call(Scripted(error), REQUESTS))
+def test_whatever_a_judge_raises_is_a_fault(error: Exception) -> None:
+    assert all(isinstance(answer, JudgeFault) for answer in ask(Scripted(error), REQUESTS))
 
 
-@both
-def test_wrong_configuration_and_interruptions_go_up(call: Ask) -> None:
+def test_wrong_configuration_and_interruptions_go_up() -> None:
     for error in (ConfigError("model"), KeyboardInterrupt()):
         with pytest.raises(type(error)):
-            call(Scripted(error), REQUESTS)
+            ask(Scripted(error), REQUESTS)
 
 
-@both
-def test_nobody_is_asked_nothing(call: Ask) -> None:
+def test_nobody_is_asked_nothing() -> None:
     judge = Scripted([])
-    assert call(judge, []) == [] and judge.asked == 0
+    assert ask(judge, []) == [] and judge.asked == 0
 
 
 def test_faults_are_recorded_without_keys() -> None:

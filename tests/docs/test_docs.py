@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from agentrl.core.env import keyword_arguments
+from agentrl.core.errors import ConfigError
 from agentrl.registry import TABLE
 from docs import generate
 
@@ -61,6 +63,22 @@ def test_pages_and_pictures_are_written(tmp_path: Path) -> None:
         assert (tmp_path / "environments" / f"{name}.gif").read_bytes().startswith(b"GIF89a")
 
 
+def test_an_environment_that_cannot_run_here_shows_its_committed_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generate, "is_available", lambda entry: entry.extra != "webshop")
+    monkeypatch.setattr(generate, "COMMITTED", tmp_path / "committed")
+    rows = generate.environments()["WebShop"]
+    with pytest.raises(ConfigError, match=r"agentrl\[webshop\].*docs/_static/envs/WebShop-Visual-v0.png"):
+        generate.write_environment(tmp_path, rows)
+    generate.COMMITTED.mkdir()
+    Image.new("RGB", (4, 4)).save(generate.COMMITTED / "WebShop-Visual-v0.png")
+    page = generate.write_environment(tmp_path, rows).read_text()
+    assert "![WebShop](webshop.png)" in page and (tmp_path / "webshop.png").is_file()
+    assert "| `agentrl/WebShop-Text-v0` | needs `agentrl[webshop]` | | |" in page and "## One episode" not in page
+    assert all(f"\n## {title}\n" in page for title in generate.SECTIONS)
+
+
 def test_every_page_is_reached_from_the_front_page(tmp_path: Path) -> None:
     generate.write_all(tmp_path)
     index = (tmp_path / "environments" / "index.md").read_text()
@@ -71,7 +89,8 @@ def test_every_page_is_reached_from_the_front_page(tmp_path: Path) -> None:
 
 
 def test_every_training_option_is_listed_with_its_default_and_meaning() -> None:
-    from agentrl.cli.algorithms import ALGORITHMS, arguments_class, described
+    from agentrl.algorithms import ALGORITHMS, arguments_class
+    from agentrl.cli.option_types import described
 
     rows = [line for line in generate.training_options_page().splitlines() if line.startswith("| `")]
     listed = {line.split("`")[1]: line for line in rows}

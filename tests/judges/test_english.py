@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from grid_vocabularies import LAKE_ID, LAKE_WORDS, ROOM_ID, ROOM_WORDS
 
-from agentrl.judges import corpus
+from agentrl.judges.grammar.vocabulary import Vocabulary
 from agentrl.judges.relations import Relation, truth
 from agentrl.judges.rule import read
+from agentrl.testing.judges import corpus
 
 
-def said(text: str, game: str = "sokoban", prediction: bool = False, **counts: int) -> list[tuple]:
+def said(text: str, words: Vocabulary = ROOM_WORDS, prediction: bool = False, **counts: int) -> list[tuple]:
     """The claims of a text, as plain tuples."""
-    return sorted(map(tuple, read(text, game, prediction, counts).claims), key=str)
+    return sorted(map(tuple, read(text, words, prediction, counts).claims), key=str)
 
 
 def test_the_corpus_is_large_varied_and_split_by_shape():
@@ -19,9 +21,9 @@ def test_the_corpus_is_large_varied_and_split_by_shape():
     assert len(train) + len(heldout) >= 400 and len(heldout) >= 100
     assert not {s.shape for s in train} & {s.shape for s in heldout}
     assert not {s.text for s in train} & {s.text for s in heldout}
-    for game in ("sokoban", "frozenlake"):
+    for env_id in (ROOM_ID, LAKE_ID):
         for purpose in ("grounding", "worldmodeling"):
-            assert sum(s.game == game and s.purpose == purpose for s in train + heldout) >= 20
+            assert sum(s.env == env_id and s.purpose == purpose for s in train + heldout) >= 20
 
 
 @pytest.mark.parametrize(("split", "least"), (("train", 0.99), ("heldout", 0.95)))
@@ -34,10 +36,10 @@ def test_relations_of_the_corpus_are_read_right(split, least):
 def test_reading_does_not_depend_on_case_or_spacing(statement):
     if "\n" in statement.text or any(c.isupper() and len(w) == 1 for w in statement.text.split() for c in w):
         return  # drawings and symbols used as names
-    usual = said(statement.text, statement.game, statement.purpose == "worldmodeling")
-    assert said(statement.text.lower(), statement.game, statement.purpose == "worldmodeling") == usual
-    spaced = statement.text.replace(" ", "  ")
-    assert said(spaced, statement.game, statement.purpose == "worldmodeling") == usual
+    words, prediction = corpus.vocabulary(statement.env), statement.purpose == "worldmodeling"
+    usual = said(statement.text, words, prediction)
+    assert said(statement.text.lower(), words, prediction) == usual
+    assert said(statement.text.replace(" ", "  "), words, prediction) == usual
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ def test_what_is_so_before_the_move_is_no_prediction():
     ),
 )
 def test_contradictions_void_the_claim(text):
-    reading = read(text, "sokoban")
+    reading = read(text, ROOM_WORDS)
     assert reading.claims == [Relation("box")] and reading.voided == ["box"]
 
 
@@ -113,10 +115,10 @@ def test_relations_between_things_are_chained_only_when_certain():
 
 
 def test_facts_may_stand_on_lines_of_their_own_without_full_stops(lakes, rooms):
-    for game, states in (("frozenlake", lakes[:100]), ("sokoban", rooms[:100])):
+    for words, states in ((LAKE_WORDS, lakes[:100]), (ROOM_WORDS, rooms[:100])):
         for state in states:
             for text in ("\n".join(state.natural()), str(state.natural())):
-                assert sorted(read(text, game).claims) == sorted(truth(state))
+                assert sorted(read(text, words).claims) == sorted(truth(words.relations, state.structured()))
 
 
 def test_a_line_may_break_inside_a_sentence():
@@ -125,22 +127,22 @@ def test_a_line_may_break_inside_a_sentence():
 
 
 def test_repeating_a_claim_adds_nothing():
-    assert said("A hole is above me. " * 5, "frozenlake") == [("hole", "above", None)]
+    assert said("A hole is above me. " * 5, LAKE_WORDS) == [("hole", "above", None)]
 
 
 def test_several_individuals_stay_apart():
     text = "One hole is above me, another hole is above me, hole3 is above me."
-    assert said(text, "frozenlake") == [("hole", "above", None)] * 3
+    assert said(text, LAKE_WORDS) == [("hole", "above", None)] * 3
 
 
 def test_all_means_as_many_as_there_are():
     assert said("All the boxes are above the player.", box=3) == [("box", "above", None)] * 3
-    assert said("The holes are left of me.", "frozenlake", hole=2) == [("hole", None, "left")] * 2
+    assert said("The holes are left of me.", LAKE_WORDS, hole=2) == [("hole", None, "left")] * 2
 
 
 def test_a_lake_has_one_goal_however_often_it_is_named():
     text = "A goal is above me. Another goal is below me. A third goal is left of me."
-    assert read(text, "frozenlake").claims == [Relation("target")]
+    assert read(text, LAKE_WORDS).claims == [Relation("target")]
 
 
 @pytest.mark.parametrize(
@@ -158,4 +160,4 @@ def test_a_lake_has_one_goal_however_often_it_is_named():
     ],
 )
 def test_listed_directions_of_a_plural_are_one_thing_each(text, expected):
-    assert sorted(said(text, "frozenlake"), key=str) == sorted([("hole", *axes) for axes in expected], key=str)
+    assert sorted(said(text, LAKE_WORDS), key=str) == sorted([("hole", *axes) for axes in expected], key=str)

@@ -13,9 +13,12 @@ import pytest
 from agentrl.core.errors import ConfigError, JudgeFault, MissingExtra
 from agentrl.core.judging import Judge, JudgeRequest, Verdict
 from agentrl.core.specs import resolve
-from agentrl.judges.faulty_endpoint import FaultyEndpoint
 from agentrl.judges.llm import LLMJudge
-from agentrl.judges.selfcheck_llm import ROOM, batch, cache_answers, request
+from agentrl.testing.judges.faulty_endpoint import FaultyEndpoint
+from agentrl.testing.judges.room import Room
+from agentrl.testing.judges.selfcheck_llm import batch, cache_answers, request
+
+ROOM = Room().structured()
 
 
 @pytest.fixture
@@ -135,7 +138,10 @@ def test_extracted_relations_are_scored_by_the_rules_and_the_truth_is_not_told(e
 
     endpoint.answer = relations
     with closing(LLMJudge("m", endpoint.base_url, protocol="extract", cache=False)) as judge:
-        (verdict,) = judge.score_sync([request(0, "the target is up and left, the box right of me")])
+        asked = JudgeRequest(
+            "0", "agentrl/Sokoban-Text-v0", "grounding", "the target is up and left, the box right", ROOM
+        )
+        (verdict,) = judge.score_sync([asked])
     assert verdict.score == 0.5  # target right, box wrong
     assert verdict.method == "llm:extract"
     assert len(verdict.evidence["claimed"]) == 2
@@ -151,7 +157,7 @@ def test_extraction_needs_a_state_with_relations(endpoint):
 
 
 def test_states_of_the_environments_are_described_in_their_representation(endpoint):
-    from agentrl.envs.sokoban import SokobanState
+    from agentrl.envs.grid.sokoban import SokobanState
 
     state = SokobanState(("#####", "#O__#", "#_XP#", "#####"))
     with closing(LLMJudge("m", endpoint.base_url, cache=False)) as judge:
@@ -187,11 +193,11 @@ def test_equal_questions_are_asked_once_even_from_several_tasks(endpoint, tmp_pa
 
 
 def test_other_models_parameters_and_prompts_are_other_questions(endpoint, tmp_path):
-    prompts = tmp_path / "prompts" / "sokoban"
+    prompts = tmp_path / "prompts" / "room"
     prompts.mkdir(parents=True)
     from agentrl.judges.prompting import FOLDER, read_prompt
 
-    original = (FOLDER / "sokoban" / "grounding.verdict.txt").read_text()
+    original = (FOLDER / "general" / "grounding.verdict.txt").read_text()
     (prompts / "grounding.verdict.txt").write_text(original.replace("version: 1", "version: 1.1"))
     variants = [
         {},
@@ -302,7 +308,7 @@ def test_a_judge_nobody_closed_leaves_no_warning_and_works_in_a_forked_child(end
     code = """
 import os, sys
 from agentrl.judges.llm import LLMJudge
-from agentrl.judges.selfcheck_llm import batch
+from agentrl.testing.judges.selfcheck_llm import batch
 judge = LLMJudge("m", sys.argv[1], cache=False)
 print([each.score for each in judge.score_sync(batch(2, "parent"))], flush=True)
 if (child := os.fork()) == 0:

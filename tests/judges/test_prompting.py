@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
+import gymnasium as gym
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentrl.core.errors import ConfigError
-from agentrl.judges.injections import INJECTIONS
-from agentrl.judges.prompting import FOLDER, clean, digest, family_of, fill, find_prompt, read_prompt
+from agentrl.envs import grid
+from agentrl.judges.prompting import FOLDER, clean, digest, env_name, fill, find_prompt, read_prompt
+from agentrl.testing.judges.injections import INJECTIONS
 
-FILES = sorted(FOLDER.glob("*/*.txt"))
+FILES = sorted([*FOLDER.glob("*/*.txt"), *(Path(grid.__file__).parent / "prompts").glob("*/*.txt")])
+ROOM_ID, LAKE_ID = "agentrl/Sokoban-Text-v0", "agentrl/FrozenLake-Text-v0"
 VALUES = {"text": "T-value", "facts": "F-value", "instruction": "I-value", "actions": "A-value", "page": "P-value"}
 
 
-def test_there_is_a_prompt_for_every_family_and_purpose():
-    names = {f"{path.parent.name}/{path.stem}" for path in FILES}
-    for family in ("sokoban", "frozenlake"):
-        for purpose in ("grounding", "worldmodeling"):
-            assert {f"{family}/{purpose}.verdict", f"{family}/{purpose}.extract"} <= names
-    assert {"general/grounding.verdict", "general/worldmodeling.verdict", "general/answer.verdict"} <= names
-    assert "web/outcome.logprob" in names
+@pytest.mark.parametrize("purpose", ["grounding", "worldmodeling"])
+@pytest.mark.parametrize("protocol", ["verdict", "extract"])
+def test_environments_bring_prompts_of_their_own(purpose, protocol):
+    assert find_prompt(ROOM_ID, purpose, protocol)[:2] == (f"sokoban/{purpose}.{protocol}", "1")
+    assert find_prompt(LAKE_ID, purpose, protocol)[:2] == (f"frozenlake/{purpose}.{protocol}", "1")
+
+
+@pytest.mark.parametrize("purpose", ["grounding", "worldmodeling", "answer"])
+def test_other_environments_get_the_general_prompts(purpose):
+    for env_id in ("agentrl/WebShop-Text-v0", "example/Kitchen-v0", "", "../../etc/passwd"):
+        assert find_prompt(env_id, purpose, "verdict").name == f"general/{purpose}.verdict"
+    assert find_prompt("web", "outcome", "logprob").name == "web/outcome.logprob"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -53,13 +62,13 @@ def test_the_identity_of_a_question_does_not_depend_on_the_fence():
 
 
 def test_a_value_is_never_expanded():
-    prompt = find_prompt("sokoban", "grounding", "verdict")
+    prompt = find_prompt(ROOM_ID, "grounding", "verdict")
     filled = fill(prompt, {**VALUES, "text": "$fence ${code} $facts %s {fence}"})
     assert "$fence ${code} $facts %s {fence}" in filled.messages[1]["content"]
 
 
 @pytest.mark.parametrize(
-    ("env_id", "family"),
+    ("env_id", "name"),
     [
         ("agentrl/Sokoban-Visual-v0", "sokoban"),
         ("FrozenLake-v1", "frozenlake"),
@@ -69,15 +78,33 @@ def test_a_value_is_never_expanded():
         ("/", ""),
     ],
 )
-def test_the_family_is_the_name_of_the_environment(env_id, family):
-    assert family_of(env_id) == family
+def test_the_name_of_an_environment_is_the_first_word_of_its_id(env_id, name):
+    assert env_name(env_id) == name
 
 
-def test_relatives_and_strangers_get_the_closest_prompt():
-    assert find_prompt("sokobanduo", "grounding", "verdict").name == "sokoban/grounding.verdict"
-    assert find_prompt("kitchen", "grounding", "verdict").name == "general/grounding.verdict"
-    with pytest.raises(ConfigError):
-        find_prompt("kitchen", "grounding", "extract")
+def write_prompt(folder, version):
+    folder.mkdir(parents=True)
+    (folder / "grounding.verdict.txt").write_text(f"version: {version}\n---\nsystem\n---\n$text\n")
+
+
+def test_an_environment_of_another_package_ships_prompts_beside_its_module(tmp_path, monkeypatch):
+    (tmp_path / "kitchen_envs.py").write_text("raise RuntimeError('prompts are found without importing it')")
+    monkeypatch.syspath_prepend(tmp_path)
+    gym.register("example/KitchenSink-v0", entry_point="kitchen_envs:Kitchen")
+    try:
+        assert find_prompt("example/KitchenSink-v0", "grounding", "verdict").name == "general/grounding.verdict"
+        write_prompt(tmp_path / "prompts" / "kitchen", "7")
+        assert find_prompt("example/KitchenSink-v0", "grounding", "verdict").version == "7"
+        assert find_prompt("example/Kitchen-v0", "grounding", "verdict").name == "general/grounding.verdict"
+        write_prompt(tmp_path / "own" / "kitchensink", "8")
+        assert find_prompt("example/KitchenSink-v0", "grounding", "verdict", tmp_path / "own").version == "8"
+    finally:
+        del gym.registry["example/KitchenSink-v0"]
+
+
+def test_a_prompt_that_does_not_exist_is_refused():
+    with pytest.raises(ConfigError, match="no 'extract' prompt for 'grounding' of 'example/Kitchen-v0'"):
+        find_prompt("example/Kitchen-v0", "grounding", "extract")
     with pytest.raises(ConfigError):
         find_prompt("..", "../secret", "verdict")
 

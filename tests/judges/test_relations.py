@@ -3,39 +3,42 @@
 from __future__ import annotations
 
 import pytest
+from grid_vocabularies import LAKE_ID, LAKES, ROOM_ID, ROOMS
 
 from agentrl.core.errors import JudgeFault
+from agentrl.core.judging import JudgeRequest
 from agentrl.core.state import State
-from agentrl.judges.relations import Relation, between, game_of, truth
+from agentrl.judges.relations import Relation, between, relations_of, truth
 
 ROOM = {"player_position": [3, 2], "box_positions": [[2, 2]], "target_positions": [[3, 1], [4, 4]]}
 LAKE = {"player_position": [0, 0], "target_position": [0, 0], "hole_positions": [[0, 2], [3, 0]]}
 
 
 def test_truth_of_a_room():
-    assert truth(ROOM) == [
+    assert truth(ROOMS, ROOM) == (
         Relation("target", "same", "left"),
         Relation("target", "below", "right"),
         Relation("box", "above", "same"),
-    ]
+    )
 
 
 def test_truth_of_a_lake_with_the_player_on_the_goal():
-    assert truth(LAKE) == [
+    assert truth(LAKES, LAKE) == (
         Relation("target", "same", "same"),
         Relation("hole", "same", "right"),
         Relation("hole", "below", "same"),
-    ]
+    )
+
+
+def found(state, env_id=ROOM_ID):
+    return relations_of(JudgeRequest("1", env_id, "grounding", "", state))
 
 
 def test_a_state_and_its_json_have_the_same_truth(rooms, lakes):
-    for state in rooms[:50] + lakes[:50]:
-        assert truth(state) == truth(state.to_json()) == truth(state.structured())
-
-
-def test_games_are_recognised(rooms, lakes):
-    assert game_of(rooms[0]) == game_of(rooms[0].to_json()) == "sokoban"
-    assert game_of(lakes[0]) == game_of(lakes[0].to_json()) == "frozenlake"
+    for env_id, declared, states in ((ROOM_ID, ROOMS, rooms[:50]), (LAKE_ID, LAKES, lakes[:50])):
+        for state in states:
+            assert found(state, "") == found(state.to_json(), env_id) == found(state.structured(), env_id)
+            assert found(state, "") == (declared, truth(declared, state.structured()))
 
 
 @pytest.mark.parametrize("rows", (-2, 0, 3))
@@ -66,4 +69,18 @@ def test_relations_are_signs(rows, columns):
 )
 def test_other_states_are_a_fault_and_never_a_truth(state):
     with pytest.raises(JudgeFault):
-        truth(state)
+        found(state, LAKE_ID if isinstance(state, dict) and "hole_positions" in state else ROOM_ID)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "says"),
+    (
+        ("", "unknown environment ''"),
+        ("example/Kitchen-v0", "unknown environment 'example/Kitchen-v0': import the package that registers it"),
+        ("CartPole-v1", "CartPoleEnv must name the class of its states as state_type"),
+        ("agentrl/WebShop-Text-v0", "declare no relations"),
+    ),
+)
+def test_a_dictionary_of_an_environment_without_relations_says_what_is_missing(env_id, says):
+    with pytest.raises(JudgeFault, match=says):
+        found(ROOM, env_id)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentrl.core.completion import Malformed, read_completion
-from agentrl.judges.faulty_endpoint import EMPTY_CHOICES, completion, word_chances
 from agentrl.judges.reply import VerdictReply, read_object, yes_chance
+from agentrl.testing.judges.faulty_endpoint import EMPTY_CHOICES, completion, word_chances
 
 GOOD = {"code": "c0de", "reasoning": "because", "verdict": "YES"}
 TEXT = json.dumps(GOOD)

@@ -7,6 +7,7 @@ import itertools
 import json
 
 import pytest
+from grid_vocabularies import LAKE_ID, ROOM_ID, ROOMS
 
 from agentrl.core.errors import JudgeFault
 from agentrl.core.judging import Judge, JudgeRequest, Verdict
@@ -20,7 +21,8 @@ TRUE_ROOM = "The box is directly above the player. The target is in the same row
 
 
 def judged(text, state=ROOM, purpose="grounding", representation="natural"):
-    (verdict,) = RuleJudge().score_sync([JudgeRequest("1", "", purpose, text, state, representation)])
+    env_id = LAKE_ID if isinstance(state, dict) and "hole_positions" in state else ROOM_ID
+    (verdict,) = RuleJudge().score_sync([JudgeRequest("1", env_id, purpose, text, state, representation)])
     return verdict
 
 
@@ -44,7 +46,7 @@ def test_gold_of_another_state_does_not_score_one(rooms):
     wrong = [
         judged(" ".join(f"{fact}." for fact in state.natural()), other).score
         for state, other in itertools.pairwise(rooms[:300])
-        if truth(state) != truth(other)
+        if truth(ROOMS, state.structured()) != truth(ROOMS, other.structured())
     ]
     assert sum(wrong) / len(wrong) < 0.3 and max(wrong) < 1
 
@@ -134,7 +136,9 @@ def test_other_purposes_and_things_that_are_no_text_are_faults():
 
 
 def test_one_bad_request_leaves_the_others_alone():
-    requests = [JudgeRequest(str(i), "", "grounding", TRUE_ROOM, state) for i, state in enumerate((ROOM, {}, ROOM))]
+    requests = [
+        JudgeRequest(str(i), ROOM_ID, "grounding", TRUE_ROOM, state) for i, state in enumerate((ROOM, {}, ROOM))
+    ]
     first, second, third = asyncio.run(RuleJudge().score(requests))
     assert isinstance(second, JudgeFault)
     assert isinstance(first, Verdict) and first == third and first.score == 1.0

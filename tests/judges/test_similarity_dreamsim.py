@@ -20,8 +20,8 @@ from agentrl.core.specs import resolve
 from agentrl.judges.similarity.adapter import merge_adapter
 from agentrl.judges.similarity.dreamsim_files import VARIANTS, find_files
 from agentrl.judges.similarity.dreamsim_model import load_backbone
-from agentrl.judges.similarity.random_weights import Sizes, write_dreamsim
 from agentrl.judges.similarity.vit import VisionTransformer
+from agentrl.testing.random_weights import Sizes, write_dreamsim
 
 PAIRS = [(icon(96), ring(96)), (icon(96), blank(96)), (stripes(120)[:, :80], icon(50))]
 # Distances that the code of dreamsim 0.2.1 itself gives, with peft and on these very files (seed 3, twelve layers):
@@ -259,8 +259,8 @@ def test_damaged_and_hostile_weights_are_refused(tmp_path, damage, capsys):
         ({"use_dora": True}, "use_dora"),
         ({"rank_pattern": {"qkv": 3}}, "rank_pattern"),
         ({"r": 0}, "r=0"),
-        ({"r": "many"}, "no configuration"),
-        ({"lora_alpha": None}, "no configuration"),
+        ({"r": "many"}, "must be the configuration of an adapter"),
+        ({"lora_alpha": None}, "must be the configuration of an adapter"),
     ],
 )
 def test_adapters_of_another_kind_are_refused(tmp_path, setting, message):

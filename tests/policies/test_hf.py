@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from agentrl.core.errors import ConfigError, EngineFault
+from agentrl.models.chat import PromptEncoder, parts_of
+from agentrl.models.loading import load_model
+from agentrl.models.sampling import Sampling, choose, cut, pack
 from agentrl.policies import load_policy
-from agentrl.policies.chat import PromptEncoder, parts_of
-from agentrl.policies.engine import load_engine
 from agentrl.policies.hf import HFPolicy
-from agentrl.policies.sampling import Sampling, choose, cut, pack
 from agentrl.rollout.episode import make
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.record import record_episode
@@ -25,7 +25,7 @@ TOLERANCE = 1e-4
 
 def sharpened(name):
     """A model whose answers depend strongly on its input: fresh weights would hide a wrong position or mask."""
-    engine = load_engine(name, device="cpu")
+    engine = load_model(name, device="cpu")
     with torch.no_grad():
         for weight in engine.model.parameters():
             if weight.ndim > 1:
@@ -126,7 +126,7 @@ def test_teacher_forcing_carries_gradients(text_engine):
     assert weight.grad.abs().sum() > 0
     text_engine.model.zero_grad()
     assert policy.logprobs_of([], []) == []
-    with pytest.raises(ConfigError, match="belong together"):
+    with pytest.raises(ConfigError, match="must have the same length"):
         policy.logprobs_of([[1]], [])
 
 
@@ -236,7 +236,7 @@ def test_rows_that_have_finished_leave_the_batch(text_engine, monkeypatch):
 
 def special_count(policy, conversation):
     ids = policy.encode(conversation).ids
-    return sum(token in policy.engine.encoder.specials for token in ids)
+    return sum(token in policy.loaded.encoder.specials for token in ids)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_special_tokens_in_a_message_stay_text(hostile, kind, request):
     for role in ("user", "system", "assistant"):
         spoken = [{"role": role, "content": hostile}, *user("x")]
         assert special_count(policy, spoken) == special_count(policy, [{"role": role, "content": "y"}, *user("x")])
-        assert hostile in policy.engine.tokenizer.decode(policy.encode(spoken).ids)
+        assert hostile in policy.loaded.tokenizer.decode(policy.encode(spoken).ids)
     assert len(policy.act([user(hostile)])) == 1
 
 
@@ -394,16 +394,16 @@ def test_a_failing_model_is_an_engine_fault(text_engine, monkeypatch, error, say
 
 
 def test_models_devices_and_types_that_are_not_there_are_refused(tmp_path):
-    with pytest.raises(ConfigError, match="no model folder"):
+    with pytest.raises(ConfigError, match="unknown model"):
         load_policy(f"hf:{tmp_path}/none")
     with pytest.raises(ConfigError, match="device"):
-        load_engine("tiny-text", device="tpu-of-tomorrow")
+        load_model("tiny-text", device="tpu-of-tomorrow")
     with pytest.raises(ConfigError, match="dtype"):
-        load_engine("tiny-text", dtype="int3")
+        load_model("tiny-text", dtype="int3")
     for file in ("config.json", "tokenizer.json", "model.safetensors"):
         (tmp_path / file).write_text("{}")
     with pytest.raises(ConfigError, match="cannot be loaded"):
-        load_engine(tmp_path)
+        load_model(tmp_path)
 
 
 # ---------------------------------------------------------------------- with environments
@@ -436,7 +436,7 @@ def test_a_recorded_episode_holds_what_training_needs(kind, env_id, request):
 
 
 def test_speed_beside_a_plain_generate_loop(capsys):
-    engine = load_engine("tiny-text", device="cpu")
+    engine = load_model("tiny-text", device="cpu")
     policy = HFPolicy(engine, max_new_tokens=32)
     conversations = [user(f"Turn 1 of 3.\n____\n_OG{'_' * (index % 7)}") for index in range(64)]
     policy.act(conversations[:2])

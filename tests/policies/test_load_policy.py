@@ -33,12 +33,12 @@ def test_every_kind_of_the_table_can_be_loaded(name):
     [
         ("oracel", 'Did you mean "oracle"'),
         ("RANDOM ", 'Did you mean "random"'),
-        ("", "There are: random, oracle, human"),
-        ("sglang:/some/model", "no policy is called 'sglang'"),
-        ("random:7", "takes nothing behind a colon"),
-        ("random:", "takes nothing behind a colon"),
-        (None, "by name"),
-        (7, "by name"),
+        ("", "The policies are: random, oracle, human"),
+        ("sglang:/some/model", "unknown policy 'sglang'"),
+        ("random:7", "takes nothing after a colon"),
+        ("random:", "takes nothing after a colon"),
+        (None, "must be a name"),
+        (7, "must be a name"),
     ],
 )
 def test_an_unknown_name_is_refused_with_what_to_write_instead(spec, says):

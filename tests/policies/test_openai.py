@@ -12,11 +12,11 @@ import pytest
 
 from agentrl.core.completion import Malformed, read_completion
 from agentrl.core.errors import ConfigError, EngineFault
-from agentrl.judges.faulty_endpoint import FaultyEndpoint, completion
 from agentrl.policies import load_policy
 from agentrl.policies.openai import OpenAIPolicy, said, wire_message
-from agentrl.policies.wire import read_picture
 from agentrl.rollout.evaluate import evaluate
+from agentrl.serve.model_requests import read_picture
+from agentrl.testing.judges.faulty_endpoint import FaultyEndpoint, completion
 
 LAKE = "agentrl/FrozenLake-Text-v0"
 HASTY = {"timeout": 0.4, "deadline": 3.0, "backoff": 0.01, "max_backoff": 0.05, "max_retries": 2}
@@ -58,7 +58,7 @@ def test_it_answers_inside_a_running_event_loop_and_beside_it():
         assert [answer.text for answer in asyncio.run(both(policy))] == ["A", "B", "C"]
 
 
-def test_what_is_sent_is_what_was_chosen_and_every_question_has_dice_of_its_own():
+def test_what_is_sent_is_what_was_chosen_and_every_request_has_its_own_seed():
     options = {"temperature": 0.5, "top_p": 0.9, "max_new_tokens": 7, "extra_body": {"max_tokens": None, "top_k": 4}}
     with FaultyEndpoint(answer=echo) as endpoint, policy_for(endpoint, seed=3, **options) as policy:
         policy.act([user("a"), user("a")])

@@ -19,14 +19,16 @@ import pytest
 import torch
 from safetensors import safe_open
 
+from agentrl.core import interpreter
 from agentrl.core.errors import ConfigError, EngineFault, MissingExtra
+from agentrl.core.interpreter import MissingInterpreter, find_interpreter
+from agentrl.models import resolve_model
+from agentrl.models.loading import load_model
 from agentrl.policies import load_policy
-from agentrl.policies.engine import load_engine
-from agentrl.policies.models import resolve_model
-from agentrl.policies.vllm import VLLMEngine, VLLMPolicy, interpreter
+from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
 from agentrl.policies.vllm.backend import EngineLost
 from agentrl.policies.vllm.client import Client, Refused
-from agentrl.policies.vllm.interpreter import MissingVLLM, find_interpreter
+from agentrl.policies.vllm.interpreter import VLLM
 from agentrl.policies.vllm.reader import load_reader
 from agentrl.policies.vllm.server import PortTaken, free_port
 from agentrl.policies.vllm.weights import WeightFiles, checkpoint_weights
@@ -38,7 +40,7 @@ QUESTION = [{"role": "user", "content": "Which way?"}]
 
 
 def test_an_interpreter_without_vllm_is_told_what_to_type() -> None:
-    with pytest.raises(MissingVLLM, match=r"run: scripts/setup\.sh vllm") as missing:
+    with pytest.raises(MissingInterpreter, match=r"run: scripts/setup\.sh vllm") as missing:
         load_policy("vllm:tiny-text", python=sys.executable)
     fault = missing.value
     assert isinstance(fault, MissingExtra) and isinstance(fault, ImportError)
@@ -49,8 +51,8 @@ def test_an_interpreter_without_vllm_is_told_what_to_type() -> None:
 
 def test_the_environment_variable_names_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTRL_VLLM_PYTHON", sys.executable)
-    with pytest.raises(MissingVLLM, match="has no vllm"):
-        find_interpreter()
+    with pytest.raises(MissingInterpreter, match="has no vllm"):
+        find_interpreter(VLLM)
 
 
 def test_nothing_found_anywhere_is_the_same_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -59,13 +61,13 @@ def test_nothing_found_anywhere_is_the_same_message(monkeypatch: pytest.MonkeyPa
     (tmp_path / "vllm").mkdir()  # a folder of that name is no vLLM
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(MissingVLLM, match=r"vllm is not installed; run: python3 -m venv .venv-vllm"):
-        find_interpreter()
+    with pytest.raises(MissingInterpreter, match=r"vllm is not installed; run: python3 -m venv .venv-vllm"):
+        find_interpreter(VLLM)
 
 
 @pytest.mark.parametrize("python", ["/nowhere/python", "/bin/true", "/bin/ls"])
 def test_something_that_is_no_python_is_refused(python: str) -> None:
-    with pytest.raises(ConfigError, match="is no Python that can be used"):
+    with pytest.raises(ConfigError, match="must be a Python interpreter"):
         VLLMEngine("tiny-text", python=python)
 
 
@@ -94,13 +96,13 @@ def test_arguments_that_cannot_work_are_named(options: dict[str, Any], word: str
 def test_sampling_parameters_are_those_of_the_transformers_policy(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(options))):
         VLLMPolicy("tiny-text", **options)
-    with pytest.raises(ConfigError, match="no model folder"):
+    with pytest.raises(ConfigError, match="unknown model"):
         VLLMPolicy("no-such-model")
 
 
 def test_the_reader_knows_what_the_transformers_engine_knows() -> None:
     for name in ("tiny-text", "tiny-vlm"):
-        reader, engine = load_reader(name), load_engine(name, "cpu")
+        reader, engine = load_reader(name), load_model(name, "cpu")
         assert (reader.stops, reader.context, reader.folder) == (engine.stops, engine.context, engine.folder)
         assert reader.encoder.image_token == engine.encoder.image_token
 
@@ -147,7 +149,7 @@ def test_a_greedy_request_keeps_the_temperature_of_its_log_probabilities(blind: 
     assert (sent["temperature"], sent["top_k"], sent["top_p"]) == (0.5, 1, 1.0)
 
 
-def test_rows_and_calls_have_dice_of_their_own(blind: VLLMPolicy) -> None:
+def test_rows_and_calls_have_their_own_seeds(blind: VLLMPolicy) -> None:
     prompt = blind.encode(QUESTION)  # pyright: ignore[reportArgumentType]
     seeds = [blind._request(prompt, 5, row).sampling["seed"] for row in range(3)]
     blind.calls += 1
@@ -166,7 +168,7 @@ def test_an_address_where_nobody_is_costs_a_second_try_and_is_a_fault(blind: VLL
 
 @pytest.mark.parametrize("name", ["tiny-text", "tiny-vlm"])
 def test_weights_travel_under_the_names_of_the_checkpoint(name: str) -> None:
-    weights = checkpoint_weights(load_engine(name, "cpu").model)
+    weights = checkpoint_weights(load_model(name, "cpu").model)
     with safe_open(str(next(resolve_model(name).glob("*.safetensors"))), "pt") as file:
         assert sorted(weights) == sorted(file.keys())
 
@@ -248,7 +250,7 @@ def policy_at(server: Any, **options: Any) -> VLLMPolicy:
         ((404, {}), "--enable-scale-out"),
         ((500, {"error": "boom"}), "HTTP 500"),
         ((401, {}), "refuses the key"),
-        ((200, b"<html>"), "no JSON"),
+        ((200, b"<html>"), "not JSON"),
         ({"choices": []}, "cannot be read"),
         ({"choices": [{"token_ids": [1], "logprobs": None, "finish_reason": "stop"}]}, "0 log-probabilities of 1"),
         ({"choices": [{"token_ids": ["x"], "logprobs": None, "finish_reason": "stop"}]}, "cannot be read"),

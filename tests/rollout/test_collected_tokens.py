@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import agentrl  # noqa: F401
-from agentrl.policies.engine import Engine, load_engine
+from agentrl.models.loading import LoadedModel, load_model
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.collect import Collector, EnvSpec, Start, grouped
 from agentrl.rollout.evaluate import evaluate
@@ -22,17 +22,19 @@ ENVS = {"tiny-text": ("FrozenLake-Text", "Sokoban-Text"), "tiny-vlm": ("FrozenLa
 
 
 @pytest.fixture(scope="module", params=list(ENVS))
-def model(request) -> tuple[Engine, list[EnvSpec]]:
+def model(request) -> tuple[LoadedModel, list[EnvSpec]]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield (
-        load_engine(request.param, device="cpu", dtype="float32"),
+        load_model(request.param, device="cpu", dtype="float32"),
         [EnvSpec(f"agentrl/{name}-v0", {"max_turns": 2, "image_size": 64}) for name in ENVS[request.param]],
     )
     torch.set_num_threads(threads)
 
 
-def collected(engine: Engine, specs: list[EnvSpec], style: str = "conversation", **options: Any) -> list[Trajectory]:
+def collected(
+    engine: LoadedModel, specs: list[EnvSpec], style: str = "conversation", **options: Any
+) -> list[Trajectory]:
     policy = HFPolicy(engine, max_new_tokens=6, temperature=0.8, top_p=0.9, seed=5)
     collector = Collector(specs, policy, prompt_style=style, num_envs=3, **options)
     starts = grouped([Start(1), Start(2, env=1)], 2)

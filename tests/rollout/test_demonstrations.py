@@ -11,7 +11,7 @@ import pytest
 
 import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError
-from agentrl.policies.engine import Engine, load_engine
+from agentrl.models.loading import LoadedModel, load_model
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.demonstrations import Demonstrator
 from agentrl.rollout.trajectory import Trajectory
@@ -22,8 +22,8 @@ JUDGED = EnvSpec(LAKE.id, {}, (*THINKING.wrappers, {"wrapper": "ReasoningReward"
 
 
 @pytest.fixture(scope="module")
-def engine() -> Engine:
-    return load_engine("tiny-text", device="cpu", dtype="float32")
+def engine() -> LoadedModel:
+    return load_model("tiny-text", device="cpu", dtype="float32")
 
 
 def demonstrated(teacher: Demonstrator, spec: EnvSpec = LAKE, count: int = 12, **more: Any) -> list[Trajectory]:
@@ -74,7 +74,7 @@ def test_an_episode_depends_on_its_seed_alone_not_on_its_neighbours() -> None:
 
 
 def test_mistakes_of_a_smaller_share_are_mistakes_of_a_larger_one() -> None:
-    """The dice are thrown in any case, so that more mistakes change only what they must."""
+    """The rng draws in any case, so that more mistakes change only what they must."""
     right = demonstrated(Demonstrator(mistakes=0.0), count=20)
     few = demonstrated(Demonstrator(mistakes=0.2), count=20)
     same = [a.steps[0].action == b.steps[0].action for a, b in zip(right, few, strict=True)]

@@ -9,9 +9,10 @@ import pytest
 
 import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError, EnvFault, Fault
-from agentrl.rollout.episode import make, play_episode
-from agentrl.rollout.evaluate import EpisodeScore, effort, episode_seed, evaluate, margin
+from agentrl.rollout.episode import make
+from agentrl.rollout.evaluate import EpisodeScore, effort, evaluate, margin
 from agentrl.rollout.prompts import read_observation, user_message
+from agentrl.rollout.record import play_episode
 from agentrl.rollout.statistics import mean_interval, wilson_interval
 
 KEYS = {
@@ -116,13 +117,6 @@ def test_the_same_seed_gives_the_same_result_and_another_gives_another():
     assert run(3) == run(3) != run(4)
 
 
-def test_seeds_of_episodes_are_distinct_and_exact_in_json():
-    seeds = {episode_seed(seed, index) for seed in range(20) for index in range(50)}
-    assert len(seeds) == 1000
-    assert all(0 <= seed < 2**53 for seed in seeds)
-    assert episode_seed(0, 0) == episode_seed(0, 0)
-
-
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
@@ -165,27 +159,16 @@ def test_the_policy_sees_rules_observations_and_its_own_answers(toy, script):
 
 def test_the_record_keeps_what_was_seen_before_each_action(toy, script):
     episode = play_episode(make(toy), script(["no", "yes"]), seed=9)
-    assert [(turn.text, turn.action, turn.reward) for turn in episode.turns] == [
+    assert [(step.observation, step.action, step.reward) for step in episode.steps] == [
         ("turn 0 of 9", "no", -1.0),
         ("turn 1", "yes", 2.0),
     ]
-    assert (episode.final_text, episode.success, episode.task, episode.reward) == ("turn 2", True, "t", 1.0)
+    assert (episode.final_observation, episode.success, episode.task, episode.reward) == ("turn 2", True, "t", 1.0)
 
 
 def test_faults_of_a_single_episode_come_through(toy, script):
     with pytest.raises(EnvFault):
         play_episode(make(toy), script(["break"]), seed=0)
-
-
-def test_pictures_are_kept_on_request_from_the_observation_or_by_rendering():
-    from agentrl.policies import load_policy
-
-    for kind in ("Text", "Visual", "Grid"):
-        env = make(f"agentrl/FrozenLake-{kind}-v0", render_mode="rgb_array")
-        episode = play_episode(env, load_policy("oracle"), 1, keep_pictures=True)
-        assert all(turn.picture.shape == (192, 192, 3) for turn in episode.turns)
-        assert (episode.final_picture != episode.turns[0].picture).any()
-        assert play_episode(env, load_policy("oracle"), 1).final_picture is None
 
 
 def test_a_picture_comes_with_its_message_and_arrays_are_handed_over():

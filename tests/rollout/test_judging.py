@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from agentrl.core.errors import ConfigError
 from agentrl.core.response import build_response
 from agentrl.policies import load_policy
-from agentrl.rollout.judging import settle, settle_async
+from agentrl.rollout.judging import settle
 from agentrl.rollout.record import record_episode
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter, read_trajectories
@@ -151,13 +150,6 @@ def test_it_goes_through_a_file_and_back(tmp_path: Path) -> None:
     settle(stored, "tests.toy_judges:Exact")
     settle(played, "tests.toy_judges:Exact")
     assert stored == played
-
-
-def test_asynchronously_it_is_the_same() -> None:
-    first, second = gold_runs(stack(deferred=True)), gold_runs(stack(deferred=True))
-    settle(first, toys.Flaky(2))
-    asyncio.run(settle_async(second, toys.Flaky(2)))
-    assert outcome(first) == outcome(second)
 
 
 def test_judging_again_replaces_every_verdict_and_a_failing_judge_leaves_none_of_the_old() -> None:

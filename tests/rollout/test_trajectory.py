@@ -15,9 +15,10 @@ import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Generation
 from agentrl.policies import load_policy
-from agentrl.rollout.episode import make, play_episode
+from agentrl.rollout.episode import make
 from agentrl.rollout.evaluate import evaluate
-from agentrl.rollout.record import record_episode
+from agentrl.rollout.prompts import read_observation
+from agentrl.rollout.record import play_episode, record_episode
 from agentrl.rollout.trajectory import Step, Trajectory, picture_hash, plain
 from agentrl.rollout.trajectory_file import (
     TrajectoryReader,
@@ -49,15 +50,19 @@ def gold_run(env: gym.Env, seed: int = 1) -> Trajectory:
 def test_a_record_agrees_with_the_episode_it_was_made_from(kind: str) -> None:
     env = make(LAKE.format(kind), split="dev")
     trajectory = record_episode(env, load_policy("random", seed=3), 7)
-    episode = play_episode(env, load_policy("random", seed=3), 7)
-    assert [step.observation for step in trajectory.steps] == [turn.text for turn in episode.turns]
-    assert [step.action for step in trajectory.steps] == [plain(turn.action) for turn in episode.turns]
-    assert [step.reward for step in trajectory.steps] == [turn.reward for turn in episode.turns]
-    assert trajectory.reward == episode.reward and trajectory.success == episode.success
-    assert (trajectory.terminated, trajectory.truncated) == (episode.terminated, episode.truncated)
-    assert (trajectory.split, trajectory.seed, trajectory.task, trajectory.policy) == ("dev", 7, episode.task, "random")
-    assert trajectory.final_observation == episode.final_text
-    assert trajectory.stop_reason == ("terminated" if episode.terminated else "truncated")
+    assert trajectory == play_episode(env, load_policy("random", seed=3), 7)
+    policy = load_policy("random", seed=3)
+    observation, info = env.reset(seed=7)
+    for step in trajectory.steps:
+        assert step.observation == read_observation(observation)[0]
+        (answer,) = policy.act([[]], [env])
+        observation, reward, terminated, truncated, told = env.step(answer.action)
+        assert (step.action, step.reward) == (plain(answer.action), reward)
+    assert (trajectory.terminated, trajectory.truncated) == (terminated, truncated) != (False, False)
+    assert trajectory.success == told["success"] and trajectory.reward == sum(step.reward for step in trajectory.steps)
+    assert (trajectory.split, trajectory.seed, trajectory.task, trajectory.policy) == ("dev", 7, info["task"], "random")
+    assert trajectory.final_observation == read_observation(observation)[0]
+    assert trajectory.stop_reason == ("terminated" if terminated else "truncated")
     assert gym.make(gym.envs.registration.EnvSpec.from_json(json.dumps(trajectory.spec))).unwrapped.split == "dev"
 
 
@@ -195,7 +200,7 @@ def test_lines_that_are_no_trajectories_are_named_and_passed_over(tmp_path: Path
 def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("dear diary")
-    with pytest.raises(ConfigError, match="something else"):
+    with pytest.raises(ConfigError, match="holds no trajectories"):
         TrajectoryWriter(path)
     assert path.read_text() == "dear diary"
     with pytest.raises(ConfigError, match=r"no trajectory in .*line 1"):
@@ -286,8 +291,8 @@ def test_an_evaluation_puts_wrappers_around_the_environment() -> None:
         (["Reasoning"], '"wrapper" and its arguments'),
         ("Reasoning", "a list such as"),
         ({"wrapper": "Reasoning"}, "a list such as"),
-        ([{"wrapper": "os:system"}], "no class of wrappers"),
-        ([{"wrapper": "tests.toy_judges:Exact"}], "no class of wrappers"),
+        ([{"wrapper": "os:system"}], "must be a subclass of gymnasium.Wrapper"),
+        ([{"wrapper": "tests.toy_judges:Exact"}], "must be a subclass of gymnasium.Wrapper"),
         ([{"wrapper": "no_such_module_here:X"}], "cannot be imported"),
         ([{"wrapper": "ReasoningReward"}], "what Reasoning asks for"),
     ],

@@ -77,12 +77,10 @@ class TinyEnv(AgentEnv[Any, Any]):
             raise ConfigError(f"no such task: {task!r}")
         return task
 
-    def _begin(self, task: str | None, seeded: bool) -> None:
-        tasks = self.tasks()
-        drawn = tasks[int(self.np_random.integers(len(tasks)))]
-        start, target = (task or drawn).split(" to ")
+    def _begin(self, task: str) -> None:
+        start, target = task.split(" to ")
         self.position, self.target, self.wind = int(start), int(target), 0
-        self.name = task or drawn
+        self.name = task
 
     def _task(self) -> str:
         return self.name
@@ -139,7 +137,8 @@ class TinyEnv(AgentEnv[Any, Any]):
         return np.broadcast_to((self._line() * 80)[None, :, None], (4, LENGTH, 3)).copy()
 
     def _save(self) -> dict[str, Any]:
-        return {"position": self.position, "target": self.target, "wind": self.wind, "name": self.name}
+        walk = [self._index, self._stride]
+        return {"position": self.position, "target": self.target, "wind": self.wind, "name": self.name, "walk": walk}
 
     def _load(self, data: dict[str, Any]) -> None:
         numbers = [data[key] for key in ("position", "target", "wind")]
@@ -147,6 +146,7 @@ class TinyEnv(AgentEnv[Any, Any]):
             raise ValueError("out of range")
         self.position, self.target, self.wind = numbers
         self.name = str(data["name"])
+        self._restore_walk(*data["walk"])
 
 
 # ---------------------------------------------------------------------- broken in exactly one way
@@ -219,22 +219,22 @@ class HandsOutItsOwnList(TinyEnv):
 class CountsItsResets(TinyEnv):
     resets = 0
 
-    def _begin(self, task: str | None, seeded: bool) -> None:
-        super()._begin(task, seeded)
+    def _begin(self, task: str) -> None:
+        super()._begin(task)
         CountsItsResets.resets += 1
         self.wind = CountsItsResets.resets
 
 
 @breaks("seed_determinism")
 class IgnoresItsSeed(TinyEnv):
-    def _begin(self, task: str | None, seeded: bool) -> None:
-        super()._begin(task or self.tasks()[0], seeded)
+    def _task_at(self, index: int) -> str:
+        return self.tasks()[0]
 
 
 @breaks("process_determinism")
 class Hashes(TinyEnv):
-    def _begin(self, task: str | None, seeded: bool) -> None:
-        super()._begin(task, seeded)
+    def _begin(self, task: str) -> None:
+        super()._begin(task)
         self.wind = hash(self.name) % 4
 
 
@@ -345,6 +345,12 @@ class OracleGivesUp(TinyEnv):
 
 
 @breaks("oracle")
+class OracleHasNoScripts(TinyEnv):
+    def oracle(self) -> Any:
+        return None
+
+
+@breaks("oracle")
 class OracleWalksAway(TinyEnv):
     def oracle(self) -> Any:
         return "down" if self.target > self.position else "up"
@@ -358,9 +364,9 @@ class OneSplit(TinyEnv):
 
 @breaks("splits")
 class IgnoresTheTask(TinyEnv):
-    def _begin(self, task: str | None, seeded: bool) -> None:
-        super()._begin(None, seeded)
-        self.name = task or self.name
+    def _begin(self, task: str) -> None:
+        super()._begin(self.tasks()[self._index])
+        self.name = task
 
 
 @breaks("splits")
@@ -499,6 +505,13 @@ class NoOracle(TinyEnv):
     oracle = AgentEnv.oracle
 
 
+class SomeScripts(TinyEnv):
+    """Its oracle knows the tasks to a place beyond the third only."""
+
+    def oracle(self) -> Any:
+        return super().oracle() if self.target > 3 else None
+
+
 class RealSite(TinyEnv):
     def snapshot(self) -> bytes:
         raise SnapshotUnsupported("a real site cannot be saved")
@@ -517,7 +530,7 @@ class Chatty(TinyEnv):
         return super()._act(primitive)
 
 
-LESS_ABLE = (NoOracle, RealSite, OneTask, Chatty)
+LESS_ABLE = (NoOracle, SomeScripts, RealSite, OneTask, Chatty)
 
 
 # ---------------------------------------------------------------------- cannot be made

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from agentrl.core.errors import ConfigError
-from agentrl.testing import CHECKS, Check, Report, check_env, interface
+from agentrl.registry import Family
+from agentrl.testing import CHECKS, Check, KitBudget, Report, check_env, interface, runner
 from agentrl.testing.compare import difference, digest
 from agentrl.testing.hostility import hostile_action
 
@@ -22,6 +23,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # where the kit's other processe
 import kit_environments as kit
 
 HEALTHY = "kit/TinyEnv-v0"
+LAKE = "agentrl/FrozenLake-Visual-v0"
+MEGA = 900_000  # characters that only a huge reply has
 SLOW = {"process_determinism", "hostile"}  # run only on environments that should fail them, and on healthy ones
 BROKEN_NAMES = [row[0].__name__ for row in kit.BROKEN]
 
@@ -45,8 +48,14 @@ def test_a_healthy_environment_passes_every_check(kind: str) -> None:
 def test_an_environment_that_can_do_less_passes_and_the_details_say_what_is_missing(cls: type) -> None:
     report = check_env(f"kit/{cls.__name__}-v0")
     assert report.passed, str(report)
-    expected = {"NoOracle": ("oracle", "not supported"), "RealSite": ("snapshot", "not supported")}
-    name, words = {**expected, "OneTask": ("seed_determinism", "one task")}.get(cls.__name__, ("spec", "JSON"))
+    expected = {
+        "NoOracle": ("oracle", "not supported"),
+        "SomeScripts": ("oracle", "; no script for 12: train '"),
+        "RealSite": ("snapshot", "not supported"),
+        "OneTask": ("seed_determinism", "one task"),
+        "Chatty": ("spec", "JSON"),
+    }
+    name, words = expected[cls.__name__]
     assert words in detail_of(report, name)
 
 
@@ -97,7 +106,7 @@ def test_an_environment_of_another_family_fails() -> None:
     assert report.status == "failed" and "AgentEnv" in report.checks[0].detail
 
 
-def test_an_id_that_nobody_registered_raises() -> None:
+def test_an_unregistered_id_raises() -> None:
     with pytest.raises(gym.error.UnregisteredEnv):
         check_env("kit/Nothing-v0")
 
@@ -170,6 +179,44 @@ def test_warnings_count_even_if_the_caller_has_silenced_gymnasium(monkeypatch: p
 def test_chosen_checks_run_alone_and_in_the_given_order() -> None:
     report = check_env(HEALTHY, checks=["prompt", "close"], episodes=1, seed=7)
     assert [check.name for check in report.checks] == ["prompt", "close"] and report.passed
+
+
+# ---------------------------------------------------------------------- budgets
+
+
+def test_a_budget_limits_how_much_is_played() -> None:
+    report = check_env(HEALTHY, checks=["hostile", "pickling"], budget=KitBudget(episodes=2, hostile_replies=30))
+    assert report.passed
+    assert detail_of(report, "hostile").startswith("30 actions")
+    assert detail_of(report, "pickling") == "copied at 2 moments"
+
+
+def test_a_small_budget_holds_a_huge_reply_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths = []
+    step = kit.TinyEnv.step
+    monkeypatch.setattr(
+        kit.TinyEnv, "step", lambda env, action: lengths.append(len(str(action)[:MEGA])) or step(env, action)
+    )
+    check_env(HEALTHY, checks=["hostile"], budget=KitBudget(hostile_replies=7))
+    assert len(lengths) == 7 and max(lengths) == MEGA
+
+
+def test_a_check_over_its_seconds_fails_and_says_what_to_change() -> None:
+    report = check_env(HEALTHY, checks=["info", "prompt"], budget=KitBudget(episodes=3, seconds=1e-9))
+    assert not report.passed and len(report.failures) == 2
+    detail = detail_of(report, "info")
+    assert "more than the budget of 1e-09 s" in detail and "3 episodes" in detail and "KitBudget" in detail
+
+
+def test_ids_of_the_table_have_the_budget_of_their_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    budget = KitBudget(episodes=2, image_size=64)
+    monkeypatch.setattr(runner, "family_of", lambda env_id: Family("grid", (), kit=budget) if env_id == LAKE else None)
+    sizes = []
+    monkeypatch.setitem(CHECKS, "spaces", lambda subject: sizes.append((subject.episodes, subject.kwargs)) or "looked")
+    check_env(LAKE, checks=["spaces"])
+    check_env(f"agentrl:{LAKE}", checks=["spaces"], episodes=1, image_size=96)
+    check_env(HEALTHY, checks=["spaces"])
+    assert sizes == [(2, {"image_size": 64}), (1, {"image_size": 96}), (KitBudget().episodes, {})]
 
 
 # ---------------------------------------------------------------------- the report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agentrl.policies.engine import Engine
+from agentrl.models.loading import LoadedModel
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.trajectory import Step, Trajectory
@@ -42,7 +42,7 @@ def conversation(
 
 
 def played(
-    engine: Engine,
+    engine: LoadedModel,
     specs: Sequence[EnvSpec],
     count: int = 4,
     *,

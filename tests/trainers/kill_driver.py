@@ -55,7 +55,7 @@ def attempt(folder: Path, model: str) -> int:
         return child
     status = 1
     try:
-        ppo.train(arguments(folder, model), say=lambda text: None)
+        ppo.train(arguments(folder, model), report=lambda text: None)
         status = 0
     finally:
         os._exit(status)
@@ -85,8 +85,8 @@ def killed(child: int, folder: Path, seconds: float, while_writing: bool) -> str
 def main(root: Path, model: str, kills: int) -> None:
     """One run that nobody disturbs, then others until enough processes were killed."""
     torch.set_num_threads(1)
-    dice, found, runs = random.Random(7), [], 0
-    ppo.train(arguments(root / "imports", model, iterations=1), say=lambda text: None)  # before the forks
+    rng, found, runs = random.Random(7), [], 0
+    ppo.train(arguments(root / "imports", model, iterations=1), report=lambda text: None)  # before the forks
     begin = time.perf_counter()
     ended(attempt(root / "whole", model), wait=True)
     whole = time.perf_counter() - begin
@@ -94,7 +94,7 @@ def main(root: Path, model: str, kills: int) -> None:
         folder, runs, alive = root / f"killed-{runs}", runs + 1, True
         while alive and len(found) < kills:
             child = attempt(folder, model)
-            how = killed(child, folder, dice.uniform(0, whole), while_writing=len(found) % 3 == 0)
+            how = killed(child, folder, rng.uniform(0, whole), while_writing=len(found) % 3 == 0)
             found += [how] if how else []
             alive = how is not None
         if alive:

@@ -23,10 +23,10 @@ import torch
 from torch.distributed.fsdp import fully_shard  # noqa: F401 (heavy)
 
 import agentrl  # noqa: F401
-from agentrl.cli.algorithms import arguments_class, train_function
+from agentrl.algorithms import arguments_class, train_function
 from agentrl.core.errors import AgentRLError, ConfigError, JudgeFault
 from agentrl.trainers import distributed
-from agentrl.trainers import exchange as exchange  # heavy
+from agentrl.trainers import distributed_rollout as distributed_rollout  # heavy
 from agentrl.trainers import run as run  # heavy
 
 TOO_LONG = 60.0  # seconds after trouble
@@ -57,7 +57,7 @@ def work(job: Job) -> int:
     """In a process of the team: all runs one after the other; the exit status."""
     for algorithm, arguments in job.runs:
         try:
-            train_function(algorithm)(arguments_class(algorithm).from_json(arguments), say=print)
+            train_function(algorithm)(arguments_class(algorithm).from_json(arguments), report=print)
         except AgentRLError as error:
             print(f"{type(error).__name__}: {error}")
             return 1
@@ -74,10 +74,10 @@ def talk() -> None:
     heard["lengths"] = [len(blob) for blob in team.gather_bytes(b"x" * (3 * team.rank))]
     heard["nothing"] = [len(blob) for blob in team.gather_bytes(b"")]
     heard["values"] = team.gather({"rank": team.rank, "odd": "\ud800", "big": 1 << 70})
-    heard["lead"] = team.lead(lambda: ["only", team.rank])
+    heard["lead"] = team.on_main(lambda: ["only", team.rank])
     for name, problem in (("config", ConfigError("bad")), ("fault", JudgeFault("late"))):
         try:
-            team.each(lambda problem=problem: _raised(problem) if team.rank == 1 else 0, lambda found: b"")
+            team.everywhere(lambda problem=problem: _raised(problem) if team.rank == 1 else 0, lambda found: b"")
         except AgentRLError as error:
             heard[name] = f"{type(error).__name__}: {error}"
     print(json.dumps(heard))
@@ -155,7 +155,7 @@ def warm_up(jobs: list[Job]) -> None:
     algorithm, arguments = next(run for job in jobs for run in job.runs)
     with tempfile.TemporaryDirectory() as folder:
         more = {"output": folder, "iterations": 1, "resume": False}
-        train_function(algorithm)(arguments_class(algorithm).from_json(arguments | more), say=lambda text: None)
+        train_function(algorithm)(arguments_class(algorithm).from_json(arguments | more), report=lambda text: None)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def released(rewards: Tensor = R) -> adv.Estimate:
             [2.441500, 2.441500, 2.441500, 1.3, 1.3],
         ),
         (
-            lambda: adv.vanilla_gae(R, V, torch.ones_like(MASK), **TOKEN).advantages,
+            lambda: adv.masked_gae(R, V, torch.ones_like(MASK), **TOKEN).advantages,
             [2.348591, 2.392973, 2.441226, 1.357549, 1.344550],
         ),
     ],
@@ -69,9 +69,10 @@ def test_golden_numbers_of_the_token_and_turn_estimators(find: Callable[[], Tens
 
 
 def test_golden_returns_of_step_ppo() -> None:
-    step = adv.step_gae(torch.tensor([1.0, 2.0]), torch.tensor([0.1, 0.6]), ["a", "a"], torch.tensor([0, 1]), **TOKEN)
-    close(step.returns, [2.910700, 2.0])
-    close(step.advantages, [2.810700, 1.4])
+    step = adv.step_gae(R, V, MASK, ENDS, **TOKEN)
+    assert step.critic_mask.nonzero()[:, 1].tolist() == [0, 5]  # the first token of each step
+    close(step.returns[step.critic_mask], [2.910700, 2.0])
+    close(step.advantages[MASK], [2.810700, 2.810700, 2.810700, 1.4, 1.4])
 
 
 SCORES, GROUPS = torch.tensor([1.0, 0, 0, 5]), ["a", "a", "a", "b"]
@@ -81,15 +82,19 @@ def test_golden_numbers_of_the_group_estimators() -> None:
     close(adv.grpo(SCORES, GROUPS), [1.154698, -0.577349, -0.577349, 4.999995], 1e-6)
     close(adv.dr_grpo(SCORES, GROUPS), [0.666667, -0.333333, -0.333333, 5])
     close(adv.rloo(SCORES, GROUPS), [1, -0.5, -0.5, 0])
-    tokens = adv.reinforce_plus_plus_baseline(SCORES, GROUPS, torch.ones(4, 3, dtype=torch.bool))
+    mask = torch.ones(4, 3, dtype=torch.bool)
+    tokens = adv.whiten(adv.to_tokens(adv.dr_grpo(SCORES, GROUPS), mask), mask)  # REINFORCE++-baseline
     close(tokens, torch.tensor([-0.253493, -0.688051, -0.688051, 1.629595])[:, None].expand(4, 3))
 
 
 def test_golden_reinforce_plus_plus_carries_returns_across_an_observation() -> None:
     mask = torch.tensor([[True, False, True]])
     close(adv.discounted_returns(torch.tensor([[0.0, 0, 1]]), mask, gamma=0.5), [[0.5, 0, 1]])
-    whitened = adv.reinforce_plus_plus(torch.tensor([[0.0, 0, 1]]), mask, gamma=0.5)
-    close(whitened, [[-(0.5**0.5), 0, 0.5**0.5]])
+    close(reinforce_pp(torch.tensor([[0.0, 0, 1]]), mask, 0.5), [[-(0.5**0.5), 0, 0.5**0.5]])
+
+
+def reinforce_pp(rewards: Tensor, mask: Tensor, gamma: float) -> Tensor:
+    return adv.whiten(adv.discounted_returns(rewards, mask, gamma=gamma), mask)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +105,7 @@ def test_golden_reinforce_plus_plus_carries_returns_across_an_observation() -> N
     ],
 )
 def test_golden_numbers_of_gigpo(normalise: Any, golden: list[float]) -> None:
-    found = adv.gigpo(
+    found = gigpo(
         torch.tensor([0.0, 10, 0, 0, 0]),
         ["g"] * 5,
         ["a", "a", "b", "b", "b"],
@@ -109,6 +114,27 @@ def test_golden_numbers_of_gigpo(normalise: Any, golden: list[float]) -> None:
         normalise=normalise,
     )
     close(found, golden)
+
+
+def gigpo(
+    rewards: Tensor, groups: Any, whose: Any, index: Tensor, anchors: Any, penalties: Tensor | None = None, **more: Any
+) -> Tensor:
+    """`adv.gigpo` of steps in any order, which are laid out as trajectories x steps and taken back."""
+    names = list(dict.fromkeys(whose))
+    row, column = torch.tensor([names.index(name) for name in whose]), index
+    mask = torch.zeros(len(names), int(index.max()) + 1, dtype=torch.bool)
+    mask[row, column] = True
+
+    def laid_out(x: Tensor) -> Tensor:
+        return torch.zeros(mask.shape).index_put((row, column), x)
+
+    step = {(int(m), int(t)): n for n, (m, t) in enumerate(zip(row, column, strict=True))}
+    order = [step[m, t] for m, t in mask.nonzero().tolist()]
+    by_trajectory = [groups[list(whose).index(name)] for name in names]
+    fines = None if penalties is None else laid_out(penalties)
+    found = adv.gigpo(laid_out(rewards), mask, by_trajectory, [anchors[n] for n in order], penalties=fines, **more)
+    assert not found[~mask].any()
+    return found[row, column]
 
 
 # ------------------------------------------------------------------ against the slow version
@@ -127,7 +153,7 @@ def test_token_estimators_equal_the_slow_version(seed: int) -> None:
     batch = random_batch(seed)
     extra = {"gamma": g, "lam": lam, "bootstrap": batch.bootstrap, "kl": batch.kl}
     masked = adv.masked_gae(batch.rewards, spoil(batch).values, batch.mask, **extra)
-    vanilla = adv.vanilla_gae(batch.rewards, batch.values, batch.tokens, **extra)
+    vanilla = adv.masked_gae(batch.rewards, batch.values, batch.tokens, **extra)
     for b, row in enumerate(rows_of(batch)):
         r = [x + y for x, y in zip(row["rewards"], row["kl"], strict=True)]
         close(masked.advantages[b], slow.token_gae(r, row["values"], row["mask"], g, lam, row["bootstrap"]))
@@ -145,11 +171,19 @@ def test_turn_estimators_equal_the_slow_version(seed: int) -> None:
     paper = adv.bilevel_gae(*args, **ALL_SETTINGS, **extra)
     public = adv.bilevel_gae(*args, form="released", **ALL_SETTINGS, **extra)
     wise = adv.turn_gae(batch.rewards, clean.values, batch.mask, batch.ends, **TURN_SETTINGS, **extra)
+    step = adv.step_gae(batch.rewards, clean.values, batch.mask, batch.ends, gamma=G, lam=L, **extra)
     for b, row in enumerate(rows_of(batch)):
         r, v, mask, ends, kl, end = (row[n] for n in ("rewards", "values", "mask", "ends", "kl", "bootstrap"))
         close(paper.advantages[b], slow.bilevel(r, v, row["after"], mask, ends, kl, G, L, g, lam, end))
         close(public.advantages[b], slow.bilevel(r, v, None, mask, ends, kl, G, L, g, lam, end))
         close(wise.advantages[b], slow.turn_wise(r, v, mask, ends, kl, G, L, end))
+        spans = slow.turns(mask, ends)
+        earned = [sum(r[i] + kl[i] for i in span) for span in spans]
+        credit = slow.turn_level(earned, [v[span[0]] for span in spans], G, L, end)
+        for span, a in zip(spans, credit, strict=True):
+            close(step.advantages[b][span], [a] * len(span))
+            close(step.returns[b][span], [a + v[span[0]]] + [0.0] * (len(span) - 1))
+            assert step.critic_mask[b][span].tolist() == [True] + [False] * (len(span) - 1)
         lasts = [i for i, e in enumerate(ends) if e]
         a_turn = slow.turn_level([r[i] for i in lasts], [row["after"][i] for i in lasts], G, L, end)
         assert paper.turn_returns is not None
@@ -177,23 +211,12 @@ def random_steps(seed: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_step_gae_equals_the_slow_version_in_any_order(seed: int) -> None:
-    s = random_steps(seed)
-    found = adv.step_gae(s["rewards"], s["values"], s["whose"], s["index"], gamma=g, lam=lam, bootstrap=s["ends"])
-    r, v, i, e = (s[name].tolist() for name in ("rewards", "values", "index", "ends"))
-    close(found.advantages, slow.steps(r, v, s["whose"], i, g, lam, e))
-    close(found.returns, found.advantages + s["values"])
-
-
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kind", ["grpo", "dr_grpo", "rloo"])
-def test_group_estimators_equal_the_slow_version_and_count_trajectories_once(kind: str, seed: int) -> None:
+def test_group_estimators_equal_the_slow_version(kind: str, seed: int) -> None:
     s = random_steps(seed)
-    scores = adv.trajectory_returns(s["rewards"], s["whose"])
-    found = getattr(adv, kind)(scores, s["groups"], s["whose"])
-    close(found, slow.against_group(scores.tolist(), s["groups"], s["whose"], kind), 1e-4)
-    rows = range(len(scores))  # every row its own trajectory: other numbers, unless all had one step
-    close(getattr(adv, kind)(scores, s["groups"]), slow.against_group(scores.tolist(), s["groups"], rows, kind), 1e-4)
+    found = getattr(adv, kind)(s["rewards"], s["groups"])
+    rows = range(len(s["rewards"]))
+    close(found, slow.against_group(s["rewards"].tolist(), s["groups"], rows, kind), 1e-4)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -201,7 +224,7 @@ def test_group_estimators_equal_the_slow_version_and_count_trajectories_once(kin
 def test_gigpo_equals_the_slow_version(normalise: Any, kind: str, seed: int) -> None:
     s = random_steps(seed)
     args = (s["groups"], s["whose"], s["index"], s["anchors"])
-    found = adv.gigpo(s["rewards"], *args, gamma=0.9, normalise=normalise, penalties=s["penalties"])
+    found = gigpo(s["rewards"], *args, gamma=0.9, normalise=normalise, penalties=s["penalties"])
     r, p = s["rewards"].tolist(), s["penalties"].tolist()
     close(found, slow.gigpo(r, s["groups"], s["whose"], s["index"].tolist(), s["anchors"], 0.9, kind, p), 1e-4)
 
@@ -225,7 +248,10 @@ ESTIMATORS: dict[str, Callable[[Batch], Tensor]] = {
     "turn": lambda b: (
         adv.turn_gae(b.rewards, b.values, b.mask, b.ends, **TURN_SETTINGS, bootstrap=b.bootstrap, kl=b.kl).advantages
     ),
-    "reinforce++": lambda b: adv.reinforce_plus_plus(b.rewards, b.mask, gamma=g),
+    "step": lambda b: (
+        adv.step_gae(b.rewards, b.values, b.mask, b.ends, gamma=G, lam=L, bootstrap=b.bootstrap, kl=b.kl).advantages
+    ),
+    "reinforce++": lambda b: reinforce_pp(b.rewards, b.mask, g),
     "whitened turns": lambda b: adv.whiten(
         adv.turn_gae(b.rewards, b.values, b.mask, b.ends, **TURN_SETTINGS).advantages, b.mask, b.ends
     ),
@@ -268,8 +294,8 @@ def test_observations_come_and_go_and_no_action_token_notices(name: str, seed: i
 def test_vanilla_gae_does_notice_observations(seed: int) -> None:
     batch = random_batch(seed)
     lone = without_observations(batch)
-    with_them = adv.vanilla_gae(batch.rewards, batch.values, batch.tokens, gamma=g, lam=lam).advantages[batch.mask]
-    without = adv.vanilla_gae(lone.rewards, lone.values, lone.mask, gamma=g, lam=lam).advantages[lone.mask]
+    with_them = adv.masked_gae(batch.rewards, batch.values, batch.tokens, gamma=g, lam=lam).advantages[batch.mask]
+    without = adv.masked_gae(lone.rewards, lone.values, lone.mask, gamma=g, lam=lam).advantages[lone.mask]
     assert not torch.allclose(with_them, without)
 
 
@@ -294,7 +320,7 @@ def test_the_order_of_rows_does_not_matter(name: str, seed: int) -> None:
     close(ESTIMATORS[name](batch.select(order)), ESTIMATORS[name](batch)[order])
 
 
-@pytest.mark.parametrize("name", ["masked", "paper", "released", "turn"])
+@pytest.mark.parametrize("name", ["masked", "paper", "released", "turn", "step"])
 def test_rows_do_not_leak_into_each_other_before_whitening(name: str) -> None:
     batch = random_batch(3)
     for row in range(len(batch.mask)):
@@ -304,12 +330,21 @@ def test_rows_do_not_leak_into_each_other_before_whitening(name: str) -> None:
 
 @some_seeds
 @pytest.mark.parametrize("kind", ["grpo", "dr_grpo", "rloo"])
-def test_the_order_of_steps_does_not_matter_to_groups(kind: str, seed: int) -> None:
+def test_the_order_of_trajectories_does_not_matter_to_groups(kind: str, seed: int) -> None:
     s = random_steps(seed)
     order = torch.randperm(len(s["rewards"]), generator=torch.Generator().manual_seed(seed))
-    scores = adv.trajectory_returns(s["rewards"], s["whose"])
-    groups, whose = ([s[name][i] for i in order.tolist()] for name in ("groups", "whose"))
-    close(getattr(adv, kind)(scores[order], groups, whose), getattr(adv, kind)(scores, s["groups"], s["whose"])[order])
+    groups = [s["groups"][i] for i in order.tolist()]
+    close(getattr(adv, kind)(s["rewards"][order], groups), getattr(adv, kind)(s["rewards"], s["groups"])[order])
+
+
+@some_seeds
+def test_step_gae_of_turns_of_one_token_is_masked_gae(seed: int) -> None:
+    b = random_batch(seed)
+    settings = {"gamma": g, "lam": lam, "bootstrap": b.bootstrap, "kl": b.kl}
+    masked, step = adv.masked_gae(b.rewards, b.values, b.mask, **settings), None
+    step = adv.step_gae(b.rewards, b.values, b.mask, b.mask, **settings)
+    close(step.advantages, masked.advantages)
+    close(step.returns, masked.returns)
 
 
 @pytest.mark.parametrize("form", ["paper", "released"])
@@ -348,20 +383,20 @@ def test_labels_may_be_tensors_or_anything_hashable() -> None:
 
 def test_gigpo_step_alone_at_its_anchor_has_only_the_episode_part() -> None:
     args = (torch.tensor([1.0, 3.0]), ["g", "g"], ["a", "b"], torch.tensor([0, 0]))
-    close(adv.gigpo(*args, ["x", "y"], normalise="mean"), [-1, 1])
-    close(adv.gigpo(*args, ["x", "x"], normalise="mean"), [-2, 2])
-    close(adv.gigpo(*args, ["x", "x"], normalise="mean", step_weight=0.5), [-1.5, 1.5])
+    close(gigpo(*args, ["x", "y"], normalise="mean"), [-1, 1])
+    close(gigpo(*args, ["x", "x"], normalise="mean"), [-2, 2])
+    close(gigpo(*args, ["x", "x"], normalise="mean", step_weight=0.5), [-1.5, 1.5])
 
 
 def test_gigpo_anchors_of_different_groups_are_different_places() -> None:
     args = (torch.tensor([1.0, 3.0, 10.0, 30.0]), [0, 0, 1, 1], [0, 1, 2, 3], torch.tensor([0, 0, 0, 0]))
-    close(adv.gigpo(*args, ["x"] * 4, normalise="mean"), [-2, 2, -20, 20])
+    close(gigpo(*args, ["x"] * 4, normalise="mean"), [-2, 2, -20, 20])
 
 
 def test_gigpo_penalty_touches_its_own_step_only() -> None:
     rewards, index = torch.tensor([0.0, 1, 0, 1]), torch.tensor([0, 1, 0, 1])
     args = (["g"] * 4, ["a", "a", "b", "b"], index, ["s", "t", "s", "t"])
-    found = adv.gigpo(rewards, *args, normalise="mean", penalties=torch.tensor([0.0, 0.5, 0, 0]))
+    found = gigpo(rewards, *args, normalise="mean", penalties=torch.tensor([0.0, 0.5, 0, 0]))
     close(found, [0, -0.25, 0, 0.25])
 
 
@@ -384,22 +419,14 @@ def test_every_estimator_uses_the_bootstrap_as_the_value_that_would_have_come_ne
         "paper": (lambda e: adv.bilevel_gae(R, V, AFTER, MASK, ENDS, **BOTH, bootstrap=e), turn),
         "released": (lambda e: adv.bilevel_gae(R, V, None, MASK, ENDS, form="released", **BOTH, bootstrap=e), turn),
         "turn": (lambda e: adv.turn_gae(R, V, MASK, ENDS, turn_gamma=0.9, turn_lam=0.95, bootstrap=e), turn),
+        "step": (lambda e: adv.step_gae(R, V, MASK, ENDS, **TOKEN, bootstrap=e), token),
     }
     for find, more in last.values():
         close((find(end).advantages - find(None).advantages)[0, 6], more)
-    step = (torch.tensor([1.0]), torch.tensor([0.5]), ["a"], torch.tensor([0]))
-    close(adv.step_gae(*step, gamma=0.99, bootstrap=end).advantages, [0.5 + token])
 
 
-def test_rewards_are_put_on_last_actions_and_turn_ends() -> None:
+def test_the_whole_reward_is_put_on_the_last_action() -> None:
     close(adv.rewards_at_last_action(torch.tensor([3.0]), MASK), [[0, 0, 0, 0, 0, 0, 3, 0]])
-    close(adv.rewards_at_turn_ends(torch.tensor([[1.0, 2.0, 0.0]]), ENDS), R)
-    with pytest.raises(ConfigError, match="2 turns"):
-        adv.rewards_at_turn_ends(torch.tensor([[1.0]]), ENDS)
-    with pytest.raises(ConfigError, match="turn_rewards"):
-        adv.rewards_at_turn_ends(torch.tensor([[1.0, 2.0, 3.0]]), ENDS)
-    with pytest.raises(ConfigError, match="no token"):
-        adv.rewards_at_last_action(torch.tensor([3.0, 1.0]), torch.cat([MASK, torch.zeros_like(MASK)]))
 
 
 def test_a_row_without_actions_gets_nothing() -> None:
@@ -429,24 +456,19 @@ def test_whitening_has_mean_zero_and_spread_one_over_its_statistics() -> None:
     turn_white = adv.whiten(batch.values, batch.mask, batch.ends)
     close(turn_white[batch.ends].mean(), 0.0)
     close(turn_white[batch.ends].std(), 1.0)
-    close(adv.whiten(torch.tensor([1.0, 2.0, 3.0])), [-1, 0, 1])
+    close(adv.whiten(torch.tensor([1.0, 2.0, 3.0]), torch.ones(3, dtype=torch.bool)), [-1, 0, 1])
 
 
 def test_whitening_one_number_or_equal_numbers_gives_zero() -> None:
-    close(adv.whiten(torch.tensor([7.0])), [0])
-    close(adv.whiten(torch.full((9,), 7.0)), [0] * 9)
+    close(adv.whiten(torch.tensor([7.0]), torch.tensor([True])), [0])
+    close(adv.whiten(torch.full((9,), 7.0), torch.ones(9, dtype=torch.bool)), [0] * 9)
 
 
 @every_estimator
-def test_low_precision_input_is_summed_in_float32_and_gives_no_gradient(name: str) -> None:
+def test_advantages_have_no_gradient(name: str) -> None:
     batch = random_batch(1)
-    low = Batch(**{n: t.bfloat16() if t.is_floating_point() else t for n, t in vars(batch).items()})
-    same = Batch(**{n: t.float() if t.is_floating_point() else t for n, t in vars(low).items()})
-    found = ESTIMATORS[name](low)
-    assert found.dtype == torch.float32
-    close(found, ESTIMATORS[name](same))
-    same.values.requires_grad_(True)
-    assert not ESTIMATORS[name](same).requires_grad
+    batch.values.requires_grad_(True)
+    assert not ESTIMATORS[name](batch).requires_grad
 
 
 def test_double_input_keeps_its_precision() -> None:
@@ -455,54 +477,16 @@ def test_double_input_keeps_its_precision() -> None:
 
 # ------------------------------------------------------------------ bad input
 
-STEP = {"rewards": torch.ones(2), "values": torch.ones(2), "trajectories": ["a", "a"], "step_index": torch.arange(2)}
-GI = {k: v for k, v in STEP.items() if k != "values"} | {"groups": [0, 0], "anchors": [0, 0]}
-
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: adv.masked_gae(R, V[:, :-1], MASK), "values has shape"),
-        (lambda: adv.masked_gae(R.long(), V, MASK), "rewards must be a tensor of floats"),
-        (lambda: adv.masked_gae(R.tolist(), V, MASK), "rewards must be a tensor of floats, not list"),
-        (lambda: adv.masked_gae(R, V, MASK.long()), "booleans, not int64"),
-        (lambda: adv.masked_gae(R[0], V[0], MASK[0]), "two dimensions"),
-        (lambda: adv.masked_gae(torch.zeros_like(R), V, torch.zeros_like(MASK)), "selects nothing"),
-        (lambda: adv.masked_gae(R + 1, V, MASK), "rewards is not zero"),
+        (lambda: adv.masked_gae(R + 1, V, MASK), "rewards must be finite, and 0"),
         (lambda: adv.masked_gae(torch.where(ENDS, torch.nan, R), V, MASK), "rewards must be finite"),
-        (lambda: adv.masked_gae(R, V, MASK, kl=torch.ones_like(R)), "kl is not zero"),
-        (lambda: adv.masked_gae(R, V, MASK, bootstrap=torch.ones(2)), "bootstrap has shape"),
-        (lambda: adv.masked_gae(R, V, MASK, gamma=1.5), "gamma must lie between"),
-        (lambda: adv.masked_gae(R, V, MASK, lam=float("nan")), "lam must be a finite"),
+        (lambda: adv.masked_gae(R, V, MASK, kl=torch.ones_like(R)), "rewards must be finite, and 0"),
+        (lambda: adv.turn_gae(R.roll(-1, 1), V, MASK, ENDS), "rewards must be finite, and 0"),
         (lambda: adv.bilevel_gae(R, V, None, MASK, ENDS), "values_after"),
-        (lambda: adv.bilevel_gae(R, V, V, MASK, ENDS, form="other"), "form must be"),
-        (lambda: adv.bilevel_gae(R, V, V, MASK, ENDS.roll(1, 1)), "no action tokens"),
-        (lambda: adv.bilevel_gae(R, V, V, MASK, ENDS.roll(-1, 1)), "behind the last turn"),
-        (lambda: adv.bilevel_gae(R, V, V, MASK, ENDS & False), "turn_ends selects nothing"),
-        (lambda: adv.turn_gae(R.roll(-1, 1), V, MASK, ENDS), "turn_rewards is not zero"),
-        (lambda: adv.step_gae(**STEP | {"step_index": torch.tensor([0, 2])}), "without a gap"),
-        (lambda: adv.step_gae(**STEP | {"step_index": torch.tensor([0, -1])}), "without a gap"),
-        (lambda: adv.step_gae(**STEP | {"step_index": torch.tensor([0, 0])}), "twice"),
-        (lambda: adv.step_gae(**STEP | {"step_index": torch.tensor([0.0, 1.0])}), "whole numbers"),
-        (lambda: adv.step_gae(**STEP | {"step_index": torch.arange(3)}), "for 2 steps"),
-        (lambda: adv.step_gae(**STEP | {"values": torch.ones(3)}), "values has shape"),
-        (lambda: adv.step_gae(**STEP | {"rewards": torch.tensor([1.0, torch.nan])}), "finite"),
-        (lambda: adv.step_gae(**STEP | {"trajectories": ["a"]}), "1 labels for 2 rows"),
-        (lambda: adv.grpo(SCORES, "aaab"), "list with one label"),
-        (lambda: adv.grpo(SCORES, torch.tensor([0.0, 0, 0, 1])), "flat tensor of integers"),
-        (lambda: adv.grpo(SCORES, GROUPS[:3]), "3 labels for 4 rows"),
-        (lambda: adv.grpo(SCORES[:0], []), "one number per row"),
         (lambda: adv.grpo(torch.tensor([1.0, torch.nan]), [0, 0]), "not known yet"),
-        (lambda: adv.grpo(SCORES, GROUPS, [0, 0, 1, 2]), "whole score"),
-        (lambda: adv.grpo(torch.ones(4), GROUPS, [0, 1, 2, 2]), "in one group"),
-        (lambda: adv.gigpo(**GI, normalise="std"), "normalise must be"),
-        (lambda: adv.gigpo(**GI, penalties=torch.tensor([-1.0, 0.0])), "must not be negative"),
-        (lambda: adv.gigpo(**GI | {"anchors": [0]}), "anchors has 1 labels"),
-        (lambda: adv.bootstrap_values(torch.ones(1), ["time"]), "'time'"),
-        (lambda: adv.bootstrap_values(torch.ones(2), [None]), "last_values has shape"),
-        (lambda: adv.whiten(V, torch.zeros_like(MASK)), "at least one"),
-        (lambda: adv.whiten(V, MASK[:, 1:]), "mask must be booleans of shape"),
-        (lambda: adv.to_tokens(torch.ones(2), MASK), "per_row has shape"),
         (lambda: adv.kl_rewards(V, V, MASK, kind="k4"), "k1"),
     ],
 )

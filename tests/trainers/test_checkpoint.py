@@ -12,12 +12,12 @@ import pytest
 import torch
 
 from agentrl.core.errors import ConfigError
-from agentrl.policies.engine import load_engine, tokenizer_hash
+from agentrl.models.loading import load_model, tokenizer_hash
 from agentrl.trainers import checkpoint as module
 from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.checkpoint import checkpoints, load_checkpoint, save_checkpoint
-from agentrl.trainers.learner import Learner
-from agentrl.trainers.memory import TrainingFault
+from agentrl.trainers.token_budget import TrainingFault
+from agentrl.trainers.update import Learner
 from tests.trainers.test_learner import loss_on, rows, same, weights
 from tests.trainers.toys import write_nano_model
 
@@ -67,7 +67,7 @@ def test_adapters_and_short_types_come_back_too_and_reach_the_engine(options, tm
 def test_the_policy_of_a_checkpoint_is_an_ordinary_model_folder(options, tmp_path) -> None:
     learner = trained(options)
     folder = save_checkpoint(tmp_path, 1, learner, {}, keep=1) / "policy"
-    engine = load_engine(folder, "cpu", "float32")
+    engine = load_model(folder, "cpu", "float32")
     assert same(weights(engine.model), weights(learner.policy))
     assert tokenizer_hash(engine.tokenizer) == tokenizer_hash(learner.engine.tokenizer)
     assert engine.encoder.encode([{"role": "user", "content": "turn 0"}]).ids

@@ -14,7 +14,7 @@ def test_trajectories_stay_json_lines_where_pyarrow_is_missing(tmp_path, monkeyp
     write_run(tmp_path, [], iteration_000001=played(1.0, 0, count=2), iteration_000002=played(0.5, 1, count=2))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     said: list[str] = []
-    Run._close_trajectories(SimpleNamespace(folder=tmp_path, say=said.append))  # pyright: ignore[reportArgumentType]
+    Run._close_trajectories(SimpleNamespace(folder=tmp_path, report=said.append))  # pyright: ignore[reportArgumentType]
     (line,) = said
     assert "stay JSON lines" in line and "pyarrow" in line
     files = sorted(path.name for path in (tmp_path / "trajectories").iterdir())
@@ -25,5 +25,5 @@ def test_trajectories_stay_json_lines_where_pyarrow_is_missing(tmp_path, monkeyp
 def test_with_pyarrow_they_become_parquet(tmp_path):
     write_run(tmp_path, [], iteration_000001=played(1.0, 0, count=2))
     said: list[str] = []
-    Run._close_trajectories(SimpleNamespace(folder=tmp_path, say=said.append))  # pyright: ignore[reportArgumentType]
+    Run._close_trajectories(SimpleNamespace(folder=tmp_path, report=said.append))  # pyright: ignore[reportArgumentType]
     assert [path.name for path in (tmp_path / "trajectories").iterdir()] == ["iteration_000001.parquet"] and not said

@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
 
 from agentrl.trainers import gigpo, grpo, gspo, ppo, steppo
-from agentrl.trainers.actor_critic import BatchScores, PolicyArguments, make_learner, score
-from agentrl.trainers.correction import correct, staleness
-from agentrl.trainers.group_relative import without_critic
-from agentrl.trainers.losses import decoupled_ppo_loss, ppo_loss
-from agentrl.trainers.objective import SEQUENCES, STEPS, TOKENS, Objective
-from agentrl.trainers.rows import Batch
+from agentrl.trainers.advantages import without_critic
+from agentrl.trainers.arguments import PolicyArguments
+from agentrl.trainers.batch import Batch
+from agentrl.trainers.losses import Correction, Unit, staleness
+from agentrl.trainers.losses import correction as correction_of
 from agentrl.trainers.run import Run
-from agentrl.trainers.update import improve
+from agentrl.trainers.update import BatchScores, make_learner, score, update_policy
+from tests.trainers import slow_reference as slow
 from tests.trainers import toys
 from tests.trainers.episodes import conversation, episode, played
+from tests.trainers.policy_losses import ppo_loss
 from tests.trainers.runs import lines, training_state
 from tests.trainers.test_ppo import chance, last_policy
 
 TRAINERS: dict[str, Any] = {"ppo": ppo, "steppo": steppo, "grpo": grpo, "gspo": gspo, "gigpo": gigpo}
 CORRECTIONS = ("decoupled", "truncated")
-BY_ROW, BY_LENGTH = Objective("token", "sequence"), Objective("token", "constant", 3)
+# algorithm, its options, the unit that has a ratio
+LOSSES: dict[str, tuple[Any, dict[str, Any], Unit]] = {
+    "tokens": (grpo, {}, "token"),
+    "steps": (steppo, {}, "step"),
+    "sequences": (gspo, {}, "sequence"),
+    "tokens by row": (grpo, {"loss_mean": "sequence"}, "token"),
+    "tokens by length": (grpo, {"loss_mean": "constant", "loss_length": 3}, "token"),
+}
 
 NOW = [-1, -0.5, -2, -0.2, -0.2]
 BEHAVIOUR = [-1.2, -0.4, -1, -2.1, -3.0]
 PROXIMAL = [-1.1, -0.45, -1.5, -2.0, -2.0]
 CREDIT = [1.0, -1, -2, -1, -1]
+
+
+def correct(args: PolicyArguments, batch: Batch, scores: BatchScores, unit: Unit) -> Correction:
+    return correction_of(args, batch, scores.old, unit)
 
 
 def one_reply(tokens: int) -> tuple[Batch, BatchScores]:
@@ -47,7 +61,7 @@ def test_golden_numbers_of_the_decoupled_loss_through_the_trainers_way(tokens, g
     weighted = torch.tensor([CREDIT[:tokens]]) * found.weights
     loss = ppo_loss(torch.tensor([NOW[:tokens]]), scores.old, weighted, found.kept, dual_clip=3.0).loss
     assert loss.item() == pytest.approx(golden, abs=1e-5)
-    assert found.figures["heavy_fraction"] == pytest.approx(0.2 if tokens == 5 else 0.0)
+    assert found.metrics["heavy_fraction"] == pytest.approx(0.2 if tokens == 5 else 0.0)
 
 
 def test_truncated_weights_are_cut_and_nothing_leaves() -> None:
@@ -56,14 +70,27 @@ def test_truncated_weights_are_cut_and_nothing_leaves() -> None:
     assert torch.equal(found.kept, batch.token_mask) and float(found.weights.max()) == 2.0
     own = torch.tensor([CREDIT]) * found.weights
     loss = ppo_loss(torch.tensor([NOW]), scores.old, own, found.kept, dual_clip=3.0).loss
-    given = (torch.tensor([NOW]), torch.tensor([BEHAVIOUR]), scores.old, torch.tensor([CREDIT]), batch.token_mask)
-    assert loss.item() == pytest.approx(decoupled_ppo_loss(*given, above="truncate").loss.item(), abs=1e-6)
+    terms = [
+        min(2.0, math.exp(prox - did)) * slow.clipped(math.exp(now - prox), credit, 0.2, 0.2, 3.0)
+        for now, did, prox, credit in zip(NOW, BEHAVIOUR, PROXIMAL, CREDIT, strict=True)
+    ]
+    assert loss.item() == pytest.approx(slow.mean(terms), abs=1e-6)
+
+
+def test_with_every_token_dropped_the_loss_and_its_gradients_are_zero() -> None:
+    batch, scores = one_reply(5)
+    found = correct(PolicyArguments(correction="decoupled", max_weight=1e-3), batch, scores, "token")
+    assert not found.kept.any()
+    now = torch.tensor([NOW], requires_grad=True)
+    loss = ppo_loss(now, scores.old, torch.tensor([CREDIT]) * found.weights, found.kept).loss
+    loss.backward()
+    assert loss.item() == 0 and now.grad is not None and not now.grad.any()
 
 
 def test_without_a_correction_every_weight_is_one() -> None:
     batch, scores = one_reply(5)
     found = correct(PolicyArguments(), batch, scores, "token")
-    assert bool((found.weights == 1).all()) and torch.equal(found.kept, batch.token_mask) and not found.figures
+    assert bool((found.weights == 1).all()) and torch.equal(found.kept, batch.token_mask) and not found.metrics
 
 
 @pytest.mark.parametrize("style", ["conversation", "step"])
@@ -77,7 +104,7 @@ def test_steps_and_sequences_share_the_geometric_mean_of_their_weights(style) ->
     args = PolicyArguments(correction="decoupled", max_weight=1.3)  # exp(0.4) is above it, exp(0.1) and exp(0.3) not
     by_step = correct(args, batch, scores, "step")
     assert by_step.kept.tolist() == [[False, False, True]]  # a step leaves as a whole
-    assert by_step.figures["heavy_fraction"] == pytest.approx(2 / 3)
+    assert by_step.metrics["heavy_fraction"] == pytest.approx(2 / 3)
     by_row = correct(PolicyArguments(correction="truncated", max_weight=9.0), batch, scores, "sequence").weights.log()
     wanted = [[0.4, 0.4, 0.1]] if style == "step" else [[0.3, 0.3, 0.3]]
     assert by_row.tolist()[0] == pytest.approx(wanted[0], abs=1e-6)
@@ -100,11 +127,18 @@ def test_every_token_knows_the_policy_that_wrote_it() -> None:
     assert staleness(Batch([two]), 7) == {"staleness_mean": pytest.approx((4 + 4 + 2) / 3), "staleness_max": 4.0}
 
 
+def steppo_loss(args: Any, logprobs: torch.Tensor, part: Any) -> Any:
+    """With its default arguments: those of the run are another algorithm's."""
+    return steppo.policy_loss(steppo.StepPO(), logprobs, part)
+
+
 @pytest.mark.parametrize("budget", [16_384, 30])
-@pytest.mark.parametrize("objective", [TOKENS, STEPS, SEQUENCES, BY_ROW, BY_LENGTH])
-def test_the_loss_of_an_update_is_the_weighted_mean_however_it_is_cut(undecided, tmp_path, objective, budget) -> None:
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_loss_of_an_update_is_the_weighted_mean_however_it_is_cut(undecided, tmp_path, loss, budget) -> None:
     """At the first step the ratio is 1: the loss is the mean of -w*A over what was kept. Some pieces keep nothing."""
-    args = toys.grpo(undecided, tmp_path, correction="decoupled", max_weight=1.2, token_budget=budget, iterations=1)
+    trainer, options, unit = LOSSES[loss]
+    more = {"correction": "decoupled", "max_weight": 1.2, "token_budget": budget, "iterations": 1}
+    args = toys.grpo(undecided, tmp_path, **more, **options)
     learner = make_learner(args)
     episodes = played(learner.engine, args.specs(), 8, style="step")
     for number, one in enumerate(episodes):
@@ -116,16 +150,18 @@ def test_the_loss_of_an_update_is_the_weighted_mean_however_it_is_cut(undecided,
     scores = score(args, learner, batch)
     credit = torch.where(batch.action_mask, torch.arange(1.0, len(batch) + 1)[:, None], 0.0)
     with Run(args, "grpo", learner) as run:
-        found = improve(args, run, batch, scores, without_critic(credit), objective)
+        weigh = partial(grpo.loss_weights, args) if trainer is grpo else None
+        policy_loss = steppo_loss if trainer is steppo else trainer.policy_loss
+        found = update_policy(args, run, batch, scores, without_critic(credit), policy_loss, unit, weigh=weigh)
     # played() samples at another temperature than args trains with, so the weights are computed, not known.
-    fixed = correct(args, batch, scores, objective.ratio)
+    fixed = correct(args, batch, scores, unit)
     assert 0 < found["heavy_fraction"] < 1 and not bool(fixed.kept.any(1).all())
     each = torch.where(fixed.kept, -credit * fixed.weights, 0.0)
     lengths = fixed.kept.sum(1).clamp(min=1)
     rows = fixed.kept.any(1).sum()  # of one step each
     whole = (each.sum(1) / lengths).sum() / rows
-    if objective in (TOKENS, BY_LENGTH):
-        whole = each.sum() / (fixed.kept.sum() if objective == TOKENS else 3 * rows)
+    if loss in ("tokens", "tokens by length"):
+        whole = each.sum() / (fixed.kept.sum() if loss == "tokens" else 3 * rows)
     assert found["policy"] == pytest.approx(float(whole), rel=1e-4)
 
 

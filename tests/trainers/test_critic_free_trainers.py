@@ -9,7 +9,7 @@ import torch
 
 from agentrl.trainers import advantages as pure
 from agentrl.trainers import gigpo, grpo, gspo, reinforce_pp, rloo
-from agentrl.trainers.rows import Batch
+from agentrl.trainers.batch import Batch
 from tests.trainers import toys
 from tests.trainers.episodes import conversation, episode
 from tests.trainers.runs import lines
@@ -72,13 +72,14 @@ def test_returns_of_tokens_go_on_behind_observations(style, at) -> None:
         reinforce_pp.ReinforcePP(kl_coef=0.0, gamma=0.5, reward_at=at), played, no_scores(played)
     )
     returns = torch.tensor([[2.0, 4.0, 4.0]] if at == "turn" else [[1.5, 3.0, 6.0]])
-    assert torch.allclose(found.advantages, pure.whiten(returns), atol=1e-6)
+    assert torch.allclose(found.advantages, pure.whiten(returns, played.action_mask), atol=1e-6)
 
 
 def test_reinforce_with_a_baseline_is_the_pure_function() -> None:
     played = batch()
     args = reinforce_pp.ReinforcePP(kl_coef=0.0, baseline=True, group_size=8)
-    wanted = pure.reinforce_plus_plus_baseline(played.scores(), ["a", "a", "a", "b", "b"], played.action_mask)
+    wanted = pure.to_tokens(pure.dr_grpo(played.scores(), ["a", "a", "a", "b", "b"]), played.action_mask)
+    wanted = pure.whiten(wanted, played.action_mask)
     assert torch.equal(reinforce_pp.advantages(args, played, no_scores(played)).advantages, wanted)
 
 

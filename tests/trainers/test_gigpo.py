@@ -10,8 +10,8 @@ import torch
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers import gigpo
-from agentrl.trainers.actor_critic import BatchScores
-from agentrl.trainers.rows import Batch
+from agentrl.trainers.batch import Batch
+from agentrl.trainers.update import BatchScores
 from tests.trainers import toys
 from tests.trainers.episodes import conversation, episode
 from tests.trainers.runs import lines
@@ -64,16 +64,15 @@ def test_an_invalid_action_costs_its_own_step_only() -> None:
 
 
 def test_a_divergence_in_rewards_is_paid_by_the_step_that_diverged() -> None:
-    args = gigpo.GiGPO(normalise="mean", kl_coef=1.0, kl_in="reward", kl_kind="k1", step_weight=0.0)
+    args = gigpo.GiGPO(normalise="mean", kl_coef=1.0, kl_in="reward", kl_kind="k1")
     batch = Batch(played("step"))
     nothing = torch.zeros_like(batch.logprobs)
     reference = batch.logprobs.clone()
     reference[0, 2] -= 4.0  # the last token of a, its second step
     scores = BatchScores(batch.logprobs, reference, nothing, nothing, torch.zeros(2))
-    steps = [step for one in batch.trajectories for step in one.steps]
-    assert gigpo.rewards_by_step(args, batch, scores, steps).tolist() == pytest.approx([0, 6, 0, 0, 0], abs=1e-5)
     found = gigpo.advantages(args, batch, scores).advantages[batch.action_mask]
-    assert found.tolist() == pytest.approx([3.0] * 3 + [-3.0] * 4, abs=1e-5)
+    # Its second step earns 6 in place of 10, and "mean" is linear; paid by the first step it would not be a multiple.
+    assert found.tolist() == pytest.approx([0.6 * GOLDEN["mean"][step] for step in STEPS], abs=1e-5)
 
 
 def test_a_step_or_a_trajectory_without_a_token_keeps_its_place_in_the_comparison() -> None:

@@ -13,10 +13,10 @@ from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers import advantages as pure
 from agentrl.trainers import grpo, reinforce_pp, rloo
-from agentrl.trainers.actor_critic import PolicyArguments
-from agentrl.trainers.group_relative import collect_groups, even, group_figures, groups_of, lead
-from agentrl.trainers.memory import TrainingFault
-from agentrl.trainers.rows import Batch
+from agentrl.trainers.arguments import PolicyArguments
+from agentrl.trainers.batch import Batch
+from agentrl.trainers.group_relative import collect_groups, group_advantages, group_metrics, groups_of, is_even
+from agentrl.trainers.token_budget import TrainingFault
 from tests.trainers import toys
 from tests.trainers.arms import ARMS
 from tests.trainers.episodes import episode
@@ -44,13 +44,13 @@ EVEN = [member("a", 1.0), member("a", 1.0), member("b", 0.0), member("b", 3.0)]
 
 def test_groups_without_a_difference_and_groups_of_one_are_counted_apart() -> None:
     found = groups_of([*EVEN, member("c", 5.0), member("", 1.0, id="x")])
-    assert [len(group) for group in found] == [2, 2, 1, 1] and even(found[0]) and not even(found[1])
-    assert group_figures(found) == {"even_groups": 0.25, "lone_groups": 0.5}
+    assert [len(group) for group in found] == [2, 2, 1, 1] and is_even(found[0]) and not is_even(found[1])
+    assert group_metrics(found) == {"even_groups": 0.25, "lone_groups": 0.5}
 
 
 def test_a_trajectory_left_alone_is_put_aside_and_without_any_pair_the_run_stops() -> None:
-    found, figures = collect_groups(Rounds([*EVEN, member("c", 9.0)]), 6, 2)  # pyright: ignore
-    assert [one.group_id for one in found] == ["a", "a", "b", "b"] and figures["lone_groups"] == pytest.approx(1 / 3)
+    found, metrics = collect_groups(Rounds([*EVEN, member("c", 9.0)]), 6, 2)  # pyright: ignore
+    assert [one.group_id for one in found] == ["a", "a", "b", "b"] and metrics["lone_groups"] == pytest.approx(1 / 3)
     with pytest.raises(TrainingFault, match="two trajectories"):
         collect_groups(Rounds([member("a", 1.0), member("b", 0.0)]), 4, 2)  # pyright: ignore
 
@@ -59,20 +59,20 @@ def test_even_groups_are_replaced_by_other_tasks_and_never_endlessly() -> None:
     dull = [member("c", 2.0), member("c", 2.0)]
     useful = [member("d", 2.0), member("d", 1.0)]
     run = Rounds(EVEN, dull, useful)
-    found, figures = collect_groups(run, 4, 2, 5)  # pyright: ignore
+    found, metrics = collect_groups(run, 4, 2, 5)  # pyright: ignore
     assert run.asked == [(4, 2, 0), (2, 2, 1), (2, 2, 2)]  # stops as soon as nothing is missing
     assert [one.group_id for one in found] == ["b", "b", "d", "d"]
-    assert figures == {"even_groups": 0.5, "lone_groups": 0.0, "extra_rounds": 2.0, "missing_groups": 0.0}
+    assert metrics == {"even_groups": 0.5, "lone_groups": 0.0, "extra_rounds": 2.0, "missing_groups": 0.0}
     run = Rounds(EVEN, dull, dull)
-    found, figures = collect_groups(run, 4, 2, 2)  # pyright: ignore
-    assert [one.group_id for one in found] == ["b", "b"] and figures["missing_groups"] == 0.5
-    found, figures = collect_groups(Rounds(dull, dull), 2, 2, 1)  # pyright: ignore
-    assert found == dull and figures["missing_groups"] == 1.0  # nothing better was found
+    found, metrics = collect_groups(run, 4, 2, 2)  # pyright: ignore
+    assert [one.group_id for one in found] == ["b", "b"] and metrics["missing_groups"] == 0.5
+    found, metrics = collect_groups(Rounds(dull, dull), 2, 2, 1)  # pyright: ignore
+    assert found == dull and metrics["missing_groups"] == 1.0  # nothing better was found
 
 
 def test_further_rounds_that_only_meet_faults_add_nothing() -> None:
-    found, figures = collect_groups(Rounds(EVEN, [], []), 4, 2, 2)  # pyright: ignore
-    assert len(found) == 2 and figures["extra_rounds"] == 2.0
+    found, metrics = collect_groups(Rounds(EVEN, [], []), 4, 2, 2)  # pyright: ignore
+    assert len(found) == 2 and metrics["extra_rounds"] == 2.0
 
 
 def test_a_silent_trajectory_counts_in_its_group() -> None:
@@ -80,10 +80,10 @@ def test_a_silent_trajectory_counts_in_its_group() -> None:
     batch = Batch([member("a", 4.0), member("a", 0.0, said=[]), member("a", 2.0)])
     assert len(batch) == 2 and len(batch.silent) == 1
     args = PolicyArguments(kl_coef=0.0)
-    found = lead(args, batch, no_scores(batch), pure.dr_grpo)
+    found = group_advantages(args, batch, no_scores(batch), pure.dr_grpo)
     assert found.tolist() == [2.0, 0.0]
     wanted = pure.rloo(torch.tensor([4.0, 2.0, 0.0]), ["a"] * 3)[:2]
-    assert torch.allclose(lead(args, batch, no_scores(batch), pure.rloo), wanted)
+    assert torch.allclose(group_advantages(args, batch, no_scores(batch), pure.rloo), wanted)
 
 
 @pytest.mark.parametrize("name", ["grpo", "rloo", "gspo", "gigpo"])
@@ -116,7 +116,12 @@ def test_members_that_a_fault_took_leave_statistics_of_the_rest() -> None:
     known = [one for one in played if one.reward is not None]
     found, _ = collect_groups(Rounds(known), 6, 3)  # pyright: ignore
     batch = Batch(found)
-    assert lead(PolicyArguments(kl_coef=0.0), batch, no_scores(batch), pure.dr_grpo).tolist() == [1.0, -1.0, -0.5, 0.5]
+    assert group_advantages(PolicyArguments(kl_coef=0.0), batch, no_scores(batch), pure.dr_grpo).tolist() == [
+        1.0,
+        -1.0,
+        -0.5,
+        0.5,
+    ]
 
 
 def test_equal_rewards_everywhere_change_nothing_and_are_no_fault(undecided, tmp_path) -> None:
@@ -128,8 +133,8 @@ def test_equal_rewards_everywhere_change_nothing_and_are_no_fault(undecided, tmp
 
 
 def test_extra_rounds_play_tasks_that_no_other_round_has(undecided, tmp_path) -> None:
-    from agentrl.trainers.actor_critic import make_learner
     from agentrl.trainers.run import Run
+    from agentrl.trainers.update import make_learner
 
     args = toys.grpo(undecided, tmp_path / "run", env=(ARMS, json.dumps({"id": ARMS, "kwargs": {"turns": 2}})))
     with Run(args, "grpo", make_learner(args)) as run:

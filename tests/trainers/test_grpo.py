@@ -8,8 +8,8 @@ import torch
 from agentrl.core.errors import ConfigError
 from agentrl.trainers import advantages as pure
 from agentrl.trainers import grpo
-from agentrl.trainers.actor_critic import BatchScores
-from agentrl.trainers.rows import Batch
+from agentrl.trainers.batch import Batch
+from agentrl.trainers.update import BatchScores
 from tests.trainers import toys
 from tests.trainers.episodes import episode
 from tests.trainers.runs import lines

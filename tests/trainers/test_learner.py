@@ -11,12 +11,12 @@ import pytest
 import torch
 
 from agentrl.core.errors import ConfigError
-from agentrl.policies.engine import load_engine
+from agentrl.models.loading import load_model
 from agentrl.policies.hf import HFPolicy
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.learner import Learner
-from agentrl.trainers.memory import TrainingFault
-from agentrl.trainers.rows import Batch, Row
+from agentrl.trainers.batch import Batch, Row
+from agentrl.trainers.token_budget import TrainingFault
+from agentrl.trainers.update import Learner
 from tests.trainers.episodes import conversation
 
 # Said once by processors without bf16; the numbers are right all the same.
@@ -47,7 +47,7 @@ def loss_on(learner: Learner, some: list[Row], scale: float = 1.0) -> Any:
         loss = -(out.logprobs * out.mask).sum()
         if out.values is not None and out.values_after is not None:
             loss = loss + (((out.values - 1) ** 2 + (out.values_after - 2) ** 2) * out.mask).sum()
-        return scale * loss / whole, {"logprob": (out.logprobs * out.mask).sum().detach() / out.mask.sum()}
+        return scale * loss / whole, {"logprob": (out.logprobs * out.mask).sum().detach() / whole}
 
     return loss_of
 
@@ -83,12 +83,12 @@ def test_gradient_accumulation_is_exact(options, critic, monkeypatch) -> None:
     for learner in (large, small):  # a head of zeros would teach the body nothing
         assert learner.critic is not None
         torch.nn.init.constant_(learner.critic.head.weight, 0.1)
-    (one, figures), (many, in_parts) = gradients(large, monkeypatch), gradients(small, monkeypatch)
+    (one, metrics), (many, in_parts) = gradients(large, monkeypatch), gradients(small, monkeypatch)
     largest = max(float(gradient.abs().max()) for gradient in one)
     assert max(float((a - b).abs().max()) for a, b in zip(one, many, strict=True)) < 1e-6 * max(1.0, largest)
     assert sum(float(gradient.abs().sum()) for gradient in one) > 1
-    assert figures["loss"] == pytest.approx(in_parts["loss"], abs=1e-5)
-    assert figures["logprob"] == pytest.approx(in_parts["logprob"], abs=1e-5)
+    assert metrics["loss"] == pytest.approx(in_parts["loss"], abs=1e-5)
+    assert metrics["logprob"] == pytest.approx(in_parts["logprob"], abs=1e-5)
 
 
 def test_gradient_checkpointing_changes_nothing_and_reaches_the_critic(options, monkeypatch) -> None:
@@ -116,8 +116,8 @@ def test_gradient_checkpointing_changes_nothing_and_reaches_the_critic(options, 
 
 def test_policy_and_critic_are_clipped_apart(options) -> None:
     learner = Learner(replace(options, max_grad_norm=0.1, lr=1e-3), critic="own", critic_lr=1e-3)
-    figures = learner.step(rows(), loss_on(learner, rows()))
-    assert figures["grad_norm"] > 0.1  # told as it was before clipping
+    metrics = learner.step(rows(), loss_on(learner, rows()))
+    assert metrics["grad_norm"] > 0.1  # told as it was before clipping
 
 
 def test_dropout_is_off_since_ratios_must_begin_at_one(options, tmp_path, nano) -> None:
@@ -162,8 +162,8 @@ def test_no_gradient_reaches_the_policy_while_only_the_critic_learns(options) ->
         assert out.values is not None
         return ((out.values - 1) ** 2 * out.mask).mean(), {}
 
-    figures = learner.step(chosen, loss_of)
-    assert same(before, weights(learner.policy)) and figures["grad_norm"] == 0.0
+    metrics = learner.step(chosen, loss_of)
+    assert same(before, weights(learner.policy)) and metrics["grad_norm"] == 0.0
     assert float((learner.critic.head.weight.detach() - 0.1).abs().max()) > 0
 
 
@@ -201,7 +201,7 @@ def test_adapters_alone_are_trained_and_the_engine_is_base_plus_delta(options) -
     assert float(delta.detach().abs().max()) > 1e-4
 
 
-def test_adapters_start_from_the_seed_and_leave_the_global_dice_alone(options) -> None:
+def test_adapters_start_from_the_seed_and_leave_the_global_rng_alone(options) -> None:
     state = torch.get_rng_state()
     adapters = [Learner(replace(options, lora_rank=2, seed=seed)).policy for seed in (1, 1, 2)]
     assert torch.equal(state, torch.get_rng_state())
@@ -215,8 +215,8 @@ def test_bf16_generates_while_float32_masters_learn(options) -> None:
     learner = Learner(replace(options, dtype="bfloat16"), critic="own", reference=True)
     assert learner.engine.model.dtype == torch.bfloat16
     assert {p.dtype for p in learner.policy.parameters()} == {torch.float32}
-    figures = learner.step(rows(), loss_on(learner, rows()))
-    assert math.isfinite(figures["loss"])
+    metrics = learner.step(rows(), loss_on(learner, rows()))
+    assert math.isfinite(metrics["loss"])
     learner.publish()
     for name, p in learner.engine.model.named_parameters():
         assert torch.equal(p, learner.policy.get_parameter(name).to(torch.bfloat16))
@@ -312,7 +312,7 @@ def test_other_errors_are_not_called_a_lack_of_memory(options) -> None:
 
 def test_real_memory_that_runs_out_is_noticed(options) -> None:
     learner = Learner(options)
-    with pytest.raises(TrainingFault, match="token_budget"), learner._computing():
+    with pytest.raises(TrainingFault, match="token_budget"), learner.computing():
         torch.empty(1 << 60, dtype=torch.uint8)
 
 
@@ -333,4 +333,4 @@ def test_padding_and_tokens_are_counted(options) -> None:
 def test_engine_and_policy_are_one_model_where_no_copy_is_needed(options) -> None:
     learner = Learner(options)
     assert learner.engine.model is learner.policy
-    assert load_engine(options.model, "cpu", "float32").model is not learner.policy
+    assert load_model(options.model, "cpu", "float32").model is not learner.policy

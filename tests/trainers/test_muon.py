@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from agentrl.trainers import sft
-from agentrl.trainers.learner import Learner
 from agentrl.trainers.muon import Muon, orthogonal
+from agentrl.trainers.update import Learner
 from tests.trainers import toys
 from tests.trainers.runs import lines
 
@@ -34,8 +34,8 @@ def test_a_resumed_optimiser_moves_exactly_as_the_uninterrupted_one() -> None:
     matrix, vector, optimiser = make()
 
     def gradients(a: nn.Parameter, b: nn.Parameter, seed: int) -> None:
-        dice = torch.Generator().manual_seed(seed)
-        a.grad, b.grad = torch.randn(4, 4, generator=dice), torch.randn(4, generator=dice)
+        rng = torch.Generator().manual_seed(seed)
+        a.grad, b.grad = torch.randn(4, 4, generator=rng), torch.randn(4, generator=rng)
 
     for seed in range(3):
         gradients(matrix, vector, seed)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from agentrl.policies.engine import load_engine
+from agentrl.models.loading import load_model
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.demonstrations import Demonstrator
-from agentrl.trainers.rows import Batch
+from agentrl.trainers.batch import Batch
 
 PICTURE_TOKENS = 16  # of 128 x 128 pixels, in the tiny model
 
 
 @pytest.mark.parametrize("style", ["conversation", "step"])
 def test_every_row_has_one_picture_for_each_place_of_one(style):
-    engine = load_engine("tiny-vlm", "cpu", "float32")
+    engine = load_model("tiny-vlm", "cpu", "float32")
     spec = EnvSpec("agentrl/FrozenLake-Visual-v0", {"image_size": 128})
     collector = Collector([spec], Demonstrator(engine, mistakes=1.0), prompt_style=style, num_envs=4)
     played = collector.collect([Start(seed) for seed in range(6)]).trajectories

@@ -14,9 +14,9 @@ from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.trajectory_file import TrajectoryReader
 from agentrl.trainers import advantages as pure
 from agentrl.trainers import ppo
-from agentrl.trainers.actor_critic import BatchScores, bootstrap, make_learner
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.rows import Batch
+from agentrl.trainers.batch import Batch
+from agentrl.trainers.update import BatchScores, bootstrap, make_learner
 from tests.trainers import toys
 from tests.trainers.arms import ARMS
 from tests.trainers.episodes import conversation, played
@@ -59,7 +59,7 @@ def expected(args: ppo.PPO, given: BatchScores) -> pure.Estimate:
     if args.variant == "vanilla":
         rewards = torch.zeros(2, 5)
         rewards[0, 4], rewards[1, 0] = 8.0, -4.0
-        return pure.vanilla_gae(rewards, given.values, SEEN, **token, **end)
+        return pure.masked_gae(rewards, given.values, SEEN, **token, **end)
     rewards = 2 * (AT_LAST if args.reward_at == "end" else AT_ENDS)
     return pure.masked_gae(rewards, given.values, MASK, **token, **end)
 
@@ -119,7 +119,7 @@ def chance(folder: Path, word: str = "Right") -> float:
 
     policy = HFPolicy(folder, device="cpu", dtype="float32")
     asked = [{"role": "system", "content": ArmsEnv.system_prompt}, {"role": "user", "content": "turn 0"}]
-    said = policy.engine.tokenizer(word, add_special_tokens=False)["input_ids"]
+    said = policy.loaded.tokenizer(word, add_special_tokens=False)["input_ids"]
     with torch.no_grad():
         return float(policy.logprobs_of([policy.encode(asked).ids], [said])[0].sum().exp())  # pyright: ignore
 
@@ -250,6 +250,6 @@ def test_options_that_cannot_work_are_refused_by_name(option, value) -> None:
 def test_arguments_survive_json_and_unknown_ones_are_named() -> None:
     args = ppo.PPO(env=("a", "b"), variant="turn", eval_modes=("greedy",))
     assert ppo.PPO.from_json(json.loads(json.dumps(args.to_json()))) == args
-    with pytest.raises(ConfigError, match="no option 'varient'"):
+    with pytest.raises(ConfigError, match="unknown option 'varient'"):
         ppo.PPO.from_json({"varient": "turn"})
     assert isinstance(args, RunArguments)

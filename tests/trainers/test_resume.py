@@ -96,7 +96,7 @@ def test_going_on_from_the_very_first_checkpoint_measures_nothing_twice(nano, tm
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(ppo, "improve", broken)
+        patch.setattr(ppo, "update_policy", broken)
         ppo.train(toys.ppo(nano, tmp_path / "cut", **measured))
     ppo.train(toys.ppo(nano, tmp_path / "cut", resume=True, **measured))
     assert [line["iteration"] for line in lines(tmp_path / "cut", "eval")] == [0, 0, 1, 1, 2, 2]
@@ -126,7 +126,7 @@ def test_sigterm_ends_with_a_checkpoint_and_the_rest_can_follow(nano, tmp_path) 
     whole = ppo.train(arguments(tmp_path / "whole", str(nano), save_every=100))
     script = (
         "import sys, pathlib; from agentrl.trainers import ppo; from tests.trainers.kill_driver import arguments;"
-        "ppo.train(arguments(pathlib.Path(sys.argv[1]), sys.argv[2], save_every=100), say=print)"
+        "ppo.train(arguments(pathlib.Path(sys.argv[1]), sys.argv[2], save_every=100), report=print)"
     )
     folder = tmp_path / "stopped"
     process = started("-c", script, str(folder), str(nano))
@@ -171,7 +171,7 @@ def test_a_full_disk_is_named_and_older_checkpoints_stay(nano, tmp_path) -> None
     assert process.returncode == 0, errors
     told = out.splitlines()
     assert told[1::2] == ["['step_0', 'step_1']"] * 3
-    assert all(line.startswith("TrainingFault the") and "go on with resume" in line for line in told[::2])
+    assert all(line.startswith("TrainingFault the") and "make room and resume" in line for line in told[::2])
     assert ["checkpoint" in line for line in told[::2]] == [True, True, False]  # the last: not even the metrics
     ppo.train(arguments(folder, str(nano), schedule="constant", eval_every=0))
     assert_same_run(whole, folder, 6)

@@ -16,11 +16,10 @@ from agentrl.rollout.demonstrations import Demonstrator
 from agentrl.rollout.trajectory_file import TrajectoryReader
 from agentrl.trainers import ppo
 from agentrl.trainers import run as run_module
-from agentrl.trainers.actor_critic import make_learner
-from agentrl.trainers.learner import Learner
-from agentrl.trainers.memory import TrainingFault
-from agentrl.trainers.rows import Batch
+from agentrl.trainers.batch import Batch
 from agentrl.trainers.run import Run
+from agentrl.trainers.token_budget import TrainingFault
+from agentrl.trainers.update import Learner, make_learner
 from tests.trainers import toys
 from tests.trainers.runs import lines, training_state
 

@@ -17,7 +17,7 @@ def config(**changed):
 
 def test_an_option_that_was_added_since_had_its_default():
     check_same_run(config(word_lr=None), PPO(lr=1e-4), "ppo")
-    with pytest.raises(ConfigError, match=r"word_lr=0\.25; it cannot go on with 0\.05"):
+    with pytest.raises(ConfigError, match=r"word_lr=0\.25; it cannot be resumed with 0\.05"):
         check_same_run(config(word_lr=None), PPO(lr=1e-4, word_lr=0.05), "ppo")
 
 

@@ -9,15 +9,15 @@ import pytest
 import torch
 
 from agentrl.core.errors import ConfigError
-from agentrl.policies.engine import load_engine
+from agentrl.models.loading import load_model
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.demonstrations import Demonstrator
 from agentrl.rollout.parquet import to_parquet
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers import sft
-from agentrl.trainers.learner import Learner
-from agentrl.trainers.rows import Batch
+from agentrl.trainers.batch import Batch
+from agentrl.trainers.update import Learner
 from tests.trainers import toys
 from tests.trainers.episodes import conversation
 from tests.trainers.runs import lines, training_state
@@ -32,7 +32,7 @@ def written(path: Any, episodes: list[Trajectory]) -> str:
 
 
 def demonstrated(model: Any, spec: EnvSpec, count: int = 4) -> list[Trajectory]:
-    collector = Collector([spec], Demonstrator(load_engine(model, "cpu", "float32")))
+    collector = Collector([spec], Demonstrator(load_model(model, "cpu", "float32")))
     found = collector.collect([Start(seed) for seed in range(count)]).trajectories
     collector.close()
     return found
@@ -60,7 +60,7 @@ def test_the_loss_is_the_mean_over_reply_tokens_alone(nano, tmp_path) -> None:
     assert sft.imitate(learner, rows)["nll"] == pytest.approx(-float(scored.mean()), abs=1e-5)
 
 
-def test_batches_use_all_data_before_any_twice_and_follow_the_dice(nano, tmp_path) -> None:
+def test_batches_use_all_data_before_any_twice_and_follow_the_rng(nano, tmp_path) -> None:
     args = toys.sft(nano, tmp_path, steps_per_iteration=3, batch_size=4)
     rows = Batch([conversation([[30 + n, 2]]) for n in range(8)]).rows
     found = sft.batches(rows, args, torch.Generator().manual_seed(1))
@@ -73,9 +73,9 @@ def test_batches_use_all_data_before_any_twice_and_follow_the_dice(nano, tmp_pat
 def test_episodes_from_a_file_teach_the_same_as_when_they_were_played(nano, tmp_path) -> None:
     args = toys.sft(nano, tmp_path / "played", mistakes=0.0, demonstrations=4)
     spec = args.specs()[0]
-    from agentrl.rollout.evaluate import episode_seed
+    from agentrl.core.seeding import episode_seed
 
-    collector = Collector([spec], Demonstrator(load_engine(nano, "cpu", "float32")))
+    collector = Collector([spec], Demonstrator(load_model(nano, "cpu", "float32")))
     episodes = collector.collect([Start(episode_seed(0, n)) for n in range(4)]).trajectories
     collector.close()
     data = written(tmp_path / "episodes.jsonl", episodes)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from agentrl.cli.algorithms import arguments_class, train_function
+from agentrl.algorithms import arguments_class, train_function
 from agentrl.rollout.trajectory_file import TrajectoryReader
 from agentrl.trainers.checkpoint import checkpoints
 from tests.trainers.arms import ARMS
@@ -66,7 +66,7 @@ def arguments(case: dict[str, Any], model: Path, output: Path, **more: Any) -> d
 
 
 def trained_alone(algorithm: str, given: dict[str, Any]) -> Path:
-    return train_function(algorithm)(arguments_class(algorithm).from_json(given), say=lambda text: None)
+    return train_function(algorithm)(arguments_class(algorithm).from_json(given), report=lambda text: None)
 
 
 def jobs(model: Path, root: Path) -> list[dict[str, Any]]:
@@ -172,9 +172,9 @@ def test_two_processes_play_the_same_episodes_and_learn_the_same_from_them(name,
 
 
 def test_the_policy_that_two_processes_export_is_the_one_they_trained(outcomes, root) -> None:
-    from agentrl.policies.engine import load_engine
+    from agentrl.models.loading import load_model
 
-    model = load_engine(root / "two/masked/checkpoints/step_2/policy", "cpu", "float32").model
+    model = load_model(root / "two/masked/checkpoints/step_2/policy", "cpu", "float32").model
     trained = training_state(root / "two/masked", 2)
     for name, parameter in model.named_parameters():
         assert torch.equal(parameter, trained[f"/policy/{name}"]), name

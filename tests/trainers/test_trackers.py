@@ -143,5 +143,5 @@ def test_a_tracker_that_breaks_warns_once_and_stops_nobody(caplog: pytest.LogCap
         tracker.close()
     assert broken.calls == 1
     assert [record.message for record in caplog.records] == [
-        "tensorboard failed and gets no more figures; the run goes on: disk full"
+        "tensorboard failed and gets no more metrics; the run continues: disk full"
     ]

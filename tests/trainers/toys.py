@@ -22,10 +22,10 @@ def write_nano_model(folder: Path, width: int = 32, layers: int = 1) -> Path:
     """An ordinary model folder: the tiny models' words, a body of a few thousand weights."""
     from transformers import Qwen3Config
 
-    from agentrl.policies.models.tiny import write_model
-    from agentrl.policies.models.tokenizer import END, PAD, TEXT_SPECIALS, build_tokenizer
+    from agentrl.models.tiny import write_model
+    from agentrl.models.tokenizer import END, PAD, TEXT_SPECIALS, tiny_tokenizer
 
-    tokenizer = build_tokenizer(TEXT_SPECIALS)
+    tokenizer = tiny_tokenizer(TEXT_SPECIALS)
     config = Qwen3Config(
         vocab_size=len(tokenizer),
         hidden_size=width,

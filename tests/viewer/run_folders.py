@@ -25,13 +25,13 @@ class Halting:
     name = "hf:tiny-text"
 
     def __init__(self, skill: float, version: int, seed: int = 0) -> None:
-        self.skill, self.version, self.dice = skill, version, random.Random(seed)
+        self.skill, self.version, self.rng = skill, version, random.Random(seed)
 
     def act(self, conversations, envs=None):
         answers = []
         for env in envs or ():
-            good = self.dice.random() < self.skill
-            moves = (env.unwrapped.oracle() if good else None) or self.dice.choice(["Left", "Up, Up", "Down", "fly"])
+            good = self.rng.random() < self.skill
+            moves = (env.unwrapped.oracle() if good else None) or self.rng.choice(["Left", "Up, Up", "Down", "fly"])
             text = (
                 f"<think>I am at the start and the goal is {'near' if good else 'far'}.</think><answer>{moves}</answer>"
             )
@@ -39,13 +39,13 @@ class Halting:
         return answers
 
 
-def train_line(iteration: int, iterations: int, dice: random.Random, **changes) -> dict:
+def train_line(iteration: int, iterations: int, rng: random.Random, **changes) -> dict:
     share = iteration / iterations
-    success = min(1.0, max(0.0, 0.15 + 0.75 / (1 + math.exp(-8 * (share - 0.4))) + dice.gauss(0, 0.02)))
+    success = min(1.0, max(0.0, 0.15 + 0.75 / (1 + math.exp(-8 * (share - 0.4))) + rng.gauss(0, 0.02)))
     wins = round(256 * success)
     form = min(1.0, 0.4 + 2 * share)
     reward = success + 0.5 * form - 0.4
-    seconds = {"generate": 3.2 + dice.random(), "environment": 0.3, "judge": 0.15, "update": 2.1, "other": 0.1}
+    seconds = {"generate": 3.2 + rng.random(), "environment": 0.3, "judge": 0.15, "update": 2.1, "other": 0.1}
     return {
         "iteration": iteration,
         "kind": "train",
@@ -65,17 +65,17 @@ def train_line(iteration: int, iterations: int, dice: random.Random, **changes) 
         "pending": 0,
         "response_tokens_mean": 34 - 8 * share,
         "loss": {
-            "policy": dice.gauss(0, 0.01),
-            "critic": 0.4 * math.exp(-3 * share) + 0.02 * dice.random(),
+            "policy": rng.gauss(0, 0.01),
+            "critic": 0.4 * math.exp(-3 * share) + 0.02 * rng.random(),
             "kl": 0.02 * share,
             "entropy": 0.9 * math.exp(-2 * share),
-            "clip_fraction": 0.06 + 0.02 * dice.random(),
-            "approx_kl": 0.004 + 0.002 * dice.random(),
-            "grad_norm": 0.6 + 0.3 * dice.random(),
+            "clip_fraction": 0.06 + 0.02 * rng.random(),
+            "approx_kl": 0.004 + 0.002 * rng.random(),
+            "grad_norm": 0.6 + 0.3 * rng.random(),
             "explained_variance": 0.8 * share,
         },
         "lr": 3e-4 * min(1.0, 10 * share) * (1 - share) + 1e-6,
-        "tokens": {"generated": 21000 + dice.randint(0, 900), "trained": 60000, "padding": 0.04},
+        "tokens": {"generated": 21000 + rng.randint(0, 900), "trained": 60000, "padding": 0.04},
         "seconds": {**seconds, "total": sum(seconds.values())},
         "by_env": {LAKE: {"success": success, "episodes": 256}},
         **changes,
@@ -110,14 +110,14 @@ def played(skill: float, version: int, count: int = 6, env_id: str = LAKE) -> li
 
 
 def rl_lines(iterations: int = 40, seed: int = 0, every: int = 10, lift: float = 0.0) -> list[dict]:
-    dice, lines = random.Random(seed), []
+    rng, lines = random.Random(seed), []
     for iteration in range(0, iterations + 1):
         if iteration:
-            lines.append(train_line(iteration, iterations, dice))
+            lines.append(train_line(iteration, iterations, rng))
         if iteration % every == 0:
             share = iteration / iterations
-            lines.append(eval_line(iteration, 0.16 + (0.6 + lift) * share + dice.gauss(0, 0.01), greedy=False))
-            lines.append(eval_line(iteration, 0.35 + (0.5 + lift) * share + dice.gauss(0, 0.01), greedy=True))
+            lines.append(eval_line(iteration, 0.16 + (0.6 + lift) * share + rng.gauss(0, 0.01), greedy=False))
+            lines.append(eval_line(iteration, 0.35 + (0.5 + lift) * share + rng.gauss(0, 0.01), greedy=True))
     return lines
 
 

@@ -16,8 +16,8 @@ from agentrl.viewer import samples
 from agentrl.viewer.run_data import eval_groups, interval, read_run
 from agentrl.viewer.run_report import write_run_report
 from agentrl.viewer.samples import choose, trajectory_files
+from tests.core.markup import HOSTILE, Tags
 from tests.viewer.run_folders import LAKE, Halting, eval_line, played, rl_lines, sft_lines, train_line, write_run
-from tests.viewer.test_html_report import HOSTILE, Tags
 
 
 def text_of(folder):
@@ -235,8 +235,8 @@ def test_evaluations_of_several_environments_are_told_apart():
 
 
 def test_a_mix_has_a_table_of_its_environments(tmp_path):
-    dice = random.Random(0)
-    lines = [train_line(i, 2, dice, by_env={"a": {"success": 0.1 * i}, "b": {"episodes": 3}}) for i in (1, 2)]
+    rng = random.Random(0)
+    lines = [train_line(i, 2, rng, by_env={"a": {"success": 0.1 * i}, "b": {"episodes": 3}}) for i in (1, 2)]
     text = text_of(write_run(tmp_path, lines))
     assert "Training success by environment" in text and "10.0 %20.0 %" in text
 

@@ -13,8 +13,11 @@ from gymnasium.envs.registration import EnvSpec
 
 import agentrl
 from agentrl.core.errors import ConfigError, EngineFault, JudgeFault, MissingExtra
-from agentrl.core.judging import Verdict
+from agentrl.core.judging import JudgeRequest, Verdict
 from agentrl.core.response import build_response
+from agentrl.core.state import State
+from agentrl.envs.grid.sokoban import SokobanEnv
+from agentrl.judges.structured import StructuredJudge
 from agentrl.wrappers import History, Reasoning, ReasoningReward
 from agentrl.wrappers.reasoning import describe
 from tests import toy_judges as toys
@@ -247,6 +250,99 @@ def test_a_weight_of_zero_measures_without_paying_and_none_leaves_a_part_out() -
     *_, info = env.step(gold(env))
     assert info["reward_terms"]["grounding"] == 0.0 and info["verdicts"]["grounding"]["score"] == 1.0
     assert "worldmodeling" not in info["verdicts"]
+
+
+# ---------------------------------------------------------------------- judges that could never answer
+
+LLM = {"kind": "llm", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
+STRUCTURED = "judge='structured' with representation='structured'"
+
+
+@pytest.mark.parametrize("deferred", [False, True])
+@pytest.mark.parametrize("env_id", ["agentrl/WebShop-Text-v0", "agentrl/SVG-Visual-v0"])
+@pytest.mark.parametrize(
+    ("judge", "representation", "works"),
+    [
+        ("rule", "natural", STRUCTURED),
+        ("rule", "structured", STRUCTURED),
+        ({"kind": "rule"}, "natural", STRUCTURED),
+        ("structured", "natural", STRUCTURED),
+        ({**LLM, "protocol": "extract"}, "natural", "protocol='verdict'"),
+        ({**LLM, "kind": "outcome"}, "natural", STRUCTURED),
+        ({"kind": "audited", "judge": LLM}, "natural", STRUCTURED),  # the auditor is the rule judge
+        ({"kind": "audited", "judge": "rule", "auditor": LLM}, "natural", STRUCTURED),
+    ],
+)
+def test_a_judge_that_cannot_score_the_environment_is_refused_with_one_that_can(
+    env_id: str, judge: Any, representation: str, works: str, deferred: bool
+) -> None:
+    env = Reasoning(gym.make(env_id), BOTH, representation)
+    with pytest.raises(ConfigError) as caught:
+        ReasoningReward(env, judge, deferred=deferred)
+    said = str(caught.value)
+    assert env_id in said or "'outcome'" in said or "'structured' reads" in said
+    assert said.endswith(f"use {works}") and "\n" not in said and ". " not in said
+
+
+def test_the_grid_games_refuse_only_what_reads_another_representation() -> None:
+    make("structured", representation="structured")
+    make({**LLM, "protocol": "extract"})
+    with pytest.raises(ConfigError, match=r"use judge='rule', or judge='structured' with"):
+        make("structured", representation="symbolic")
+
+
+@pytest.mark.parametrize("env_id", ["agentrl/WebShop-Text-v0", "agentrl/SVG-Visual-v0"])
+@pytest.mark.parametrize(
+    "judge", ["structured", LLM, {"kind": "audited", "judge": "structured", "auditor": LLM}, EXACT]
+)
+def test_what_works_or_does_not_say_is_accepted(env_id: str, judge: Any) -> None:
+    for deferred in (False, True):
+        ReasoningReward(Reasoning(gym.make(env_id), BOTH, "structured"), judge, deferred=deferred)
+
+
+def test_an_environment_without_claims_is_told_of_the_judge_that_needs_none() -> None:
+    class Silent(SokobanEnv):
+        state_type = State
+
+    env = Reasoning(Silent(kind="text"), BOTH)
+    with pytest.raises(ConfigError, match=r"needs declared relations, which Silent lacks; use judge=\{'kind': 'llm'"):
+        ReasoningReward(env, "rule")
+    ReasoningReward(env, LLM)
+
+
+def test_an_environment_that_was_made_without_an_id_is_judged_all_the_same() -> None:
+    env = ReasoningReward(Reasoning(SokobanEnv(kind="text"), BOTH), "rule")
+    env.reset(seed=0)
+    *_, info = env.step(gold(env))
+    assert info["judge_requests"][0]["env_id"] == "SokobanEnv"
+    assert (info["reward_terms"]["grounding"], info["reward_terms"]["worldmodeling"], info["pending"]) == (0.5, 0.5, [])
+
+
+@pytest.mark.parametrize("env_id", ["agentrl/WebShop-Text-v0", "agentrl/SVG-Visual-v0", "agentrl/Sokoban-Text-v0"])
+def test_structured_gold_earns_everything_and_another_description_little(env_id: str) -> None:
+    env = ReasoningReward(Reasoning(gym.make(env_id), BOTH, "structured"), "structured")
+    empty = build_response(BOTH, {"observation": "{}", "reasoning": "?", "prediction": "I see.", "answer": "x"})
+    for seed in range(4):
+        env.reset(seed=seed)
+        over = False
+        while not over:
+            turn = env.unwrapped.oracle()
+            blob = agentrl.snapshot(env)
+            *_, nothing = env.step(empty.replace("<answer>x<", f"<answer>{turn}<"))
+            assert (nothing["reward_terms"]["grounding"], nothing["reward_terms"]["worldmodeling"]) == (0.0, 0.0)
+            agentrl.restore(env, blob)
+            _, _, terminated, truncated, info = env.step(gold(env))
+            over = terminated or truncated
+            assert (info["reward_terms"]["grounding"], info["reward_terms"]["worldmodeling"]) == (0.5, 0.5), info
+            assert info["pending"] == []
+            for request in info["judge_requests"]:
+                wrong = dict.fromkeys(request["state"], "nothing of the kind")
+                verdict = StructuredJudge().score_sync([JudgeRequest(**_asked(request, json.dumps(wrong)))])[0]
+                assert isinstance(verdict, Verdict) and verdict.score < 0.1
+
+
+def _asked(request: dict[str, Any], text: str) -> dict[str, Any]:
+    return {**{name: value for name, value in request.items() if name not in ("term", "weight")}, "text": text}
 
 
 # ---------------------------------------------------------------------- ids, forks, specs

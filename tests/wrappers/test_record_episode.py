@@ -24,7 +24,7 @@ from agentrl.wrappers import film as film_module
 from agentrl.wrappers.episode_page import episode_page
 from agentrl.wrappers.film import encode_png, gif, mp4
 
-OUR_TAGS = re.findall(r"\w+", "html head meta title style body h1 h2 section div img pre dl dt dd")
+OUR_TAGS = re.findall(r"\w+", "html head meta title style body main footer h1 h2 section div img pre dl dt dd")
 HOSTILE = [
     "<script>alert(1)</script>",
     "</pre></section><h1>forged</h1>",
@@ -136,7 +136,7 @@ def test_the_page_tells_the_whole_story(tmp_path: Path) -> None:
         "'jump' is not an action",
         "A plan.",
         "format +0.5",
-        "invalid -0.1",
+        "invalid \N{MINUS SIGN}0.1",
         "Turn 2 of 3.",
     ):
         assert said in page.text
@@ -205,7 +205,7 @@ def test_a_cut_episode_is_written_on_close_and_on_reset(tmp_path: Path) -> None:
     assert len(env.files) == 2
 
 
-def test_an_episode_nobody_played_leaves_no_file(tmp_path: Path) -> None:
+def test_an_episode_without_a_turn_leaves_no_file(tmp_path: Path) -> None:
     env = make(tmp_path)
     env.reset(seed=0)
     env.close()
@@ -308,7 +308,7 @@ def test_wrong_folders_are_refused(folder: Any) -> None:
 
 def test_a_file_in_the_folders_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(ConfigError, match="cannot be made"):
+    with pytest.raises(ConfigError, match="cannot be created"):
         make(tmp_path / "file")
 
 

@@ -139,7 +139,7 @@ def test_a_shared_counter_has_one_size() -> None:
 # ---------------------------------------------------------------------- pending
 
 
-def test_without_a_verdict_nobody_is_penalised_but_the_question_stays_open() -> None:
+def test_without_a_verdict_there_is_no_penalty_and_the_term_stays_pending() -> None:
     env = make(toys.Down())
     env.reset(seed=0)
     _, first = say(env, "a")

@@ -82,7 +82,7 @@ def test_calls_before_an_invalid_one_keep_their_effect() -> None:
     assert obs["text"].startswith(info["feedback"])
 
 
-def test_what_stands_behind_the_end_of_the_episode_is_not_blamed() -> None:
+def test_calls_after_the_end_of_the_episode_are_not_invalid() -> None:
     env = make()
     env.reset(options={"task": "######/#____#/#PXO_#/#____#/#____#/######"})
     _, _, terminated, _, info = env.step([move("Right"), {"name": "fly"}])

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from agentrl.envs.grid.levels import GOLDEN, LevelPool, mix
+from agentrl.core.seeding import GOLDEN, splitmix64
+from agentrl.envs.grid.levels import LevelPool
 
 FROZENLAKE, SOKOBAN = 0, 1
 DISABLED, NEXT_STEP, SAME_STEP = 0, 1, 2
@@ -63,7 +64,7 @@ class Batch:
         self.codes = np.zeros((n, size, size), np.uint8)
         self.player = np.zeros(n, np.int32)  # index into the flattened grid
         self.steps = np.zeros(n, np.int32)
-        self.key = np.zeros(n, np.uint64)  # the stream of each environment's dice
+        self.key = np.zeros(n, np.uint64)  # the random stream of each environment
         self.level = np.zeros(n, np.int64)  # where each environment's walk through the pool stands
         self.stride = np.zeros(n, np.int64)
         self.over = np.zeros(n, bool)  # did the last step end the episode?
@@ -105,7 +106,7 @@ class Batch:
         if self.slippery:
             with np.errstate(over="ignore"):
                 self.key[rows] += GOLDEN
-            moves = (moves + (mix(self.key[rows]) % np.uint64(3)).astype(np.int64) + 3) % 4
+            moves = (moves + (splitmix64(self.key[rows]) % np.uint64(3)).astype(np.int64) + 3) % 4
         (_push if self.game == SOKOBAN else _slide)(self, rows, moves)
         self.steps[~ended] += 1
         self.truncated[:] = ~ended & (self.steps >= self.limit) & ~self.terminated

@@ -1,6 +1,6 @@
 """Pools of levels: which levels exist, which split owns them, and the order in which a seed walks through them.
 
-Everything here is reproducible for ever: the only randomness is `mix`, an integer hash, so no library update can
+Everything here is reproducible for ever: the only randomness is SplitMix64, an integer hash, so no library update can
 move a level to another seed or, worse, from the test split into the training split.
 """
 
@@ -18,44 +18,17 @@ import numpy as np
 from agentrl.core.cache import cached_arrays
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
+from agentrl.core.seeding import splitmix64, splitmix64_int
 
 POOL_FORMAT = 1  # part of the cache's file names: raise it when the content of pools changes
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-MASK64 = 2**64 - 1
-
-
-def mix(x: np.ndarray) -> np.ndarray:
-    """The finaliser of SplitMix64 over an array of uint64: a bijection that looks random."""
-    x = np.asarray(x, np.uint64)
-    with np.errstate(over="ignore"):
-        x = x + GOLDEN
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-def mix_int(x: int) -> int:
-    """`mix` of one Python integer."""
-    x = (x + int(GOLDEN)) & MASK64
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK64
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK64
-    return x ^ (x >> 31)
-
-
-def uniform(key: int, start: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Numbers in [0, 1) that depend on the key and their position in its stream only."""
-    counters = np.arange(start, start + math.prod(shape), dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        bits = mix(counters * GOLDEN + np.uint64(key & MASK64))
-    return ((bits >> np.uint64(11)) * 2.0**-53).reshape(shape)
 
 
 def content_hash(grids: np.ndarray) -> np.ndarray:
     """One uint64 for each grid of uint8 [n, height, width]."""
     flat = grids.reshape(len(grids), grids.shape[1] * grids.shape[2]).astype(np.uint64)
-    weights = mix(np.arange(flat.shape[1], dtype=np.uint64)) | np.uint64(1)
+    weights = splitmix64(np.arange(flat.shape[1], dtype=np.uint64)) | np.uint64(1)
     with np.errstate(over="ignore"):
-        return mix((flat * weights).sum(axis=1, dtype=np.uint64))
+        return splitmix64((flat * weights).sum(axis=1, dtype=np.uint64))
 
 
 def shuffled(grids: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -76,7 +49,7 @@ def split_of(layouts: np.ndarray) -> np.ndarray:
     """
     symmetric = [layouts, layouts[:, :, ::-1]]
     hashes = [content_hash(np.rot90(grid, turns, (1, 2))) for grid in symmetric for turns in range(4)]
-    return np.array([0, 0, 1, 2])[mix(np.minimum.reduce(hashes)) % np.uint64(4)]
+    return np.array([0, 0, 1, 2])[splitmix64(np.minimum.reduce(hashes)) % np.uint64(4)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +69,7 @@ class LevelPool:
     def walk(self, key: int) -> tuple[int, int]:
         """First index and stride of a key's walk: `(first + k * stride) % n` visits every level before repeating."""
         n = len(self)
-        first, stride = mix_int(key) % n, mix_int(key ^ 0x5DEECE66D) % n
+        first, stride = splitmix64_int(key) % n, splitmix64_int(key ^ 0x5DEECE66D) % n
         while math.gcd(stride, n) != 1:
             stride = (stride + 1) % n
         return first, stride

@@ -1,4 +1,4 @@
-"""`GridVectorEnv`: thousands of grid worlds in one array, behind `gym.make_vec`."""
+"""`GridVectorEnv`: thousands of grid worlds in one array, for `gym.make_vec`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gymnasium.vector.utils import batch_space
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
+from agentrl.core.seeding import reset_key
 from agentrl.envs.grid import kernel
 from agentrl.envs.grid.world import ACTIONS, GridWorld
 
@@ -47,9 +48,9 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         **parameters: Any,
     ) -> None:
         if observation not in ("grid", "image"):
-            raise ConfigError(f'observation must be "grid" or "image", not {observation!r}')
+            raise ConfigError(f'observation must be "grid" or "image"; got {observation!r}')
         if kind != "grid":
-            raise ConfigError(f'the vectorised core takes kind="grid", not {kind!r}; use vectorization_mode="sync"')
+            raise ConfigError(f'kind must be "grid"; got {kind!r}. For other kinds use vectorization_mode="sync"')
         self.num_envs = whole_number("num_envs", num_envs, at_least=1)
         self.metadata = {**self.metadata, "autoreset_mode": _autoreset_mode(autoreset_mode)}
         self._single = one = self.game(kind="grid", **parameters)
@@ -87,7 +88,7 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         options = dict(options or {})
         rows = np.asarray(options.pop("reset_mask", np.ones(self.num_envs, bool)))
         if options:
-            raise ConfigError(f'reset knows the option "reset_mask" only, not {next(iter(options))!r}')
+            raise ConfigError(f'reset takes the option "reset_mask" only; got {next(iter(options))!r}')
         if rows.shape != (self.num_envs,) or rows.dtype != bool or not (self._started or rows.all()):
             raise ConfigError(f"reset_mask must be bool [{self.num_envs}], and all True at the first reset")
         seeds = self._seeds(seed)
@@ -115,7 +116,7 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _start_walk(self, row: int, seed: int | None) -> None:
         # The very draw that GridWorld makes, so that row i equals the single environment of the same seed.
-        key = int(np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed))).integers(2**63))
+        key = reset_key(seed)
         self._batch.key[row] = key
         self._batch.level[row], self._batch.stride[row] = self._single._pool.walk(key)
 
@@ -190,7 +191,7 @@ def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
     for known in AutoresetMode:
         if mode in (known, known.value, known.name):
             return known
-    raise ConfigError(f"autoreset_mode must be one of {[known.value for known in AutoresetMode]}, not {mode!r}")
+    raise ConfigError(f"autoreset_mode must be one of {[known.value for known in AutoresetMode]}; got {mode!r}")
 
 
 def _entropy() -> int:

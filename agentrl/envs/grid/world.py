@@ -19,10 +19,11 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, parse_turn, quote
+from agentrl.core.seeding import GOLDEN, MASK64, splitmix64_int
 from agentrl.core.spaces import AnyText
 from agentrl.core.state import State
 from agentrl.core.tools import function_schema
-from agentrl.envs.grid.levels import GOLDEN, MASK64, LevelNames, LevelPool, mix_int
+from agentrl.envs.grid.levels import LevelNames, LevelPool
 from agentrl.envs.grid.relations import Cell
 
 KINDS = ("grid", "text", "visual")
@@ -83,7 +84,7 @@ class GridWorld(AgentEnv[Any, Any]):
         **others: Any,
     ) -> None:
         if kind not in KINDS:
-            raise ConfigError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+            raise ConfigError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
         super().__init__(max_turns=max_turns, max_actions_per_turn=max_actions_per_turn, **others)
         self.kind, self.size = kind, size
         if kind == "grid":  # one primitive action a step, the same number of them an episode
@@ -97,7 +98,7 @@ class GridWorld(AgentEnv[Any, Any]):
         self._set_spaces()
         self._codes = np.zeros((size, size), np.uint8)
         self._player = 0  # index into the flattened grid
-        self._key = self._level = self._stride = 0
+        self._key = 0  # the state of this environment's own random stream
         self._named: str | None = None  # set when the task was given by name
 
     def _set_solution_range(self, shortest: int, longest: int | None) -> None:
@@ -133,26 +134,28 @@ class GridWorld(AgentEnv[Any, Any]):
         """Any well-formed level of the right size, in the pool or not, solvable or not."""
         example = f"for example {self.tasks()[0]!r}"
         if not isinstance(task, str):
-            raise ConfigError(f"a task is a level as text ({example}), not {type(task).__name__}")
+            raise ConfigError(f"a task must be a level as text, {example}; got {type(task).__name__}")
         rows = task.split("/")
         if len(rows) != self.size or any(len(row) != self.size for row in rows):
-            raise ConfigError(f"a level here is {self.size} rows of {self.size} symbols joined by '/': {example}")
+            raise ConfigError(f"a level must be {self.size} rows of {self.size} symbols joined by '/', {example}")
         if strange := set(task) - set(self.symbols) - {"/"}:
-            raise ConfigError(f"{quote(strange.pop())} is no symbol; a level is made of {self.symbols}")
+            raise ConfigError(f"a level must be made of the symbols {self.symbols}; got {quote(strange.pop())}")
         self._check_level(self.state_type(tuple(rows)))
         return task, np.array([[self.symbols.index(symbol) for symbol in row] for row in rows], np.uint8)
 
     def _check_level(self, state: GridState) -> None:
         if len(state.find(self.player_symbols)) != 1:
-            raise ConfigError(f"a level has exactly one player ({' or '.join(self.player_symbols)})")
+            raise ConfigError(f"a level must have exactly one player ({' or '.join(self.player_symbols)})")
 
-    def _begin(self, task: tuple[str, np.ndarray] | None, seeded: bool) -> None:
-        if seeded or self._turn is None:
-            self._key = int(self.np_random.integers(2**63))
-            self._level, self._stride = self._pool.walk(self._key)
-        elif task is None:
-            self._level = (self._level + self._stride) % len(self._pool)
-        self._named, self._codes = task if task else (None, self._pool.grids[self._level].copy())
+    def _start_walk(self, count: int) -> tuple[int, int]:
+        self._key = int(self.np_random.integers(2**63))
+        return self._pool.walk(self._key)
+
+    def _task_at(self, index: int) -> tuple[None, np.ndarray]:
+        return None, self._pool.grids[index].copy()  # spelling a level and reading it again would take longer
+
+    def _begin(self, task: tuple[str | None, np.ndarray]) -> None:
+        self._named, self._codes = task
         self._player = self._find_player()
 
     def _find_player(self) -> int:
@@ -160,12 +163,12 @@ class GridWorld(AgentEnv[Any, Any]):
         return int(np.flatnonzero(np.isin(self._codes, codes))[0])
 
     def _task(self) -> str:
-        return self._named if self._named is not None else self.tasks()[self._level]
+        return self._named if self._named is not None else self.tasks()[self._index]
 
-    def _dice(self) -> int:
+    def _next_random(self) -> int:
         """The next number of this environment's own stream (the vectorised core draws the same ones)."""
         self._key = (self._key + int(GOLDEN)) & MASK64
-        return mix_int(self._key)
+        return splitmix64_int(self._key)
 
     # ------------------------------------------------------------------ turns
 
@@ -241,15 +244,9 @@ class GridWorld(AgentEnv[Any, Any]):
     def _observe(self) -> Any:
         if self.kind == "grid":
             return self._codes.copy()
-        assert self._turn is not None  # nobody looks before reset()
         view = "<image>" if self.kind == "visual" else self.state().symbolic()
-        heading = f"Turn {self._turn + 1} of {self.max_turns}." if not self._over else "The episode is over."
-        text = "\n".join(part for part in (self._feedback, heading, view) if part)
+        text = "\n".join(part for part in (self._feedback, self._heading(), view) if part)
         return {"text": text, "image": self._draw()} if self.kind == "visual" else {"text": text}
-
-    @property
-    def _over(self) -> bool:
-        return self._terminated or self._truncated
 
     def _draw(self) -> np.ndarray:
         from agentrl.envs.grid.pictures import draw
@@ -262,7 +259,7 @@ class GridWorld(AgentEnv[Any, Any]):
         return {
             "codes": self._codes.tobytes(),
             "key": self._key,
-            "level": self._level,
+            "level": self._index,
             "stride": self._stride,
             "named": self._named,
         }
@@ -270,10 +267,10 @@ class GridWorld(AgentEnv[Any, Any]):
     def _load(self, data: dict[str, Any]) -> None:
         saved = msgspec.convert(data, _Saved)
         codes = np.frombuffer(saved.codes, np.uint8).reshape(self.size, self.size).copy()
-        if codes.max() >= len(self.symbols) or not 0 <= saved.level < len(self._pool):
-            raise ValueError("codes or level out of range")
-        self._codes, self._named = codes, saved.named
-        self._key, self._level, self._stride = saved.key, saved.level, saved.stride
+        if codes.max() >= len(self.symbols):
+            raise ValueError("a symbol code is out of range")
+        self._restore_walk(saved.level, saved.stride)
+        self._codes, self._named, self._key = codes, saved.named, saved.key
         self._player = self._find_player()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -57,10 +57,10 @@ class SVGEnv(AgentEnv[Any, Any]):
 
     ## Actions
     One SVG document a turn, bare or between `<answer>` and `</answer>`, and nothing around it. A plain doctype and a
-    missing `xmlns` are accepted. Markdown fences, words before or behind the code, half-closed code, another
+    missing `xmlns` are accepted. Markdown fences, words before or after the code, half-closed code, another
     namespace, HTML, an empty answer and code that the gate refuses (scripts, pictures, references out of the
     document, bombs) are invalid: `info["refused"]` and the feedback say why, the turn earns nothing, the last drawing
-    stays, the episode goes on.
+    stays, the episode continues.
 
     ## Rewards
     Every turn that draws earns weight x similarity for each of `scorers`, under the scorer's own name; by default 5.0
@@ -89,7 +89,7 @@ class SVGEnv(AgentEnv[Any, Any]):
       column `Svg`, `svg` or the like). Rows that cannot be used are counted in
       `env.unwrapped.targets.collection.skipped`.
     - `difficulty=None`: a grade from 1 to 5, a list of grades, or None for all in turn.
-    - `icons=None`: use only the first so many targets of the split; None is 100,000 generated ones, or all of a file.
+    - `icons=None`: use only the first N targets of the split; None is 100,000 generated ones, or all of a file.
     - `letters="strokes"`: letters of grade 5 are paths of our own, equal on every machine; `"font"` writes text
       elements, which look as the machine's fonts make them.
     - `scorers=None`: similarities and weights, as above; the first is the main one.
@@ -121,6 +121,7 @@ class SVGEnv(AgentEnv[Any, Any]):
     figures. Fonts differ between machines, so code with text elements is drawn differently elsewhere.
     """
 
+    state_type = SvgState
     representations = frozenset({"natural", "structured"})
     guides: ClassVar[dict[str, str]] = {
         "natural": "One sentence for each shape of the target, then of the drawing, in drawing order: kind, colour, "
@@ -161,7 +162,6 @@ class SVGEnv(AgentEnv[Any, Any]):
         self._name, self._target = "", ""
         self._drawing: str | None = None  # as the gate wrote it
         self._refused: str | None = None
-        self._place, self._stride = 0, 1
 
     def _gather(self) -> None:
         """What is the same for every environment with these arguments."""
@@ -177,10 +177,12 @@ class SVGEnv(AgentEnv[Any, Any]):
 
     def _find_task(self, task: Any) -> tuple[str, str]:
         if not isinstance(task, str):
-            raise ConfigError(f"a task is a name such as {self.tasks()[0]!r} or SVG code, not {type(task).__name__}")
+            raise ConfigError(
+                f"a task must be SVG code or a name, such as {self.tasks()[0]!r}; got {type(task).__name__}"
+            )
         code = task if task.lstrip().startswith("<") else self.targets.code(task)
         if code is None:
-            raise ConfigError(f"{quote(task)} is no target of split {self.split}; one is {self.tasks()[0]!r}")
+            raise ConfigError(f"unknown target {quote(task)} in split {self.split}; one of them is {self.tasks()[0]!r}")
         try:
             safe = check(code)
         except SvgRefused as refused:
@@ -189,14 +191,8 @@ class SVGEnv(AgentEnv[Any, Any]):
             raise ConfigError("this SVG cannot be a target: it shows nothing")
         return task, safe
 
-    def _begin(self, task: tuple[str, str] | None, seeded: bool) -> None:
-        names = self.tasks()
-        if seeded or self._turn is None:
-            self._place = int(self.np_random.integers(len(names)))
-            self._stride = _stride(int(self.np_random.integers(2**31)), len(names))
-        elif task is None:
-            self._place = (self._place + self._stride) % len(names)
-        self._name, self._target = task if task is not None else self._find_task(names[self._place])
+    def _begin(self, task: tuple[str, str]) -> None:
+        self._name, self._target = task
         self._drawing = self._refused = None
 
     def _task(self) -> str:
@@ -259,10 +255,6 @@ class SVGEnv(AgentEnv[Any, Any]):
         similarities = self._similarities(self._drawing)
         return {**similarities, "structure_f1": self._structure(self._drawing), "drawn": 1.0}
 
-    @property
-    def _over(self) -> bool:
-        return self._terminated or self._truncated
-
     # ------------------------------------------------------------------ the truth
 
     def state(self) -> SvgState:
@@ -304,10 +296,8 @@ class SVGEnv(AgentEnv[Any, Any]):
         )
 
     def _observe(self) -> dict[str, Any]:
-        assert self._turn is not None  # nobody looks before reset()
-        heading = "The episode is over." if self._over else f"Turn {self._turn + 1} of {self.max_turns}."
         shown = "The target is on the left" + (", your last drawing on the right." if self._drawing else ".")
-        text = "\n".join(part for part in (self._feedback, heading, shown, "<image>") if part)
+        text = "\n".join(part for part in (self._feedback, self._heading(), shown, "<image>") if part)
         return {"text": text, "image": self._draw()}
 
     def _draw(self) -> np.ndarray:
@@ -328,22 +318,20 @@ class SVGEnv(AgentEnv[Any, Any]):
             "name": self._name,
             "target": self._target,
             "drawing": self._drawing,
-            "place": self._place,
+            "place": self._index,
             "stride": self._stride,
             "refused": self._refused,
         }
 
     def _load(self, data: dict[str, Any]) -> None:
         saved = msgspec.convert(data, _Saved)
-        if not 0 <= saved.place < len(self.tasks()):
-            raise ValueError("place out of range")
         # A blob may have been forged: nothing is drawn that the gate has not seen.
         target, drawing = check(saved.target), None if saved.drawing is None else check(saved.drawing)
         for code in (target, drawing):
             if code is not None:
                 self._picture(code)
-        self._name, self._target, self._drawing = saved.name, target, drawing
-        self._place, self._stride, self._refused = saved.place, saved.stride, saved.refused
+        self._restore_walk(saved.place, saved.stride)
+        self._name, self._target, self._drawing, self._refused = saved.name, target, drawing, saved.refused
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -362,11 +350,3 @@ class _Saved(msgspec.Struct):
     place: int
     stride: int
     refused: str | None
-
-
-def _stride(draw: int, count: int) -> int:
-    """A step that visits every one of `count` targets before any comes back."""
-    step = draw % count or 1
-    while math.gcd(step, count) != 1:
-        step += 1
-    return step

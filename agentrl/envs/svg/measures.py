@@ -55,7 +55,7 @@ def make_measures(specs: Any) -> tuple[Measure, ...]:
     if specs is None:
         specs = DEFAULT
     if isinstance(specs, (str, Mapping)) or not isinstance(specs, Sequence) or not specs:
-        raise ConfigError(f"scorers must be a list such as {EXAMPLE}, not {specs!r}")
+        raise ConfigError(f"scorers must be a list such as {EXAMPLE}; got {specs!r}")
     measures = tuple(_measure(spec) for spec in specs)
     names = [measure.name for measure in measures]
     if len(set(names)) < len(names):
@@ -67,7 +67,7 @@ def make_measures(specs: Any) -> tuple[Measure, ...]:
 
 def _measure(spec: Any) -> Measure:
     if not isinstance(spec, Mapping) or set(spec) != {"scorer", "weight"}:
-        raise ConfigError(f'each of scorers is {{"scorer": ..., "weight": ...}}, not {spec!r}')
+        raise ConfigError(f'each of scorers must be {{"scorer": ..., "weight": ...}}; got {spec!r}')
     weight = finite_number("the weight of a scorer", spec["weight"])
     scorer, key = _shared(spec["scorer"])
     return Measure(str(getattr(scorer, "name", type(scorer).__name__)), scorer, weight, key)
@@ -80,7 +80,7 @@ def _shared(spec: Any) -> tuple[Scorer, str | None]:
     try:
         key = json.dumps(spec, sort_keys=True)
     except TypeError as error:
-        raise ConfigError(f"a scorer is given as JSON, not {spec!r}: {error}") from error
+        raise ConfigError(f"a scorer must be given as JSON; got {spec!r}: {error}") from error
     return _resolved(key), key
 
 

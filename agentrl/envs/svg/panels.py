@@ -14,7 +14,7 @@ FONT = {
     "g": (14, 17, 16, 23, 17, 17, 14), "e": (31, 16, 16, 30, 16, 16, 31), "d": (30, 17, 17, 17, 17, 17, 30),
     "w": (17, 17, 17, 21, 21, 27, 17), "i": (14, 4, 4, 4, 4, 4, 14), "n": (17, 25, 21, 19, 17, 17, 17),
 }  # fmt: skip
-LETTER_WIDTH, LETTER_HEIGHT = 6, 7  # a letter with the space behind it
+LETTER_WIDTH, LETTER_HEIGHT = 6, 7  # a letter with the space after it
 
 
 def label_scale(size: int) -> int:

@@ -17,8 +17,8 @@ from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.tools import function_schema
 from agentrl.envs.webshop.actions import LONGEST_SEARCH, Action, plain, read_turn
-from agentrl.envs.webshop.clicks import LAST_NUMBER, clicked, page_at, searched, shown_results
-from agentrl.envs.webshop.goals import Goal
+from agentrl.envs.webshop.goals import Goal, GoalIds
+from agentrl.envs.webshop.navigation import LAST_NUMBER, clicked, page_at, searched, shown_results
 from agentrl.envs.webshop.oracle import hasty_action, right_action
 from agentrl.envs.webshop.page_html import page_html
 from agentrl.envs.webshop.page_text import page_rich_text, page_text, with_history
@@ -33,15 +33,13 @@ from agentrl.envs.webshop.pages import (
     available_actions,
     instruction,
 )
-from agentrl.envs.webshop.purchase import exact_terms, purchase_parts
-from agentrl.envs.webshop.reward import Reward
+from agentrl.envs.webshop.reward import Reward, exact_terms, purchase_parts
 from agentrl.envs.webshop.shop import RANDOM, ShopSpec, open_shop
 from agentrl.envs.webshop.state import ShopState
-from agentrl.envs.webshop.tasks import GoalIds, stride
 
 WRITERS = {"text": page_text, "text_rich": page_rich_text, "html": page_html}
 DEFAULT_SIZE = 10_000
-# What random play without a look at the page draws from; `legal_actions` knows better.
+# What `action_space.sample()` chooses from without looking at the page; `legal_actions` looks at it.
 SAMPLES = (
     "search[cotton shirt]",
     "search[<r>]",
@@ -109,7 +107,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
       `items_human_ins.json`). With it, `products=None` names one of several `items_shuffle*.json`, and `goals="human"`
       may also be `"synthetic"`.
     - `show_attributes=False`: give products a further sub page with their hidden attributes.
-    - `num_prev_obs=0`, `num_prev_actions=0`: put so many earlier pages and actions before the page.
+    - `num_prev_obs=0`, `num_prev_actions=0`: how many earlier pages and actions come before the page.
     - `show_feedback=True`: say above the page why the last turn was invalid.
     - `image_size=800`: width and height of the picture.
     - `max_turns=15`, `max_actions_per_turn=1`, `invalid_penalty=0.0`, `split="train"`, `render_mode=None`.
@@ -128,13 +126,14 @@ class WebShopEnv(AgentEnv[Any, Any]):
     installed. And a product never has goals in two splits.
     """
 
+    state_type = ShopState
     representations = frozenset({"natural", "structured"})
     guides: ClassVar[dict[str, str]] = {
         "natural": "Say which page this is (with the search and its page of results, or the product), which options "
         "are chosen, and what of the instruction is still unmet.",
         "structured": 'A JSON object with the keys "page" ("search", "results", "item", "description", "features", '
         '"reviews", "attributes" or "done"), "query", "results_page" (0 before a search), "product" (an id or ""), '
-        '"options" (name to chosen value) and "unmet" (a list).',
+        '"price" (of the product, a number or null), "options" (name to chosen value) and "unmet" (a list).',
     }
 
     def __init__(
@@ -160,9 +159,9 @@ class WebShopEnv(AgentEnv[Any, Any]):
         whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1, at_most=1)
         super().__init__(max_turns=max_turns, max_actions_per_turn=1, invalid_penalty=invalid_penalty, **others)
         if kind not in ("text", "visual"):
-            raise ConfigError(f"kind must be text or visual, not {kind!r}")
+            raise ConfigError(f"kind must be text or visual; got {kind!r}")
         if observation_mode not in WRITERS:
-            raise ConfigError(f"observation_mode must be one of {', '.join(WRITERS)}, not {observation_mode!r}")
+            raise ConfigError(f"observation_mode must be one of {', '.join(WRITERS)}; got {observation_mode!r}")
         self.kind, self.observation_mode = kind, observation_mode
         self.show_attributes, self.show_feedback = bool(show_attributes), bool(show_feedback)
         self.num_prev_obs = whole_number("num_prev_obs", num_prev_obs, at_least=0, at_most=100)
@@ -175,12 +174,11 @@ class WebShopEnv(AgentEnv[Any, Any]):
             parts["image"] = spaces.Box(0, 255, (self.image_size, self.image_size, 3), np.uint8)
         self.observation_space = spaces.Dict(parts)
         self.action_space = AnyText(SAMPLES)
-        self._index, self._stride = 0, 1  # which goal, and how far the next one is
         self._place = Place()
         self._purchase: Reward | None = None
         self._seen: list[str] = []  # earlier pages and actions, as many as are shown
         self._done: list[str] = []
-        self._page: Page | None = None  # of the present place, once somebody has looked
+        self._page: Page | None = None  # of the present place, made when it is first looked at
 
     # ------------------------------------------------------------------ tasks
 
@@ -194,19 +192,10 @@ class WebShopEnv(AgentEnv[Any, Any]):
         if split == self.split and plain_number and int(number) < len(self.shop.goals(self.split)):
             return int(number)
         shown = quote(task) if isinstance(task, str) else type(task).__name__
-        raise ConfigError(f"a task of this split is one of {self.tasks()!r}, not {shown}")
+        raise ConfigError(f"task must be one of {self.tasks()!r}; got {shown}")
 
-    def _begin(self, task: int | None, seeded: bool) -> None:
-        count = len(self.shop.goals(self.split))
-        if count == 0:
-            raise ConfigError(f"this catalogue has no goals of split {self.split}")
-        if seeded or self._turn is None:
-            self._index = int(self.np_random.integers(count))
-            self._stride = stride(int(self.np_random.integers(2**31)), count)
-        elif task is None:
-            self._index = (self._index + self._stride) % count
-        if task is not None:
-            self._index = task
+    def _begin(self, task: int) -> None:
+        self._index = task  # a goal that was asked for by name is where the walk goes on
         self._move(Place())
         self._purchase = None
         self._seen, self._done = [], []
@@ -275,13 +264,9 @@ class WebShopEnv(AgentEnv[Any, Any]):
         """The page that is shown."""
         if self._page is None:
             score = None if self._purchase is None else self._purchase.total
-            wish = instruction(self.goal)
+            wish = instruction(self.goal.instruction)
             self._page = page_at(self.shop, self._place, wish, self._task(), self.show_attributes, score)
         return self._page
-
-    @property
-    def _over(self) -> bool:
-        return self._terminated or self._truncated
 
     @property
     def available_actions(self) -> dict[str, Any]:
@@ -289,7 +274,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
         return available_actions(None if self._over else self.page)
 
     def legal_actions(self) -> list[str]:
-        """Whole actions that make sense on this page: every click, and searches that the wish suggests."""
+        """Whole actions that make sense on this page: every click, and searches that the instruction suggests."""
         if self._over:
             return []
         goal = self.goal
@@ -312,7 +297,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
     # ------------------------------------------------------------------ the truth
 
     def state(self) -> ShopState:
-        """The wish, the page, the product, the options, and what is unmet."""
+        """The goal, the page, the product, the options, and what is unmet."""
         place, goal = self._place, self.goal
         shown, total = shown_results(self.shop, place) if place.query else ((), 0)
         product = self.shop.known(place.asin) if place.asin else None
@@ -408,10 +393,9 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     def _load(self, data: dict[str, Any]) -> None:
         saved = msgspec.convert(data, _Saved)
-        if not 0 <= saved.index < len(self.shop.goals(self.split)):
-            raise ValueError("it names no goal")
         self._check_place(saved.place)
-        self._index, self._stride, self._seen, self._done = saved.index, saved.stride, saved.seen, saved.done
+        self._restore_walk(saved.index, saved.stride)
+        self._seen, self._done = saved.seen, saved.done
         self._move(saved.place)
         self._purchase = self._scored(saved.place) if saved.place.page == DONE else None
 

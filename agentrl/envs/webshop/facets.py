@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from agentrl.core.cache import cached_arrays
-from agentrl.envs.webshop.catalogue.generated import GeneratedCatalogue
-from agentrl.envs.webshop.catalogue.interface import Catalogue
+from agentrl.envs.common.catalogue.generated import GeneratedCatalogue
+from agentrl.envs.common.catalogue.interface import Catalogue
 
 log = logging.getLogger(__name__)
 MOST = 50  # products kept for each key, the first of the catalogue
@@ -25,7 +25,7 @@ class Facets:
         self._keys, self._ends, self._numbers = arrays["keys"], arrays["ends"], arrays["numbers"]
 
     def find(self, mark: str, key: str) -> list[int]:
-        """Numbers of products for a mark (`<a>`, `<c>` or `<q>`) and the words behind it."""
+        """Numbers of products for a mark (`<a>`, `<c>` or `<q>`) and the words after it."""
         wanted = _name(KINDS[mark], key)
         place = int(np.searchsorted(self._keys, wanted))
         if place == len(self._keys) or self._keys[place] != wanted:

@@ -1,12 +1,13 @@
-"""What a shopper wants: the instruction an agent reads and the terms it is paid by."""
+"""What is to be bought: the instruction an agent reads and the terms it is rewarded by."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from agentrl.envs.webshop.product import fraction_for, path_names
+from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.envs.common.catalogue.product import fraction_for
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
@@ -18,10 +19,10 @@ _LARGER_OF_TWO = {4: (1, 2, 2, 3, 3, 3), 3: (1, 2, 2), 2: (1,)}
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One wish. A goal option is a value ("navy"), or a (name, value) pair in the benchmark's synthetic goals."""
+    """One goal. An option is a value ("navy"), or a (name, value) pair in the benchmark's synthetic goals."""
 
     id: str
-    asin: str  # the product the wish was written for; others may satisfy it too
+    asin: str  # the product the goal was written for; others may satisfy it too
     instruction: str
     query: str
     title: str
@@ -34,18 +35,6 @@ class Goal:
     difficulty: str = ""
     family: str = ""  # goals of one family never stand in two splits
     reference_query: str = ""  # a search that is known to show the product among its hits
-
-    @property
-    def path_names(self) -> tuple[str, ...]:
-        """The names along the target's category path, outermost first."""
-        return path_names(self.category_path)
-
-    def to_json(self) -> dict[str, Any]:
-        """The goal in plain JSON types."""
-        record = asdict(self)
-        record["attributes"] = list(self.attributes)
-        record["options"] = [option if isinstance(option, str) else list(option) for option in self.options]
-        return record
 
 
 def price_limit(price: float, seed: int, asin: str) -> float:
@@ -71,12 +60,10 @@ def price_clause(limit: float) -> str:
 
 def known_split(split: str) -> Split:
     """`split` itself, or a `ConfigError` that names the three there are."""
-    from agentrl.core.errors import ConfigError, did_you_mean
-
     for known in SPLITS:
         if split == known:
             return known
-    raise ConfigError(f"split must be one of {', '.join(SPLITS)}, not {split!r}.{did_you_mean(str(split), SPLITS)}")
+    raise ConfigError(f"split must be one of {', '.join(SPLITS)}; got {split!r}.{did_you_mean(str(split), SPLITS)}")
 
 
 def split_sizes(goals: int) -> dict[Split, int]:
@@ -86,4 +73,18 @@ def split_sizes(goals: int) -> dict[Split, int]:
     return {"train": goals - dev - test, "dev": dev, "test": test}
 
 
-Goals = Sequence[Goal]
+class GoalIds(Sequence[str]):
+    """ "test-0", "test-1" ...: made when they are looked at."""
+
+    def __init__(self, split: str, count: int) -> None:
+        self._split, self._numbers = split, range(count)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._numbers[index]
+        return f"{self._split}-{found}" if isinstance(found, int) else [f"{self._split}-{number}" for number in found]
+
+    def __repr__(self) -> str:
+        return f"{self._split}-0 to {self._split}-{len(self) - 1}"

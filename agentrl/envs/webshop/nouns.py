@@ -1,13 +1,13 @@
-"""Which words of a title are nouns: by spaCy's English model where it is installed, otherwise by rules of our own."""
+"""Which words of a title are nouns: by spaCy's English model where it is installed, else by rules and word lists."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any
-
-from agentrl.envs.webshop.lexicon import word_list
 
 NounTagger = Callable[[str], tuple[str, ...]]
 MODEL = "en_core_web_sm"
@@ -16,7 +16,7 @@ LONGEST_TITLE = 10_000  # characters; no real title comes near, and a model refu
 
 @cache
 def default_tagger() -> NounTagger:
-    """spaCy's tagger where its model is installed, ours otherwise; decided once per process."""
+    """spaCy's tagger where its model is installed, rules otherwise; decided once per process."""
     return spacy_tagger() or rule_tagger
 
 
@@ -43,12 +43,18 @@ def pipeline_tagger(pipeline: Callable[[str], Any]) -> NounTagger:
 
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\d[\w.,]*")
 _ASCII_WORD = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)?|[0-9][A-Za-z0-9_.,]*")  # finds the same in plain titles, sooner
-# Endings that make adjectives, adverbs and participles; nouns with such an ending are in the lexicon.
+# Endings that make adjectives, adverbs and participles; nouns with such an ending are in the word list.
 _NOT_NOUN_ENDING = re.compile(
     r"[^\W\d_]{2,}(?:ly|able|ible|ous|ful|less|ive|ish|ical|ial|onal|eral|bal|ral|tal|nal|ic|ed|ing|proof|resistant|friendly)$"
 )
-_NOUNS = frozenset(word_list("nouns"))
-_NO_NOUNS = frozenset(word_list("function_words") + word_list("adjectives") + word_list("verbs_and_adverbs"))
+_WORDS = {
+    kind: frozenset(words.split())
+    for kind, words in tomllib.loads(
+        files("agentrl.envs.webshop").joinpath("nouns.toml").read_text(encoding="utf-8")
+    ).items()
+}
+_NOUNS = _WORDS["nouns"]
+_NO_NOUNS = _WORDS["function_words"] | _WORDS["adjectives"] | _WORDS["verbs_and_adverbs"]
 _INITIALS = re.compile(r"[A-Z]{2,5}$")
 
 

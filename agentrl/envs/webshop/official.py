@@ -12,9 +12,9 @@ import msgspec
 from agentrl.core.arguments import whole_number
 from agentrl.core.cache import builder_lock, cache_dir
 from agentrl.core.errors import ConfigError
+from agentrl.envs.common.catalogue.product import Product, listing_note
 from agentrl.envs.webshop.goals import Goal, known_split
 from agentrl.envs.webshop.official_store import Facts, GoalKind, Sources, Store, convert, is_whole
-from agentrl.envs.webshop.product import Product, listing_note
 
 VERSION = 1  # raise it with every change of what a store holds
 PREFIXES = {"products": "items_shuffle", "annotations": "items_ins_v2", "human": "items_human_ins"}
@@ -39,7 +39,7 @@ class OfficialCatalogue:
         products: str | None = None,
     ) -> None:
         if goals not in ("human", "synthetic"):
-            raise ConfigError(f'goals must be "human" or "synthetic", not {goals!r}')
+            raise ConfigError(f'goals must be "human" or "synthetic"; got {goals!r}')
         if limit is not None:
             limit = whole_number("limit", limit, at_least=1)
         self._arguments = {"goals": goals, "limit": limit, "seed": seed, "products": products}
@@ -74,10 +74,6 @@ class OfficialCatalogue:
     def docid(self, index: int) -> str:
         """The id of product number `index`."""
         return self._store.docid(self._checked(index))
-
-    def document(self, index: int) -> str:
-        """The indexed text of product number `index`."""
-        return self.product(index).document()
 
     def entry(self, index: int) -> tuple[str, str, str]:
         """Id, indexed text and listing of product number `index`, read only once."""
@@ -156,7 +152,7 @@ def _sources(folder: Path, goals: GoalKind, limit: int | None, seed: int, produc
 def _products_file(folder: Path, chosen: str | None) -> Path:
     if chosen is not None:
         if not (path := folder / chosen).is_file() or Path(chosen).name != chosen:
-            raise ConfigError(f"products must be the name of a file in {folder}, not {chosen!r}")
+            raise ConfigError(f"products must be the name of a file in {folder}; got {chosen!r}")
         return path
     found = sorted(folder.glob(f"{PREFIXES['products']}*.json"))
     whole = [path for path in found if path.stem == PREFIXES["products"]]
@@ -182,7 +178,7 @@ def _opened(sources: Sources) -> Store:
     path = cache_dir() / "webshop" / f"official-{_key(sources)}.sqlite"
     if not is_whole(path):
         with builder_lock(path):
-            if not is_whole(path):  # nobody has built it while we waited
+            if not is_whole(path):  # another process may have built it meanwhile
                 convert(sources, path)
     return Store(path)
 

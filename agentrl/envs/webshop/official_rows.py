@@ -1,4 +1,4 @@
-"""The benchmark's own records, read by its rules: products, human wishes and synthetic ones."""
+"""The benchmark's own records, read by its rules: products, human goals and synthetic ones."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from agentrl.envs.common.catalogue.product import NO_ATTRIBUTES, NO_PRICE, Product, price_within
 from agentrl.envs.webshop.goals import price_clause, price_limit
-from agentrl.envs.webshop.product import NO_ATTRIBUTES, NO_PRICE, Product, price_within
 
 LONGEST_ASIN = 10
 MOST_COMBINATIONS = 10_000  # of one product's options: more can only be a mistake, and would never end
@@ -80,7 +80,7 @@ def read_options(entry: Any) -> dict[str, tuple[str, ...]]:
 
 
 def human_goals(product: Product, entry: Any, seed: int) -> Iterator[RawGoal | Skipped]:
-    """The wishes that people wrote for a product, from its entry of `items_human_ins.json`."""
+    """The goals that people wrote for a product, from its entry of `items_human_ins.json`."""
     limit = price_limit(product.price, seed, product.asin)
     for wish in entry if isinstance(entry, list) else ():
         if not isinstance(wish, dict) or not isinstance(wish.get("instruction"), str):
@@ -93,7 +93,7 @@ def human_goals(product: Product, entry: Any, seed: int) -> Iterator[RawGoal | S
 
 
 def synthetic_goals(product: Product, annotation: Any, seed: int) -> Iterator[RawGoal | Skipped]:
-    """One wish for each combination of a product's options, where its annotation holds an instruction."""
+    """One goal for each combination of a product's options, where its annotation holds an instruction."""
     instruction = annotation.get("instruction") if isinstance(annotation, dict) else None
     if not isinstance(instruction, str):
         return
@@ -142,7 +142,7 @@ def _listed(annotation: Any) -> tuple[str, ...]:
 
 
 def _chosen(options: Any) -> tuple[str | tuple[str, str], ...]:
-    """The options of a human wish: a list of values, or {name: value}, which the reward reads as pairs."""
+    """The options of a human goal: a list of values, or {name: value}, which the reward reads as pairs."""
     if isinstance(options, dict):
         return tuple((clean(name), clean(value)) for name, value in options.items() if isinstance(value, str))
     return _texts(options) if isinstance(options, list) else ()

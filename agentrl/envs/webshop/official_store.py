@@ -18,10 +18,10 @@ from typing import Any, Literal
 import msgspec
 
 from agentrl.core.errors import EnvFault
+from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.webshop.goals import Split, split_sizes
 from agentrl.envs.webshop.json_stream import JsonStream
 from agentrl.envs.webshop.official_rows import RawGoal, Skipped, clean_all, human_goals, read_product, synthetic_goals
-from agentrl.envs.webshop.product import Product
 
 GoalKind = Literal["human", "synthetic"]
 SHUFFLE_SEED = 233  # the benchmark's, so that goal number i is for the same product as there
@@ -118,7 +118,7 @@ class Store:
         """The number of the product with this id, or None."""
         try:
             row = self._query("SELECT number FROM product WHERE asin IN (?, ?)", asin, asin.upper())
-        except UnicodeEncodeError:  # half a surrogate pair is no id
+        except UnicodeEncodeError:  # half a surrogate pair cannot be an id
             return None
         return row[0] if row else None
 

@@ -1,14 +1,14 @@
-"""The right next action from any place in the shop, and what a hasty shopper would do instead."""
+"""The right next action from any place in the shop, and a hasty mistake instead."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.webshop.actions import LONGEST_SEARCH, plain
-from agentrl.envs.webshop.clicks import shown_results
 from agentrl.envs.webshop.goals import Goal
+from agentrl.envs.webshop.navigation import shown_results
 from agentrl.envs.webshop.pages import BUY, ITEM, NEXT, PREV, RESULTS, RESULTS_PER_PAGE, SUB_PAGES, Place
-from agentrl.envs.webshop.product import Product
 from agentrl.envs.webshop.reward import best_choices
 from agentrl.envs.webshop.shop import Shop
 
@@ -46,7 +46,7 @@ def click(what: str) -> str:
 def finding_query(shop: Shop, goal: Goal) -> str | None:
     """A search that has the product among its hits.
 
-    Words of the wish come first, since only they can be learned by imitation; where they do not bring the product up,
+    Words of the instruction come first, since only they can be learned by imitation; where they do not find it,
     the goal's reference query (which names the maker) does, or else what the product says of itself.
     """
     options = [option if isinstance(option, str) else option[1] for option in goal.options]

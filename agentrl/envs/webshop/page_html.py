@@ -35,7 +35,7 @@ WRAPPED = {
 
 
 def page_html(page: Page, beside: str = "") -> str:
-    """The whole document. `beside` is further HTML behind the page, for those who serve it."""
+    """The whole document. `beside` is further HTML after the page, for a web site."""
     body = "\n".join(_body(page))
     form = f'<form method="post" action="/act" class="page {page.kind}">\n{body}\n</form>'
     return f"{HEAD}<body>{form}{beside}</body></html>\n"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentrl.envs.webshop.body import SEPARATOR
-from agentrl.envs.webshop.pages import Page
+from agentrl.envs.webshop.pages import SEPARATOR, Page
 
 
 def page_text(page: Page) -> str:

@@ -1,4 +1,7 @@
-"""The pages of the shop as data: where a shopper can stand, and which strings are seen there."""
+"""The pages of the shop as data: where an agent can be, and which strings it sees there.
+
+Text, rich text, HTML and picture (`page_text`, `page_html`, `page_picture`) are all made from the same strings.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,10 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, quote_plus
 
-from agentrl.envs.webshop.body import Body, Part, Parts
-from agentrl.envs.webshop.goals import Goal
-from agentrl.envs.webshop.product import Product
+from agentrl.envs.common.catalogue.product import Product
 
 SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
 SUB_PAGES = ("description", "features", "reviews", "attributes")
@@ -19,15 +20,111 @@ PAGES = (SEARCH, RESULTS, ITEM, *SUB_PAGES, DONE)
 RESULTS_PER_PAGE = 10
 SHOP_NAME = "WebShop"
 BACK, PREV, NEXT, BUY = "Back to Search", "< Prev", "Next >", "Buy Now"
+SEPARATOR = " [SEP] "
+CLICKABLE = frozenset({"button", "product", "option"})
+
+
+# ---------------------------------------------------------------------- what a page is made of
+
+
+class Part(NamedTuple):
+    """One visible string of a page. `kind` says what it is:
+
+    `shop`, `label`, `goal`, `heading`, `button`, `product` (the id that opens it), `title`, `price`, `rating`,
+    `option_name`, `option`, `line` (of a sub page); on the last page `field`, `value`, `bought` and `score`.
+    """
+
+    kind: str
+    text: str
+    chosen: bool = False  # of an option
+
+
+Parts = tuple[Part, ...]
+Targets = tuple[tuple[str, ...], tuple[int, ...]]
+
+
+class Body:
+    """What a place shows below the instruction, and what of it can be clicked: the same for every agent there.
+
+    Thousands are remembered, and text and clicks need strings only. So strings are kept in plain tuples, which cost
+    the garbage collector nothing, and parts are made of them when the page is drawn.
+    """
+
+    __slots__ = ("_chosen", "_kinds", "_parts", "_targets", "_texts", "clickables", "text")
+
+    def __init__(self, kinds: Sequence[str], texts: Sequence[str]) -> None:
+        self._kinds, self._texts = tuple(kinds), tuple(texts)
+        self._chosen: tuple[int, ...] = ()  # places of options
+        self._parts: Parts | None = None
+        self._targets: Targets | None = None  # made at the first click
+        # Buttons and ids are clicked in lower case, option values as they are.
+        clickables = [
+            text if kind == "option" else text.lower()
+            for kind, text in zip(kinds, texts, strict=True)
+            if kind in CLICKABLE
+        ]
+        self.clickables = tuple(clickables)
+        self.text = SEPARATOR.join(texts)
+
+    def choosing(self, options: Iterable[tuple[str, str]]) -> Body:
+        """The same with these options chosen, (name, value) each. Shares everything that a choice does not change."""
+        wanted = dict(options)
+        if not wanted:
+            return self
+        other = object.__new__(Body)
+        other._kinds, other._texts, other._parts = self._kinds, self._texts, None
+        other.clickables, other.text = self.clickables, self.text
+        other._targets = self._targets or self._aim()
+        other._chosen = self._places(wanted)
+        return other
+
+    def _places(self, wanted: dict[str, str]) -> tuple[int, ...]:
+        """Where these options' values stand."""
+        found: list[int] = []
+        value: str | None = None
+        for place, kind in enumerate(self._kinds):
+            if kind == "option":
+                if self._texts[place] == value:
+                    found.append(place)
+            elif kind == "option_name":
+                value = wanted.get(self._texts[place])
+        return tuple(found)
+
+    @property
+    def parts(self) -> Parts:
+        """Every visible string, in order."""
+        if self._parts is None:
+            self._parts = tuple([self._part(place) for place in range(len(self._texts))])
+        return self._parts
+
+    def _part(self, place: int) -> Part:
+        return Part(self._kinds[place], self._texts[place], place in self._chosen)
+
+    def find(self, wanted: str) -> Part | None:
+        """What `click[wanted]` means here. Where two options share a value, one that is not chosen yet."""
+        names, places = self._targets or self._aim()
+        if wanted not in names:
+            return None
+        if names.count(wanted) == 1:
+            return self._part(places[names.index(wanted)])
+        found = [self._part(place) for name, place in zip(names, places, strict=True) if name == wanted]
+        return next((part for part in found if not part.chosen), found[-1])
+
+    def _aim(self) -> Targets:
+        """Of everything that can be clicked the name in its plain form, and its place."""
+        names = tuple([" ".join(name.lower().split()) for name in self.clickables])
+        places = tuple([place for place, kind in enumerate(self._kinds) if kind in CLICKABLE])
+        self._targets = self.clickables if names == self.clickables else names, places
+        return self._targets
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a shopper stands; with the goal, all that a page depends on."""
+    """Where an agent is; with the goal, all that a page depends on."""
 
     page: str = SEARCH
     query: str = ""  # the last search, in its plain form
-    lot: int = 0  # what the random search drew
+    lot: int = 0  # seed of the random search
     number: int = 0  # of the results page, from 1
     asin: str = ""
     options: tuple[tuple[str, str], ...] = ()  # chosen, in the order of the first choice of each name
@@ -58,17 +155,13 @@ class Page:
         return list(self.body.clickables)
 
 
-# ---------------------------------------------------------------------- parts
-
-
-def instruction(goal: Goal) -> Parts:
-    """The wish, as it stands above every page but the last."""
-    return _instruction(goal.instruction)
+# ---------------------------------------------------------------------- every kind of page
 
 
 @lru_cache(maxsize=4_096)
-def _instruction(wish: str) -> Parts:
-    return Part("label", "Instruction:"), Part("goal", wish)
+def instruction(text: str) -> Parts:
+    """A goal's instruction, as it stands above every page but the last."""
+    return Part("label", "Instruction:"), Part("goal", text)
 
 
 SEARCH_HEAD: Parts = (Part("shop", SHOP_NAME),)
@@ -79,7 +172,7 @@ SUB_BUTTONS = tuple(name.capitalize() for name in SUB_PAGES)
 def results_body(number: int, total: int, asins: Sequence[str], listings: Sequence[tuple[str, str]]) -> Body:
     """A page of results: of each product its id, its title and its price tag.
 
-    `Next >` is there even behind the last page, as in the benchmark.
+    `Next >` is there even after the last page, as in the benchmark.
     """
     texts = [BACK, f"Page {number} (Total results: {total})", *((PREV, NEXT) if number > 1 else (NEXT,))]
     for asin, (title, price) in zip(asins, listings, strict=True):

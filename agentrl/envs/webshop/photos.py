@@ -8,11 +8,11 @@ from zlib import crc32
 
 from PIL import Image, ImageColor, ImageDraw
 
-from agentrl.envs.webshop.matching import COLOURS
+from agentrl.envs.common.catalogue.matching import COLOURS
+from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.webshop.photo_shapes import BY_CATEGORY, PALETTE, SHAPES, TINTS, WORDS
-from agentrl.envs.webshop.product import Product
 
-FINER = 4  # drawn so many times larger, so that edges come out smooth
+FINER = 4  # drawn this many times larger, so that edges come out smooth
 BACK = (244, 246, 248)
 FIXED = {"ink": (52, 56, 64), "white": (252, 252, 252), "back": BACK, "leaf": (92, 150, 96)}
 Colour = tuple[int, int, int]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from agentrl.envs.webshop.goals import Goal
-from agentrl.envs.webshop.matching import matches, same_option
+from agentrl.envs.common.catalogue.matching import matches, same_option
+from agentrl.envs.common.catalogue.product import Product, path_names
+from agentrl.envs.webshop.goals import NO_LIMIT, Goal
 from agentrl.envs.webshop.nouns import NounTagger, default_tagger
-from agentrl.envs.webshop.product import Product, path_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +54,6 @@ class Reward:
         share = self.type.factor / self.asked
         met = {"attributes": len(self.attributes), "options": len(self.options), "price": int(self.price)}
         return {name: share * count for name, count in met.items()}
-
-    def to_json(self) -> dict[str, Any]:
-        """All parts in plain JSON types."""
-        return asdict(self)
-
-
-def score_purchase(
-    product: Product, goal: Goal, options: Mapping[str, str], tagger: NounTagger | None = None
-) -> Reward:
-    """What buying `product` with the chosen `options` {name: value} is worth to somebody who has `goal`."""
-    return with_options(fit_of(product, goal, tagger), goal, options)
 
 
 def fit_of(product: Product, goal: Goal, tagger: NounTagger | None = None) -> Fit:
@@ -114,7 +104,7 @@ def shared_nouns(bought: tuple[str, ...], wanted: tuple[str, ...]) -> float:
 
 
 def best_choices(product: Product, goal: Goal) -> dict[str, str]:
-    """The option values of `product` that satisfy the goal's options; options nobody asked for are left alone."""
+    """The option values of `product` that satisfy the goal's options; others are left alone."""
     choices: dict[str, str] = {}
     for wanted in goal.options:
         for name, values in product.options.items():
@@ -126,3 +116,43 @@ def best_choices(product: Product, goal: Goal) -> dict[str, str]:
                 choices[name] = plain if plain in fitting else fitting[0]
                 break
     return choices
+
+
+# ---------------------------------------------------------------------- what is told of a score
+
+
+def exact_terms(reward: Reward) -> dict[str, float]:
+    """The shares of the parts, with the rounding error put where it is least: they add up to the total to the bit."""
+    terms = reward.terms()
+    largest = max(terms, key=lambda name: terms[name])
+    for _ in range(4):
+        terms[largest] += reward.total - math.fsum(terms.values())
+    return terms
+
+
+def purchase_parts(reward: Reward, goal: Goal) -> dict[str, Any]:
+    """The raw parts of a score: the factor for the type, and which share of everything asked for was met."""
+    return {
+        "total": reward.total,
+        "type": reward.type.factor,
+        "attributes": len(reward.attributes) / len(goal.attributes) if goal.attributes else 1.0,
+        "options": len(reward.options) / len(goal.options) if goal.options else 1.0,
+        "price": float(reward.price),
+        "title_score": reward.type.title_score,
+        "query_match": reward.type.query_match,
+        "category_match": reward.type.category_match,
+    }
+
+
+def unmet(reward: Reward | None, goal: Goal) -> tuple[str, ...]:
+    """What a product with its options lacks; all that is asked for where there is no product."""
+    met_attributes = reward.attributes if reward else ()
+    met_options = reward.options if reward else ()
+    found = [] if reward and reward.type.factor == 1.0 else [f"kind {goal.query}"]
+    found += [f"attribute {wanted}" for wanted in goal.attributes if wanted not in met_attributes]
+    for wanted in goal.options:
+        if wanted not in met_options:
+            found.append(f"option {wanted if isinstance(wanted, str) else ' '.join(wanted)}")
+    if not (reward and reward.price) and goal.price_upper < NO_LIMIT:
+        found.append(f"price at most {goal.price_upper:.2f}")
+    return tuple(found)

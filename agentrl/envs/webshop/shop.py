@@ -16,17 +16,16 @@ import numpy as np
 from agentrl.core.arguments import whole_number
 from agentrl.core.cache import cache_dir
 from agentrl.core.errors import ConfigError
-from agentrl.envs.webshop.body import Body
-from agentrl.envs.webshop.catalogue.generated import LARGEST, SMALLEST, GeneratedCatalogue
-from agentrl.envs.webshop.catalogue.interface import Catalogue
+from agentrl.envs.common.catalogue.generated import LARGEST, SMALLEST, GeneratedCatalogue
+from agentrl.envs.common.catalogue.product import Product, read_listing
+from agentrl.envs.common.search import CatalogueDocuments, RepairingIndex
+from agentrl.envs.common.search.progress import progress_bar
 from agentrl.envs.webshop.facets import KINDS, MOST, Facets
+from agentrl.envs.webshop.generated_goals import GeneratedGoals
 from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.official import OfficialCatalogue
-from agentrl.envs.webshop.product import Product, read_listing
-from agentrl.envs.webshop.purchase import unmet
-from agentrl.envs.webshop.reward import Reward, fit_of, with_options
-from agentrl.envs.webshop.search import CatalogueDocuments, RepairingIndex
-from agentrl.envs.webshop.search.progress import progress_bar
+from agentrl.envs.webshop.pages import Body
+from agentrl.envs.webshop.reward import Reward, fit_of, unmet, with_options
 
 log = logging.getLogger(__name__)
 RANDOM = "<r>"
@@ -53,16 +52,16 @@ class ShopSpec:
         size = whole_number("catalogue_size", size, at_least=SMALLEST, at_most=LARGEST)
         seed = whole_number("catalogue_seed", seed, at_least=0)
         if goals not in GOAL_KINDS:
-            raise ConfigError(f"goals must be one of {', '.join(GOAL_KINDS)}, not {goals!r}")
+            raise ConfigError(f"goals must be one of {', '.join(GOAL_KINDS)}; got {goals!r}")
         for name, value in (("data_dir", data_dir), ("products", products)):
             if value is not None and not isinstance(value, (str, os.PathLike)):
-                raise ConfigError(f"{name} must be a path or None, not {value!r}")
+                raise ConfigError(f"{name} must be a path or None; got {value!r}")
         if data_dir is None and (products is not None or goals != "human"):
             raise ConfigError("products and goals choose among the benchmark's files; they need data_dir")
         folder, file = (None if value is None else os.fspath(value) for value in (data_dir, products))
         return cls(size, seed, folder, file, goals)
 
-    def catalogue(self) -> tuple[Catalogue, str, dict[str, Any]]:
+    def catalogue(self) -> tuple[GeneratedCatalogue | OfficialCatalogue, str, dict[str, Any]]:
         """The catalogue, and the recipe by which other processes make it again."""
         made: type[Any] = GeneratedCatalogue if self.data_dir is None else OfficialCatalogue
         arguments: dict[str, Any] = {"seed": self.catalogue_seed, "size": self.catalogue_size}
@@ -95,11 +94,11 @@ class Shop:
         self.unmet = lru_cache(SCORES_KEPT)(self._unmet)
         self._fit = lru_cache(SCORES_KEPT)(lambda split, place, asin: fit_of(self.known(asin), self.goal(split, place)))
         self.goal: Callable[[str, int], Goal] = lru_cache(GOALS_KEPT)(lambda split, place: self.goals(split)[place])
-        self.goals: Callable[[str], Sequence[Goal]] = lru_cache(3)(self.catalogue.goals)
+        self.goals: Callable[[str], Sequence[Goal]] = lru_cache(3)(self._goals)
         self._search = lru_cache(SEARCHES_KEPT)(self._search_index)
 
     def _opened(self) -> RepairingIndex:
-        """The index in the cache; built first where it is missing, with a bar for whoever watches."""
+        """The index in the cache; built first where it is missing, with a progress bar."""
         size, fingerprint = len(self.catalogue), self.catalogue.fingerprint
         folder = cache_dir() / "webshop" / fingerprint
         processes = 1 if size <= FEW_PRODUCTS else max(1, min(4, os.cpu_count() or 1))
@@ -107,6 +106,11 @@ class Shop:
             return RepairingIndex(
                 folder, self._documents, fingerprint=fingerprint, processes=processes, progress=progress
             )
+
+    def _goals(self, split: str) -> Sequence[Goal]:
+        if isinstance(self.catalogue, OfficialCatalogue):
+            return self.catalogue.goals(split)
+        return GeneratedGoals(self.catalogue, split)
 
     def known(self, asin: str) -> Product:
         """The product with this id, of which the caller is sure."""
@@ -127,7 +131,7 @@ class Shop:
     def listings(self, numbers: Sequence[int]) -> list[tuple[str, str]]:
         """Title and price tag of the products with these numbers, as results show them.
 
-        They lie beside the index: reading them there is many times cheaper than making or decoding the products.
+        They are stored with the index: reading them there is many times cheaper than making or decoding the products.
         """
         return [read_listing(note) for note in self.index.notes(numbers)]
 

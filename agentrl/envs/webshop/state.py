@@ -1,21 +1,26 @@
-"""The truth about a shopping trip: what is wanted, where the shopper stands, and what is still missing."""
+"""The truth about a shopping trip: what is wanted, where the agent is, and what is still missing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from agentrl.core.claims import Claims, Value
 from agentrl.core.parsing import quote
 from agentrl.core.state import State
 from agentrl.envs.webshop.pages import DONE, ITEM, RESULTS, SEARCH
 
+CLAIMS = Claims(
+    values=(Value("page"), Value("product"), Value("price", weight=0.5, tolerance=0.005), Value("options", many=True))
+)
+
 
 @dataclass(frozen=True)
 class ShopState(State):
-    """Everything but what `target` says can be seen or worked out by a shopper."""
+    """Everything but what `target` says can be seen or worked out by an agent."""
 
     instruction: str
-    target: str  # the id of the product the wish was written for
+    target: str  # the id of the product the goal was written for
     page: str
     query: str
     results_page: int  # 0 before the first search
@@ -29,7 +34,7 @@ class ShopState(State):
     score: float | None  # of the purchase, once it is made
 
     def natural(self) -> list[str]:
-        """Where the shopper stands, what is chosen, what is unmet."""
+        """Where the agent is, what is chosen, what is unmet."""
         facts = [self._where()]
         if self.page not in (SEARCH, RESULTS):
             chosen = ", ".join(f"{name} {value}" for name, value in self.options.items())
@@ -49,6 +54,11 @@ class ShopState(State):
         page = "item page" if self.page == ITEM else f"{self.page} page"
         return f"The page is the {page} of {name}."
 
+    @classmethod
+    def claims(cls) -> Claims:
+        """Page, product, price and chosen options."""
+        return CLAIMS
+
     def structured(self) -> dict[str, Any]:
         """The same as named values."""
         return {
@@ -56,6 +66,7 @@ class ShopState(State):
             "query": self.query,
             "results_page": self.results_page,
             "product": self.product,
+            "price": self.price,
             "options": dict(self.options),
             "unmet": list(self.unmet),
         }

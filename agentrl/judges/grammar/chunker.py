@@ -6,13 +6,14 @@ from agentrl.judges.grammar.chunks import ACTIONS, CLAUSE_WORDS, NOUN_STARTS, VE
 from agentrl.judges.grammar.lexicon import Lexeme
 from agentrl.judges.grammar.places import PlaceReader
 from agentrl.judges.grammar.spots import SPOT_KINDS, SpotReader
+from agentrl.judges.grammar.vocabulary import Vocabulary
 
 
 class Chunker(PlaceReader, SpotReader):
     """One left-to-right pass over the lexemes; every look-ahead is bounded by the run it looks at."""
 
-    def __init__(self, lexemes: list[Lexeme]) -> None:
-        super().__init__(lexemes)
+    def __init__(self, lexemes: list[Lexeme], vocabulary: Vocabulary) -> None:
+        super().__init__(lexemes, vocabulary)
         self._has_spots = not SPOT_KINDS.isdisjoint(self.kinds)  # most texts have none: do not look for them
 
     def chunks(self) -> list[Chunk]:

@@ -45,7 +45,7 @@ def _kinds(words: str) -> frozenset[str]:
 
 SAME: dict[str, Axes] = {"same_row": (0, None), "same_column": (None, 0), "same_place": (0, 0)}
 ATOMS = frozenset(("dir", *SAME))  # what makes a phrase a place
-OWNERS = _kinds("poss poss_player poss_it")
+OWNERS = _kinds("poss poss_self poss_it")
 BEFORE_ATOM = OWNERS | _kinds("the a filler direct number one unit to at row column side unk")
 INSIDE_PLACE = BEFORE_ATOM | ATOMS | _kinds("of link noun adjacent index it both region")
 NOUN_STARTS = OWNERS | _kinds("the a no another other both all some one number ordinal noun it they")

@@ -9,8 +9,9 @@ from __future__ import annotations
 import itertools
 
 from agentrl.judges.grammar.chunks import Chunk, Mention, Place, Spot
-from agentrl.judges.grammar.discourse import PLAYER
+from agentrl.judges.grammar.discourse import SELF
 from agentrl.judges.grammar.facts import Fact
+from agentrl.judges.grammar.lexicon import SCENERY
 from agentrl.judges.grammar.placing import Placing
 
 _OPENERS = frozenset(
@@ -71,7 +72,7 @@ class ClauseReader(Placing):
         people = self.people.refer_all(mentions, avoid, self._antecedents() if mentions[0].cls is None else None)
         if self.before == "not" and self.subject is not None and self.wants == "":
             return  # "the target, not the box, is ..."
-        if not people and mentions[0].cls == "other" and self.before not in _OPENERS:
+        if not people and mentions[0].cls == SCENERY and self.before not in _OPENERS:
             return  # "blocks the way"
         main = self.ahead in ("will", "would") or (self.acted and self.ahead in _VERBAL)
         if main and self.before not in _JOINTS:
@@ -102,8 +103,8 @@ class ClauseReader(Placing):
             self._new_subject(people, mentions)
 
     def _antecedents(self) -> list[int]:
-        """Whom "it" as a subject means: what the talk was about, but hardly ever the player."""
-        return [i for i in (self.subject or self.previous_subject) if i != PLAYER]
+        """What "it" as a subject means: what was spoken of before, hardly ever the origin."""
+        return [i for i in (self.subject or self.previous_subject) if i != SELF]
 
     def _begin(self, people: list[int], mentions: tuple[Mention, ...]) -> None:
         """A noun phrase where a clause may begin."""
@@ -187,7 +188,7 @@ class ClauseReader(Placing):
             self.negated = False
 
     def _would(self, value: object) -> None:
-        duty = value == "should" and self.ahead == "move" and self.subject == [PLAYER]
+        duty = value == "should" and self.ahead == "move" and self.subject == [SELF]
         if self.prediction and not duty:
             self._will(value)
         else:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from agentrl.judges.grammar.chunks import Mention
+from agentrl.judges.grammar.lexicon import ORIGIN, SCENERY
+from agentrl.judges.grammar.vocabulary import Vocabulary
 
-PLAYER = 0
+SELF = 0  # the individual from which all is seen
 MAX_INDIVIDUALS = 96
 
 
 class Discourse:
-    """The individuals of one text. Number 0 is the player; the others are made as they are mentioned."""
+    """The individuals of one text. Number 0 is the origin; the others are made as they are mentioned."""
 
-    def __init__(self, unique: frozenset[str] = frozenset()) -> None:
-        self.unique = unique  # classes with one member, whatever article is used
-        self.classes: list[str] = ["player"]
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.unique = vocabulary.unique  # classes with one member, whatever article is used
+        self.many = vocabulary.many  # classes of which a noun without an article means another member
+        self.classes: list[str] = [ORIGIN]
         self.named: dict[tuple[str, str, object], int] = {}
         self.distinct: set[int] = set()  # told apart by a number, an ordinal, a count or "another"
         self.everyone: dict[str, int] = {}  # class -> the individual that stands for all of them
@@ -24,10 +27,10 @@ class Discourse:
         self._denied: str | None = None  # the class of "no hole ...", for a "one" that follows
 
     def refer(self, mention: Mention, avoid: list[int] | None = None, prefer: list[int] | None = None) -> list[int]:
-        """The individuals that a mention means; none for "no box" or things outside the game."""
-        if mention.cls == "player":
-            self._recent.append(PLAYER)
-            return [PLAYER]
+        """The individuals that a mention means; none for "no box" or scenery."""
+        if mention.cls == ORIGIN:
+            self._recent.append(SELF)
+            return [SELF]
         found = self._find(mention, avoid or [], prefer or [])
         if found:
             self._denied = None
@@ -49,8 +52,8 @@ class Discourse:
 
     def _find(self, mention: Mention, avoid: list[int], prefer: list[int]) -> list[int]:
         cls, how = mention.cls, mention.how
-        if cls == "other" or how == "no":
-            self._denied = cls if cls != "other" else self._denied
+        if cls == SCENERY or how == "no":
+            self._denied = cls if cls != SCENERY else self._denied
             return []
         if cls is None and how == "all":
             return [i for i in dict.fromkeys(self._recent[-8:]) if i not in avoid]
@@ -58,7 +61,7 @@ class Discourse:
             return self._pronoun(avoid, prefer)
         if how == "they" or (cls is None and how in ("both", "all")):
             group = [i for i in (self._last_group or self._recent_things()[:2]) if i not in avoid]
-            return group if len(group) > 1 else [PLAYER] if how == "they" else group
+            return group if len(group) > 1 else [SELF] if how == "they" else group
         if cls is None:
             cls = self._recent_class()
             if cls is None:
@@ -90,7 +93,7 @@ class Discourse:
             return self._set_group(cls, [self._named(cls, "label", number)], distinct=True)
         if how == "all" or (how == "the" and mention.plural):
             return group if len(group) > 1 else [self._everyone(cls)]
-        if how in ("a", "some") or (how == "bare" and cls == "hole"):
+        if how in ("a", "some") or (how == "bare" and cls in self.many):
             return self._set_group(cls, [self._new(cls)], distinct=False)
         return [group[-1]] if group else self._set_group(cls, [self._new(cls)], distinct=False)
 
@@ -127,7 +130,7 @@ class Discourse:
         return self.named[key]
 
     def _new(self, cls: str) -> int:
-        if len(self.classes) >= MAX_INDIVIDUALS:  # a text that names so many is no description
+        if len(self.classes) >= MAX_INDIVIDUALS:  # more than any description names
             return len(self.classes) - 1
         self.classes.append(cls)
         return len(self.classes) - 1
@@ -144,12 +147,12 @@ class Discourse:
             if candidate not in avoid:
                 return [candidate]
         for candidate in reversed(self._recent[-24:]):
-            if candidate not in avoid and candidate != PLAYER:
+            if candidate not in avoid and candidate != SELF:
                 return [candidate]
-        return [PLAYER] if PLAYER not in avoid else []
+        return [SELF] if SELF not in avoid else []
 
     def _recent_things(self) -> list[int]:
-        return list(dict.fromkeys(i for i in reversed(self._recent[-24:]) if i != PLAYER))
+        return list(dict.fromkeys(i for i in reversed(self._recent[-24:]) if i != SELF))
 
     def _recent_class(self) -> str | None:
         if self._denied is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from agentrl.judges.grammar.chunks import Spot
-from agentrl.judges.grammar.discourse import PLAYER, Discourse
+from agentrl.judges.grammar.discourse import SELF, Discourse
 from agentrl.judges.relations import Horizontal, Relation, Vertical
 
 MAX_FACTS = 400
@@ -88,9 +88,9 @@ class Facts:
         strong: dict[int, Value] = {}
         weak: dict[int, Value] = {}
         for figure, ground, sign, cells, gives_way in self.axes[axis]:
-            if ground == PLAYER:
+            if ground == SELF:
                 individual = figure
-            elif figure == PLAYER:
+            elif figure == SELF:
                 individual, sign = ground, -sign
             else:
                 continue
@@ -104,7 +104,7 @@ class Facts:
 
     def _chain(self, axis: int, values: dict[int, Value]) -> None:
         """Derive what is certain from relations between things: above what is above is above."""
-        between = [fact for fact in self.axes[axis] if fact[0] != PLAYER != fact[1]]
+        between = [fact for fact in self.axes[axis] if fact[0] != SELF != fact[1]]
         for _ in range(3 if between and values else 0):
             before = len(values)
             for figure, ground, sign, cells, _ in between:
@@ -117,16 +117,16 @@ class Facts:
 
     def _beyond(self, values: dict[int, Value], figure: int, one: int, other: int) -> None:
         """What lies between the player and a thing lies in the direction of that thing."""
-        if PLAYER in (one, other):
-            far = other if one == PLAYER else one
+        if SELF in (one, other):
+            far = other if one == SELF else one
             for known, unknown in ((figure, far), (far, figure)):
                 if known in values and unknown not in values:
                     values[unknown] = values[known][0], None
 
     def _compare_spots(self) -> None:
-        mine = self.spots.get(PLAYER, [])
+        mine = self.spots.get(SELF, [])
         for individual, spots in self.spots.items():
-            if individual == PLAYER:
+            if individual == SELF:
                 continue
             for axis in (0, 1):
                 here, there = _on_axis(mine, axis), _on_axis(spots, axis)
@@ -134,7 +134,7 @@ class Facts:
                     self.void.add(individual)  # a player in two places is nowhere
                 for spot in there:
                     if len(here) == 1 and (sign := _order(spot, next(iter(here)))) is not None:
-                        self.add(axis, Fact(individual, PLAYER, sign))
+                        self.add(axis, Fact(individual, SELF, sign))
 
 
 def _on_axis(spots: list[Spot], axis: int) -> set[tuple[str, int]]:

@@ -1,12 +1,16 @@
-"""The words of the little grammar: every word or fixed phrase has one kind and, where needed, a value.
+"""The words of the grammar: every word or fixed phrase has one kind and, where needed, a value.
 
-Only words are listed here; how they combine is in `phrases` (what stands together) and `clauses` (who is where).
+Only words are listed here, and no nouns: those are declared by the states (`vocabulary` adds them). How words combine
+is in `chunker` (what stands together) and `clauses` (what is where).
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from agentrl.core.claims import Relations
+
+ORIGIN, SCENERY = "origin", "scenery"  # classes of nouns: from where all is seen, and what has no place of its own
 UP, DOWN, LEFT, RIGHT = (-1, None), (1, None), (None, -1), (None, 1)
 
 
@@ -16,24 +20,6 @@ class Lexeme(NamedTuple):
     kind: str
     value: Any = None
 
-
-# Things. The value is (class, is plural, is a pronoun).
-_NOUNS = {
-    "player": "player agent character worker elf person man woman robot hero avatar human guy figure boy girl "
-    "warehouseman keeper pusher adventurer",
-    "box": "box crate package parcel cube",
-    "target": "storage target goal destination gift present spot marker mark prize exit objective treasure endpoint "
-    "flag dot circle star gift_box present_box goal_box",
-    "hole": "hole pit gap water trap hazard pitfall crack puddle danger",
-    "other": "wall floor ice door edge border boundary obstacle ground",
-}
-_PLURALS = {
-    "player": "players agents",
-    "box": "boxes crates packages parcels cubes",
-    "target": "targets goals destinations gifts presents spots markers marks objectives prizes",
-    "hole": "holes pits gaps waters traps hazards pitfalls cracks puddles dangers",
-    "other": "walls floors doors edges borders obstacles",
-}
 
 _PERSONS = "i me you we us myself yourself ourselves he him she himself herself"
 
@@ -69,7 +55,7 @@ _WORDS = {
     "all": "all every each everything",
     "some": "some several many few multiple various numerous a_few a_couple_of a_number_of couple",
     "one": "one ones",
-    "poss_player": "my your our his their mine yours",
+    "poss_self": "my your our his their mine yours",
     "poss_it": "its whose",
     "it": "it itself",
     "they": "they them",
@@ -148,7 +134,7 @@ _WORDS = {
     "but": "but yet however although though instead",
     "while": "while whereas whilst because since so therefore hence thus meaning where meanwhile given",
     "between": "between",
-    "region": "grid map board room screen image picture level maze lake arena area puzzle warehouse scene playfield "
+    "region": "grid map board room screen image picture level maze arena area puzzle scene playfield "
     "view environment world frame game layout diagram corridor section region",
     "corner": "corner corners",
     "x": "x",
@@ -167,13 +153,13 @@ _PHRASE_DIRECTIONS = {  # plain runs such as "upper left" or "north-west" need n
 _IDLE_PHRASES = "over_to over_on over_there left_over"  # "over to the left" is not above
 
 
-def _build() -> dict[str, Lexeme]:
+def build(relations: Relations | None = None) -> dict[str, Lexeme]:
+    """The lexeme of every word and phrase, with the declared nouns. Later entries win: a direction is never a noun."""
     table: dict[str, Lexeme] = {}
     for kind, words in _WORDS.items():
         table |= {word: Lexeme(kind, word) for word in words.split()}
-    for plural, nouns in ((False, _NOUNS), (True, _PLURALS)):
-        table |= {w: Lexeme("noun", (name, plural, False)) for name, words in nouns.items() for w in words.split()}
-    table |= {word: Lexeme("noun", ("player", False, True)) for word in _PERSONS.split()}
+    table |= {} if relations is None else _nouns(relations)
+    table |= {word: Lexeme("noun", (ORIGIN, False, True)) for word in _PERSONS.split()}
     for (style, axes), words in _DIRECTIONS.items():
         table |= {word: Lexeme("dir", (style, *axes)) for word in words.split()}
     table |= {phrase: Lexeme("dir", ("side", *axes)) for phrase, axes in _PHRASE_DIRECTIONS.items()}
@@ -184,7 +170,18 @@ def _build() -> dict[str, Lexeme]:
     return table
 
 
-def _phrases(table: dict[str, Lexeme]) -> dict[str, list[tuple[list[str], Lexeme]]]:
+def _nouns(relations: Relations) -> dict[str, Lexeme]:
+    """The value of a noun is (class, is plural, is a pronoun)."""
+    origin = relations.origin
+    listed = [(ORIGIN, origin.nouns, origin.plurals), (SCENERY, relations.scenery, relations.scenery_plurals)]
+    listed += [(thing.name, thing.nouns, thing.plurals) for thing in relations.things]
+    table = {word: Lexeme("region", word) for word in relations.areas.split()}
+    table |= {word: Lexeme("noun", (name, False, False)) for name, words, _ in listed for word in words.split()}
+    table |= {word: Lexeme("noun", (name, True, False)) for name, _, words in listed for word in words.split()}
+    return table
+
+
+def phrases(table: dict[str, Lexeme]) -> dict[str, list[tuple[list[str], Lexeme]]]:
     """First word -> the rest of each phrase, longest first, with what it means."""
     found: dict[str, list[tuple[list[str], Lexeme]]] = {}
     for phrase, lexeme in table.items():
@@ -196,7 +193,4 @@ def _phrases(table: dict[str, Lexeme]) -> dict[str, list[tuple[list[str], Lexeme
     return found
 
 
-_TABLE = _build()
-LEXICON: dict[str, Lexeme] = {word: lexeme for word, lexeme in _TABLE.items() if "_" not in word}
-PHRASES = _phrases(_TABLE)
-LONGEST_PHRASE = max(len(rest) for entries in PHRASES.values() for rest, _ in entries)
+LEXICON: dict[str, Lexeme] = {word: lexeme for word, lexeme in build().items() if "_" not in word}  # without nouns

@@ -13,7 +13,8 @@ from agentrl.judges.grammar.chunks import (
     VERBS,
     Mention,
 )
-from agentrl.judges.grammar.lexicon import Lexeme
+from agentrl.judges.grammar.lexicon import ORIGIN, SCENERY, Lexeme
+from agentrl.judges.grammar.vocabulary import Vocabulary
 
 MAX_COUNT = 16
 MAX_NOUN_PHRASE = 12  # words before the noun; keeps every look-ahead short
@@ -25,8 +26,8 @@ Nouns = tuple[tuple[Mention, ...], int]  # the mentions and where they end
 class NounReader:
     """Reads noun phrases at a position of the lexemes."""
 
-    def __init__(self, lexemes: list[Lexeme]) -> None:
-        self.lexemes = lexemes
+    def __init__(self, lexemes: list[Lexeme], vocabulary: Vocabulary) -> None:
+        self.lexemes, self.vocabulary = lexemes, vocabulary
         self.kinds = [lexeme[0] for lexeme in lexemes]
         self._several = False  # was the last thing named more than one?
 
@@ -86,7 +87,7 @@ class NounReader:
         kind = self.kinds[i]
         if kind == "poss_it":
             return Mention(None, "it")
-        return Mention(self.lexemes[i].value if kind == "poss" else "player")
+        return Mention(self.lexemes[i].value if kind == "poss" else ORIGIN)
 
     def _noun(self, i: int, how: str | None, number: int | str | None) -> Nouns:
         kinds = self.kinds
@@ -100,7 +101,7 @@ class NounReader:
             i += 1
         if kinds[i] == "index" or (kinds[i] == "number" and self._is_index(i)):
             return (Mention(cls, "index", self.lexemes[i].value),), i + 1
-        if cls not in ("player", "other"):
+        if cls not in (ORIGIN, SCENERY):
             self._several = plural
         if how == "all" and number is not None:
             how = "count"
@@ -129,7 +130,7 @@ class NounReader:
                 return None
             return (Mention(None, how, number, how in ("both", "all")),), i
         if unknown and kind in CLAUSE_WORDS and kind not in ("and", "comma", "or"):
-            return (Mention("other"),), i
+            return (Mention(SCENERY),), i
         return None
 
     def _more_nouns(
@@ -156,7 +157,7 @@ class NounReader:
         kind = self.kinds[i]
         if kind in PREDICATES:
             return True
-        return kind in ("to", "at", "link", *SAME, "number", "one", "poss", "poss_player") and (
+        return kind in ("to", "at", "link", *SAME, "number", "one", "poss", "poss_self") and (
             self._atom_ahead(i) is not None or kind == "at"
         )
 

@@ -11,6 +11,7 @@ from agentrl.judges.grammar.chunks import (
     Mention,
     Place,
 )
+from agentrl.judges.grammar.lexicon import SCENERY
 from agentrl.judges.grammar.nouns import NounReader, Nouns
 
 _NOWHERE: Axes = (None, None)
@@ -80,12 +81,12 @@ class PlaceReader(NounReader):
         if kinds[j] not in NOUN_STARTS or (kind == "at" and self._atom_ahead(j) is not None):
             return None
         np = self.noun_phrase(j)
-        if np is None or not np[0] or np[0][0].cls == "other":
+        if np is None or not np[0] or np[0][0].cls == SCENERY:
             return None
         grounds, after = self._more_nouns(np[0], np[1], subject=False)
         if self.kinds[after] == "side":
             return None
-        on_top = self.lexemes[i].value == "on_top_of" and grounds[0].cls in ("player", "box")
+        on_top = self.lexemes[i].value == "on_top_of" and grounds[0].cls in self.vocabulary.solid
         atom: Axes = (-1, None) if on_top else (0, 0)
         return Place(((atom, None),), grounds, reaching=kind == "arrive"), after
 
@@ -221,8 +222,8 @@ class PlaceReader(NounReader):
         return self._more_nouns(np[0], np[1], subject=False) if np and np[0] else None
 
     def _outside(self, i: int) -> int | None:
-        """The end of a landmark that is no thing of the game: the grid, a wall."""
+        """The end of a landmark without a place of its own: the grid, a wall."""
         while self.kinds[i] in ("the", "a", "unk"):
             i += 1
-        other = self.kinds[i] == "noun" and self.lexemes[i].value[0] == "other"
+        other = self.kinds[i] == "noun" and self.lexemes[i].value[0] == SCENERY
         return i + 1 if other or self.kinds[i] == "region" else None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from agentrl.judges.grammar.chunks import Axes, Mention, Place, Spot
-from agentrl.judges.grammar.discourse import PLAYER, Discourse
+from agentrl.judges.grammar.discourse import SELF, Discourse
 from agentrl.judges.grammar.facts import Fact, Facts
+from agentrl.judges.grammar.lexicon import ORIGIN
 
-_THE_PLAYER = (Mention("player"),)
+_THE_SELF = (Mention(ORIGIN),)
 Step = tuple[int, int, int | None]  # axis, sign, number of cells
 
 
@@ -23,7 +24,7 @@ class Placing:
         self.before, self.ahead, self.beyond = "", "stop", "stop"
         self.doubtful = self.acted = self.supposed = False
         self.order: tuple[int, int] | None = None
-        self.view: list[int] = [PLAYER]
+        self.view: list[int] = [SELF]
         self.sentence: list[int] = []
         self.subject: list[int] | None = None
         self.subject_mentions: tuple[Mention, ...] = ()
@@ -59,7 +60,7 @@ class Placing:
         if not self._claimed():
             return
         plural = len(self.subject_mentions) == 1 and self.subject_mentions[0].plural
-        if plural and figures and figures != [PLAYER]:  # "holes at (1, 2) and (3, 4)": one each
+        if plural and figures and figures != [SELF]:  # "holes at (1, 2) and (3, 4)": one each
             free = [i for i in figures if i not in self.facts.spots]
             figures = free[:1] or [self.people.fresh_like(figures[0])]
         for figure in figures:
@@ -82,7 +83,7 @@ class Placing:
             for figure, atom in zip(figures, place.atoms, strict=True):
                 self._relate([figure], grounds, place._replace(atoms=(atom,)))
         elif place.either:
-            self.facts.void.update(i for i in (grounds if figures == [PLAYER] else figures) if i != PLAYER)
+            self.facts.void.update(i for i in (grounds if figures == [SELF] else figures) if i != SELF)
         else:
             self._relate(figures, grounds, place)
 
@@ -91,12 +92,12 @@ class Placing:
         if "respectively" in (self.before, self.ahead):
             return True
         counted = len(self.subject_mentions) == 1 and self.subject_mentions[0].plural
-        return counted and len(figures) > 1 and PLAYER not in figures and _clash(_steps(place.atoms))
+        return counted and len(figures) > 1 and SELF not in figures and _clash(_steps(place.atoms))
 
     def _grounds(self, figures: list[int], place: Place) -> list[int] | None:
         """The landmarks; None when the figures are only compared with each other."""
         if place.grounds is not None:
-            if place.grounds == _THE_PLAYER:
+            if place.grounds == _THE_SELF:
                 found = self.people.refer(place.grounds[0])
             else:
                 earlier = [*(self.ground or []), *(self.subject or []), *self.previous_subject]
@@ -112,7 +113,7 @@ class Placing:
 
     def _together(self, figures: list[int], place: Place) -> None:
         """ "The box and the player are in the same row"."""
-        origin = PLAYER if PLAYER in figures else figures[0]
+        origin = SELF if SELF in figures else figures[0]
         for (rows, columns), _ in place.atoms:
             for figure in figures:
                 for axis, sign in ((0, rows), (1, columns)):
@@ -141,7 +142,7 @@ class Placing:
         a number of things, is spread over several members."""
         plurals = [m for m in self.subject_mentions if m.plural]
         listed = place.apart and len(place.atoms) > 1 and all(m.number is None and m.how != "both" for m in plurals)
-        if len(steps) < 2 or figure == PLAYER or not plurals or not (listed or _clash(steps)):
+        if len(steps) < 2 or figure == SELF or not plurals or not (listed or _clash(steps)):
             return [(figure, steps)]
         members = [figure] + [self.people.fresh_like(figure) for _ in place.atoms[1:]]
         return [(member, _steps((atom,))) for member, atom in zip(members, place.atoms, strict=True)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from agentrl.judges.grammar.lexicon import LEXICON, LONGEST_PHRASE, PHRASES, Lexeme
+from agentrl.judges.grammar.lexicon import LEXICON, Lexeme
+from agentrl.judges.grammar.vocabulary import COLON, COMMA, MARKS, ODD_WORDS, STOP, Vocabulary
 
 MAX_CHARACTERS = 6000  # a description is a few sentences; what comes after is not read
 MAX_TOKENS = 1200
@@ -19,10 +20,6 @@ _TOKEN = re.compile(
 )
 _PAIR = re.compile(r"-?\d+")
 _SUFFIXES = {"s": "is", "re": "is", "m": "is", "ll": "will", "d": "would"}
-_SYMBOLS = {  # capital letters of the drawings, used as names
-    "sokoban": {"P": "player", "X": "box", "O": "target"},
-    "frozenlake": {"P": "player", "G": "target", "O": "hole"},
-}
 _COMPASS = {"N": "north", "E": "east", "S": "south", "W": "west"}
 _OWNERS = (["its"], ["the"], ["my"], ["his"], ["your"])  # "has to its left" is no duty
 
@@ -35,88 +32,79 @@ def _words(words: str) -> frozenset[str]:
 _AFTER_INTENSIFIER = _words(
     "above below under beneath underneath over next beside on at in now there here where up down atop adjacent"
 )
-_BEFORE_NOUN_RIGHT = _words("the poss poss_player poss_it to at dir and or comma filler")
+_BEFORE_NOUN_RIGHT = _words("the poss poss_self poss_it to at dir and or comma filler")
 _PREDICATES = _words("dir to at direct adjacent not")
 _CLAUSE_OPENERS = _words("stop and comma but while")
-STOP, COMMA, COLON = Lexeme("stop"), Lexeme("comma"), Lexeme("colon")
-_MARKS = {",": COMMA, "(": COMMA, ")": COMMA, ":": COLON, "=": COLON, "->": COLON, "&": LEXICON["and"]}
-_MARKS |= {".": STOP, ";": STOP, "!": STOP, "?": Lexeme("stop", "?")}
-_ODD_WORDS = _words("( → over right")  # they mean different things in different company
-_SECONDS = {first: frozenset(rest[0] for rest, _ in entries) for first, entries in PHRASES.items()}
-_PLAIN = {  # the words that mean the same everywhere: most of every text
-    word: lexeme
-    for word, lexeme in (LEXICON | _MARKS).items()
-    if word not in PHRASES and word not in _ODD_WORDS and (len(word) > 1 or word in _MARKS or word == "i")
-}
 
 
-def lex(text: str, game: str = "sokoban") -> list[Lexeme]:
+def lex(text: str, vocabulary: Vocabulary) -> list[Lexeme]:
     """The lexemes of a text, always ending with two stops."""
     text = text[:MAX_CHARACTERS].replace("\u2019", "'").replace("right-", "rightward ")
     found = _TOKEN.findall(text)[:MAX_TOKENS]
     words = [word.lower() for word in found]
     words.append("")  # there is always a next word
+    plain_words, seconds, lexicon = vocabulary.plain, vocabulary.seconds, vocabulary.lexicon
     lexemes: list[Lexeme] = []
     i, total = 0, len(found)
     while i < total:
         word = words[i]
-        plain = _PLAIN.get(word)
+        plain = plain_words.get(word)
         if plain is not None:
             lexemes.append(plain)
             i += 1
-        elif word in _SECONDS and words[i + 1] in _SECONDS[word] and (phrase := _phrase_at(words, i)):
+        elif word in seconds and words[i + 1] in seconds[word] and (phrase := _phrase_at(words, i, vocabulary)):
             lexemes.append(phrase[1])
             i += phrase[0]
-        elif word in _ODD_WORDS and (odd := _odd(words, i, lexemes)):
+        elif word in ODD_WORDS and (odd := _odd(words, i, lexemes, lexicon)):
             lexemes += odd[1]
             i += odd[0]
         else:
-            known = LEXICON.get(word) if len(word) > 1 else _letter(words, found, i, game)
+            known = lexicon.get(word) if len(word) > 1 else _letter(words, found, i, vocabulary)
             if known is not None:
                 lexemes.append(known)
             else:
-                _append_other(lexemes, word, found[i])
+                _append_other(lexemes, word, found[i], lexicon)
             i += 1
     lexemes += (STOP, STOP)
     return _contracted(lexemes) if "'s" in text else lexemes
 
 
-def _phrase_at(words: list[str], i: int) -> tuple[int, Lexeme] | None:
-    following = words[i + 1 : i + 1 + LONGEST_PHRASE]
-    for rest, lexeme in PHRASES[words[i]]:
+def _phrase_at(words: list[str], i: int, vocabulary: Vocabulary) -> tuple[int, Lexeme] | None:
+    following = words[i + 1 : i + 1 + vocabulary.longest_phrase]
+    for rest, lexeme in vocabulary.phrases[words[i]]:
         if following[: len(rest)] == rest and not (lexeme.kind == "goal" and following[1:2] in _OWNERS):
             return len(rest) + 1, lexeme
     return None
 
 
-def _odd(words: list[str], i: int, before: list[Lexeme]) -> tuple[int, tuple[Lexeme, ...]] | None:
+def _odd(
+    words: list[str], i: int, before: list[Lexeme], lexicon: dict[str, Lexeme]
+) -> tuple[int, tuple[Lexeme, ...]] | None:
     """How many words to take and what they mean here; None for the usual meaning."""
     word, after = words[i], words[i + 1] if i + 1 < len(words) else ""
     if word == "(":
-        alias = words[i + 2 : i + 3] == [")"] and _is_alias(before, after)
+        alias = words[i + 2 : i + 3] == [")"] and _is_alias(before, after, lexicon)
         return (3, ()) if alias else None
     if word == "→":
-        return (1, (COLON,)) if LEXICON.get(after, STOP).kind in ("dir", "at", "to") else None
+        return (1, (COLON,)) if lexicon.get(after, STOP).kind in ("dir", "at", "to") else None
     if word == "over":  # one tile over
         return (1, (LEXICON["more"],)) if before and before[-1].kind == "unit" else None
     intensifier = after in _AFTER_INTENSIFIER and not (before and before[-1].kind in _BEFORE_NOUN_RIGHT)
     return (1, (LEXICON["directly"],)) if intensifier else None
 
 
-def _is_alias(before: list[Lexeme], word: str) -> bool:
+def _is_alias(before: list[Lexeme], word: str, lexicon: dict[str, Lexeme]) -> bool:
     """ "The target (goal)", "the player (P)": another name of what came before."""
     after_noun = bool(before) and before[-1].kind in ("noun", "index")
-    return after_noun and (len(word) == 1 or LEXICON.get(word, STOP).kind == "noun" or word[-1].isdigit())
+    return after_noun and (len(word) == 1 or lexicon.get(word, STOP).kind == "noun" or word[-1].isdigit())
 
 
-def _letter(words: list[str], found: list[str], i: int, game: str) -> Lexeme | None:
+def _letter(words: list[str], found: list[str], i: int, vocabulary: Vocabulary) -> Lexeme | None:
     """A single character: "a", "I", a mark, the symbol of a drawing used as a name, or a point of the compass."""
     raw = found[i]
     if raw in _COMPASS and words[i + 1 : i + 2] == ["of"]:
         return LEXICON[_COMPASS[raw]]
-    if raw in _SYMBOLS[game]:
-        return Lexeme("noun", (_SYMBOLS[game][raw], False, False))
-    return LEXICON.get(words[i])
+    return vocabulary.letters.get(raw) or vocabulary.lexicon.get(words[i])
 
 
 def _contracted(lexemes: list[Lexeme]) -> list[Lexeme]:
@@ -137,11 +125,11 @@ def _is_verb(after: str, then: str) -> bool:
     return after in _PREDICATES and not owned
 
 
-def _append_other(lexemes: list[Lexeme], word: str, raw: str) -> None:
+def _append_other(lexemes: list[Lexeme], word: str, raw: str, lexicon: dict[str, Lexeme]) -> None:
     """Marks, numbers, coordinates, contractions, possessives and numbered nouns such as box0."""
     first = word[0]
-    if word in _MARKS:
-        lexemes.append(_MARKS[word])
+    if word in MARKS:
+        lexemes.append(MARKS[word])
     elif first in "([":
         row, column = _PAIR.findall(word)
         lexemes.append(Lexeme("pair", (int(row), int(column))))
@@ -152,13 +140,13 @@ def _append_other(lexemes: list[Lexeme], word: str, raw: str) -> None:
     elif not first.isalpha():
         lexemes.append(COMMA)  # a dash
     else:
-        _append_word(lexemes, word, raw)
+        _append_word(lexemes, word, raw, lexicon)
 
 
-def _append_word(lexemes: list[Lexeme], word: str, raw: str) -> None:
+def _append_word(lexemes: list[Lexeme], word: str, raw: str, lexicon: dict[str, Lexeme]) -> None:
     base, apostrophe, suffix = word.partition("'")
     name = base.rstrip("0123456789")
-    known = LEXICON.get(name)
+    known = lexicon.get(name)
     if apostrophe and known is not None:
         if known.kind == "noun" and suffix == "s" and not known.value[2]:
             lexemes.append(Lexeme("poss", known.value[0]))

@@ -49,7 +49,7 @@ def _factor(folder: Path) -> float:
         settings = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
         rank, alpha = int(settings["r"]), float(settings["lora_alpha"])
     except (OSError, msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
-        raise ConfigError(f"{path} is no configuration of an adapter: {error!r}") from error
+        raise ConfigError(f"{path} must be the configuration of an adapter; got {error!r}") from error
     if rank < 1 or not math.isfinite(alpha):
         raise ConfigError(f"{path} has r={rank} and lora_alpha={alpha}")
     for name in UNKNOWN:

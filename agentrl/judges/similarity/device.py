@@ -19,9 +19,9 @@ def chosen_device(device: Any) -> torch.device:
     try:
         found = torch.device(device)
     except (RuntimeError, TypeError) as error:
-        raise ConfigError(f'device must be "auto", "cpu" or "cuda", not {device!r}') from error
+        raise ConfigError(f'device must be "auto", "cpu" or "cuda"; got {device!r}') from error
     if found.type not in ("cpu", "cuda"):
-        raise ConfigError(f'device must be "auto", "cpu" or "cuda", not {device!r}')
+        raise ConfigError(f'device must be "auto", "cpu" or "cuda"; got {device!r}')
     if found.type == "cuda" and (not torch.cuda.is_available() or (found.index or 0) >= torch.cuda.device_count()):
         raise ConfigError(f'device {device!r} is not there; "cpu" always is, "auto" takes what there is')
     return found
@@ -34,7 +34,7 @@ def chosen_threads(threads: Any) -> int | None:
 
 @contextmanager
 def computing(name: str, threads: int | None) -> Iterator[None]:
-    """Inference with so many threads; what breaks in there is the machinery's fault and no score."""
+    """Inference with that number of threads; an exception in it becomes a `JudgeFault`, never a score."""
     before = torch.get_num_threads()
     try:
         if threads is not None and threads != before:

@@ -70,7 +70,7 @@ class DinoSimilarity(NetworkScorer):
 def model_folder(folder: Any) -> Path:
     """The folder, with a model of the right kind in it; else what is missing and where to get it."""
     if not isinstance(folder, (str, Path)) or not str(folder):
-        raise ConfigError(f"folder must be the path of a DINOv2 model, not {folder!r}; {WHERE}")
+        raise ConfigError(f"folder must be the path of a DINOv2 model; got {folder!r} ({WHERE})")
     path = Path(folder).expanduser()
     if not path.is_dir():
         raise ConfigError(f"folder {path} is not there; {WHERE}")

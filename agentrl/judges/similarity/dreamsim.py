@@ -47,9 +47,9 @@ class DreamSimSimilarity(NetworkScorer):
         super().__init__(device=device, threads=threads, **shared)
         if variant not in VARIANTS:
             hint = did_you_mean(variant, VARIANTS) if isinstance(variant, str) else ""
-            raise ConfigError(f"variant must be one of {', '.join(VARIANTS)}, not {variant!r}.{hint}")
+            raise ConfigError(f"variant must be one of {', '.join(VARIANTS)}; got {variant!r}.{hint}")
         if not isinstance(folder, (str, Path)) or not str(folder):
-            raise ConfigError(f"folder must be the path of DreamSim's checkpoints, not {folder!r}")
+            raise ConfigError(f"folder must be the path of DreamSim's checkpoints; got {folder!r}")
         self.variant, self.folder = variant, Path(folder).expanduser()
         self.model = DreamSimModel(find_files(self.folder, variant)).to(self.device)
 

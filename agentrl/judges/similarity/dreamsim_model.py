@@ -58,7 +58,7 @@ def _centred(vectors: Tensor) -> Tensor:
 
 
 def load_backbone(backbone: Backbone, path: Path) -> tuple[VisionTransformer, Tensor | None]:
-    """The transformer in a checkpoint, and the projection behind it where the feature is an embedding."""
+    """The transformer in a checkpoint, and the projection after it where the feature is an embedding."""
     state = _state(read_weights(path), path)
     projection = state.pop("proj", None)
     if backbone.feature == "embedding" and projection is None:

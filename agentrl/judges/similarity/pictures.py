@@ -19,16 +19,18 @@ def check_pairs(pairs: Sequence[Pair]) -> None:
     """Wrong pictures are the caller's mistake and are named by their pair; nothing is guessed."""
     for index, pair in enumerate(pairs):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise ConfigError(f"pair {index}: a pair is (target, drawing), not {type(pair).__name__}")
+            raise ConfigError(f"pair {index}: a pair must be (target, drawing); got {type(pair).__name__}")
         for picture in pair:
             _check(index, picture)
 
 
 def _check(index: int, picture: Any) -> None:
     if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8:
-        raise ConfigError(f"pair {index}: a picture is a uint8 array, not {getattr(picture, 'dtype', type(picture))}")
+        raise ConfigError(
+            f"pair {index}: a picture must be a uint8 array; got {getattr(picture, 'dtype', type(picture))}"
+        )
     if picture.ndim != 3 or picture.shape[2] != 3 or 0 in picture.shape:
-        raise ConfigError(f"pair {index}: a picture is [height, width, 3], not {picture.shape}")
+        raise ConfigError(f"pair {index}: a picture must be [height, width, 3]; got {picture.shape}")
 
 
 def common_size(pair: Pair, at_most: int, at_least: int = 1) -> Size:

@@ -43,7 +43,7 @@ class FeatureScorer(ABC):
         self.batch_size = whole_number("batch_size", batch_size, at_least=1)
         self.cache_mb = number_from_zero("cache_mb", cache_mb)
         if not isinstance(above_blank, bool):
-            raise ConfigError(f"above_blank must be true or false, not {above_blank!r}")
+            raise ConfigError(f"above_blank must be true or false; got {above_blank!r}")
         self.above_blank = above_blank
         self.memory = Memory(int(self.cache_mb * 2**20))
 

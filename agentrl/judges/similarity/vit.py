@@ -86,7 +86,7 @@ class VisionTransformer(nn.Module):
         super().__init__()
         width, channels, patch, _ = state["patch_embed.proj.weight"].shape
         if width % HEAD:
-            raise ValueError(f"a width of {width} is no multiple of {HEAD}")
+            raise ValueError(f"the width must be a multiple of {HEAD}; got {width}")
         depth = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("blocks."))
         hidden, scaled = state["blocks.0.mlp.fc1.weight"].shape[0], "blocks.0.ls1.gamma" in state
         self.patch_embed = nn.ModuleDict({"proj": nn.Conv2d(channels, width, patch, stride=patch)})

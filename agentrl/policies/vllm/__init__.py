@@ -1,4 +1,4 @@
-"""The policy that vLLM computes: in a process of ours, behind a server of ours, or behind one that runs already.
+"""The policy that vLLM computes: in a process of ours, a server of ours, or a server that runs already.
 
 vLLM and the trainer want different versions of the same libraries, so the engine lives in another virtual environment
 and this package imports nothing of it. `engine` keeps it alive and its weights whole, `policy` talks through it.

@@ -37,7 +37,7 @@ class Client:
     def __init__(self, base_url: str, key: Callable[[], str], deadline: float) -> None:
         parts = urlsplit(plain_url(base_url) or "")
         if not parts.hostname or parts.query:
-            raise ConfigError(f'base_url must look like "http://127.0.0.1:8000", not {base_url!r}')
+            raise ConfigError(f'base_url must look like "http://127.0.0.1:8000"; got {base_url!r}')
         self.address = f"{parts.scheme}://{parts.netloc}"
         self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
         self._key, self._deadline = key, deadline
@@ -64,7 +64,7 @@ class Client:
         return [one.result() for one in asked]
 
     def close(self) -> None:
-        """Close the connections and end the threads; also happens when nobody holds the client any more."""
+        """Close the connections and end the threads; also happens when the client is garbage-collected."""
         self._ending()
 
     def _exchange(self, method: str, path: str, body: Any, deadline: float | None) -> Any:
@@ -99,7 +99,7 @@ class Client:
             try:
                 return json.loads(content) if content.strip() else None
             except ValueError as error:
-                raise EngineFault(f"vLLM's server at {self.address} answered with something that is no JSON") from error
+                raise EngineFault(f"vLLM's server at {self.address} gave an answer that is not JSON") from error
         said = redact(content[:500].decode("utf-8", "replace"))
         if status in WRONG_KEY:
             raise Refused(status, f"vLLM's server at {self.address} refuses the key: {said}")
@@ -109,7 +109,7 @@ class Client:
 def _end(opened: list[http.client.HTTPConnection], threads: ThreadPoolExecutor) -> None:
     for connection in opened:
         if connection.sock is not None:
-            with contextlib.suppress(OSError):  # wakes whoever waits for an answer
+            with contextlib.suppress(OSError):  # wakes threads that wait for an answer
                 connection.sock.shutdown(socket.SHUT_RDWR)
     threads.shutdown(wait=False, cancel_futures=True)
     for connection in opened:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from agentrl.core.arguments import positive_number, whole_number
 from agentrl.core.errors import ConfigError, EngineFault
+from agentrl.core.interpreter import Interpreter, find_interpreter
 from agentrl.policies.vllm.backend import Backend, EngineLost, Reply, Request
-from agentrl.policies.vllm.interpreter import Interpreter, find_interpreter
+from agentrl.policies.vllm.interpreter import VLLM, is_cpu_build
 from agentrl.policies.vllm.local import LocalBackend
 from agentrl.policies.vllm.reader import Reader, load_reader
 from agentrl.policies.vllm.server import RemoteServer, ServerBackend, Wire
@@ -31,7 +32,14 @@ Mode = Literal["process", "server"]
 FIRST = "default"  # vLLM's own name for the weights it was started with
 CACHE_BYTES = 1 << 30  # for keys and values, on a processor
 DTYPES = ("auto", "float32", "bfloat16", "float16")
-OURS = ("model", "worker_extension_cls", "logprobs_mode", "port", "host", "api_key")  # engine options nobody may set
+OURS = (
+    "model",
+    "worker_extension_cls",
+    "logprobs_mode",
+    "port",
+    "host",
+    "api_key",
+)  # not for `options`
 
 
 class VLLMEngine:
@@ -40,7 +48,7 @@ class VLLMEngine:
     - `model`: a folder or a built-in name. `mode`: "process" runs the engine in a supervised process, "server" starts
       vLLM's own server on loopback with a key of its own; `base_url` uses a server that runs already, with the key in
       the environment variable `api_key_env`.
-    - `python`: an interpreter that has vLLM; see `interpreter` for where it is looked for.
+    - `python`: an interpreter that has vLLM; `agentrl.core.interpreter.find_interpreter` says where it is looked for.
     - `dtype`: float32 on a processor and bfloat16 on a GPU unless told. `max_model_len` shortens the model's context,
       `batch_size` limits the rows computed together, `gpu_memory` is vLLM's share of the GPU. `options` are further
       engine arguments of vLLM.
@@ -72,12 +80,12 @@ class VLLMEngine:
         start_deadline: float = 900.0,
     ) -> None:
         if mode not in ("process", "server"):
-            raise ConfigError(f'mode must be "process" or "server", not {mode!r}')
+            raise ConfigError(f'mode must be "process" or "server"; got {mode!r}')
         if dtype not in DTYPES:
-            raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
+            raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}; got {dtype!r}")
         if transfer not in KINDS or (transfer != "file" and mode != "server" and base_url is None):
             raise ConfigError(
-                f"transfer must be one of {', '.join(KINDS)}, the last two with a server; not {transfer!r}"
+                f"transfer must be one of {', '.join(KINDS)}, the last two with a server; got {transfer!r}"
             )
         self.transfer: Kind = transfer
         self._sender: DeviceTransfer | None = None
@@ -92,7 +100,7 @@ class VLLMEngine:
         if base_url is not None:
             self.backend: Backend = RemoteServer(base_url, api_key_env, deadline=times["deadline"])
         else:
-            self.interpreter = find_interpreter(python)
+            self.interpreter = find_interpreter(VLLM, python)
             chosen = self._options(dtype, batch_size, gpu_memory, options or {})
             given = (self.interpreter, self.reader.folder, chosen, _variables(transfer))
             self.backend = (
@@ -154,7 +162,7 @@ class VLLMEngine:
         if self.files.newest is not None:
             self.backend.load(self.files.newest, self._name)
         elif self.updates and self.transfer != "file":
-            self._mixed = "a fresh engine has the first weights, and nobody kept the newest"
+            self._mixed = "a fresh engine has the first weights, and the newest were not kept"
             self._refuse_mixed()
         self._up = True
 
@@ -286,7 +294,7 @@ class VLLMEngine:
         }
         if seeing:
             found["limit_mm_per_prompt"] = {"image": 256, "video": 0}
-        if self.interpreter.cpu:
+        if is_cpu_build(self.interpreter):
             found |= {"dtype": "float32" if dtype == "auto" else dtype, "enforce_eager": True}
             found |= {"kv_cache_memory_bytes": CACHE_BYTES}
         else:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.errors import EngineFault, WorkerFault
+from agentrl.core.interpreter import Interpreter
 from agentrl.core.worker import Worker
 from agentrl.policies.vllm.backend import INSIDE, EngineLost, Reply, Request
-from agentrl.policies.vllm.interpreter import Interpreter
 
 TARGET = "agentrl_vllm_engine:Engine"
 LARGEST_FRAME = 1 << 30

@@ -13,14 +13,14 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.policy import Conversation, Generation
-from agentrl.policies.chat import Prompt, checked_picture, parts_of
-from agentrl.policies.engine import tokenizer_hash
-from agentrl.policies.random import mixed_seed
+from agentrl.core.seeding import mixed_seed
+from agentrl.models.chat import Prompt, checked_picture, parts_of
+from agentrl.models.loading import tokenizer_hash
 from agentrl.policies.vllm.backend import Reply, Request
 from agentrl.policies.vllm.engine import Mode, VLLMEngine
 
 if TYPE_CHECKING:
-    from agentrl.policies.sampling import Sampling
+    from agentrl.models.sampling import Sampling
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class VLLMPolicy:
     `model` is a folder, a built-in name or a `VLLMEngine` shared with others; the arguments of an engine of its own are
     `VLLMEngine`'s. Log-probabilities are those at `temperature`, before `top_k` and `top_p` cut. A turn ends at any
     special token ("stop") or after `max_new_tokens` ("length"); where the conversation leaves no room to answer, the
-    answer is empty and its finish reason "length". Every row's dice follow from `seed`, the number of calls so far
+    answer is empty and its finish reason "length". Every row's sampling is seeded by `seed`, the number of calls so far
     (`calls`) and its place in the call: the same calls give the same answers, as long as the engine's rounding, which
     depends on what it computes together, does not tip a draw.
     """
@@ -67,7 +67,7 @@ class VLLMPolicy:
         options: Mapping[str, Any] | None = None,
         deadline: float = 600.0,
     ) -> None:
-        from agentrl.policies.sampling import Sampling
+        from agentrl.models.sampling import Sampling
 
         self.sampling: Sampling = Sampling(temperature, top_p, top_k, greedy, max_new_tokens)
         self._owned = not isinstance(model, VLLMEngine)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.errors import ConfigError, MissingExtra
-from agentrl.policies.chat import PromptEncoder
-from agentrl.policies.models import resolve_model
-from agentrl.policies.models.quiet import quiet
+from agentrl.models import resolve_model
+from agentrl.models.chat import PromptEncoder
+from agentrl.models.quiet import quiet
 
 
 @dataclass(frozen=True)

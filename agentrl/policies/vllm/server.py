@@ -19,11 +19,11 @@ from typing import IO, Any
 from agentrl.core.arguments import whole_number
 from agentrl.core.endpoint import read_key
 from agentrl.core.errors import ConfigError, EngineFault
+from agentrl.core.interpreter import Interpreter
 from agentrl.core.redact import protect, redact
 from agentrl.policies.openai import data_url
 from agentrl.policies.vllm.backend import INSIDE, EngineLost, Reply, Request
 from agentrl.policies.vllm.client import Client, Refused
-from agentrl.policies.vllm.interpreter import Interpreter
 
 HOST = "127.0.0.1"
 ROUTE = "/inference/v1/generate"
@@ -39,13 +39,13 @@ HOW_TO_UPDATE = (
 
 
 class Wire:
-    """What is said to a server, whoever started it."""
+    """Requests to a server, ours or another."""
 
     restartable = False
     client: Client
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
-        """One HTTP request for each, many at a time: the server batches them, and each has dice of its own."""
+        """One HTTP request for each, many at a time: the server batches them, and each has its own seed."""
         try:
             answers = self.client.post_all(ROUTE, [_body(request) for request in requests])
         except Refused as fault:
@@ -93,7 +93,7 @@ class Wire:
 
 
 class RemoteServer(Wire):
-    """A server that somebody else started; it is never ended or started again from here.
+    """A server that runs already; it is never ended or restarted from here.
 
     Its log-probabilities are those at the temperature only if it was started with `--logprobs-mode
     processed_logprobs` (and nothing is cut by top_p or top_k), or at temperature 1, or with our extension.
@@ -118,7 +118,7 @@ class RemoteServer(Wire):
 
 
 class ServerBackend(Wire):
-    """A server of our own, on loopback, with a key that nobody else knows."""
+    """A server of our own, on loopback, with a random key."""
 
     restartable = True
 
@@ -175,7 +175,7 @@ class ServerBackend(Wire):
         self.client = Client(f"http://{HOST}:{port}", lambda: key, self._deadline)
         inherited = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
         variables = inherited | self._environment
-        # The key in the environment, not on the command line: that one everybody on the machine can read.
+        # The key in the environment, not on the command line: every user of the machine can read that.
         variables |= {"VLLM_API_KEY": key, "VLLM_SERVER_DEV_MODE": "1", "PYTHONPATH": str(INSIDE)}
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 (`stop` closes it)
         try:
@@ -232,7 +232,7 @@ class ServerBackend(Wire):
 
 
 class PortTaken(ConfigError):
-    """Somebody else listens there."""
+    """Another process listens on the port."""
 
 
 def free_port(wanted: int) -> int:

@@ -15,8 +15,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentrl.core.interpreter import MissingInterpreter
 from agentrl.policies.vllm.client import Client
-from agentrl.policies.vllm.interpreter import MissingVLLM
+from agentrl.policies.vllm.interpreter import VLLM
 
 if TYPE_CHECKING:
     import torch
@@ -52,7 +53,7 @@ class DeviceTransfer:
             from vllm.distributed.weight_transfer.ipc_engine import IPCTrainerInitInfo
             from vllm.distributed.weight_transfer.nccl_engine import NCCLTrainerInitInfo
         except ImportError as error:
-            raise MissingVLLM(sys.executable) from error
+            raise MissingInterpreter(VLLM, sys.executable) from error
         if self.kind == "ipc":
             meeting: Any = IPCTrainerInitInfo(rank=0)
         else:

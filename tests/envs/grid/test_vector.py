@@ -75,6 +75,7 @@ print(kernel_name(), digest.hexdigest())
 """
 
 
+@pytest.mark.c_kernel
 def test_compiled_and_numpy_kernels_agree_to_the_bit():
     code = ROLLOUT.format(cases=CASES)
     found = {}
@@ -85,7 +86,7 @@ def test_compiled_and_numpy_kernels_agree_to_the_bit():
         assert done.returncode == 0, done.stderr
         name, digest = done.stdout.split()
         found[name] = digest
-    assert set(found) == {"c", "numpy"}, "no compiled kernel: was the package built without a C compiler?"
+    assert set(found) == {"c", "numpy"}
     assert len(set(found.values())) == 1
 
 

@@ -1,6 +1,6 @@
-"""Ordinary icons for the tests: two packages of different styles, fetched once by npm into the cache folder.
+"""Ordinary icons for the tests: two packages of different styles, downloaded once by npm into the virtual environment.
 
-`python tests/envs/svg/icon_packages.py` fetches them; set-up runs this, so that the tests themselves need no network.
+`python tests/envs/svg/icon_packages.py` downloads them; set-up runs this, so that the tests need no network.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ import sys
 import tarfile
 from pathlib import Path
 
-from agentrl.core.cache import cache_dir
-
 # Package -> the part of it with the pictures: thin strokes, and coloured shapes with clips, uses and transforms.
 PACKAGES = {"lucide-static@1.62.0": "package/icons/", "flag-icons@7.5.0": "package/flags/4x3/"}
+FOLDER = Path(sys.prefix) / "share" / "agentrl-tests" / "icons"
 LARGEST = 65_536
 
 
 def icon_files(package: str) -> list[Path]:
     """The SVG files of a package that are no larger than 64 KB, in order."""
-    folder = cache_dir() / "icons" / package.replace("/", "-")
+    folder = FOLDER / package.replace("/", "-")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.with_name(f"{folder.name}.lock"), "wb") as lock:  # several test processes may ask at once
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -15,10 +15,10 @@ from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
 from agentrl.envs.svg.targets.files import load_collection, svg_column
 from agentrl.envs.svg.targets.icons import draw
-from agentrl.envs.svg.targets.pen import Dice
+from agentrl.envs.svg.targets.pen import Rng
 
 QUICK = {"scorers": [{"scorer": "colours", "weight": 5.0}], "image_size": 48}
-GOOD = [draw(Dice("file", i), 1 + i % 3) for i in range(40)]  # of all splits
+GOOD = [draw(Rng("file", i), 1 + i % 3) for i in range(40)]  # of all splits
 BAD = {
     "refused: not_xml": "<svg><circle",
     "refused: element": "<svg><script>1</script></svg>",

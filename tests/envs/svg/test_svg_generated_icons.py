@@ -13,7 +13,7 @@ from agentrl.envs.svg.sandbox.gate import check
 from agentrl.envs.svg.sandbox.renderer import shared_renderer
 from agentrl.envs.svg.targets.icons import GRADES, LARGEST, draw, icon, owner
 from agentrl.envs.svg.targets.letters import GLYPHS, set_type, word_width, write
-from agentrl.envs.svg.targets.pen import Dice
+from agentrl.envs.svg.targets.pen import Rng
 from agentrl.envs.svg.targets.targets import IconTargets, make_targets
 
 
@@ -29,7 +29,7 @@ def test_ten_thousand_icons_of_a_split_are_all_different_and_of_the_promised_len
 def test_each_content_belongs_to_the_split_that_it_is_given_to() -> None:
     for split in SPLITS:
         assert {owner(icon(split, 1 + i % 5, i)) for i in range(60)} == {split}
-    shares = [owner(draw(Dice("any", i), 1)) for i in range(2000)]
+    shares = [owner(draw(Rng("any", i), 1)) for i in range(2000)]
     assert 0.75 < shares.count("train") / 2000 < 0.85 and 0.07 < shares.count("test") / 2000 < 0.13
 
 
@@ -40,13 +40,13 @@ def test_an_icon_follows_from_its_number_alone_on_every_machine() -> None:
 
 
 def test_dice_choose_within_their_bounds_and_reach_all_of_them() -> None:
-    dice = Dice("bounds")
-    assert {dice.whole(2, 5) for _ in range(200)} == {2, 3, 4, 5}
-    assert {dice.pick("abc") for _ in range(100)} == set("abc")
-    assert all(1 <= dice.real(1, 2) <= 2 for _ in range(50))
-    assert sorted(dice.several("abcd", 4)) == list("abcd")
-    assert 350 < sum(dice.chance(0.4) for _ in range(1000)) < 450
-    assert Dice("a", 1).whole(0, 2**60) == Dice("a", 1).whole(0, 2**60) != Dice("a", 2).whole(0, 2**60)
+    rng = Rng("bounds")
+    assert {rng.whole(2, 5) for _ in range(200)} == {2, 3, 4, 5}
+    assert {rng.pick("abc") for _ in range(100)} == set("abc")
+    assert all(1 <= rng.real(1, 2) <= 2 for _ in range(50))
+    assert sorted(rng.several("abcd", 4)) == list("abcd")
+    assert 350 < sum(rng.chance(0.4) for _ in range(1000)) < 450
+    assert Rng("a", 1).whole(0, 2**60) == Rng("a", 1).whole(0, 2**60) != Rng("a", 2).whole(0, 2**60)
 
 
 def test_every_generated_icon_passes_the_gate_unchanged_in_what_it_shows() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.webshop.goals import Goal
-from agentrl.envs.webshop.product import Product
+from agentrl.envs.webshop.nouns import NounTagger
+from agentrl.envs.webshop.reward import Reward, fit_of, with_options
 
 PATH = "Beauty & Personal Care \u203a Hair Care \u203a Shampoos"
 
@@ -43,3 +46,10 @@ def a_goal(**changes: Any) -> Goal:
         "price_upper": 30.0,
     }
     return Goal(**{**fields, **changes})
+
+
+def score_purchase(
+    product: Product, goal: Goal, options: Mapping[str, str], tagger: NounTagger | None = None
+) -> Reward:
+    """What buying `product` with the chosen `options` {name: value} is worth to somebody who has `goal`."""
+    return with_options(fit_of(product, goal, tagger), goal, options)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from typing import Any
 
+from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.webshop.env import WebShopEnv
-from agentrl.envs.webshop.product import Product
 
 SMALL = 1_000
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import subprocess
@@ -14,13 +13,14 @@ from typing import Any
 import pytest
 
 from agentrl.core.errors import ConfigError, EnvFault
+from agentrl.envs.common.catalogue import Catalogue
+from agentrl.envs.common.catalogue.product import listing_note
 from agentrl.envs.webshop import official_rows, official_store
-from agentrl.envs.webshop.catalogue import Catalogue
 from agentrl.envs.webshop.goals import NO_LIMIT, price_limit
 from agentrl.envs.webshop.official import OfficialCatalogue
-from agentrl.envs.webshop.product import listing_note
-from agentrl.envs.webshop.reward import best_choices, score_purchase
+from agentrl.envs.webshop.reward import best_choices
 from tests.envs.webshop.official_files import PATH, a_row, a_wish, write_shop
+from tests.envs.webshop.shop_examples import score_purchase
 
 ROOT = Path(__file__).resolve().parents[3]
 SPLITS = ("train", "dev", "test")
@@ -53,10 +53,8 @@ def test_a_product_is_read_by_the_benchmarks_rules(tmp_path: Path) -> None:
     assert product.pricing == (19.99, 27.99) and product.price_tag == "$19.99 to $27.99"
     assert 19.99 <= product.price <= 27.99
     assert product.rating == "N.A." and product.reviews == () and product.image == "boots.jpg"
-    assert shop.document(0) == (
-        "sturdy boots b000000001 made for mud. rubber sole size: large | wide, small"
-    )  # fmt: skip
-    assert shop.entry(0) == (asin(1), shop.document(0), listing_note(product.title, product.price_tag))
+    text = "sturdy boots b000000001 made for mud. rubber sole size: large | wide, small"
+    assert shop.entry(0) == (asin(1), text, listing_note(product.title, product.price_tag))
     assert shop.find(asin(1)) == shop.find(asin(1).lower()) == product and shop.find("B999999999") is None
 
 
@@ -360,7 +358,7 @@ def test_a_catalogue_can_be_used_in_other_processes(tmp_path: Path, method: str)
 def test_an_index_outside_is_refused(tmp_path: Path) -> None:
     shop = OfficialCatalogue(write_shop(tmp_path, [a_row(asin(1))]))
     for wrong in (-1, 1):
-        for read in (shop.product, shop.docid, shop.document):
+        for read in (shop.product, shop.docid, shop.entry):
             with pytest.raises(IndexError):
                 read(wrong)
 
@@ -373,4 +371,4 @@ def test_thousands_of_rows_are_streamed(tmp_path: Path, monkeypatch: pytest.Monk
     human = {asin(n): [a_wish(asin(n))] for n in range(0, 3000, 2)}
     shop = OfficialCatalogue(write_shop(tmp_path, rows, {asin(5): {"attributes": ["x"]}}, human))
     assert len(shop) == 3000 and sum(len(shop.goals(split)) for split in SPLITS) == 1500
-    assert shop.product(5).attributes == ("x",) and json.dumps(shop.product(2999).to_json())
+    assert shop.product(5).attributes == ("x",)

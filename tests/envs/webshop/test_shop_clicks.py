@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.webshop.actions import LONGEST_SEARCH, Action, read_turn
 from agentrl.envs.webshop.env import WebShopEnv
-from agentrl.envs.webshop.product import Product
 from tests.envs.webshop.shop_kit import small_shop
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,10 @@ import pytest
 import agentrl
 from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.core.snapshot import open_blob, seal_blob
-from agentrl.envs.webshop.catalogue.generated import GeneratedCatalogue
+from agentrl.envs.common.catalogue.generated import GeneratedCatalogue
+from agentrl.envs.common.search.index import FILE_NAME
 from agentrl.envs.webshop.env import WebShopEnv
-from agentrl.envs.webshop.purchase import exact_terms
-from agentrl.envs.webshop.reward import Reward, TypeScore
-from agentrl.envs.webshop.search.index import FILE_NAME
+from agentrl.envs.webshop.reward import Reward, TypeScore, exact_terms
 from agentrl.envs.webshop.shop import open_shop
 from tests.envs.webshop.shop_kit import SMALL, small_shop
 
@@ -339,18 +340,13 @@ def test_unknown_tasks_are_refused(task: Any) -> None:
         env.reset(options={"task": task})
 
 
-def test_results_show_what_the_product_says() -> None:
-    shop = small_shop().shop
-    for number in range(0, SMALL, 37):
-        product = shop.catalogue.product(number)
-        assert shop.listings([number]) == [(product.title, product.price_tag)]
-
-
 def test_stored_listings_are_those_that_the_catalogue_writes() -> None:
     shop = small_shop().shop
     catalogue = shop.catalogue
     assert isinstance(catalogue, GeneratedCatalogue)
-    assert shop.listings(range(SMALL)) == [catalogue.listing(catalogue.docid(number)) for number in range(SMALL)]
+    assert shop.listings(range(SMALL)) == [
+        (product.title, product.price_tag) for product in map(catalogue.product, range(SMALL))
+    ]
     for query in ("shampoo", "<r>", "<c> beauty", "zzz"):
         found = shop.found(query, lot=3)
         assert found.asins == shop.hits(query, lot=3) == tuple(catalogue.docid(number) for number in found.numbers)
@@ -386,3 +382,10 @@ def test_one_product_found_in_two_ways_is_one_page() -> None:
         assert env.state().product == product.asin
         bodies.append(env.page.body)
     assert bodies[0] is bodies[1]
+
+
+def test_without_rapidfuzz_the_extra_is_named() -> None:
+    code = "import sys; sys.modules['rapidfuzz'] = None; import agentrl.envs.webshop.env"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "MissingExtra: rapidfuzz is not installed; run: pip install 'agentrl[webshop]'" in done.stderr

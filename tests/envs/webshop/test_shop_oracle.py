@@ -8,8 +8,8 @@ import pytest
 
 import agentrl
 from agentrl.envs.webshop.env import WebShopEnv
+from agentrl.envs.webshop.players import naive_action
 from agentrl.policies import load_policy
-from agentrl.policies.webshop import naive_action
 from agentrl.rollout.demonstrations import Demonstrator
 from tests.envs.webshop.shop_kit import SMALL, small_shop
 

@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from agentrl.envs.webshop.canvas import Canvas, wrapped
 from agentrl.envs.webshop.page_picture import page_picture
 from agentrl.envs.webshop.pages import Page, Part, item_body, sub_page_body
 from agentrl.envs.webshop.photos import colour_named, photo, shape_of, tint_of
-from agentrl.envs.webshop.sheet import Sheet, wrapped
 from tests.envs.webshop.shop_kit import SHIRT, small_shop
 
 WISH = (Part("label", "Instruction:"), Part("goal", "i want a shirt"))
@@ -67,7 +67,7 @@ def test_choosing_an_option_shows() -> None:
 def lines_drawn(monkeypatch: pytest.MonkeyPatch, page: Page) -> list[tuple[str, float]]:
     """What is written and in which size."""
     written: list[tuple[str, float]] = []
-    original = Sheet.text
+    original = Canvas.text
 
     def spy(self, x, y, text, size, *rest, **more) -> None:
         assert y + size <= 800, f"{text!r} is written below the page"
@@ -75,7 +75,7 @@ def lines_drawn(monkeypatch: pytest.MonkeyPatch, page: Page) -> list[tuple[str, 
         original(self, x, y, text, size, *rest, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Sheet, "text", spy)
+        patch.setattr(Canvas, "text", spy)
         drawn(page)
     return written
 
@@ -122,7 +122,7 @@ def test_wrapped_lines_fit_and_lose_no_word() -> None:
     text = "Plain Shirt for Long Days, Machine Wash, Made for the Gym Locker and for the Office"
     lines = wrapped(text, 14.0, 160.0)
     assert " ".join(lines) == text and len(lines) > 3
-    assert all(Sheet(800).width(line, 14.0) <= 160 for line in lines)
+    assert all(Canvas(800).width(line, 14.0) <= 160 for line in lines)
 
 
 def test_photos_show_kind_and_colour() -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from agentrl.envs.webshop.reward import best_choices, score_purchase, type_score
-from tests.envs.webshop.shop_examples import a_goal, a_product
+from agentrl.envs.webshop.reward import TypeScore, best_choices, type_score
+from tests.envs.webshop.shop_examples import a_goal, a_product, score_purchase
 
 
 def every_word(title: str) -> tuple[str, ...]:
@@ -108,9 +108,7 @@ def test_parts_are_reported_by_name() -> None:
     assert found.attributes == ("sulfate free",) and found.options == ("black",) and found.price is False
     assert found.asked == 5
     assert found.terms() == {"attributes": pytest.approx(0.2), "options": pytest.approx(0.2), "price": 0.0}
-    assert found.to_json()["type"] == {
-        "factor": 1.0, "title_score": 1.0, "query_match": True, "category_match": True,
-    }  # fmt: skip
+    assert found.type == TypeScore(factor=1.0, title_score=1.0, query_match=True, category_match=True)
 
 
 def test_the_title_score_is_reported_as_a_fraction() -> None:

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 
 from agentrl.core.policy import Generation, Message
-from agentrl.policies.engine import Engine
+from agentrl.models import resolve_model, tiny
+from agentrl.models.loading import LoadedModel
+from agentrl.models.tokenizer import TEXT_SPECIALS, VISION_SPECIALS, tiny_tokenizer
 from agentrl.policies.hf import HFPolicy
-from agentrl.policies.models import resolve_model, tiny
-from agentrl.policies.models.tokenizer import TEXT_SPECIALS, VISION_SPECIALS, build_tokenizer
 
 MODELS = ("text-tied", "text-untied", "vision-tied", "vision-untied")
 CLOSE = 1e-4  # of log-probabilities
@@ -24,7 +24,7 @@ def model_folder(kind: str, folder: Path) -> Path:
     seeing, tied = kind.startswith("vision"), kind.endswith("-tied")
     if tied:
         return resolve_model("tiny-vlm" if seeing else "tiny-text")
-    tokenizer = build_tokenizer(VISION_SPECIALS if seeing else TEXT_SPECIALS)
+    tokenizer = tiny_tokenizer(VISION_SPECIALS if seeing else TEXT_SPECIALS)
     config = tiny._vision_config(tokenizer) if seeing else tiny._text_config(tokenizer)
     for part in {id(one): one for one in (config, config.get_text_config())}.values():
         part.tie_word_embeddings = False
@@ -35,19 +35,19 @@ def model_folder(kind: str, folder: Path) -> Path:
 
 def perturb(model: Any, seed: int, size: float = 0.1) -> None:
     """Change every single weight."""
-    dice = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.add_(size * torch.randn(parameter.shape, generator=dice) * parameter.abs().mean().clamp(min=0.1))
+            parameter.add_(size * torch.randn(parameter.shape, generator=rng) * parameter.abs().mean().clamp(min=0.1))
 
 
 def conversations(count: int, pictures: bool = False, seed: int = 0) -> list[list[Message]]:
     """A system prompt and a question; with two pictures of awkward sizes where pictures are wanted."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     found: list[list[Message]] = []
     for number in range(count):
         text = f"Question {number}: which way?"
-        shown = [dice.integers(0, 256, shape, dtype=np.uint8) for shape in ((96, 64, 3), (75, 130, 3))]
+        shown = [rng.integers(0, 256, shape, dtype=np.uint8) for shape in ((96, 64, 3), (75, 130, 3))]
         question: Message = {"role": "user", "content": text}
         if pictures:
             question = {"role": "user", "content": f"<image> {text} And <image>?", "images": shown}
@@ -60,7 +60,7 @@ def pictures_of(talks: Sequence[Sequence[Message]]) -> list[list[Any]]:
     return [[picture for message in talk for picture in message.get("images", [])] for talk in talks]
 
 
-def trainer_scores(engine: Engine, talks: Sequence[Any], said: Sequence[Generation], **sampling: Any) -> list[Any]:
+def trainer_scores(engine: LoadedModel, talks: Sequence[Any], said: Sequence[Generation], **sampling: Any) -> list[Any]:
     """What transformers thinks of these answers."""
     judge = HFPolicy(engine, **sampling)
     prompts, answers = [one.prompt_ids or [] for one in said], [one.token_ids or [] for one in said]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from agentrl.policies.engine import Engine, load_engine
+from agentrl.models.loading import LoadedModel, load_model
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
 from agentrl.policies.vllm.weights import checkpoint_weights
@@ -38,7 +38,7 @@ class Pair(NamedTuple):
 
     kind: str
     vllm: VLLMEngine
-    hf: Engine
+    hf: LoadedModel
 
     def talks(self, count: int = 5) -> list[Any]:
         return conversations(count, pictures=self.kind.startswith("vision"))
@@ -49,7 +49,7 @@ def pair(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pai
     """Started once for each model; tests leave both sides with equal weights."""
     folder = model_folder(request.param, tmp_path_factory.mktemp("model"))
     with VLLMEngine(folder, max_model_len=512) as engine:
-        yield Pair(request.param, engine, load_engine(folder, "cpu", "float32"))
+        yield Pair(request.param, engine, load_model(folder, "cpu", "float32"))
 
 
 def check_agreement(pair: Pair) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentrl.core.errors import EngineFault
-from agentrl.policies.engine import Engine, load_engine
+from agentrl.models.loading import LoadedModel, load_model
 from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
 from agentrl.policies.vllm.local import LocalBackend
 from agentrl.policies.vllm.weights import checkpoint_weights
@@ -24,9 +24,9 @@ DEADLINE = 12.0  # the machine may be busy
 
 
 @pytest.fixture(scope="module")
-def hf() -> Engine:
+def hf() -> LoadedModel:
     """The trainer's side."""
-    return load_engine("tiny-text", "cpu", "float32")
+    return load_model("tiny-text", "cpu", "float32")
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def pid_of(engine: VLLMEngine) -> int:
     return engine.backend.pid
 
 
-def check_agreement(engine: VLLMEngine, hf: Engine) -> None:
+def check_agreement(engine: VLLMEngine, hf: LoadedModel) -> None:
     talks = conversations(4)
     said = VLLMPolicy(engine, max_new_tokens=6).act(talks)
     assert largest_error([one.logprobs for one in said], trainer_scores(hf, talks, said)) < CLOSE
@@ -58,7 +58,7 @@ class Struck(VLLMPolicy):
 
 
 def test_an_engine_killed_in_mid_rollout_is_started_again_with_the_newest_weights(
-    engine: VLLMEngine, hf: Engine
+    engine: VLLMEngine, hf: LoadedModel
 ) -> None:
     perturb(hf.model, seed=1)
     engine.update_weights(checkpoint_weights(hf.model), version=4)
@@ -76,7 +76,7 @@ def test_an_engine_killed_in_mid_rollout_is_started_again_with_the_newest_weight
     check_agreement(engine, hf)
 
 
-def test_an_engine_that_hangs_in_mid_answer_is_given_up_and_replaced(engine: VLLMEngine, hf: Engine) -> None:
+def test_an_engine_that_hangs_in_mid_answer_is_given_up_and_replaced(engine: VLLMEngine, hf: LoadedModel) -> None:
     restarts, old = engine.restarts, pid_of(engine)
     long = VLLMPolicy(engine, max_new_tokens=100)
     timer = threading.Timer(0.1, lambda: os.kill(old, signal.SIGSTOP))
@@ -92,7 +92,7 @@ def test_an_engine_that_hangs_in_mid_answer_is_given_up_and_replaced(engine: VLL
     check_agreement(engine, hf)
 
 
-def test_an_engine_that_died_takes_the_next_update_all_the_same(engine: VLLMEngine, hf: Engine) -> None:
+def test_an_engine_that_died_takes_the_next_update_all_the_same(engine: VLLMEngine, hf: LoadedModel) -> None:
     os.kill(pid_of(engine), signal.SIGKILL)
     perturb(hf.model, seed=2)
     engine.update_weights(checkpoint_weights(hf.model))
@@ -100,7 +100,7 @@ def test_an_engine_that_died_takes_the_next_update_all_the_same(engine: VLLMEngi
     check_agreement(engine, hf)
 
 
-def test_after_half_an_update_nothing_is_answered_until_a_whole_one(engine: VLLMEngine, hf: Engine) -> None:
+def test_after_half_an_update_nothing_is_answered_until_a_whole_one(engine: VLLMEngine, hf: LoadedModel) -> None:
     perturb(hf.model, seed=3)
     weights = checkpoint_weights(hf.model)
     missing = max(weights)  # it comes last: everything before it has been replaced by then

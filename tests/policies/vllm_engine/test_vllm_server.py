@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agentrl.core.errors import ConfigError, EngineFault
-from agentrl.policies.engine import Engine, load_engine
+from agentrl.models.loading import LoadedModel, load_model
 from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
 from agentrl.policies.vllm.backend import EngineLost
 from agentrl.policies.vllm.client import Refused
@@ -28,9 +28,9 @@ ADDRESSES = ("/v1/models", "/inference/v1/generate", "/collective_rpc", "/pause"
 
 
 @pytest.fixture(scope="module")
-def hf() -> Engine:
+def hf() -> LoadedModel:
     """The trainer's side."""
-    return load_engine("tiny-vlm", "cpu", "float32")
+    return load_model("tiny-vlm", "cpu", "float32")
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def status(engine: VLLMEngine, path: str, key: str | None) -> int:
         connection.close()
 
 
-def check_agreement(engine: VLLMEngine, hf: Engine) -> None:
+def check_agreement(engine: VLLMEngine, hf: LoadedModel) -> None:
     for pictures in (False, True):
         talks = conversations(4, pictures=pictures)
         way = {"temperature": 0.7, "top_p": 0.9}
@@ -74,7 +74,7 @@ def check_agreement(engine: VLLMEngine, hf: Engine) -> None:
         assert largest_error(policy.logprobs_of(*given), wanted) < CLOSE
 
 
-def test_text_and_pictures_agree_before_and_after_an_update_of_all_weights(engine: VLLMEngine, hf: Engine) -> None:
+def test_text_and_pictures_agree_before_and_after_an_update_of_all_weights(engine: VLLMEngine, hf: LoadedModel) -> None:
     check_agreement(engine, hf)
     perturb(hf.model, seed=1)
     engine.update_weights(checkpoint_weights(hf.model), version=3)
@@ -104,7 +104,9 @@ def test_the_key_is_on_no_command_line_and_only_health_is_open(engine: VLLMEngin
     assert key not in repr(engine.__dict__) and key not in backend_of(engine).output
 
 
-def test_a_running_server_is_used_with_its_key_and_refuses_another(engine: VLLMEngine, hf: Engine, monkeypatch) -> None:
+def test_a_running_server_is_used_with_its_key_and_refuses_another(
+    engine: VLLMEngine, hf: LoadedModel, monkeypatch
+) -> None:
     url = backend_of(engine).client.address + "/v1"
     monkeypatch.setenv("SOME_KEY", key_of(engine))
     with VLLMEngine("tiny-vlm", base_url=url, api_key_env="SOME_KEY", deadline=60.0) as guest:
@@ -127,7 +129,9 @@ def test_a_port_that_is_taken_is_named(engine: VLLMEngine) -> None:
             late.start()
 
 
-def test_half_an_update_leaves_the_server_silent_and_a_dead_server_is_replaced(engine: VLLMEngine, hf: Engine) -> None:
+def test_half_an_update_leaves_the_server_silent_and_a_dead_server_is_replaced(
+    engine: VLLMEngine, hf: LoadedModel
+) -> None:
     perturb(hf.model, seed=2)
     weights = checkpoint_weights(hf.model)
     wrong = weights | {max(weights): weights[max(weights)][:1]}

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from agentrl.benchmarks import engine as bench
 from agentrl.cli.main import main
-from agentrl.policies.models import resolve_model
+from agentrl.models import resolve_model
+from benchmarks import generation as bench
 
 pytestmark = pytest.mark.vllm
 

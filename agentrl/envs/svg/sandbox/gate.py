@@ -24,7 +24,7 @@ BYTE_ORDER_MARK = "\ufeff"
 def check(code: str, limits: Limits = DEFAULT_LIMITS) -> str:
     """The safe SVG text to draw for this code, or `SvgRefused`."""
     if not isinstance(code, str):
-        raise ConfigError(f"code must be the text of an SVG, not {type(code).__name__}")
+        raise ConfigError(f"code must be the text of an SVG; got {type(code).__name__}")
     text = _checked_text(code, limits)
     try:
         drawing = Reader(limits).read(text)

@@ -34,7 +34,7 @@ REASONS = (
 
 
 class SvgRefused(AgentRLError, ValueError):
-    """This SVG is not drawn; `reason` is one of `REASONS`, `detail` one line for whoever wrote the code.
+    """This SVG is not drawn; `reason` is one of `REASONS`, `detail` one line for the author of the code.
 
     Always the doing of the code's author: faults of the machinery are `WorkerFault`s.
     """

@@ -81,7 +81,7 @@ class Renderer:
         return self._pool.restarts
 
     def processor_seconds(self) -> float:
-        """Processor time of the drawing processes that run now; for benchmarks, while nobody draws."""
+        """Processor time of the drawing processes that run now; for benchmarks, while nothing is drawn."""
         return self._pool.ask_all("processor_seconds")
 
     def __enter__(self) -> Renderer:

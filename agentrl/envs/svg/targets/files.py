@@ -1,6 +1,6 @@
 """SVGs of a folder, a parquet file or a JSON-lines file, such as the published svg-icons-simple.
 
-Public collections hold rows that nobody can use. What is left out is counted by its reason, never fatal; only a path
+Public collections hold rows that cannot be used. What is left out is counted by its reason, never fatal; only a path
 that cannot be read at all is an error.
 """
 
@@ -109,7 +109,7 @@ def read_rows(where: Path) -> Iterator[str | None]:
         return _parquet_rows(where)
     if ending in JSON_LINES:
         return _json_rows(where)
-    raise ConfigError(f"targets must be a folder, a .parquet or a .jsonl file, not {str(where)!r}")
+    raise ConfigError(f"targets must be a folder, a .parquet or a .jsonl file; got {str(where)!r}")
 
 
 def _file_text(file: Path) -> str | None:
@@ -155,7 +155,7 @@ def _parquet_rows(where: Path) -> Iterator[str | None]:
     try:
         table = parquet.ParquetFile(where)
     except arrow.ArrowInvalid as error:
-        raise ConfigError(f"targets={str(where)!r} is no parquet file: {error}") from error
+        raise ConfigError(f"targets={str(where)!r} cannot be read as parquet: {error}") from error
     with table:
         names = table.schema_arrow.names
         column = svg_column(names)

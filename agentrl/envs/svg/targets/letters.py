@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentrl.envs.svg.targets.pen import number, tag
 
-WIDTH, HEIGHT, GAP = 4, 6, 2  # of the box that a glyph is drawn in, and the space behind it
+WIDTH, HEIGHT, GAP = 4, 6, 2  # of the box that a glyph is drawn in, and the space after it
 # One path a glyph: capital letters are absolute commands, corners in a box of 4 x 6 with y downwards.
 GLYPHS = {
     "A": "M0 6L2 0L4 6M0.7 4H3.3",

@@ -12,8 +12,8 @@ Choice = TypeVar("Choice")
 Point = tuple[float, float]
 
 
-class Dice:
-    """Choices that follow from a key alone: the same on every machine, and nobody else's generator moves."""
+class Rng:
+    """Choices that follow from a key alone: the same on every machine, and no other generator is used."""
 
     def __init__(self, *key: object) -> None:
         self._key = hashlib.blake2b("/".join(map(str, key)).encode(), digest_size=32, person=b"agentrl-icons").digest()
@@ -76,7 +76,7 @@ PALETTES = (
     Hues("#edf0ff", "#3f51d9", "#00b88d", "#ff8fa3", "#15193d"),
     Hues("beige", "chocolate", "darkcyan", "burlywood", "#3b2a1a"),
 )
-Recipe = Callable[[Dice, Hues], list[str]]
+Recipe = Callable[[Rng, Hues], list[str]]
 
 
 def number(value: float) -> str:

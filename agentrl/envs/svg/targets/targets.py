@@ -23,7 +23,7 @@ class Targets(Protocol):
         ...
 
     def code(self, name: str) -> str | None:
-        """The SVG behind a name; None if this split has no such target."""
+        """The SVG of a name; None if this split has no such target."""
         ...
 
 
@@ -36,7 +36,7 @@ class IconTargets:
         self.count = ICONS_PER_SPLIT if count is None else count
 
     def names(self) -> Sequence[str]:
-        """So many names, made when they are asked for."""
+        """The names of `count` icons, made when they are asked for."""
         return IconNames(self.split, self.grades, self.count)
 
     def code(self, name: str) -> str | None:
@@ -84,12 +84,12 @@ class FileTargets:
         mine = [name for name, safe in self.collection.codes.items() if owner(safe) == split]
         if not mine:
             raise ConfigError(f"targets={path!r} has no usable SVG for split {split}: {self.collection.report()}")
-        self._names = mine if count is None else mine[:count]
+        self._names = tuple(mine[:count])
         self._known = frozenset(mine)
 
     def names(self) -> Sequence[str]:
         """Content hashes in the order of the file."""
-        return tuple(self._names)
+        return self._names
 
     def code(self, name: str) -> str | None:
         """The SVG with this content."""
@@ -109,7 +109,7 @@ def make_targets(path: Any, split: str, difficulty: Any, letters: Any, count: An
 
 def _known_letters(letters: Any) -> str:
     if letters not in LETTERS:
-        raise ConfigError(f"letters must be one of {', '.join(LETTERS)}, not {letters!r}")
+        raise ConfigError(f"letters must be one of {', '.join(LETTERS)}; got {letters!r}")
     return letters
 
 

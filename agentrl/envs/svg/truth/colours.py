@@ -23,7 +23,7 @@ _ALPHA = re.compile(r"^(rgb|hsl)a\s*\(([^,]+,[^,]+,[^,]+),[^)]*\)$")
 
 @lru_cache(maxsize=4096)
 def read_colour(text: str, current: Rgb = (0, 0, 0)) -> Rgb | None:
-    """A colour as red, green, blue; None for "none" and what is no colour."""
+    """A colour as red, green, blue; None for "none" and for anything else that has no colour."""
     text = text.strip().lower()
     if text in ("none", "transparent", "inherit", ""):
         return None

@@ -5,11 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from agentrl.core.claims import Claims, Value
 from agentrl.core.state import State
 from agentrl.envs.svg.truth.colours import colour_word
 from agentrl.envs.svg.truth.shapes import Shape, shape_facts
 
 WHOLE = 95  # a shape this wide and high is a background
+SHAPE = (
+    Value("kind"),
+    Value("fill", tolerance=32),
+    Value("stroke", tolerance=32),
+    Value("position", tolerance=3),
+    Value("size", tolerance=4),
+    Value("text"),
+)
+CLAIMS = Claims(values=(Value("target", many=True, fields=SHAPE), Value("drawing", many=True, fields=SHAPE)))
 
 
 @dataclass(frozen=True)
@@ -27,6 +37,11 @@ class SvgState(State):
         if not self.drawing:
             return [*facts, "The drawing is blank."]
         return facts + [f"The drawing shows {describe(shape)}." for shape in self.drawing]
+
+    @classmethod
+    def claims(cls) -> Claims:
+        """Kinds, colours and places of the shapes."""
+        return CLAIMS
 
     def structured(self) -> dict[str, Any]:
         """Kind, colours, position and size of each shape, in hundredths of the canvas."""

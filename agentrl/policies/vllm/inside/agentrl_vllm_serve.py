@@ -1,4 +1,4 @@
-"""Starts vLLM's own server so that it ends with whoever started it: `python agentrl_vllm_serve.py OPTIONS...`."""
+"""Starts vLLM's own server so that it ends with its parent process: `python agentrl_vllm_serve.py OPTIONS...`."""
 
 from __future__ import annotations
 

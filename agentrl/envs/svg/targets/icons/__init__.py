@@ -8,7 +8,7 @@ from itertools import count
 
 from agentrl.envs.svg.targets.icons import abstract, curves, objects, plain, scenes, turned
 from agentrl.envs.svg.targets.letters import set_type, write
-from agentrl.envs.svg.targets.pen import CANVAS, PALETTES, Dice, Hues, rect, tag
+from agentrl.envs.svg.targets.pen import CANVAS, PALETTES, Hues, Rng, rect, tag
 from agentrl.envs.svg.truth.colours import hexadecimal, read_colour
 
 GRADES = (1, 2, 3, 4, 5)
@@ -33,39 +33,39 @@ def owner(content: str) -> str:
 def icon(split: str, grade: int, index: int, letters: str = "strokes") -> str:
     """Icon number `index` of a grade in a split: tried out until the content is one that the split owns."""
     for attempt in count():
-        code = draw(Dice(grade, split, index, attempt), grade, letters)
+        code = draw(Rng(grade, split, index, attempt), grade, letters)
         if len(code.encode()) <= LARGEST and owner(code) == split:
             return code
     raise AssertionError("count() never ends")
 
 
-def draw(dice: Dice, grade: int, letters: str = "strokes") -> str:
+def draw(rng: Rng, grade: int, letters: str = "strokes") -> str:
     """One whole icon of a grade, of whichever split."""
-    hues = _hues(dice, plain_names=grade == 1)
-    if dice.chance(ABSTRACT_SHARE):
-        parts = abstract.composition(grade)(dice, hues)
+    hues = _hues(rng, plain_names=grade == 1)
+    if rng.chance(ABSTRACT_SHARE):
+        parts = abstract.composition(grade)(rng, hues)
     elif grade == 5:
-        parts = dice.pick(scenes.RECIPES)(dice, hues, _SCRIPTS[letters])
+        parts = rng.pick(scenes.RECIPES)(rng, hues, _SCRIPTS[letters])
     else:
-        parts = dice.pick(_RECIPES[grade])(dice, hues)
-    return tag("svg", *_ground(dice, hues), *parts, xmlns=NAMESPACE, viewBox=f"0 0 {CANVAS} {CANVAS}")
+        parts = rng.pick(_RECIPES[grade])(rng, hues)
+    return tag("svg", *_ground(rng, hues), *parts, xmlns=NAMESPACE, viewBox=f"0 0 {CANVAS} {CANVAS}")
 
 
-def _hues(dice: Dice, plain_names: bool) -> Hues:
+def _hues(rng: Rng, plain_names: bool) -> Hues:
     """A palette, its three strong colours in any order; no two icons have quite the same ones, unless by name."""
-    paper, *strong, dark = dice.pick(PALETTES)
-    colours = [*dice.several(strong, 3), dark]
-    main, second, accent, deep = colours if plain_names else [_near(dice, colour) for colour in colours]
+    paper, *strong, dark = rng.pick(PALETTES)
+    colours = [*rng.several(strong, 3), dark]
+    main, second, accent, deep = colours if plain_names else [_near(rng, colour) for colour in colours]
     return Hues(paper, main, second, accent, deep)
 
 
-def _near(dice: Dice, colour: str) -> str:
-    red, green, blue = (min(255, max(0, part + dice.whole(-SHADE, SHADE))) for part in read_colour(colour) or (0, 0, 0))
+def _near(rng: Rng, colour: str) -> str:
+    red, green, blue = (min(255, max(0, part + rng.whole(-SHADE, SHADE))) for part in read_colour(colour) or (0, 0, 0))
     return hexadecimal((red, green, blue))
 
 
-def _ground(dice: Dice, hues: Hues) -> list[str]:
-    kind = dice.whole(0, 3)
+def _ground(rng: Rng, hues: Hues) -> list[str]:
+    kind = rng.whole(0, 3)
     if kind == 0:
         return [rect(0, 0, CANVAS, CANVAS, hues.paper)]
-    return [rect(0, 0, CANVAS, CANVAS, hues.paper, rx=dice.whole(8, 24))] if kind == 1 else []
+    return [rect(0, 0, CANVAS, CANVAS, hues.paper, rx=rng.whole(8, 24))] if kind == 1 else []

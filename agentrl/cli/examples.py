@@ -1,0 +1,12 @@
+"""The examples of help texts: the only place of the command line that names environments and recipes."""
+
+OVERVIEW = """examples:
+  agentrl list
+  agentrl play agentrl/Sokoban-Visual-v0
+  agentrl eval agentrl/FrozenLake-Text-v0 --policy random --episodes 200 --json
+  agentrl train --recipe frozenlake-demo"""
+
+TRAIN = """examples:
+  agentrl train sft --env agentrl/FrozenLake-Text-v0 --mistakes 0.5 --lr 2e-3 --output runs/imitation
+  agentrl train steppo --model runs/imitation/checkpoints/step_20/policy --lr 1e-4 --eval-every 10
+  agentrl train --recipe frozenlake-demo --output runs/lake --rl.iterations 20"""

@@ -1,0 +1,84 @@
+"""Options of the algorithms: their headings in the help, their descriptions, and their types, which recipes share."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import textwrap
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+
+from agentrl.core.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from agentrl.trainers.arguments import RunArguments
+
+# Headings of the help. What is in none of them is the algorithm's own.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "task": ("env", "env_kwargs", "strategy", "representation", "judge", "wrap", "prompt_style", "history"),
+    "run": ("output", "resume", "seed", "iterations", "save_every", "keep", "save_trajectories", "trackers", "report"),
+    "playing": (
+        *("num_envs", "env_timeout", "isolate"),
+        *("temperature", "top_p", "max_new_tokens", "generation_batch"),
+        *("engine", "engine_options"),
+    ),
+    "computing": (
+        *("model", "device", "dtype", "threads", "peer_timeout"),
+        *("lora_rank", "lora_alpha", "gradient_checkpointing", "token_budget"),
+    ),
+    "optimiser": ("lr", "schedule", "warmup", "weight_decay", "max_grad_norm", "minibatches"),
+    "evaluation": ("eval_every", "eval_at_start", "eval_episodes", "eval_split", "eval_modes"),
+}
+
+
+def grouped_fields(cls: type[RunArguments], algorithm: str) -> dict[str, list[str]]:
+    """Names of options under the headings of the help."""
+    listed = {name for group in GROUPS.values() for name in group}
+    names = [field.name for field in fields(cls)]
+    own = [name for name in names if name not in listed]
+    return {**{title: [n for n in group if n in names] for title, group in GROUPS.items()}, algorithm: own}
+
+
+def described(cls: type) -> dict[str, str]:
+    """What each option does: the texts below the fields of a dataclass and its bases."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__[:-1]):
+        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
+        assert isinstance(body, ast.ClassDef)
+        for node, following in zip(body.body, body.body[1:], strict=False):
+            if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+                continue
+            if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
+                found[node.target.id] = inspect.cleandoc(str(following.value.value))
+    return found
+
+
+def checked_values(cls: type[RunArguments], values: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Values from a file in the types of the options; `ConfigError` for an unknown name or a wrong type."""
+    hints = get_type_hints(cls)
+    known = [field.name for field in fields(cls)]
+    for name in values:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise ConfigError(f"{source}: unknown option {name!a} of {cls.__name__}.{hint}")
+    return {name: _fitting(f"{source}: {name}", value, hints[name]) for name, value in values.items()}
+
+
+def _fitting(name: str, value: Any, hint: Any) -> Any:
+    if get_origin(hint) is tuple:
+        if not isinstance(value, (list, tuple)):
+            raise ConfigError(f"{name} must be a list; got {value!r}")
+        return tuple(_fitting(name, item, get_args(hint)[0]) for item in value)
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise ConfigError(f"{name} must be {' or '.join(map(str, get_args(hint)))}; got {value!r}")
+        return value
+    if hint is str and isinstance(value, (dict, list)):  # options that take JSON
+        return json.dumps(value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not hint:
+        raise ConfigError(f"{name} must be of type {hint.__name__}; got {value!r}")
+    return value

@@ -1,0 +1,95 @@
+"""How a rate is measured, on what machine, and beside which peers.
+
+Only the standard library here: the peers' scripts, which run in another virtual environment, use this file too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+CHECKOUT = Path(__file__).resolve().parents[2]  # of the package's source, where it was not installed
+ONE_THREAD = {
+    name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+}
+
+
+def rates(work: Callable[[], int], seconds: float, repeats: int) -> list[float]:
+    """Things done a second, once for each repeat; `work` does some and says how many."""
+    work()  # warm caches and pools
+    found = []
+    for _ in range(repeats):
+        done, start = 0, time.perf_counter()
+        while (spent := time.perf_counter() - start) < seconds:
+            done += work()
+        found.append(done / spent)
+    return found
+
+
+def times_of(work: Callable[..., Any], inputs: Iterable[Any] | int) -> list[float]:
+    """Seconds of each call: one for each input, or N times without input."""
+    calls = [()] * inputs if isinstance(inputs, int) else [(value,) for value in inputs]
+    found = []
+    for arguments in calls:
+        start = time.perf_counter()
+        work(*arguments)
+        found.append(time.perf_counter() - start)
+    return found
+
+
+def result(case: str, impl: str, version: str, found: list[float], unit: str, **shape: Any) -> dict[str, Any]:
+    """One row of the report: the median of the repeats, and all of them."""
+    row: dict[str, Any] = {"case": case, "impl": impl, "version": version, "num_envs": 1, "obs": None, "px": None}
+    row |= shape
+    return row | {"unit": unit, "value": statistics.median(found), "repeats": len(found), "values": found}
+
+
+def machine() -> dict[str, Any]:
+    """The processor and the interpreter."""
+    return {"cpu": _cpu_name(), "cores": os.cpu_count(), "python": platform.python_version()}
+
+
+def _cpu_name() -> str:
+    try:
+        with open("/proc/cpuinfo") as file:
+            named = [line.split(":", 1)[1].strip() for line in file if line.startswith(("model name", "Hardware"))]
+    except OSError:
+        named = []
+    return named[0] if named else platform.processor() or platform.machine()
+
+
+# ---------------------------------------------------------------------- peers
+
+
+def peers_python() -> Path | None:
+    """The peers' interpreter: of `$AGENTRL_PEERS`, or of `.venv-peers` here or in the checkout."""
+    chosen = os.environ.get("AGENTRL_PEERS")
+    places = [Path(chosen)] if chosen else [root / ".venv-peers" for root in (Path.cwd(), CHECKOUT)]
+    candidates = [place if place.is_file() else place / "bin" / "python" for place in places]
+    return next((path for path in candidates if path.exists()), None)
+
+
+def measure_peers(script: str, arguments: Sequence[str], names: Sequence[str], timeout: float) -> dict[str, Any]:
+    """What `benchmarks/peers/SCRIPT` measured; if it cannot run, every peer as missing, and why."""
+    path, python = CHECKOUT / "benchmarks" / "peers" / script, peers_python()
+    if not path.is_file():
+        return _no_peers(names, "peers are measured in a checkout of agentrl, not in an installed package")
+    if python is None:
+        return _no_peers(names, "no virtual environment of the peers; run: make bench-peers")
+    command = [str(python), str(path), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **ONE_THREAD}, timeout=timeout)
+    if done.returncode:
+        return _no_peers(names, f"{python} failed: {done.stderr.strip().splitlines()[-1:]}")
+    return json.loads(done.stdout)
+
+
+def _no_peers(names: Sequence[str], reason: str) -> dict[str, Any]:
+    missing = {"installed": False, "version": None, "reason": reason}
+    return {"results": [], "peers": {name: dict(missing) for name in names}}

@@ -1,0 +1,97 @@
+"""Baselines for SVG reconstruction that know half of the truth: where things are, or which colours there are."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+
+from agentrl.core.errors import ConfigError
+from agentrl.core.policy import Conversation, Generation, as_generation, require_envs
+
+NEUTRAL = "#808080"
+OPENING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 100">'
+
+
+class ScriptedDrawer:
+    """Draws what it makes of the target's shapes, the same thing every turn."""
+
+    name = "svg"
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.seed = seed  # every policy takes one; there is nothing to draw by lot here
+
+    def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
+        """One drawing for each environment."""
+        return [as_generation(self._turn(env)) for env in require_envs(self.name, conversations, envs)]
+
+    def _turn(self, env: gym.Env) -> str:
+        drawing = OPENING + "".join(self.elements(self._shapes(env))) + "</svg>"
+        # A wrapper that asks for a format tells the truth around any turn.
+        return env.get_wrapper_attr("truthful")(drawing) if env.has_wrapper_attr("truthful") else drawing
+
+    def _shapes(self, env: gym.Env) -> list[Mapping[str, Any]]:
+        truth: Any = getattr(env.unwrapped, "state", None)
+        shapes = None if truth is None else truth().to_json().get("target")
+        if not isinstance(shapes, list):
+            raise ConfigError(f"the {self.name} policy draws SVG targets; {type(env.unwrapped).__name__} has none")
+        return shapes
+
+    @abstractmethod
+    def elements(self, shapes: list[Mapping[str, Any]]) -> list[str]:
+        """What to draw, as SVG elements."""
+
+
+class BlankDrawer(ScriptedDrawer):
+    """Draws nothing: the floor."""
+
+    name = "svg-blank"
+
+    def elements(self, shapes: list[Mapping[str, Any]]) -> list[str]:
+        """No elements."""
+        return []
+
+
+class BoxDrawer(ScriptedDrawer):
+    """Bounding boxes only: everything where it belongs, as a pale gray box, whatever its colour and form."""
+
+    name = "svg-boxes"
+
+    def elements(self, shapes: list[Mapping[str, Any]]) -> list[str]:
+        """A rectangle for each shape."""
+        return [_rectangle(_box(shape), NEUTRAL, 0.5) for shape in shapes]
+
+
+class ColourDrawer(ScriptedDrawer):
+    """Right colours only: stripes across the canvas, as wide as the shapes of each colour are large."""
+
+    name = "svg-colours"
+
+    def elements(self, shapes: list[Mapping[str, Any]]) -> list[str]:
+        """One stripe a colour, white for what no shape covers."""
+        areas: dict[str, float] = {}
+        for shape in shapes:
+            colour = shape["fill"] or shape["stroke"] or "#000000"
+            areas[colour] = areas.get(colour, 0.0) + shape["size"][0] * shape["size"][1]
+        scale = 100 / max(10_000.0, sum(areas.values()))  # the canvas is 100 by 100
+        stripes, left = [], 0.0
+        for colour, area in areas.items():
+            stripes.append(_rectangle((left, 0, area * scale, 100), colour, 1))
+            left += area * scale
+        return stripes
+
+
+Box = tuple[float, float, float, float]  # x, y, width, height
+
+
+def _box(shape: Mapping[str, Any]) -> Box:
+    (x, y), (width, height) = shape["position"], shape["size"]
+    return x - width / 2, y - height / 2, width, height
+
+
+def _rectangle(box: Box, colour: str, opacity: float) -> str:
+    x, y, width, height = box
+    numbers = f'x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}"'
+    return f'<rect {numbers} fill="{colour}" opacity="{opacity}"/>'

@@ -1,0 +1,136 @@
+"""The goals of a generated catalogue: instructions that ask for the targets of its families, by level and split.
+
+Families go in pairs, one with options and one without. A pair yields three goals: two for the target with
+options (they differ in the values wanted) and one for the other target. 4,029 pairs make the benchmark's 12,087 goals;
+a catalogue of fewer than 100,000 products uses proportionally fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import overload
+
+from agentrl.envs.common.catalogue.families import PLANS, WITH_OPTIONS, Family
+from agentrl.envs.common.catalogue.generated import GeneratedCatalogue
+from agentrl.envs.common.catalogue.product import Product
+from agentrl.envs.common.catalogue.random_numbers import RandomNumbers, pick, random_numbers
+from agentrl.envs.common.catalogue.words import Attribute, Noun, words
+from agentrl.envs.webshop.goals import Goal, Split, known_split, price_clause, price_limit, split_sizes
+
+ALL_GOALS = 12_087
+GOALS_PER_PAIR = 3
+FULL_SIZE = 100_000  # products from which on there are all goals
+_SCATTER = (
+    2_654_435_761  # a prime above any number of pairs: neighbours in the order of goals are far apart in the shop
+)
+
+
+class GeneratedGoals(Sequence[Goal]):
+    """The goals of one split; `[i]` computes goal number i alone."""
+
+    def __init__(self, catalogue: GeneratedCatalogue, split: str) -> None:
+        self._catalogue = catalogue
+        self.split = known_split(split)
+        self._first, self._pairs = _pairs_of(catalogue, self.split)
+
+    def __len__(self) -> int:
+        return self._pairs * GOALS_PER_PAIR
+
+    @overload
+    def __getitem__(self, index: int) -> Goal: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Goal]: ...
+    def __getitem__(self, index: int | slice) -> Goal | list[Goal]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(f"goal {index} of {len(self)} in {self.split}")
+        turn, pair = divmod(place, self._pairs)
+        return self._wish(self._first + pair, turn, f"{self.split}-{place}")
+
+    def _wish(self, rank: int, turn: int, name: str) -> Goal:
+        number = _family_number(self._catalogue, rank, turn)
+        family = self._catalogue.family(number)
+        index = self._catalogue.members(number)[family.target]
+        product = self._catalogue.product(index)
+        wanted = tuple(values[turn % 2] for values in family.wanted_values)
+        asked = family.attributes[: family.plan.attributes]
+        limit = price_limit(product.price, self._catalogue.seed, product.asin)
+        rng = random_numbers(self._catalogue.seed, b"wish", number * 2 + turn % 2)
+        return Goal(
+            id=name,
+            asin=product.asin,
+            instruction=instruction(family, asked, wanted, rng) + price_clause(limit),
+            query=product.query,
+            title=product.title,
+            category=product.category,
+            category_path=product.category_path,
+            attributes=tuple(attribute.text for attribute in asked),
+            options=wanted,
+            price_upper=limit,
+            difficulty=family.plan.level,
+            family=f"family-{number}",
+            reference_query=_reference(family, product, self._catalogue.traits(index).brand),
+        )
+
+
+def _pairs_of(catalogue: GeneratedCatalogue, split: Split) -> tuple[int, int]:
+    """The first pair of a split and how many it has."""
+    pairs = ALL_GOALS * min(len(catalogue), FULL_SIZE) // FULL_SIZE // GOALS_PER_PAIR
+    sizes = split_sizes(pairs * GOALS_PER_PAIR)
+    test, dev = round(sizes["test"] / GOALS_PER_PAIR), round(sizes["dev"] / GOALS_PER_PAIR)
+    return {"test": (0, test), "dev": (test, dev), "train": (test + dev, pairs - test - dev)}[split]
+
+
+def _family_number(catalogue: GeneratedCatalogue, rank: int, turn: int) -> int:
+    """The family of a turn (0 and 1: with options, 2: without) of the pair with this rank."""
+    slots = len(WITH_OPTIONS)
+    block, slot = divmod(rank * _SCATTER % (catalogue.families() // 2), slots)
+    return block * len(PLANS) + slot + (slots if turn == 2 else 0)
+
+
+def _reference(family: Family, product: Product, brand: str) -> str:
+    """A search that leads to the target: its maker, its kind, and what its indexed text says of it."""
+    text = f"{product.title} {product.description}".lower()
+    stated = [attribute.text for attribute in family.attributes if attribute.text in text]
+    return " ".join((brand.lower(), family.noun.name, *stated))
+
+
+def instruction(family: Family, asked: Sequence[Attribute], wanted: Sequence[str], rng: RandomNumbers) -> str:
+    """What a person would write, without the price limit."""
+    phrases = words().instructions
+    adjectives = [attribute.text for attribute in asked if attribute.kind == "adjective"]
+    after = [attribute.phrase for attribute in asked if attribute.kind != "adjective"]
+    later = adjectives.pop() if len(adjectives) > 1 and rng[1] < 32768 else ""
+    thing = thing_with_article(family.noun, adjectives)
+    parts = [pick(phrases["templates"], rng[0]).replace("{a thing}", " ".join([thing, *_joined(after)]))]
+    if later:
+        parts.append(pick(phrases["more_plural" if family.noun.plural else "more"], rng[2]).replace("{x}", later))
+    for k, (schema, value) in enumerate(zip(family.schemas, wanted, strict=False)):
+        clause = pick(phrases["option_color" if schema.option == "color" else "option"], rng[3 + k])
+        parts.append(
+            clause.replace("{k}", schema.option.removesuffix(" name").removesuffix(" type")).replace("{v}", value)
+        )
+    return ", ".join(parts)
+
+
+def thing_with_article(noun: Noun, adjectives: Sequence[str]) -> str:
+    """ "an oil free eye cream", "a pair of non slip ankle boots"."""
+    described = " ".join([", ".join(adjectives), noun.name] if adjectives else [noun.name])
+    article = noun.article
+    if article in ("a", "an"):
+        article = "an" if described[0] in "aeiou" and not described.startswith(("uv", "usb", "usda", "unis")) else "a"
+    return f"{article} {described}"
+
+
+def _joined(phrases: list[str]) -> list[str]:
+    """Phrases with "and" where one preposition serves two: "with argan oil and shea butter"."""
+    joined: list[str] = []
+    for phrase in sorted(phrases, key=lambda text: not text.startswith("with ")):
+        kind, _, rest = phrase.partition(" ")
+        if joined and joined[-1].startswith(f"{kind} "):
+            joined[-1] += f" and {rest}"
+        else:
+            joined.append(phrase)
+    return joined

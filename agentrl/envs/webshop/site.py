@@ -1,0 +1,190 @@
+"""The shop as a web site for a person: the same pages, search and score that an agent gets, one session a visitor.
+
+No script, a strict content policy, everything escaped; a visitor is known by a cookie of this site. `agentrl site`
+serves it, and answers to this machine only.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+from urllib.parse import parse_qs
+
+from agentrl.core.arguments import positive_number, whole_number
+from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.envs.webshop.env import WebShopEnv
+from agentrl.envs.webshop.page_html import page_html
+from agentrl.envs.webshop.sessions import Sessions, ShopFull, Visitor
+
+try:
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.requests import ClientDisconnect, Request
+    from starlette.responses import HTMLResponse, RedirectResponse, Response
+    from starlette.routing import Route
+except ImportError as error:  # pragma: no cover (set-up installs it)
+    raise MissingExtra("starlette", "serve") from error
+
+COOKIE = "agentrl_shop"
+LARGEST_FORM = 16 << 10  # bytes; a search has at most 1,000 characters
+PHOTO_PIXELS = 208
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+PART_NAMES = {"type": "kind of product", "attributes": "attributes", "options": "options", "price": "price"}
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class ShopSite:
+    """The application; `app` is what an ASGI server runs."""
+
+    def __init__(self, *, max_sessions: int = 100, idle_minutes: float = 30.0, **arguments: Any) -> None:
+        most = whole_number("max_sessions", max_sessions, at_least=1)
+        idle = 60 * positive_number("idle_minutes", idle_minutes)
+        if "kind" in arguments or "render_mode" in arguments:
+            raise ConfigError("the site shows the shop its own way; it takes neither kind nor render_mode")
+        env = WebShopEnv(**arguments)  # complains now, and builds the index before the first visitor comes
+        self.shop = env.shop
+        self.facts = {"products": len(env.shop.catalogue), "split": env.split}
+        self.sessions = Sessions(lambda: WebShopEnv(**arguments), most, idle)
+        self.app = Starlette(
+            routes=[
+                Route("/", self._with_headers(self._show)),
+                Route("/act", self._with_headers(self._act), methods=["POST"]),
+                Route("/next", self._with_headers(self._next), methods=["POST"]),
+                Route("/style.css", self._with_headers(self._style)),
+                Route("/photo/{asin}.png", self._with_headers(self._photo)),
+            ]
+        )
+
+    @property
+    def summary(self) -> str:
+        """What is served, in a few words."""
+        return f"{self.facts['products']:,} products"
+
+    # ------------------------------------------------------------------ requests
+
+    def _with_headers(self, handler: Handler) -> Handler:
+        """The handler, with the headers of every page."""
+
+        async def answer(request: Request) -> Response:
+            response = await handler(request)
+            response.headers.update(HEADERS)
+            return response
+
+        return answer
+
+    async def _show(self, request: Request) -> Response:
+        visitor, cookie = self.sessions.find(request.cookies.get(COOKIE)), None
+        if visitor is None:
+            try:
+                cookie, visitor = await run_in_threadpool(self.sessions.admit)
+            except ShopFull:
+                return Response("The shop is full at the moment. Try again in some minutes.\n", 503)
+        response = HTMLResponse(await run_in_threadpool(written, visitor))
+        if cookie is not None:
+            response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict")
+        return response
+
+    async def _act(self, request: Request) -> Response:
+        form = await _form(request)
+        if form is None:
+            return Response("this form is too large\n", 413)
+        visitor, action = self.sessions.find(request.cookies.get(COOKIE)), _action(form)
+        if visitor is not None and action is not None:
+            await run_in_threadpool(visitor.act, action)
+        return RedirectResponse("/", 303)
+
+    async def _next(self, request: Request) -> Response:
+        visitor = self.sessions.find(request.cookies.get(COOKIE))
+        if visitor is not None:
+            await run_in_threadpool(visitor.next_goal)
+        return RedirectResponse("/", 303)
+
+    async def _style(self, request: Request) -> Response:
+        return Response(_stylesheet(), media_type="text/css")
+
+    async def _photo(self, request: Request) -> Response:
+        product = self.shop.product(request.path_params["asin"][:64])
+        if product is None:
+            return Response("no such product\n", 404)
+        return Response(await run_in_threadpool(_png, product), media_type="image/png")
+
+
+def make_site(*, max_turns: int = 100, data_dir: str | None = None, **arguments: Any) -> ShopSite:
+    """The site with more turns for each goal than agents have; no `data_dir` is a generated shop."""
+    return ShopSite(max_turns=max_turns, data_dir=data_dir or None, **arguments)
+
+
+# ---------------------------------------------------------------------- forms
+
+
+async def _form(request: Request) -> dict[str, list[str]] | None:
+    """The fields of a form; None where it is too large to be one of ours."""
+    body = b""
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > LARGEST_FORM:
+                return None
+    except ClientDisconnect:
+        return {}
+    return parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=None)
+
+
+def _action(form: dict[str, list[str]]) -> str | None:
+    """What the form asks for. A search box sends its words with every button, so a click comes first."""
+    for name in ("click", "search"):
+        if name in form:
+            words = form[name][0].replace("[", " ").replace("]", " ") if name == "search" else form[name][0]
+            return f"{name}[{words}]"
+    return None
+
+
+# ---------------------------------------------------------------------- pages
+
+
+def written(visitor: Visitor) -> str:
+    """The visitor's page, and after it what only a person needs: remarks, the turns left, the parts of the score."""
+    with visitor.lock:
+        return page_html(visitor.env.page, _aside(visitor.env, visitor.info))
+
+
+def _aside(env: WebShopEnv, info: dict[str, Any]) -> str:
+    parts = [f'<p class="feedback">{escape(info["feedback"])}</p>'] if info["feedback"] else []
+    if info["purchase"] is not None:
+        parts.append(_score_table(info["purchase"], env))
+    elif info["limit"]:
+        parts.append("<p>All turns are used up; nothing was bought.</p>")
+    parts.append(f"<p>Turn {info['turn']} of {env.max_turns}.</p>")
+    parts.append('<form method="post" action="/next"><button class="btn">Another instruction</button></form>')
+    return f"<aside>{''.join(parts)}</aside>"
+
+
+def _score_table(purchase: dict[str, Any], env: WebShopEnv) -> str:
+    rows = [f"<tr><th>{name}</th><td>{purchase[key]:.2f}</td></tr>" for key, name in PART_NAMES.items()]
+    state = env.state()
+    missing = f"<p>Not met: {escape('; '.join(state.unmet))}.</p>" if state.unmet else "<p>Everything is met.</p>"
+    return f"<p>{escape(state.instruction)}</p><table>{''.join(rows)}</table>{missing}"
+
+
+@lru_cache(maxsize=1)
+def _stylesheet() -> bytes:
+    return files("agentrl.envs.webshop").joinpath("site.css").read_bytes()
+
+
+def _png(product: Any) -> bytes:
+    from agentrl.envs.webshop.photos import photo
+
+    file = io.BytesIO()
+    photo(product, PHOTO_PIXELS).save(file, "PNG")
+    return file.getvalue()

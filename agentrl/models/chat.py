@@ -1,0 +1,150 @@
+"""From a conversation to the token ids of a prompt.
+
+Only the model's chat template may produce special tokens. What stands *in* a message is encoded apart from it, with
+special tokens read as plain text: an environment (a web page!) that writes `<|im_end|>` ends no message. What the model
+itself said earlier enters by its own token ids, so that nothing is ever tokenised a second time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from agentrl.core.errors import ConfigError, EngineFault
+from agentrl.core.policy import Conversation, Message
+
+MARK = "<image>"
+ROLES = ("system", "user", "assistant")
+Shape = tuple[tuple[str, tuple[str, ...]], ...]  # the role of each message and the kinds of its parts
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Token ids, and the pictures in them as the model wants them (None where there are none)."""
+
+    ids: list[int]
+    pixels: Any = None  # patches of all pictures, one below the other
+    grids: Any = None  # [pictures, 3]: their number in time, height and width
+
+
+class PromptEncoder:
+    """Encodes conversations for one model."""
+
+    def __init__(self, tokenizer: Any, image_processor: Any = None, image_token: int | None = None) -> None:
+        if not tokenizer.chat_template:
+            raise ConfigError("the model has no chat template; put a chat_template.jinja into its folder")
+        self.tokenizer, self.image_processor, self.image_token = tokenizer, image_processor, image_token
+        self.specials = frozenset(tokenizer.all_special_ids) | ({image_token} if image_token is not None else set())
+        # System prompts and templates repeat all the time, observations often.
+        self._text = lru_cache(4096)(self._encode_text)
+        self._frame = lru_cache(256)(self._encode_frame)
+
+    def encode(self, conversation: Conversation) -> Prompt:
+        """The prompt after which the model's next message begins."""
+        if not conversation:
+            raise ConfigError("a conversation needs at least one message")
+        split = [(message, parts_of(message)) for message in conversation]
+        shape = tuple((message["role"], tuple(kind for kind, _ in parts)) for message, parts in split)
+        contents = [part for _, parts in split for part in parts]
+        pictures = [value for kind, value in contents if kind == "image"]
+        pixels, grids, lengths = self.pictures(pictures) if pictures else (None, None, [])
+        return Prompt(self._assemble(self._frame(shape), contents, lengths), pixels, grids)
+
+    def text_ids(self, text: str) -> tuple[int, ...]:
+        """The tokens of a text as it stands in a message; never a special one."""
+        return self._text(text)
+
+    def _assemble(self, frame: Sequence[Sequence[int]], contents: list[tuple[str, Any]], lengths: list[int]) -> list:
+        ids, remaining = list[int](), iter(lengths)
+        inner = iter([self._ids(kind, value) for kind, value in contents if kind != "image"])
+        for position, piece in enumerate(frame):
+            if position:
+                ids += next(inner)
+            for token in piece:
+                ids += [token] * (next(remaining) if token == self.image_token else 1)
+        return ids
+
+    def _ids(self, kind: str, value: Any) -> Sequence[int]:
+        if kind == "text":
+            return self._text(value)
+        kept = list(value)
+        while kept and kept[-1] in self.specials:  # the template ends the message itself
+            kept.pop()
+        return kept
+
+    def _encode_text(self, text: str) -> tuple[int, ...]:
+        clean = text.encode("utf-8", "replace").decode()  # half a surrogate pair is no character
+        found = tuple(self.tokenizer(clean, add_special_tokens=False, split_special_tokens=True)["input_ids"])
+        if not self.specials.isdisjoint(found):
+            raise EngineFault("this tokenizer reads special tokens in plain text; it cannot be used safely")
+        return found
+
+    def _encode_frame(self, shape: Shape) -> list[list[int]]:
+        """The template around the contents, as token ids: one piece more than there are contents."""
+        messages, count = [], 0
+        for role, kinds in shape:
+            content: list[dict[str, str]] = []
+            for kind in kinds:
+                content.append({"type": "image"} if kind == "image" else {"type": "text", "text": _place(count)})
+                count += kind != "image"
+            messages.append({"role": role, "content": content if "image" in kinds else content[0]["text"]})
+        try:
+            text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        except Exception as error:  # templates are programs of other people; jinja's errors have no common base
+            raise ConfigError(f"the model's chat template refuses this conversation: {error}") from error
+        pieces = re.split("\ue000([0-9]+)\ue001", text)
+        if pieces[1::2] != [str(index) for index in range(count)]:
+            raise ConfigError("the model's chat template drops, repeats or reorders messages; it cannot be used here")
+        return [self.tokenizer(piece, add_special_tokens=False)["input_ids"] for piece in pieces[::2]]
+
+    # ------------------------------------------------------------------ pictures
+
+    def pictures(self, pictures: Sequence[Any]) -> tuple[Any, Any, list[int]]:
+        """Patches, grids, and how many tokens each picture takes."""
+        if self.image_processor is None:
+            raise ConfigError("this model reads no pictures; choose a vision-language model such as tiny-vlm")
+        import torch
+
+        encoded = self.image_processor(images=[checked_picture(picture) for picture in pictures])
+        pixels = torch.as_tensor(np.asarray(encoded["pixel_values"]))
+        grids = torch.as_tensor(np.asarray(encoded["image_grid_thw"]))
+        merge = self.image_processor.merge_size**2
+        return pixels, grids, [int(grid.prod()) // merge for grid in grids]
+
+
+def _place(number: int) -> str:
+    # Letters for private use: no template looks for them, and real contents are not there when they are searched.
+    return f"\ue000{number}\ue001"
+
+
+def checked_picture(picture: Any) -> np.ndarray:
+    """An array of RGB bytes, or a `ConfigError`."""
+    array = np.asarray(picture)
+    if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3 or not array.size:
+        raise ConfigError(f"a picture must be uint8[height, width, 3]; got {array.dtype}{list(array.shape)}")
+    return array
+
+
+def parts_of(message: Message) -> list[tuple[str, Any]]:
+    """A message as ("text", str), ("ids", token ids) and ("image", pixels) in order; text comes first and last.
+
+    Pictures take the places of the first marks, in order; a mark too many is text, a picture without one comes first.
+    """
+    role, content, pictures = message.get("role"), message.get("content"), list(message.get("images") or [])
+    if role not in ROLES or not isinstance(content, str):
+        raise ConfigError(
+            f"a message must have a role ({', '.join(ROLES)}) and a text; got {role!r} and {type(content).__name__}"
+        )
+    if message.get("token_ids") is not None and not pictures:
+        return [("ids", message["token_ids"])]  # pyright: ignore[reportTypedDictNotRequiredAccess]
+    texts = content.split(MARK, len(pictures)) if pictures else [content]
+    texts = [""] * (len(pictures) + 1 - len(texts)) + texts
+    parts: list[tuple[str, Any]] = [("text", texts[0])]
+    for picture, text in zip(pictures, texts[1:], strict=True):
+        parts += [("image", picture), ("text", text)]
+    return parts

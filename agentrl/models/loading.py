@@ -1,0 +1,119 @@
+"""A transformers model in memory with its tokenizer and image processor."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.models import resolve_model
+from agentrl.models.chat import PromptEncoder
+from agentrl.models.quiet import quiet
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+
+
+@dataclass
+class LoadedModel:
+    """A model with its tokenizer and image processor, shared by policies and trainers."""
+
+    folder: Path
+    model: Any
+    encoder: PromptEncoder
+    stops: frozenset[int]  # every special token ends a turn: none of them belongs inside one
+    pad: int
+    context: int  # longest sequence the model can read
+    decoder: Any = field(default=None, repr=False, compare=False)  # made on first use, shared by policies
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer."""
+        return self.encoder.tokenizer
+
+
+def load_model(name: str | Path, device: str = "auto", dtype: str = "auto") -> LoadedModel:
+    """Load a model from its name or folder; nothing is ever downloaded and no code of the folder is run."""
+    try:
+        import torch  # noqa: F401
+        from transformers import AutoConfig, AutoTokenizer
+    except ImportError as error:
+        raise MissingExtra(error.name or "transformers", "train") from error
+    place = chosen_device(device)
+    kind = chosen_dtype(dtype, place)
+    folder = resolve_model(name)
+    try:
+        with quiet():
+            config = AutoConfig.from_pretrained(folder, local_files_only=True)
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            model = _model(folder, config).to(kind).to(place).eval()
+    except Exception as error:  # a damaged folder fails in as many ways as there are file formats
+        raise ConfigError(f"the model in {folder} cannot be loaded: {type(error).__name__}: {error}") from error
+    image_token = getattr(config, "image_token_id", None)
+    encoder = PromptEncoder(tokenizer, _image_processor(folder, model, image_token), image_token)
+    return LoadedModel(folder, model, encoder, _stops(model, encoder), _pad(tokenizer), _context(config))
+
+
+def chosen_device(device: str) -> str:
+    """The device's name; `ConfigError` where it cannot be used."""
+    import torch
+
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise ConfigError(f"device {device!r} cannot be used here ({error}); choose device='cpu' or 'auto'") from error
+    return str(device)
+
+
+def chosen_dtype(dtype: str, device: str) -> Any:
+    """The torch dtype: bfloat16 on a GPU and float32 elsewhere unless one is chosen."""
+    import torch
+
+    if dtype not in DTYPES:
+        raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}; got {dtype!r}")
+    if dtype == "auto":
+        return torch.bfloat16 if device.startswith("cuda") else torch.float32
+    return getattr(torch, dtype)
+
+
+def _model(folder: Path, config: Any) -> Any:
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
+
+    kind: Any = AutoModelForImageTextToText if hasattr(config, "vision_config") else AutoModelForCausalLM
+    return kind.from_pretrained(folder, local_files_only=True, use_safetensors=True, dtype="auto")
+
+
+def _image_processor(folder: Path, model: Any, image_token: int | None) -> Any:
+    if image_token is None:
+        return None
+    from transformers import AutoImageProcessor
+
+    processor = AutoImageProcessor.from_pretrained(folder, local_files_only=True, backend="pil")
+    if not hasattr(processor, "merge_size") or not hasattr(model.model, "get_rope_index"):
+        raise ConfigError(
+            f"the image processor of {type(model).__name__} is not supported; use a model of the Qwen-VL family"
+        )
+    return processor
+
+
+def _stops(model: Any, encoder: PromptEncoder) -> frozenset[int]:
+    given = getattr(model.generation_config, "eos_token_id", None)
+    return encoder.specials | frozenset([given] if isinstance(given, int) else given or [])
+
+
+def _pad(tokenizer: Any) -> int:
+    known = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
+    return next(token for token in known if token is not None)
+
+
+def _context(config: Any) -> int:
+    text = config.get_text_config()
+    return int(getattr(text, "max_position_embeddings", None) or 1 << 20)
+
+
+def tokenizer_hash(tokenizer: Any) -> str:
+    """Names the tokenizer on trajectories: equal hash, equal tokens."""
+    return hashlib.sha256(tokenizer.backend_tokenizer.to_str().encode()).hexdigest()[:16]

@@ -1,0 +1,144 @@
+"""Requests of many clients in one batch: those that arrive while the model is busy share its next forward pass."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentrl.core.arguments import whole_number
+from agentrl.core.errors import EngineFault
+from agentrl.models.chat import Prompt
+from agentrl.models.loading import LoadedModel
+from agentrl.policies.hf import engine_faults, evaluating
+
+CLOSING = "the server is closing"
+
+
+class Overloaded(EngineFault):
+    """The queue of requests is full."""
+
+
+@dataclass
+class Job:
+    """One prompt and how to sample its answer; `answer` will hold an `agentrl.models.sampling.Answer`."""
+
+    prompt: Prompt
+    how: Any  # agentrl.models.sampling.Sampling
+    seed: int | None
+    answer: Future = field(default_factory=Future)
+
+
+class Batcher:
+    """One thread that owns the model. After the first request it waits `gather` seconds for others."""
+
+    def __init__(
+        self, loaded: LoadedModel, *, max_batch: int = 64, max_waiting: int = 1024, gather: float = 0.003
+    ) -> None:
+        self.loaded, self.gather = loaded, gather
+        self.max_batch = whole_number("max_batch", max_batch, at_least=1)
+        self._waiting: queue.Queue[Job | None] = queue.Queue(whole_number("max_waiting", max_waiting, at_least=1))
+        self.batches = self.answered = 0
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="agentrl-model", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job) -> Future:
+        """Queue a request; `Overloaded` when the queue is full."""
+        try:
+            if self._closed:
+                raise queue.Full
+            self._waiting.put_nowait(job)
+        except queue.Full:
+            raise Overloaded("too many requests are waiting for the model; try again later") from None
+        return job.answer
+
+    def close(self) -> None:
+        """Fail waiting and running requests with a fault, and end the thread."""
+        if not self._closed:
+            self._closed = True
+            with contextlib.suppress(queue.Empty):
+                while (job := self._waiting.get_nowait()) is not None:
+                    job.answer.set_exception(EngineFault(CLOSING))
+            self._waiting.put(None)
+            self._thread.join(60)
+
+    # ------------------------------------------------------------------ on the thread
+
+    def _run(self) -> None:
+        while (first := self._waiting.get()) is not None:
+            jobs, ended = self._gather(first)
+            for group in _alike(jobs):
+                self._answer(group)
+            if ended:
+                return
+
+    def _gather(self, first: Job) -> tuple[list[Job], bool]:
+        jobs, until = [first], time.monotonic() + self.gather
+        while len(jobs) < self.max_batch:
+            with contextlib.suppress(queue.Empty):
+                job = self._waiting.get(timeout=max(0.0, until - time.monotonic()))
+                if job is None:
+                    return jobs, True
+                jobs.append(job)
+                continue
+            break
+        return jobs, False
+
+    def _answer(self, jobs: list[Job]) -> None:
+        wanted = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
+        try:
+            for job, answer in zip(wanted, self._decode(wanted), strict=True):
+                job.answer.set_result(answer)
+        except Exception as error:  # one request must not end the thread
+            fault = error if isinstance(error, EngineFault) else EngineFault(f"the model failed: {error}")
+            for job in wanted:
+                if not job.answer.done():
+                    job.answer.set_exception(fault)
+
+    def _decode(self, jobs: Sequence[Job]) -> list[Any]:
+        if not jobs:
+            return []
+        import torch
+
+        from agentrl.models.sampling import Decoder, pack
+
+        loaded = self.loaded
+        limits = [min(job.how.max_new_tokens, loaded.context - len(job.prompt.ids)) for job in jobs]
+        noise = torch.zeros(len(jobs), max(limits))
+        for row, (job, limit) in enumerate(zip(jobs, limits, strict=True)):
+            generator = torch.Generator().manual_seed(secrets.randbits(63) if job.seed is None else job.seed)
+            noise[row, :limit] = torch.rand(limit, generator=generator)  # independent of the batch
+        with engine_faults(self.max_batch), torch.inference_mode(), evaluating(loaded.model), self._stoppable():
+            batch = pack(loaded.model, [job.prompt for job in jobs], loaded.pad, loaded.encoder.image_token)
+            answers = Decoder(loaded.model, batch, sorted(loaded.stops), limits).run(noise, jobs[0].how)
+        self.batches += 1
+        self.answered += len(answers)
+        return answers
+
+    @contextlib.contextmanager
+    def _stoppable(self) -> Iterator[None]:
+        """Inside, `close` ends the work at the next token: a thread in the model would abort the process at exit."""
+        hook = self.loaded.model.register_forward_pre_hook(self._refuse_when_closed)
+        try:
+            yield
+        finally:
+            hook.remove()
+
+    def _refuse_when_closed(self, *_: Any) -> None:
+        if self._closed:
+            raise EngineFault(CLOSING)
+
+
+def _alike(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Groups of jobs with the same sampling parameters; limits may differ."""
+    groups: dict[tuple, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault((job.how.temperature, job.how.top_p, job.how.greedy), []).append(job)
+    return list(groups.values())

@@ -1,0 +1,1 @@
+"""Checks of the judges: corpora with gold answers, attacks, hedges, faulty endpoints."""

@@ -1,0 +1,173 @@
+"""From trajectories to the token sequences that a model trains on.
+
+A `Row` is one sequence of token ids as the policy really saw and produced them. Steps whose prompts continue each other
+(conversation style) share one row; a step whose prompt starts anew (step style) has its own. Either way every action
+token is in exactly one row, with the ids that were sampled.
+
+Numbers about tokens live in two layouts. *By row*: one flat tensor per row, one entry per target token, as the model
+gives them. *By trajectory*: a padded `[trajectories, tokens]` batch in which a trajectory's rows follow each other, as
+the estimators want them. `Batch` turns one into the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from agentrl.core.errors import ConfigError
+from agentrl.rollout.trajectory import Step, Trajectory
+
+
+@dataclass
+class Row:
+    """One sequence. `targets` are the places in `ids` whose tokens are learned from; the lists below go with them."""
+
+    trajectory: int
+    ids: list[int] = field(default_factory=list)
+    targets: list[int] = field(default_factory=list)
+    acted: list[bool] = field(default_factory=list)  # False: an observation token, which only vanilla PPO looks at
+    logprobs: list[float] = field(default_factory=list)  # of the policy that produced it; 0 for observations
+    turn_ends: list[bool] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    versions: list[int] = field(default_factory=list)  # of the policy that produced it
+    images: list[Any] = field(default_factory=list)
+
+    def add(
+        self, start: int, ids: Sequence[int], logprobs: Sequence[float], step: int, *, acted: bool, version: int = 0
+    ) -> None:
+        """Learn from the tokens `ids`, which begin at `start`."""
+        self.targets += range(start, start + len(ids))
+        self.acted += [acted] * len(ids)
+        self.logprobs += logprobs
+        self.turn_ends += [False] * (len(ids) - 1) + [acted] if ids else []
+        self.steps += [step] * len(ids)
+        self.versions += [version] * len(ids)
+
+
+def rows_of(trajectory: Trajectory, number: int = 0, *, observations: bool = False) -> list[Row]:
+    """The rows of a trajectory; with `observations`, what the environment writes between turns is a target too."""
+    rows: list[Row] = []
+    for index, step in enumerate(trajectory.steps):
+        prompt, response, logprobs = _tokens(trajectory, step)
+        row = rows[-1] if rows else None
+        if row is None or prompt[: len(row.ids)] != row.ids:
+            row = Row(number, list(prompt), images=_pictures(trajectory, index, first=True))
+            rows.append(row)
+        else:
+            between = prompt[len(row.ids) :]
+            if observations:
+                row.add(len(row.ids), between, [0.0] * len(between), index, acted=False, version=step.version)
+            row.ids += between
+            row.images += _pictures(trajectory, index, first=False)
+        row.add(len(row.ids), response, logprobs, index, acted=True, version=step.version)
+        row.ids += response
+    return [row for row in rows if row.targets]
+
+
+def _tokens(trajectory: Trajectory, step: Step) -> tuple[list[int], list[int], list[float]]:
+    if step.prompt_ids is None or step.response_ids is None:
+        raise ConfigError(f"a trajectory must hold token ids to be trained on; got {trajectory.id} without")
+    logprobs = step.logprobs if step.logprobs is not None else [0.0] * len(step.response_ids)
+    return step.prompt_ids, step.response_ids, logprobs
+
+
+def _pictures(trajectory: Trajectory, index: int, *, first: bool) -> list[Any]:
+    """The pictures that a step adds to its row; a row that begins late in a conversation shows the earlier ones too."""
+    late = first and trajectory.prompt_style == "conversation"
+    shown = trajectory.steps[0 if late else index : index + 1]
+    return [trajectory.pictures[name] for one in shown for name in one.images]
+
+
+class Batch:
+    """Rows of many trajectories in both layouts."""
+
+    def __init__(self, trajectories: Sequence[Trajectory], *, observations: bool = False) -> None:
+        split = [rows_of(trajectory, observations=observations) for trajectory in trajectories]
+        # A trajectory in which the model never wrote a token has nothing to train. It earned its reward all the same:
+        # comparisons within a group count the silent ones, too.
+        kept = [index for index, rows in enumerate(split) if any(any(row.acted) for row in rows)]
+        self.trajectories = [trajectories[index] for index in kept]
+        silent = set(range(len(split))) - set(kept)
+        self.silent = [trajectories[index] for index in sorted(silent)]
+        self.rows: list[Row] = []
+        self.lengths = [0] * len(kept)
+        self._offsets: list[int] = []
+        for number, index in enumerate(kept):
+            for row in split[index]:
+                row.trajectory = number
+                self.rows.append(row)
+                self._offsets.append(self.lengths[number])
+                self.lengths[number] += len(row.targets)
+        self.token_mask = self.by_trajectory([[True] * len(row.targets) for row in self.rows], torch.bool)
+        self.action_mask = self.by_trajectory([row.acted for row in self.rows], torch.bool)
+        self.turn_ends = self.by_trajectory([row.turn_ends for row in self.rows], torch.bool)
+        self.steps = self.by_trajectory([row.steps for row in self.rows], torch.long)
+        self.versions = self.by_trajectory([row.versions for row in self.rows], torch.long)
+        self.logprobs = self.by_trajectory([row.logprobs for row in self.rows])
+
+    def __len__(self) -> int:
+        return len(self.trajectories)
+
+    def by_trajectory(self, by_row: Sequence[Any], dtype: torch.dtype = torch.float32) -> Tensor:
+        """`[trajectories, tokens]`, 0 (False) after the end."""
+        padded = torch.zeros(len(self), max(self.lengths, default=0), dtype=dtype)
+        for row, offset, given in zip(self.rows, self._offsets, by_row, strict=True):
+            padded[row.trajectory, offset : offset + len(row.targets)] = torch.as_tensor(given, dtype=dtype)
+        return padded
+
+    def by_row(self, by_trajectory: Tensor) -> list[Tensor]:
+        """One flat tensor per row."""
+        return [
+            by_trajectory[row.trajectory, offset : offset + len(row.targets)]
+            for row, offset in zip(self.rows, self._offsets, strict=True)
+        ]
+
+    def turn_rewards(self, scale: float = 1.0) -> Tensor:
+        """Each turn's reward on its last token. A turn without a token leaves its reward to the turn before it (or,
+        where there is none, to the next): nothing that was earned is lost."""
+        rewards = torch.zeros(self.token_mask.shape)
+        for number, trajectory in enumerate(self.trajectories):
+            places = self.turn_ends[number].nonzero()[:, 0].tolist()
+            steps = [int(self.steps[number, place]) for place in places]
+            for index, step in enumerate(trajectory.steps):
+                earlier = sum(played <= index for played in steps)
+                rewards[number, places[max(earlier - 1, 0)]] += scale * step.reward
+        return rewards
+
+    def scores(self, scale: float = 1.0) -> Tensor:
+        """The whole reward of each trajectory."""
+        return torch.tensor([scale * sum(step.reward for step in one.steps) for one in self.trajectories])
+
+
+def padded(by_row: Sequence[Tensor], device: Any = None) -> Tensor:
+    """Flat tensors of rows as one `[rows, targets]`, 0 (False) after the end."""
+    return torch.nn.utils.rnn.pad_sequence(list(by_row), batch_first=True).to(device)
+
+
+# ---------------------------------------------------------------------- mini-batches and micro-batches
+
+
+def shuffled_parts(count: int, parts: int, rng: torch.Generator) -> list[list[int]]:
+    """0 .. count - 1 in random order, in `parts` mini-batches of nearly equal size (fewer where there are too few)."""
+    order = torch.randperm(count, generator=rng).tolist()
+    parts = max(1, min(parts, count))
+    return [sorted(order[start::parts]) for start in range(parts)]
+
+
+def micro_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Indices of rows that go through the model together: similar lengths, padded size within `budget` tokens.
+
+    A row longer than the budget goes alone. The order is fixed by the lengths, so that a run can be repeated.
+    """
+    order = sorted(range(len(lengths)), key=lambda index: (lengths[index], index))
+    batches: list[list[int]] = []
+    for index in order:
+        if batches and lengths[index] * (len(batches[-1]) + 1) <= budget:
+            batches[-1].append(index)
+        else:
+            batches.append([index])
+    return batches

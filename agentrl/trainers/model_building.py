@@ -1,0 +1,107 @@
+"""The models of a training run and their optimiser: loaded, made ready to train, put into parameter groups."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from agentrl.core.errors import ConfigError
+from agentrl.models.loading import LoadedModel, load_model
+from agentrl.models.scoring import check_head
+from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.lora import with_adapters
+from agentrl.trainers.muon import Muon, is_inner_matrix
+
+CriticKind = Literal["none", "own", "shared", "head"]
+
+
+class Critic(nn.Module):
+    """A value for every position: one linear layer on a language model's hidden states, 0 everywhere at first."""
+
+    def __init__(self, width: int, model: Any = None, *, only_reads: bool = False) -> None:
+        super().__init__()
+        self.model = model  # None: it reads the policy's hidden states
+        self.only_reads = only_reads  # ... without a gradient that would change them
+        self.head = nn.Linear(width, 1)
+        nn.init.zeros_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """`[...]` from `[..., width]`, in float32."""
+        with torch.autocast(states.device.type, enabled=False):
+            return self.head((states.detach() if self.only_reads else states).float())[..., 0]
+
+
+def make_policy(options: RunArguments, engine: LoadedModel, *, sharded: bool) -> Any:
+    """The float32 model that is trained: the engine's own where that is one already.
+
+    A model that will be sharded is loaded on the CPU: there need be no room for the whole of it on one GPU.
+    """
+    model = engine.model
+    if model.dtype != torch.float32 or options.lora_rank or sharded:
+        model = load_model(options.model, _loading_device(engine, sharded), "float32").model
+    if options.lora_rank:
+        model = with_adapters(model, options.lora_rank, options.lora_alpha or 2 * options.lora_rank, options.seed)
+    model = _ready_to_train(model, gradient_checkpointing=options.gradient_checkpointing)
+    if not check_head(model, model.config.get_text_config().vocab_size):
+        raise ConfigError(f"{type(model).__name__} changes its logits after the output layer; not supported")
+    return model
+
+
+def make_critic(kind: CriticKind, options: RunArguments, engine: LoadedModel, *, sharded: bool) -> Critic | None:
+    """A critic with a body of its own, or a head for the policy's."""
+    if kind == "none":
+        return None
+    width = engine.model.config.get_text_config().hidden_size
+    if kind in ("shared", "head"):
+        return Critic(width, only_reads=kind == "head").to(engine.model.device)
+    body = load_model(options.model, _loading_device(engine, sharded), "float32").model
+    body = _ready_to_train(body, gradient_checkpointing=options.gradient_checkpointing)
+    return Critic(width, body).to(body.device)
+
+
+def frozen_copy(model: Any) -> Any:
+    """The reference: a copy that is not trained, since the engine's model itself will change."""
+    return copy.deepcopy(model).requires_grad_(False).eval()
+
+
+def make_optimiser(
+    options: RunArguments, policy: Any, critic: Critic | None, critic_lr: float
+) -> torch.optim.Optimizer:
+    """AdamW, or Muon for the policy's matrices; `peak` is the learning rate that the schedule takes its share of."""
+    trained = {name: p for name, p in policy.named_parameters() if p.requires_grad}
+    common: dict[str, Any] = {"weight_decay": options.weight_decay, "fused": True}
+    lr = options.lr
+    critics = [] if critic is None else [_group(list(critic.parameters()), critic_lr)]
+    if options.optimiser == "adamw":
+        # One fused kernel for all weights; the output layer of an own critic has no gradient and is passed over.
+        return torch.optim.AdamW([_group(list(trained.values()), lr), *critics], **common)
+    output = policy.get_output_embeddings().weight
+    inner = [p for name, p in trained.items() if is_inner_matrix(name, p, output)]
+    chosen = {id(p) for p in inner}
+    rest = [p for p in trained.values() if id(p) not in chosen]
+    groups = [_group(inner, lr, orthogonal=True), _group(rest, options.word_lr * lr, orthogonal=False)]
+    return Muon([*groups, *({**group, "orthogonal": False} for group in critics)], **common)
+
+
+def _loading_device(engine: LoadedModel, sharded: bool) -> str:
+    return "cpu" if sharded else str(engine.model.device)
+
+
+def _group(parameters: list[nn.Parameter], peak: float, **more: Any) -> dict[str, Any]:
+    return {"params": parameters, "peak": peak, "lr": peak, **more}
+
+
+def _ready_to_train(model: Any, *, gradient_checkpointing: bool) -> Any:
+    """Without dropout: a probability ratio compares what was sampled with what is trained, and must begin at 1."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        if isinstance(getattr(module, "attention_dropout", None), float):
+            setattr(module, "attention_dropout", 0.0)  # noqa: B010 (modules declare their attributes to be tensors)
+    if gradient_checkpointing:
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+    return model.train()  # transformers checkpoint gradients in this mode only

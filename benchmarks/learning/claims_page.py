@@ -1,0 +1,149 @@
+"""`learning.md`: every claim that was tested, in one table, and a page for each experiment.
+
+`python -m benchmarks.learning.claims_page` writes them again from the results kept in `docs/results`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from agentrl.viewer.eval_report import short_name
+from benchmarks.learning.compare import Results
+from benchmarks.learning.experiment import Experiment
+from benchmarks.learning.experiment_page import read_results, table, write_experiment_page
+from benchmarks.learning.results import store
+
+PAGE = "learning.md"
+CLAIMS = ("claim", "paper", "task", "verdict", "hold / open / reversed", "difference", "seeds", "figure")
+MOST_RIVALS = 3  # named in a claim; the page of the experiment lists them all
+INTRODUCTION = """# Learning
+
+Which orderings of papers hold at a size where everyone can repeat them. Tiny models (`tiny-text`: 300,000 weights) and
+one thread a run, or SmolLM2-135M on a GPU where the task says so: tests of orderings, not of the papers' numbers.
+Tasks are in text; success is on unseen levels of the test split. All seeds of a condition begin with the same
+imitation, of demonstrations in which about half of the turns repeat the first right action instead of looking further.
+"""
+READING = """A claim is compared in sampled and in greedy play, and with each rival it names. One comparison *holds* (or
+is *reversed*) when the two 95 % intervals are disjoint, else it is *open*. The verdict is **holds** when every
+comparison holds, **does not hold** when some are reversed and none holds, and **cannot tell** otherwise. `difference`
+is that of sampled success, from the least to the largest; `seeds` are those of the condition that has the fewest.
+
+Intervals are Wilson's over the episodes of all seeds together, and Newcombe's for differences: they say what the
+evaluation leaves open. What other seeds would have given shows only in the range over seeds.
+"""
+REPEATING = """`agentrl bench learning NAME` repeats an experiment; its page has numbers, settings and provenance.
+"""
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+def write_pages(folder: str | os.PathLike[str], experiments: Iterable[Experiment]) -> list[Path]:
+    """Write `learning.md` and a page for each experiment whose results are in `folder`; [] where there is none."""
+    place, written, experiments = Path(folder), list[Path](), list(experiments)
+    found = [(one, results) for one in experiments if (results := read_results(place, one))]
+    for experiment, results in found:
+        written += write_experiment_page(place, experiment, results)
+    if found:
+        store(place / PAGE, claims_page(found, experiments).encode())
+        written.append(place / PAGE)
+    return written
+
+
+def claims_page(found: Sequence[tuple[Experiment, Results]], experiments: Sequence[Experiment]) -> str:
+    """The table of claims, the experiments that test no claim, how to read and how to repeat them."""
+    rows = [row for experiment, results in found for row in claim_rows(experiment, results)]
+    measured = {one.name for one, _ in found}
+    others = [(f"{one.question}.", _figure(one), _link(one, one.name)) for one, _ in found if not one.claims]
+    parts = [
+        INTRODUCTION,
+        table(CLAIMS, rows),
+        READING,
+        "Experiments that test no claim of a paper:\n\n" + table(("question", "figure", "page"), others)
+        if others
+        else "",
+        REPEATING,
+        *(f"Not measured yet: {one.name}. {one.question}.\n" for one in experiments if one.name not in measured),
+        "\n".join(["```{toctree}\n:hidden:\n", *(f"learning/{experiment.name}" for experiment, _ in found), "```\n"]),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def claim_rows(experiment: Experiment, results: Results) -> list[tuple[str, ...]]:
+    """One for each condition that a paper puts above others."""
+    held: dict[tuple[str, str], list[Results]] = {}
+    for one in results["comparisons"]:
+        if one["source"]:
+            held.setdefault((one["source"], one["higher"]), []).append(one)
+    return [
+        (
+            _link(experiment, f"{higher} above {_named(_rivals(compared), higher)}"),
+            source,
+            _task(results),
+            f"**{verdict([one['verdict'] for one in compared])}**".replace(" ", NO_BREAK),
+            _counts([one["verdict"] for one in compared]),
+            _differences(compared),
+            str(min(_seeds(results, label) for label in (higher, *_rivals(compared)))),
+            _figure(experiment),
+        )
+        for (source, higher), compared in held.items()
+    ]
+
+
+def _rivals(compared: Sequence[Results]) -> list[str]:
+    return list(dict.fromkeys(one["lower"] for one in compared))
+
+
+def _named(rivals: Sequence[str], higher: str) -> str:
+    if len(rivals) > MOST_RIVALS:
+        return f"{len(rivals)} others"
+    return "; ".join(_shortened(lower, higher) for lower in rivals)
+
+
+def _shortened(lower: str, higher: str) -> str:
+    """A label without what it has in common with the one it is compared with: "x, natural" above "symbolic"."""
+    head, _, tail = lower.partition(", ")
+    return tail if tail and higher.startswith(f"{head}, ") else lower
+
+
+def _seeds(results: Results, label: str) -> int:
+    return sum(cell["label"] == label and cell["finished"] for cell in results["cells"])
+
+
+def verdict(found: Sequence[str]) -> str:
+    """Of a claim, from the verdicts of its comparisons."""
+    if all(one == "holds" for one in found):
+        return "holds"
+    return "does not hold" if "reversed" in found and "holds" not in found else "cannot tell"
+
+
+def _counts(found: Sequence[str]) -> str:
+    counts = Counter(found)
+    return " / ".join(str(counts[name]) for name in ("holds", "open", "reversed")).replace(" ", NO_BREAK)
+
+
+def _differences(compared: Sequence[Results]) -> str:
+    values = [one["difference"] for one in compared if one["mode"] == "sampled" and "measure" not in one]
+    return " to ".join(dict.fromkeys(f"{value:+.3f}" for value in (min(values), max(values))))
+
+
+def _task(results: Results) -> str:
+    stages = results["cells"][0]["stages"]
+    names = ", ".join(short_name(name).removesuffix(" Text") for name in stages[-1]["options"].get("env", ()))
+    long = ", long" if results["experiment"].startswith("long-tasks") else ""
+    return f"{names}, SmolLM2" if stages[0]["options"].get("model") == "smollm2" else names + long
+
+
+def _figure(experiment: Experiment) -> str:
+    return f"[figure](learning_{experiment.name}_ends.svg)"
+
+
+def _link(experiment: Experiment, text: str) -> str:
+    return f"[{text}](learning/{experiment.name}.md)"
+
+
+if __name__ == "__main__":
+    from benchmarks.learning.table import EXPERIMENTS
+
+    write_pages(Path(__file__).resolve().parents[2] / "docs" / "results", EXPERIMENTS.values())

@@ -1,0 +1,179 @@
+"""Comparisons in words and numbers: which label is above which, by how much, and whether that is more than chance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentrl.rollout.statistics import Interval, wilson_interval
+from benchmarks.learning.effort import around, pooled
+
+Results = dict[str, Any]
+MODES = {"sampled": False, "greedy": True}
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Held-out success of one label: every seed as (wins, episodes)."""
+
+    label: str
+    seeds: tuple[tuple[int, int], ...]
+
+    @property
+    def wins(self) -> int:
+        """Of all seeds."""
+        return sum(wins for wins, _ in self.seeds)
+
+    @property
+    def episodes(self) -> int:
+        """Of all seeds."""
+        return sum(episodes for _, episodes in self.seeds)
+
+    @property
+    def rate(self) -> float:
+        """Success over all episodes."""
+        return self.wins / self.episodes
+
+    @property
+    def rates(self) -> list[float]:
+        """Success of each seed."""
+        return [wins / episodes for wins, episodes in self.seeds]
+
+    @property
+    def interval(self) -> Interval:
+        """Wilson's, over all episodes."""
+        return wilson_interval(self.wins, self.episodes) or (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class ScorePool:
+    """The held-out score of one label: every seed as (mean, half the width of its interval)."""
+
+    label: str
+    seeds: tuple[tuple[float, float], ...]
+
+    @property
+    def rate(self) -> float:
+        """The mean over seeds."""
+        return pooled(self.seeds)[0]
+
+    @property
+    def rates(self) -> list[float]:
+        """The mean of each seed."""
+        return [mean for mean, _ in self.seeds]
+
+    @property
+    def interval(self) -> Interval:
+        """Over the episodes of all seeds."""
+        mean, margin = pooled(self.seeds)
+        return mean - margin, mean + margin
+
+
+AnyPool = Pool | ScorePool
+
+
+def pools(cells: Sequence[Results], mode: str, end: str = "end") -> dict[str, Pool]:
+    """Success by label."""
+    held = _by_label(cells, mode, end, lambda measured: (measured["wins"], measured["episodes"]))
+    return {label: Pool(label, tuple(seeds)) for label, seeds in held.items()}
+
+
+def score_pools(cells: Sequence[Results], mode: str, end: str = "end") -> dict[str, ScorePool]:
+    """The score (the environment's reward) by label."""
+
+    def read(measured: Results) -> tuple[float, float] | None:
+        return around(measured["reward_mean"], measured["reward_ci"]) if measured.get("reward_ci") else None
+
+    held = _by_label(cells, mode, end, read)
+    return {label: ScorePool(label, tuple(seeds)) for label, seeds in held.items()}
+
+
+def _by_label(cells: Sequence[Results], mode: str, end: str, read: Callable[[Results], Any]) -> dict[str, list[Any]]:
+    """Finished cells only: half-trained ones would be compared unfairly. None is something that was not measured."""
+    seeds: dict[str, list[Any]] = {}
+    for cell in cells:
+        measured = cell[end][mode]
+        if cell["finished"] and measured and measured["episodes"] and (found := read(measured)) is not None:
+            seeds.setdefault(cell["label"], []).append(found)
+    return seeds
+
+
+def difference_interval(high: AnyPool, low: AnyPool) -> Interval:
+    """Of the difference of two figures, from their intervals (Newcombe's square-and-add)."""
+    first, second, gap = high.interval, low.interval, high.rate - low.rate
+    below = math.hypot(high.rate - first[0], second[1] - low.rate)
+    above = math.hypot(first[1] - high.rate, low.rate - second[0])
+    return gap - below, gap + above
+
+
+def compare(high: AnyPool, low: AnyPool) -> dict[str, Any]:
+    """`high` is the one that is expected above; the verdict goes by the intervals and the seeds by their ranges."""
+    gap, interval = high.rate - low.rate, difference_interval(high, low)
+    disjoint = high.interval[0] > low.interval[1] or low.interval[0] > high.interval[1]
+    return {
+        "higher": high.label,
+        "lower": low.label,
+        "success": [high.rate, low.rate],
+        "difference": gap,
+        "interval": list(interval),
+        "disjoint": disjoint,
+        "seeds": seeds_say(high.rates, low.rates),
+        "verdict": verdict(gap, disjoint),
+    }
+
+
+def verdict(gap: float, disjoint: bool) -> str:
+    """`holds` and `reversed` need intervals that do not touch."""
+    if not disjoint:
+        return "open"
+    return "holds" if gap > 0 else "reversed"
+
+
+def seeds_say(high: Sequence[float], low: Sequence[float]) -> str:
+    """What the spread over seeds adds; the intervals know nothing of it."""
+    if len(high) < 2 or len(low) < 2:
+        return "one seed only"
+    if min(high) > max(low):
+        return "every seed of the one above every seed of the other"
+    if max(high) < min(low):
+        return "every seed of the one below every seed of the other"
+    return "the seeds overlap"
+
+
+CLAIMED = {  # by a paper
+    "holds": "holds here",
+    "reversed": "**did not reproduce**: the order is the other way round here",
+    "open": "**did not reproduce**: no difference beyond the intervals here",
+}
+HOPED = {  # of any training
+    "holds": "yes",
+    "reversed": "**no, below it**",
+    "open": "no difference beyond the intervals",
+}
+
+
+def sentence(found: dict[str, Any]) -> str:
+    """A paper's claim for a reader."""
+    high, low = found["success"]
+    low_end, high_end = found["interval"]
+    touch = "disjoint" if found["disjoint"] else "not disjoint"
+    return (
+        f"{found['source']}: {found['higher']} above {found['lower']}: {CLAIMED[found['verdict']]}. "
+        f"{high:.3f} against {low:.3f}, difference {found['difference']:+.3f} [{low_end:+.3f}, {high_end:+.3f}], "
+        f"intervals {touch}; {found['seeds']}."
+    )
+
+
+def what(found: dict[str, Any]) -> str:
+    """What was compared: `sampled`, or `sampled, score` where it is not success."""
+    return ", ".join([found["mode"], *([found["measure"]] if "measure" in found else [])])
+
+
+def gain_row(found: dict[str, Any]) -> tuple[str, ...]:
+    """What RL added to a start, as a line of a table."""
+    low_end, high_end = found["interval"]
+    figures = f"{found['difference']:+.3f}", f"{low_end:+.3f} to {high_end:+.3f}"
+    label = found["higher"].removesuffix(" after RL")
+    return label, what(found), *figures, HOPED[found["verdict"]], found["seeds"]

@@ -1,0 +1,176 @@
+"""The page about one learning experiment, written from its compact results and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentrl.core.errors import ConfigError
+from agentrl.rollout.statistics import mean
+from benchmarks.learning.compare import MODES, Pool, Results, gain_row, pools, sentence, what
+from benchmarks.learning.effort import HEAD, effort_rows
+from benchmarks.learning.experiment import Experiment
+from benchmarks.learning.figures import ends_figure, scores_figure, shows_ends
+from benchmarks.learning.provenance import NOTES
+from benchmarks.learning.results import store
+
+GAINS = ("label", "actions", "gain", "95 % interval", "above its imitation start", "seeds, end against start")
+
+
+def write_experiment_page(folder: Path, experiment: Experiment, results: Results) -> list[Path]:
+    """Write `learning/NAME.md` and the figures that show the end of training, from the kept results alone."""
+    written = ends_figure(results, folder)
+    written += scores_figure(results, folder) if experiment.graded else []
+    path = folder / "learning" / f"{experiment.name}.md"
+    store(path, experiment_page(results, experiment).encode())
+    return [path, *written]
+
+
+def read_results(folder: Path, experiment: Experiment) -> Results | None:
+    """Of an experiment; None where it has not been measured."""
+    path = folder / f"learning_{experiment.name}.json"
+    if not path.exists():
+        return None
+    try:
+        results = json.loads(path.read_bytes())
+        if results["schema"] != 1 or not isinstance(results["cells"], list):
+            raise ValueError("another schema")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path} does not hold results: {error}; summarise the runs again") from error
+    return results
+
+
+def experiment_page(results: Results, experiment: Experiment) -> str:
+    """Everything about one experiment."""
+    name = f"../learning_{experiment.name}"
+    ends = shows_ends(results["cells"])
+    parts = [
+        f"# {experiment.name}\n\n{experiment.question}.\n",
+        f"![Held-out success while training]({name}.svg)\n",
+        f"![Success at the end]({name}_ends.svg)\n" if ends else "",
+        f"![Score at the end]({name}_scores.svg)\n" if experiment.graded and ends else "",
+        *claims(results),
+        "## Figures\n",
+        success_table(results["cells"]),
+        effort_table(results["cells"]),
+        *gains(results),
+        settings_table(results["cells"]),
+        provenance(results),
+        "[All learning experiments](../learning.md)\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def provenance(results: Results) -> str:
+    """The command, how much was run, on what, for how long, and what a reader should know about it."""
+    cells = results["cells"]
+    tested = [end["episodes"] for cell in cells if (end := cell["end"]["sampled"])]
+    rows = [
+        ("command", f"`{results['command']}`"),
+        ("all numbers", f"[learning_{results['experiment']}.json](../learning_{results['experiment']}.json)"),
+        ("cells", f"{results['finished']} of {results['planned']} cells finished"),
+        ("seeds", ", ".join(map(str, sorted({cell["seed"] for cell in cells})))),
+        ("training episodes of a cell", _range([cell["episodes"] for cell in cells], "{:,}")),
+        ("test episodes of a cell", _range(tested, "{:,}")),
+        ("minutes of a cell", _range([cell["seconds"]["run"] / 60 for cell in cells if cell["finished"]], "{:.1f}")),
+        ("machines", _counted(cell["machine"].get("cpu", "") for cell in cells)),
+        ("torch", _counted(cell["versions"].get("torch", "") for cell in cells)),
+    ]
+    notes = "".join(f"- {note}\n" for note in NOTES.get(results["experiment"], ()))
+    return "\n".join(["## Provenance\n", table(("", ""), [row for row in rows if row[1]]), notes])
+
+
+def _range(values: Sequence[float], form: str) -> str:
+    """The one value that all have, or the least and the largest."""
+    ends = dict.fromkeys(form.format(value) for value in (min(values), max(values))) if values else {}
+    return " to ".join(ends)
+
+
+def _counted(values: Iterable[str]) -> str:
+    """Every value with the number of cells that have it."""
+    counts = Counter(value for value in values if value)
+    return "; ".join(f"{value} ({count} of {counts.total()})" for value, count in sorted(counts.items()))
+
+
+def success_table(cells: Sequence[Results]) -> str:
+    """Start and end of every label, all seeds together."""
+    head = (
+        "label",
+        "actions",
+        "seeds",
+        "start",
+        "end",
+        "95 % interval",
+        "lowest to highest seed",
+        "episodes",
+        "reward",
+    )
+    rows = []
+    for mode in MODES:
+        before = pools(cells, mode, "start")
+        for label, pool in pools(cells, mode).items():
+            rows.append((label, mode, *_figures(before.get(label), pool), _reward(cells, label, mode)))
+    return table(head, rows) if rows else "No cell is finished yet.\n"
+
+
+def _figures(before: Pool | None, after: Pool) -> tuple[str, ...]:
+    rates, (low, high) = after.rates, after.interval
+    spread = f"{min(rates):.3f} to {max(rates):.3f}" if len(rates) > 1 else "-"
+    start = "-" if before is None else f"{before.rate:.3f}"
+    return (str(len(rates)), start, f"{after.rate:.3f}", f"{low:.3f} to {high:.3f}", spread, f"{after.episodes:,}")
+
+
+def _reward(cells: Sequence[Results], label: str, mode: str) -> str:
+    held = [cell["end"][mode] for cell in cells if cell["label"] == label and cell["finished"] and cell["end"][mode]]
+    known = [end["reward_mean"] for end in held if end["reward_mean"] is not None]
+    value = mean(known)
+    return "-" if value is None else f"{value:.2f}"
+
+
+def effort_table(cells: Sequence[Results]) -> str:
+    """Score, turns and reply tokens, where they were counted."""
+    rows = effort_rows(cells, MODES)
+    return "An episode, on average:\n\n" + table(HEAD, rows) if rows else ""
+
+
+def settings_table(cells: Sequence[Results]) -> str:
+    """What the labels do not have in common."""
+    settings = {cell["label"]: _flat(cell["stages"][-1]) for cell in cells}
+    names = sorted({name for options in settings.values() for name in options})
+    differing = [name for name in names if len({str(options.get(name)) for options in settings.values()}) > 1]
+    if not differing:
+        return ""
+    rows = [(label, *(_shown(options.get(name)) for name in differing)) for label, options in settings.items()]
+    return "What differs (everything else is the same; all options are in the file):\n\n" + table(
+        ("label", *differing), rows
+    )
+
+
+def _flat(stage: Mapping[str, Any]) -> dict[str, Any]:
+    return {"algorithm": stage["algorithm"], **stage["options"]}
+
+
+def _shown(value: Any) -> str:
+    return "-" if value is None or value == "" else f"`{value}`"
+
+
+def claims(results: Results) -> list[str]:
+    """Orderings that papers report, each with its numbers."""
+    found = [f"- {sentence(one)} ({what(one)})" for one in results["comparisons"] if one["source"]]
+    return ["\n".join(["## Orderings that papers report\n", *found, ""])] if found else []
+
+
+def gains(results: Results) -> list[str]:
+    """What RL added to the start, and how many runs were warned about."""
+    rows = [gain_row(one) for one in results["comparisons"] if not one["source"]]
+    warned = sum(bool(cell["warnings"]) for cell in results["cells"])
+    parts = ["What RL added:\n\n" + table(GAINS, rows)] if rows else []
+    return parts + ([f"{warned} of {len(results['cells'])} runs were warned about while training.\n"] if warned else [])
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"

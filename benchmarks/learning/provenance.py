@@ -1,0 +1,67 @@
+"""What the results file of an experiment does not say: where runs were made, what was chosen after a first try."""
+
+from __future__ import annotations
+
+FIRST_RUNS = (
+    "The runs were made on a server, imitation on its GPU and RL on its processors; those whose machine is `aarch64` "
+    "were ended on a machine with two ARM cores.",
+    "They drew random numbers in the order of play. Episodes now draw them by their names, so a repetition gives "
+    "other numbers.",
+    "Learning rates and starts had been chosen by looking at FrozenLake levels of this same split: orderings suffer "
+    "little from that, levels of success some.",
+)
+TILE_BY_TILE = (
+    "{} read a lake tile by tile; since then a whole row of a lake is one word of the tiny models' vocabulary."
+)
+SECOND_TRY = (
+    "This is a second try. The first (24 x 128 episodes from a hasty start, one seed, not kept) moved no algorithm, "
+    "and a higher learning rate made GRPO collapse. Start and budget were then chosen anew, for all four algorithms "
+    "at once."
+)
+ONE_GPU = "The runs shared one H200. The model is the real SmolLM2-135M."
+
+NOTES: dict[str, tuple[str, ...]] = {
+    "masked-vanilla": (*FIRST_RUNS, TILE_BY_TILE.format("These runs")),
+    "bilevel": FIRST_RUNS,
+    "steppo": (*FIRST_RUNS, TILE_BY_TILE.format("These runs")),
+    "strategies-frozenlake": FIRST_RUNS,
+    "strategies-sokoban": FIRST_RUNS,
+    "base-full-frozenlake": (
+        *FIRST_RUNS,
+        "The RL beyond the first seed was made on the ARM cores. The first seed began with another training of the "
+        "same imitation (sampled 0.376, greedy 0.392) than the others (0.45, 0.56): levels at the end compare within "
+        "a seed only.",
+    ),
+    "base-full-sokoban": FIRST_RUNS,
+    "farming": (*FIRST_RUNS, TILE_BY_TILE.format("The runs from almost nothing")),
+    "vlm": (*FIRST_RUNS, "With pictures, RL ran on the GPU too."),
+    "algorithms-frozenlake": ("The imitation was made on a machine with two ARM cores.",),
+    "algorithms-sokoban": ("[gigpo-deviation](gigpo-deviation.md) asks why GiGPO falls behind here.",),
+    "long-tasks-frozenlake": (SECOND_TRY,),
+    "long-tasks-sokoban": (
+        SECOND_TRY,
+        "GiGPO falls behind, with shorter replies: three of four had two moves at the start, and one of four has them "
+        "at the end. [gigpo-deviation](gigpo-deviation.md) asks why.",
+    ),
+    "gigpo-deviation": (
+        "GiGPO falls behind on Sokoban, with shorter replies ([two boxes](long-tasks-sokoban.md)). This experiment "
+        "asks with one box whether the division by the deviation does it. Its runs without the deviation were made on "
+        "a machine with two ARM cores; the others are those of [algorithms-sokoban](algorithms-sokoban.md).",
+        "It does. `mean` leaves the deviation out for trajectories and for places, and as GRPO keeps the first and "
+        "does well, the second is the suspect. Our reading, which was not measured apart: where all of a group fail "
+        "only the price of moves differs, and the division makes that as large as success elsewhere.",
+        "On two boxes, from another start (hasty mistakes; one seed, 300 levels), sampled play went from 0.350 to "
+        "0.343 with the deviation and to 0.443 without, greedy play from 0.377 to 0.400 and 0.477.",
+    ),
+    "smollm2-algorithms": (ONE_GPU, "What the numbers say is read on [a page of its own](../smollm2.md)."),
+    "steppo-webshop": (
+        ONE_GPU,
+        "The mistakes in the demonstrations: take the first result, or buy without the options.",
+        "Device time did not suffice for two seeds at both discounts: the second went to 0.99, as decided before any "
+        "of these runs had ended.",
+        "A model of two million weights that knows the shop's words (`tiny-shop`, since removed) was tried before: "
+        "4,000 steps of imitation taught it the 10,587 goals by heart (loss 0.06), and success on unseen ones was "
+        "0.03.",
+        "What the numbers say is read on [a page of its own](../webshop.md).",
+    ),
+}

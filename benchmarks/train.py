@@ -1,0 +1,189 @@
+"""`agentrl bench train`: tokens generated and trained a second, padding, where the time goes, memory.
+
+Generation is measured beside the `generate` of transformers: the same model, prompts, sampling and longest answer, in
+turns in the same run. Training is a few iterations of PPO in the same environment, read from their own metrics.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import agentrl
+from agentrl.core.errors import MissingExtra
+from agentrl.core.measure import machine, result
+from agentrl.core.policy import Message
+from agentrl.models.chat import Prompt
+from agentrl.models.loading import load_model
+from agentrl.policies.hf import HFPolicy
+from agentrl.rollout.episode import make
+from agentrl.rollout.prompts import rules_of, user_message
+
+ENV = "agentrl/FrozenLake-Text-v0"
+LONGEST = 48  # new tokens
+BATCH = {"cpu": 64, "cuda": 256}
+REQUIRED = {"cpu": 1.0, "cuda": 2.0}  # times the speed of generate
+PARTS = ("generate", "environment", "judge", "update", "other")
+
+
+def run(quick: bool = False, model: str = "") -> dict[str, Any]:
+    """Measure generation beside the peer, then training; `model` is tiny-text on a processor, smollm2 on a GPU."""
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise MissingExtra(error.name or "transformers", "train") from error
+    place = "cuda" if torch.cuda.is_available() else "cpu"
+    model = model or {"cpu": "tiny-text", "cuda": "smollm2"}[place]
+    results, ratio = generation(model, place, repeats=1 if quick else 5)
+    results += training(model, place, iterations=2 if quick else 3)
+    return {
+        "schema": 1,
+        "name": "train",
+        "machine": {**machine(), "device": torch.cuda.get_device_name() if place == "cuda" else "cpu", "model": model},
+        "threads": torch.get_num_threads(),
+        "results": results,
+        "peers": {"transformers": {"installed": True, "version": transformers.__version__, "reason": None}},
+        "ratios": [ratio],
+        "pass": ratio["pass"],
+    }
+
+
+# ---------------------------------------------------------------------- generation
+
+
+def generation(model: str, place: str, repeats: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Rows for ours and the peer, and their ratio."""
+    import transformers
+
+    rows, case = BATCH[place], f"generation, batch {BATCH[place]}"
+    policy = HFPolicy(load_model(model, place), max_new_tokens=LONGEST, batch_size=rows)
+    prompts = [policy.encode(conversation) for conversation in openings(rows)]
+    found = in_turns(
+        {"ours": lambda: generate_ours(policy, prompts), "peer": lambda: generate_plain(policy, prompts)}, repeats
+    )
+    shape = {"num_envs": rows, "obs": "text"}
+    results = [
+        result(case, "agentrl", agentrl.__version__, found["ours"], "tokens/s", **shape),
+        result(case, "transformers generate", transformers.__version__, found["peer"], "tokens/s", **shape),
+    ]
+    ours, peer = (row["value"] for row in results)
+    required = REQUIRED[place]
+    passed = ours >= required * peer
+    ratio = {"case": case, "ours": ours, "peer": peer, "ratio": ours / peer, "required": required, "pass": passed}
+    return results, ratio
+
+
+def openings(count: int) -> list[list[Message]]:
+    """The first conversations of `count` episodes."""
+    env = make(ENV)
+    try:
+        rules: Message = {"role": "system", "content": rules_of(env)}
+        return [[rules, user_message(env.reset(seed=seed)[0])] for seed in range(count)]
+    finally:
+        env.close()
+
+
+def in_turns(works: dict[str, Callable[[], int]], repeats: int) -> dict[str, list[float]]:
+    """Things done a second by each; they take turns, so that what else the machine does strikes them alike."""
+    found: dict[str, list[float]] = {name: [] for name in works}
+    for work in works.values():
+        for _ in range(2):  # compiles, records, fills caches
+            work()
+    for _ in range(repeats):
+        for name, work in works.items():
+            start = time.perf_counter()
+            done = work()
+            found[name].append(done / (time.perf_counter() - start))
+    return found
+
+
+def generate_ours(policy: HFPolicy, prompts: list[Prompt]) -> int:
+    """Answer all prompts; how many tokens that were."""
+    return sum(len(answer.token_ids or []) for answer in policy.answer(prompts))
+
+
+def generate_plain(policy: HFPolicy, prompts: list[Prompt]) -> int:
+    """The same with transformers' own loop; tokens after the end of an answer do not count."""
+    import torch
+
+    from agentrl.models.sampling import pack
+
+    engine = policy.loaded
+    stops = sorted(engine.stops)
+    with torch.inference_mode(), torch.random.fork_rng(enabled=True):
+        batch = pack(engine.model, prompts, engine.pad, engine.encoder.image_token)
+        settings = {"do_sample": True, "top_k": 0, "max_new_tokens": LONGEST, "eos_token_id": stops}
+        whole = engine.model.generate(batch.ids, attention_mask=batch.mask, pad_token_id=engine.pad, **settings)
+        made = whole[:, batch.ids.shape[1] :]
+        ended = torch.isin(made, torch.tensor(stops, device=made.device)).int().cumsum(dim=-1)
+        return int((ended == 0).sum() + (ended[:, -1] > 0).sum())
+
+
+# ---------------------------------------------------------------------- training
+
+
+def training(model: str, place: str, iterations: int) -> list[dict[str, Any]]:
+    """What a short run of PPO says about itself; its first iteration warms up and does not count."""
+    from agentrl.trainers.ppo import PPO, train
+
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = PPO(
+            env=(ENV,),
+            model=model,
+            output=f"{folder}/run",
+            iterations=iterations,
+            episodes=BATCH[place],
+            num_envs=BATCH[place],
+            max_new_tokens=LONGEST,
+            save_every=iterations,
+            save_trajectories=0,
+            report=False,
+            device=place,
+        )
+        lines = (train(arguments) / "metrics.jsonl").read_text().splitlines()
+    found = [line for line in map(json.loads, lines) if line["kind"] == "train"][1:]
+    return [*_speeds(found, BATCH[place]), *_shares(found, BATCH[place]), _memory(place, BATCH[place])]
+
+
+def _speeds(lines: list[dict[str, Any]], rows: int) -> list[dict[str, Any]]:
+    cases = {"rollout, tokens generated": ("generated", "generate"), "update, tokens trained": ("trained", "update")}
+    return [
+        _row(case, [line["tokens"][tokens] / line["seconds"][part] for line in lines], "tokens/s", rows)
+        for case, (tokens, part) in cases.items()
+    ]
+
+
+def _shares(lines: list[dict[str, Any]], rows: int) -> list[dict[str, Any]]:
+    shares = {f"time: {part}": [_share(line["seconds"], part) for line in lines] for part in PARTS}
+    shares["padding of the update"] = [line["tokens"]["padding"] for line in lines]
+    whole = _row("iteration", [round(line["seconds"]["total"], 2) for line in lines], "s", rows)
+    return [
+        whole,
+        *(_row(case, [round(value, 4) for value in values], "share", rows) for case, values in shares.items()),
+    ]
+
+
+def _share(seconds: dict[str, float], part: str) -> float:
+    return seconds.get(part, 0.0) / seconds["total"]
+
+
+def _memory(place: str, rows: int) -> dict[str, Any]:
+    """The most that was in use: of the GPU where there is one, else of this process since it began."""
+    import torch
+
+    if place == "cuda":
+        peak = torch.cuda.max_memory_allocated()
+    else:
+        unit = 1 if sys.platform == "darwin" else 1024
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return _row("peak memory", [round(peak / 2**30, 2)], "GiB", rows)
+
+
+def _row(case: str, found: list[float], unit: str, rows: int) -> dict[str, Any]:
+    return result(case, "agentrl PPO", agentrl.__version__, found, unit, num_envs=rows, obs="text")

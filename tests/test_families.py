@@ -1,0 +1,189 @@
+"""A family is one folder and one row of the registry: without them the rest works, and nothing else names it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+from gymnasium.envs.registration import EnvSpec
+
+from agentrl.recipes import recipe_names
+from agentrl.registry import FAMILIES, Family
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = [family.name for family in FAMILIES]
+
+# ---------------------------------------------------------------------- delete a family
+
+# Run by a fresh interpreter in a folder that holds the copy of the package and nothing else.
+WORK = """
+import importlib, pathlib, sys
+import agentrl
+from agentrl.core.errors import MissingExtra
+from agentrl.registry import default_env
+from agentrl.testing import check_env
+
+folder = pathlib.Path(sys.argv[1])
+assert agentrl.__file__.startswith(sys.argv[1]), agentrl.__file__
+for path in (folder / "agentrl").rglob("*.py"):
+    if path.name not in ("__init__.py", "__main__.py") and path.parent.name != "inside":  # of vLLM's own interpreter
+        try:
+            importlib.import_module(".".join(path.relative_to(folder).with_suffix("").parts))
+        except MissingExtra:
+            pass
+
+report = check_env(default_env(), checks=["spaces", "seed_determinism", "snapshot", "info", "oracle"], episodes=2)
+assert report.passed, report
+
+from agentrl.trainers.sft import SFT, train
+
+settings = {"model": "tiny-text", "demonstrations": 8, "iterations": 1, "steps_per_iteration": 1, "batch_size": 2}
+train(SFT(**settings, threads=1, report=False, output="run"), print)
+"""
+
+
+def without_row(source: str, name: str) -> str:
+    """The registry without the row of a family."""
+    assigned = [node for node in ast.parse(source).body if isinstance(node, ast.AnnAssign)]
+    (table,) = [node.value for node in assigned if ast.unparse(node.target) == "FAMILIES"]
+    assert isinstance(table, ast.Tuple)
+    (row,) = [row for row in table.elts if f"name='{name}'" in ast.unparse(row)]
+    lines = source.splitlines(keepends=True)
+    return "".join(lines[: row.lineno - 1] + lines[row.end_lineno or 0 :])
+
+
+def copy_without(family: Family, target: Path) -> None:
+    """The package without a family's folder, old modules and row."""
+    shutil.copytree(ROOT / "agentrl", target / "agentrl", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.rmtree(target / "agentrl" / "envs" / family.name)
+    for module in family.old_modules:
+        (target / (module.replace(".", "/") + ".py")).unlink()
+    registry = target / "agentrl" / "registry.py"
+    registry.write_text(without_row(registry.read_text(), family.name))
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+def test_without_a_family_the_others_are_imported_listed_checked_and_trained(family: Family, tmp_path: Path) -> None:
+    copy_without(family, tmp_path)
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path), "OMP_NUM_THREADS": "1"}
+
+    def python(*words: str) -> str:
+        command = [sys.executable, *words]
+        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-3000:]
+        return done.stdout
+
+    left = [entry.id for other in FAMILIES if other is not family for entry in other.envs]
+    assert [row["id"] for row in json.loads(python("-m", "agentrl.cli", "list", "--json"))] == left
+    python("-c", WORK, str(tmp_path))
+    assert list((tmp_path / "run" / "checkpoints").iterdir())
+
+
+# ---------------------------------------------------------------------- nothing else names a family
+
+# Words that mean something else as well: forbidden only as a part of an id or of a class name.
+COMMON_WORDS = {"svg"}  # an image format
+EXAMPLES = "agentrl/cli/examples.py"  # the examples of help texts
+
+
+def pattern_of(family: Family) -> re.Pattern[str]:
+    """What code outside the family must not contain: its games, its folder, its old modules, its policies and verbs.
+
+    A game is the name in an id ("agentrl/GAME-Text-v0"), found in any identifier, string or file name whatever its
+    case. The name of the folder alone is too common ("grid") to be forbidden: only as a module or path.
+    """
+    games = {entry.id.removeprefix("agentrl/").partition("-")[0] for entry in family.envs}
+    parts = [game if game.lower() not in COMMON_WORDS else rf"agentrl/{game}-|{game}(Vector)?Env" for game in games]
+    parts += [rf"envs[./]{family.name}\b", *map(re.escape, family.old_modules)]
+    whole = [*family.policies, *(site.verb for site in family.sites.values() if site.verb)]
+    parts += [rf"\A{re.escape(name)}\Z" for name in whole]
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+def words_of(source: str) -> Iterator[str]:
+    """Every identifier and string in code. A string that is a statement by itself is a docstring, or the help of an
+    option; the name of a recipe is how the demo and others refer to a recipe."""
+    tree, recipes = ast.parse(source), set(recipe_names())
+    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and id(node) not in texts and node.value not in recipes:
+                yield node.value
+        else:
+            for field in ("id", "attr", "arg", "name", "module", "asname"):
+                if isinstance(word := getattr(node, field, None), str):
+                    yield word
+
+
+def outside(family: Family) -> list[Path]:
+    """The files of the package that must not know a family."""
+    exempt = [f"agentrl/envs/{family.name}/", "agentrl/registry.py", "agentrl/recipes/", EXAMPLES]
+    exempt += [module.replace(".", "/") + ".py" for module in family.old_modules]
+    files = [path for path in (ROOT / "agentrl").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    return [path for path in files if not path.relative_to(ROOT).as_posix().startswith(tuple(exempt))]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+def test_no_code_outside_its_folder_and_row_names_a_family(family: Family) -> None:
+    pattern, found, read = pattern_of(family), [], 0
+    for path in outside(family):
+        name = path.relative_to(ROOT).as_posix()
+        words = [name, *(words_of(path.read_text()) if path.suffix == ".py" else ())]
+        found += [f"{name}: {word[:80]!r}" for word in words if pattern.search(word)]
+        read += path.suffix == ".py"
+    assert found == [] and read > 100
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'env = gym.make("agentrl/SVG-Visual-v0")',
+        "from agentrl.envs.svg.env import SVGEnv",
+        "import agentrl.envs.svg.env",
+        "def f(x): return x.SVGEnv",
+        'kind = "svg-blank"',
+    ],
+)
+def test_the_search_finds_what_it_looks_for(line: str) -> None:
+    (family,) = [family for family in FAMILIES if family.name == "svg"]
+    assert any(pattern_of(family).search(word) for word in words_of(line))
+
+
+@pytest.mark.parametrize(
+    "line", ['"""A docstring about agentrl/SVG-Visual-v0."""', "x = 1  # agentrl.envs.svg", 'path = "film.svg"']
+)
+def test_the_search_leaves_other_lines_alone(line: str) -> None:
+    (family,) = [family for family in FAMILIES if family.name == "svg"]
+    assert not any(pattern_of(family).search(word) for word in words_of(line))
+
+
+# ---------------------------------------------------------------------- old names
+
+
+@pytest.mark.parametrize("module", [module for family in FAMILIES for module in family.old_modules])
+def test_old_modules_offer_what_the_new_ones_do(module: str) -> None:
+    (family,) = [family for family in FAMILIES if module in family.old_modules]
+    new = importlib.import_module(f"agentrl.envs.{family.name}.{module.rpartition('.')[2]}")
+    old = importlib.import_module(module)
+    public = [name for name in vars(new) if not name.startswith("_")]
+    assert public and all(getattr(old, name) is getattr(new, name) for name in public)
+
+
+@pytest.mark.parametrize("game", ["FrozenLake", "Sokoban"])
+def test_specs_with_old_entry_points_still_make_their_environment(game: str) -> None:
+    old = gym.spec(f"agentrl/{game}-Grid-v0").to_json().replace("agentrl.envs.grid.", "agentrl.envs.")
+    assert f"agentrl.envs.{game.lower()}:{game}Env" in old and f"agentrl.envs.{game.lower()}:{game}VectorEnv" in old
+    spec = EnvSpec.from_json(old)
+    observation, _ = gym.make(spec).reset(seed=7)
+    many, _ = gym.make_vec(spec, 2, vectorization_mode="vector_entry_point").reset(seed=7)
+    assert (many[0] == observation).all()

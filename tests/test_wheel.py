@@ -1,0 +1,80 @@
+"""The wheel holds the package alone, and works in an empty virtual environment without extras."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE")
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "-q"]
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_runs_the_first_example_and_says_what_it_lacks(tmp_path: Path) -> None:
+    wheel = built_wheel(tmp_path)
+    check_content(wheel)
+    programs = installed(wheel, tmp_path / "empty")
+
+    example = tmp_path / "example.py"
+    example.write_text(re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.M)[0])
+    assert run(programs / "python", example, cwd=tmp_path).strip()
+
+    def agentrl(*words: str, status: int = 0) -> str:
+        return run(programs / "agentrl", *words, cwd=tmp_path, status=status)
+
+    available = {row["id"]: row["available"] for row in json.loads(agentrl("list", "--json"))}
+    assert available["agentrl/Sokoban-Visual-v0"] and not available["agentrl/SVG-Visual-v0"]
+    assert {"grid", "learning"} <= {bench["name"] for bench in json.loads(agentrl("bench", "--json"))["benches"]}
+    for name in ("learning", "grid"):
+        assert f"bench {name} needs a checkout of agentrl" in agentrl("bench", name, status=1)
+    report = json.loads(agentrl("check", "judges", "--json", status=1))
+    (judges,) = report["envs"]
+    assert judges["status"] == "unavailable" and "needs a checkout of agentrl" in judges["checks"][0]["detail"]
+
+
+def built_wheel(folder: Path) -> Path:
+    """Build from a copy: what an earlier build left in the checkout must not get in."""
+    source = folder / "source"
+    unwanted = shutil.ignore_patterns("__pycache__", "*.so", "build", "*.egg-info")
+    for name in ("agentrl", "benchmarks", "tests"):
+        shutil.copytree(ROOT / name, source / name, ignore=unwanted)
+    for name in BUILT_FROM:
+        shutil.copy(ROOT / name, source)
+    run(*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", folder / "dist", source, cwd=folder)
+    (wheel,) = (folder / "dist").iterdir()
+    return wheel
+
+
+def check_content(wheel: Path) -> None:
+    """Everything in `agentrl` but what runs from a checkout only, and nothing from elsewhere."""
+    held = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name and not name.endswith(".so")}
+    package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "agentrl").rglob("*") if path.is_file()}
+    wanted = {name for name in package if not re.search(r"__pycache__|/bench/|testing/judges/|\.(so|c)$", name)}
+    assert held == wanted
+    assert {"agentrl/envs/grid/bench/__init__.py", "agentrl/testing/judges/corpus/train.jsonl"} <= package - held
+
+
+def installed(wheel: Path, folder: Path) -> Path:
+    """The folder of programs of a new virtual environment with the wheel and what it requires, at pinned versions."""
+    venv.create(folder, with_pip=False)  # this pip installs into it: a second one would take seconds
+    python = folder / "bin" / "python"
+    run(*PIP, "--python", python, "install", "-c", ROOT / "constraints.txt", wheel, cwd=folder)
+    return folder / "bin"
+
+
+def run(*command: str | Path, cwd: Path, status: int = 0) -> str:
+    """What a command prints, in an environment that cannot see the checkout; fails unless its status is as expected."""
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(list(map(str, command)), cwd=cwd, env=variables, capture_output=True, text=True, timeout=240)
+    assert done.returncode == status, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout or done.stderr
