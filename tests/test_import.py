@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import sys
 
@@ -32,14 +31,6 @@ env.step("Up")
 print(json.dumps(sorted(sys.modules)))
 """
     assert [name for name in json.loads(python(code)) if name.partition(".")[0] in HEAVY] == []
-
-
-def test_import_is_quick() -> None:
-    code = "import time; t = time.perf_counter(); import agentrl; print(time.perf_counter() - t)"
-    python(code)  # a cold start fills the file cache
-    median = statistics.median(float(python(code)) for _ in range(10))
-    print(f"import agentrl: median of ten warm starts {1000 * median:.0f} ms (aim: under 250 ms)")
-    assert median < 1.0  # generous: machines are shared
 
 
 def test_gymnasium_imports_agentrl_when_the_id_says_so() -> None:

@@ -1,13 +1,11 @@
-"""Real processes: how fast help is, what is imported, how errors look."""
+"""Real processes: what is imported, how errors look."""
 
 from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -18,23 +16,6 @@ def start(*words, **options):
     return subprocess.run(
         [sys.executable, "-m", "agentrl.cli", *words], capture_output=True, text=True, timeout=120, **options
     )
-
-
-def seconds_of_help():
-    """Wall time and processor time of one start."""
-    wall, before = time.perf_counter(), os.times()
-    assert start("-h").returncode == 0
-    after = os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
-    return time.perf_counter() - wall, used
-
-
-def test_help_needs_less_than_400_ms_of_processor_time():
-    # Wall time is printed, not asserted: on a machine that runs other tests beside this one it measures those.
-    start("-h")  # warm the file cache
-    wall, used = (statistics.median(column) for column in zip(*(seconds_of_help() for _ in range(5)), strict=True))
-    print(f"agentrl -h: {1000 * wall:.0f} ms wall time, {1000 * used:.0f} ms of processor time (medians of 5)")
-    assert used < 0.4
 
 
 def test_help_imports_nothing_beyond_the_package_itself():

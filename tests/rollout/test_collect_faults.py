@@ -88,7 +88,7 @@ def test_a_hanging_environment_is_left_behind_at_its_deadline(script: dict[int, 
     seeds = [0, 1 if script else 666, 2]
     started = time.perf_counter()
     result = collect(Playing(script), seeds=seeds, kwargs={"seconds": 30.0}, timeout=0.3, retries=0)
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 20
     others_are_fine(result)
     assert "no answer within 0.3 s" in result.trajectories[1].fault["detail"]  # pyright: ignore
 

@@ -67,7 +67,7 @@ def test_a_slow_drawing_is_stopped_and_the_next_one_works() -> None:
         before, start = pids(quick), time.monotonic()
         with pytest.raises(SvgRefused) as caught:
             quick.draw(SLOW)
-        assert caught.value.reason == "timeout" and 1 <= time.monotonic() - start < 10
+        assert caught.value.reason == "timeout" and 1 <= time.monotonic() - start < 30
         assert not psutil.pid_exists(before[0])
         assert (quick.draw(RED) == (255, 0, 0)).all() and quick.restarts == 1
 
