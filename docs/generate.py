@@ -22,7 +22,7 @@ from PIL import Image
 
 import agentrl  # noqa: F401  (registers the environments)
 from agentrl.core.env import AgentEnv, keyword_arguments
-from agentrl.core.errors import ConfigError
+from agentrl.core.errors import ConfigError, install_command
 from agentrl.registry import TABLE, Entry, is_available
 
 HERE = Path(__file__).parent
@@ -137,7 +137,7 @@ def committed_picture(rows: list[Entry]) -> Path:
         if (COMMITTED / name).is_file():
             return COMMITTED / name
     raise ConfigError(
-        f"{rows[0].id} cannot run here (pip install 'agentrl[{rows[0].extra}]'); commit a picture of it as one of "
+        f"{rows[0].id} cannot run here ({install_command(rows[0].extra or '')}); commit a picture of it as one of "
         f"{', '.join(f'docs/_static/envs/{name}' for name in names)}"
     )
 
@@ -152,7 +152,7 @@ def ids_table(rows: list[Entry]) -> str:
     lines = ["| id | observation | action | vectorised core |", "|---|---|---|---|"]
     for entry in rows:
         if not is_available(entry):
-            lines.append(f"| `{entry.id}` | needs `agentrl[{entry.extra}]` | | |")
+            lines.append(f"| `{entry.id}` | needs the extra `{entry.extra}` | | |")
             continue
         env = gym.make(entry.id)
         vectorised = "yes" if entry.vector_entry_point else "no"

@@ -1,6 +1,6 @@
 """Stable-Baselines3's PPO learns FrozenLake on 32 levels, from symbols alone, in under a minute on one CPU core.
 
-    pip install 'agentrl[sb3]'
+    pip install '.[sb3]'
     python examples/sb3_frozenlake.py
 
 It prints the share of the 32 training levels that the policy solves when it acts greedily, and beside it the share of

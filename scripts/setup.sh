@@ -169,6 +169,8 @@ else
         # Alone and without its dependencies: they come from the ordinary index, as pinned.
         install "torch cannot be installed from $TORCH_INDEX" --no-deps --index-url "$TORCH_INDEX" "$(grep '^torch==' constraints.txt)"
     fi
+    # The package's name until it became agentrl-suite. Both bring bin/agentrl, so the old one goes before the new one comes.
+    quietly "the package agentrl cannot be removed" "$venv/bin/python" -m pip uninstall -y agentrl
     # Without isolation the build uses the setuptools pinned above and downloads nothing of its own.
     install "the packages cannot be installed" -c constraints.txt --no-build-isolation "${packages[@]}"
     if [ "$stage" = test ]; then # what tests read beside packages; kept in .venv, so that they need neither network nor cache

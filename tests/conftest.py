@@ -17,12 +17,12 @@ from agentrl.core.errors import AgentRLError
 from agentrl.registry import FAMILIES, TABLE, is_available
 
 FAMILY_TESTS = Path(__file__).parent / "envs"
-# The extras of the table of environments: a test with the marker extra_NAME needs agentrl[NAME].
+# The extras of the table of environments: a test with the marker extra_NAME needs the extra NAME.
 EXTRAS = {f"extra_{entry.extra}": entry for entry in TABLE if entry.extra}
 REQUIREMENTS = {
     "vllm": "needs vLLM in an environment of its own (scripts/setup.sh vllm)",
     "c_kernel": "needs the compiled kernels (a C compiler at installation)",
-    **{marker: f"needs the optional dependencies agentrl[{entry.extra}]" for marker, entry in EXTRAS.items()},
+    **{marker: f"needs the extra {entry.extra}" for marker, entry in EXTRAS.items()},
 }
 
 

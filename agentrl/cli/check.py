@@ -11,7 +11,7 @@ import tyro
 
 from agentrl.cli.arguments import Common, JsonText, json_object
 from agentrl.cli.output import log, print_json, print_table, progress, verdict
-from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.core.errors import ConfigError, MissingExtra, install_command
 from agentrl.registry import TABLE, find, is_available
 
 JUDGES = "judges"  # among the ids: all judges together
@@ -62,8 +62,7 @@ def check_one(env_id: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     started = time.perf_counter()
     entry = next((entry for entry in TABLE if entry.id == env_id), None)
     if entry is not None and not is_available(entry):
-        missing = f"pip install 'agentrl[{entry.extra}]'"
-        return failure(env_id, "unavailable", "available", missing, started)
+        return failure(env_id, "unavailable", "available", install_command(entry.extra or ""), started)
     from agentrl.testing import check_env
 
     try:

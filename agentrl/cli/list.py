@@ -7,6 +7,7 @@ from typing import Any
 
 from agentrl.cli.arguments import Common
 from agentrl.cli.output import print_json, print_table, verdict
+from agentrl.core.errors import install_command
 from agentrl.registry import TABLE, Entry, is_available
 
 
@@ -42,4 +43,4 @@ def describe(entry: Entry) -> dict[str, Any]:
 
 def availability(row: dict[str, Any]) -> Any:
     """yes, or what to install."""
-    return verdict(True, "yes") if row["available"] else verdict(False, f"pip install 'agentrl[{row['extra']}]'")
+    return verdict(True, "yes") if row["available"] else verdict(False, install_command(row["extra"]))

@@ -14,6 +14,8 @@ import difflib
 from collections.abc import Iterable
 from typing import Literal
 
+DISTRIBUTION = "agentrl-suite"  # what pip knows the package by: "agentrl" on PyPI is somebody else's package
+
 
 class AgentRLError(Exception):
     """Base of everything agentrl raises on purpose."""
@@ -27,7 +29,7 @@ class MissingExtra(AgentRLError, ImportError):
     """An optional dependency is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed; run: pip install 'agentrl[{extra}]'")
+        super().__init__(f"{package} is not installed; run: {install_command(extra)}")
         self.package, self.extra = package, extra
 
     def __reduce__(self) -> tuple:
@@ -86,6 +88,11 @@ class WorkerFault(Fault):
 
     def __reduce__(self) -> tuple:
         return type(self), (str(self), self.reason)
+
+
+def install_command(extra: str) -> str:
+    """What adds an extra to an installed agentrl, however it was installed: from a checkout, a wheel or an index."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
 """Trainers: the maths of policy gradients as pure functions on tensors, and the algorithms that use them.
 
-Everything below this package needs torch, so it is looked for here, once: `pip install 'agentrl[train]'`.
+Everything below this package needs torch, so it is looked for here, once: the extra `train`.
 `import agentrl` alone never comes this way.
 """
 

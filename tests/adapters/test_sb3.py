@@ -198,4 +198,4 @@ except MissingExtra as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "pip install 'agentrl[sb3]'" in done.stdout
+    assert "pip install 'agentrl-suite[sb3]'" in done.stdout

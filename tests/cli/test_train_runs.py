@@ -289,4 +289,4 @@ def test_without_torch_one_line_names_the_extra(agentrl_cli, monkeypatch):
 
     monkeypatch.setattr(algorithms, "import_module", missing)
     done = agentrl_cli("train", "ppo", "--env", LAKE)
-    assert done.status == 1 and "pip install 'agentrl[train]'" in done.err
+    assert done.status == 1 and "pip install 'agentrl-suite[train]'" in done.err

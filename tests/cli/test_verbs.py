@@ -35,7 +35,7 @@ def unavailable_table():
 
 def test_list_says_what_to_install(agentrl_cli, monkeypatch):
     monkeypatch.setattr("agentrl.cli.list.TABLE", unavailable_table())
-    assert "pip install 'agentrl[robots]'" in agentrl_cli("list").out
+    assert "pip install 'agentrl-suite[robots]'" in agentrl_cli("list").out
     assert [row["available"] for row in agentrl_cli("list", "--json").json][:2] == [False, True]
 
 
@@ -138,7 +138,7 @@ def test_a_missing_extra_is_unavailable_and_does_not_pass(agentrl_cli, kit, monk
     monkeypatch.setattr(check, "TABLE", unavailable_table())
     done = agentrl_cli("check", check.TABLE[0].id, "--json")
     assert done.status == 1 and done.json["envs"][0]["status"] == "unavailable"
-    assert "agentrl[robots]" in done.json["envs"][0]["checks"][0]["detail"]
+    assert "agentrl-suite[robots]" in done.json["envs"][0]["checks"][0]["detail"]
 
 
 def test_an_environment_that_breaks_the_kit_does_not_hide_the_others(agentrl_cli, kit):

@@ -71,7 +71,7 @@ def test_users_may_catch_the_errors_they_know():
 
 def test_a_missing_extra_says_how_to_get_it():
     error = MissingExtra("pygame", "human")
-    assert str(error) == "pygame is not installed; run: pip install 'agentrl[human]'"
+    assert str(error) == "pygame is not installed; run: pip install 'agentrl-suite[human]'"
     assert (error.package, error.extra) == ("pygame", "human")
 
 

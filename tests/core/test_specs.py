@@ -187,7 +187,7 @@ def test_a_spec_cannot_call_what_is_no_judge(module):
 @pytest.mark.parametrize("target", ["broken_judges:Judge", "some_judges:HeavyJudge", "a_heavy_package:Judge"])
 def test_a_missing_dependency_names_its_extra(module, target):
     register_spec("judge", "heavy", target, extra="judges")
-    with pytest.raises(MissingExtra, match=r"a_heavy_package is not installed.*agentrl\[judges\]"):
+    with pytest.raises(MissingExtra, match=r"a_heavy_package is not installed.*agentrl-suite\[judges\]"):
         resolve("judge", "heavy")
 
 

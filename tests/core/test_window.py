@@ -51,5 +51,5 @@ def test_rows_and_columns_are_not_swapped_and_the_window_takes_the_pictures_size
 def test_a_missing_pygame_names_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygame", None)
     env = CounterEnv(render_mode="human")
-    with pytest.raises(MissingExtra, match=r"agentrl\[human\]"):
+    with pytest.raises(MissingExtra, match=r"agentrl-suite\[human\]"):
         env.reset(seed=0)

@@ -69,13 +69,13 @@ def test_an_environment_that_cannot_run_here_shows_its_committed_picture(
     monkeypatch.setattr(generate, "is_available", lambda entry: entry.extra != "webshop")
     monkeypatch.setattr(generate, "COMMITTED", tmp_path / "committed")
     rows = generate.environments()["WebShop"]
-    with pytest.raises(ConfigError, match=r"agentrl\[webshop\].*docs/_static/envs/WebShop-Visual-v0.png"):
+    with pytest.raises(ConfigError, match=r"agentrl-suite\[webshop\].*docs/_static/envs/WebShop-Visual-v0.png"):
         generate.write_environment(tmp_path, rows)
     generate.COMMITTED.mkdir()
     Image.new("RGB", (4, 4)).save(generate.COMMITTED / "WebShop-Visual-v0.png")
     page = generate.write_environment(tmp_path, rows).read_text()
     assert "![WebShop](webshop.png)" in page and (tmp_path / "webshop.png").is_file()
-    assert "| `agentrl/WebShop-Text-v0` | needs `agentrl[webshop]` | | |" in page and "## One episode" not in page
+    assert "| `agentrl/WebShop-Text-v0` | needs the extra `webshop` | | |" in page and "## One episode" not in page
     assert all(f"\n## {title}\n" in page for title in generate.SECTIONS)
 
 

@@ -163,5 +163,5 @@ def test_infinite_weights_are_a_fault_and_no_score(folder):
 
 def test_without_transformers_the_missing_extra_is_named(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(MissingExtra, match=r"transformers is not installed.*agentrl\[similarity\]"):
+    with pytest.raises(MissingExtra, match=r"transformers is not installed.*agentrl-suite\[similarity\]"):
         resolve("scorer", spec(folder))

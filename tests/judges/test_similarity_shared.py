@@ -193,4 +193,4 @@ except ImportError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "torch is not installed; run: pip install 'agentrl[similarity]'"
+    assert done.stdout.strip() == "torch is not installed; run: pip install 'agentrl-suite[similarity]'"

@@ -101,7 +101,7 @@ def test_what_breaks_while_computing_is_a_fault_and_no_score():
 def test_missing_weights_are_a_missing_extra(monkeypatch):
     monkeypatch.setattr(weights_file, "PACKAGE", "no_such_package_of_weights")
     assert weights_file.stlpips_weights() is None
-    with pytest.raises(MissingExtra, match=r"stlpips-pytorch is not installed.*agentrl\[similarity\]"):
+    with pytest.raises(MissingExtra, match=r"stlpips-pytorch is not installed.*agentrl-suite\[similarity\]"):
         ShiftTolerantLPIPS()
 
 

@@ -126,7 +126,7 @@ def test_a_folder_that_is_no_model_says_what_is_missing(tmp_path):
 def test_smollm2_without_its_package_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setenv("AGENTRL_CACHE", str(tmp_path))
     monkeypatch.setattr(smollm2.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"agentrl\[smollm2\]"):
+    with pytest.raises(MissingExtra, match=r"agentrl-suite\[smollm2\]"):
         resolve_model("smollm2")
     assert set(BUILT_IN) == {"tiny-text", "tiny-vlm", "smollm2"}
 

@@ -215,7 +215,7 @@ def test_running_files_are_json_lines_and_whole_files_either(tmp_path: Path) -> 
 def test_without_pyarrow_the_extra_is_named_and_the_lines_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = written(tmp_path / "a.jsonl", some())
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtra, match=r"agentrl\[train\]"):
+    with pytest.raises(MissingExtra, match=r"agentrl-suite\[train\]"):
         to_parquet(source)
     assert read_trajectories(source) == some()
 

@@ -87,7 +87,7 @@ def test_an_exception_inside_the_environment_is_the_failure_of_that_check_with_i
 def test_a_missing_extra_is_unavailable_and_does_not_pass() -> None:
     report = check_env("kit/NeedsASimulator-v0")
     assert (report.status, report.passed) == ("unavailable", False)
-    assert "pip install 'agentrl[robots]'" in report.checks[0].detail
+    assert "pip install 'agentrl-suite[robots]'" in report.checks[0].detail
 
 
 def test_a_constructor_that_raises_is_a_failure_whose_detail_can_be_printed_anywhere() -> None:

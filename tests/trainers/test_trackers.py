@@ -107,7 +107,7 @@ def test_a_missing_package_is_refused_before_anything_begins(
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setitem(sys.modules, name, None)
     others = [other for other in ("tensorboard",) if other != name]
-    with pytest.raises(MissingExtra, match=rf"{name} is not installed.*agentrl\[{extra}\]"):
+    with pytest.raises(MissingExtra, match=rf"{name} is not installed.*agentrl-suite\[{extra}\]"):
         make_trackers([*others, name], tmp_path, {}, "run")
     assert list(tmp_path.iterdir()) == []
 

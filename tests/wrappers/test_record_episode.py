@@ -321,7 +321,7 @@ def test_without_pictures_the_fix_is_named(tmp_path: Path, mode: str | None) -> 
 def test_without_the_extra_mp4_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = importlib.util.find_spec
     monkeypatch.setattr(film_module.importlib.util, "find_spec", lambda name: None if "imageio" in name else real(name))
-    with pytest.raises(MissingExtra, match=r"agentrl\[record\]"):
+    with pytest.raises(MissingExtra, match=r"agentrl-suite\[record\]"):
         make(tmp_path, formats=("mp4",))
     make(tmp_path, formats=("gif", "html"))
 

@@ -554,4 +554,4 @@ except MissingExtra as error:
     print(error, error.package, error.extra)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "pip install 'agentrl[pettingzoo]'" in done.stdout
+    assert "pip install 'agentrl-suite[pettingzoo]'" in done.stdout

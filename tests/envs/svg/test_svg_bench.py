@@ -52,7 +52,7 @@ def test_drawings_are_made_from_the_seed_and_pass_the_gate() -> None:
 
 def test_without_cairosvg_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(svg.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"agentrl\[svg\]"):
+    with pytest.raises(MissingExtra, match=r"agentrl-suite\[svg\]"):
         svg.run(quick=True)
 
 

@@ -122,7 +122,7 @@ def test_a_process_that_cannot_start_is_not_the_codes_fault(monkeypatch: pytest.
 
 def test_a_missing_renderer_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(renderer.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"agentrl\[svg\]"):
+    with pytest.raises(MissingExtra, match=r"agentrl-suite\[svg\]"):
         Renderer(16)
 
 

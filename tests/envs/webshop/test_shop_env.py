@@ -388,4 +388,4 @@ def test_without_rapidfuzz_the_extra_is_named() -> None:
     code = "import sys; sys.modules['rapidfuzz'] = None; import agentrl.envs.webshop.env"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert "MissingExtra: rapidfuzz is not installed; run: pip install 'agentrl[webshop]'" in done.stderr
+    assert "MissingExtra: rapidfuzz is not installed; run: pip install 'agentrl-suite[webshop]'" in done.stderr
