@@ -49,12 +49,13 @@ def _first(answer: str) -> tuple[str, int]:
 
 
 def _parse(text: str) -> tuple[Action | None, str | None]:
-    name, end = _NAME.match(text), text.rstrip()
+    name, end = _NAME.match(text), text.rfind("]")
     if name is None:
         return None, f"{quote(text.strip())} is not an action; {HOW}"
-    if not end.endswith("]"):
+    # As in the benchmark words may follow an action, unless further brackets make it unclear where it ends.
+    if end < name.end() or (text[end + 1 :].strip() and text.count("[") > 1):
         return None, f"{quote(text.strip())} does not end with a bracket; {HOW}"
-    argument, verb = end[name.end() : -1], name[1].lower()
+    argument, verb = text[name.end() : end], name[1].lower()
     longest = LONGEST_SEARCH if verb == "search" else LONGEST_CLICK
     if len(argument) > longest:
         return None, f"what stands between the brackets of {verb} has {len(argument):,} characters; {longest:,} at most"

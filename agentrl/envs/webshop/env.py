@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import msgspec
@@ -24,6 +25,7 @@ from agentrl.envs.webshop.page_html import page_html
 from agentrl.envs.webshop.page_text import page_rich_text, page_text, with_history
 from agentrl.envs.webshop.pages import (
     DONE,
+    ITEM,
     PAGES,
     PREV,
     RESULTS,
@@ -124,6 +126,11 @@ class WebShopEnv(AgentEnv[Any, Any]):
     The original draws price limits, and prices within a range, before it seeds its generator, so that they change from
     run to run; here seed and product decide. Nouns are tagged by our own rules unless spaCy's `en_core_web_sm` is
     installed. And a product never has goals in two splits.
+
+    Actions are read more generously than in the original: names in either case, brackets inside a search, any white
+    space, the first of several actions (there, none of these is an action). Where two options of a product share a
+    value, a click chooses the one that is not chosen yet; there always the last. Rich text has no white space around
+    its strings.
     """
 
     state_type = ShopState
@@ -178,6 +185,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
         self._purchase: Reward | None = None
         self._seen: list[str] = []  # earlier pages and actions, as many as are shown
         self._done: list[str] = []
+        self._opened: list[str] = []  # ids of products that were opened since the search page
         self._page: Page | None = None  # of the present place, made when it is first looked at
 
     # ------------------------------------------------------------------ tasks
@@ -198,7 +206,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
         self._index = task  # a goal that was asked for by name is where the walk goes on
         self._move(Place())
         self._purchase = None
-        self._seen, self._done = [], []
+        self._seen, self._done, self._opened = [], [], []
 
     def _task(self) -> str:
         return f"{self.split}-{self._index}"
@@ -248,6 +256,10 @@ class WebShopEnv(AgentEnv[Any, Any]):
         return self.shop.score(self.split, self._index, place.asin, place.options)
 
     def _move(self, place: Place) -> None:
+        if place.page == SEARCH:
+            self._opened = []
+        elif place.page == ITEM and place.asin not in self._opened:
+            self._opened = [*self._opened, place.asin]
         self._place, self._page = place, None
 
     def _not_there(self, wanted: str, page: Page) -> str:
@@ -265,7 +277,9 @@ class WebShopEnv(AgentEnv[Any, Any]):
         if self._page is None:
             score = None if self._purchase is None else self._purchase.total
             wish = instruction(self.goal.instruction)
-            self._page = page_at(self.shop, self._place, wish, self._task(), self.show_attributes, score)
+            page = page_at(self.shop, self._place, wish, self._task(), self.show_attributes, score)
+            marked = self._opened and self._place.page == RESULTS
+            self._page = replace(page, opened=frozenset(self._opened)) if marked else page
         return self._page
 
     @property
@@ -389,13 +403,16 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     def _save(self) -> dict[str, Any]:
         place = msgspec.to_builtins(self._place)
-        return {"index": self._index, "stride": self._stride, "place": place, "seen": self._seen, "done": self._done}
+        walk = {"index": self._index, "stride": self._stride}
+        return {**walk, "place": place, "seen": self._seen, "done": self._done, "opened": self._opened}
 
     def _load(self, data: dict[str, Any]) -> None:
         saved = msgspec.convert(data, _Saved)
         self._check_place(saved.place)
+        if len(saved.opened) > self.max_turns or any(self.shop.product(asin) is None for asin in saved.opened):
+            raise ValueError("it has opened what cannot be opened")
         self._restore_walk(saved.index, saved.stride)
-        self._seen, self._done = saved.seen, saved.done
+        self._seen, self._done, self._opened = saved.seen, saved.done, saved.opened
         self._move(saved.place)
         self._purchase = self._scored(saved.place) if saved.place.page == DONE else None
 
@@ -430,3 +447,4 @@ class _Saved(msgspec.Struct):
     place: Place
     seen: list[str]
     done: list[str]
+    opened: list[str] = []  # not in snapshots of earlier versions

@@ -13,7 +13,8 @@ def page_text(page: Page) -> str:
 
 
 def page_rich_text(page: Page) -> str:
-    """One string a line; what can be clicked between marks, options indented, a remark for each option chosen."""
+    """One string a line; what can be clicked between marks, which tell what was clicked already; options indented, a
+    remark for each option chosen."""
     lines: list[str] = []
     remarks: list[str] = []
     for part in page.parts:
@@ -23,7 +24,8 @@ def page_rich_text(page: Page) -> str:
         elif part.kind == "option":
             lines.append(f"  [button] {part.text} [button_]")
         elif part.kind == "product":
-            lines += ["", f"[button] {part.text} [button_]"]
+            button = "clicked button" if part.text in page.opened else "button"
+            lines += ["", f"[{button}] {part.text} [{button}_]"]
         elif part.kind == "button":
             lines.append(f"[button] {part.text} [button_]")
         else:

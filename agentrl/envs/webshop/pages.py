@@ -57,13 +57,7 @@ class Body:
         self._chosen: tuple[int, ...] = ()  # places of options
         self._parts: Parts | None = None
         self._targets: Targets | None = None  # made at the first click
-        # Buttons and ids are clicked in lower case, option values as they are.
-        clickables = [
-            text if kind == "option" else text.lower()
-            for kind, text in zip(kinds, texts, strict=True)
-            if kind in CLICKABLE
-        ]
-        self.clickables = tuple(clickables)
+        self.clickables = _clickables(self._kinds, self._texts)
         self.text = SEPARATOR.join(texts)
 
     def choosing(self, options: Iterable[tuple[str, str]]) -> Body:
@@ -101,21 +95,33 @@ class Body:
         return Part(self._kinds[place], self._texts[place], place in self._chosen)
 
     def find(self, wanted: str) -> Part | None:
-        """What `click[wanted]` means here. Where two options share a value, one that is not chosen yet."""
+        """What `click[wanted]` means here: a button before an option; of two options one that is not chosen yet."""
         names, places = self._targets or self._aim()
         if wanted not in names:
             return None
         if names.count(wanted) == 1:
             return self._part(places[names.index(wanted)])
         found = [self._part(place) for name, place in zip(names, places, strict=True) if name == wanted]
-        return next((part for part in found if not part.chosen), found[-1])
+        buttons = [part for part in found if part.kind != "option"]
+        return next((part for part in buttons or found if not part.chosen), found[-1])
 
     def _aim(self) -> Targets:
         """Of everything that can be clicked the name in its plain form, and its place."""
-        names = tuple([" ".join(name.lower().split()) for name in self.clickables])
         places = tuple([place for place, kind in enumerate(self._kinds) if kind in CLICKABLE])
+        names = tuple([" ".join(self._texts[place].lower().split()) for place in places])
         self._targets = self.clickables if names == self.clickables else names, places
         return self._targets
+
+
+def _clickables(kinds: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
+    """Each name once, in the benchmark's order: buttons and ids in lower case, then option values as they are."""
+    pressed, chosen = [], []
+    for kind, text in zip(kinds, texts, strict=True):
+        if kind == "option":
+            chosen.append(text)
+        elif kind in CLICKABLE:
+            pressed.append(text.lower())
+    return tuple(dict.fromkeys(pressed + chosen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +145,7 @@ class Page:
     body: Body
     url: str
     asin: str = ""  # of the product that is open
+    opened: frozenset[str] = frozenset()  # ids of products that were opened since the search page
 
     @property
     def parts(self) -> Parts:
@@ -199,19 +206,29 @@ def item_body(product: Product, show_attributes: bool = False) -> Body:
 
 def sub_page_body(product: Product, page: str) -> Body:
     """What a sub page tells of a product; it may be nothing."""
-    lines = [line.strip() for line in _lines(product, page)]
-    texts = [BACK, PREV, *[line for line in lines if line]]
+    texts = [BACK, PREV, *_lines(product, page)]
     return Body(["button", "button", *["line"] * (len(texts) - 2)], texts)
 
 
-def _lines(product: Product, page: str) -> tuple[str, ...]:
+def _lines(product: Product, page: str) -> list[str]:
     if page == "description":
-        return (product.description,)
+        return _written([product.description])
     if page == "features":
-        return product.bullets
+        return _listed(product.bullets)
     if page == "reviews":
-        return product.reviews
-    return (*product.attributes, product.category, product.query, product.category_path)
+        return _written(product.reviews)
+    return [*_listed(product.attributes), *_written((product.category, product.query, product.category_path))]
+
+
+def _written(texts: Iterable[str]) -> list[str]:
+    """The texts that are not blank."""
+    return [text.strip() for text in texts if text.strip()]
+
+
+def _listed(items: Iterable[str]) -> list[str]:
+    """The items of a list. A blank one is an empty string, and one with a line break in it nothing: the benchmark's
+    pages have a space before every item, and its reader leaves out strings that are only line breaks."""
+    return [item.strip() for item in items if item.strip() or "\n" not in item]
 
 
 def done_body(product: Product, options: Iterable[tuple[str, str]], score: float) -> Body:

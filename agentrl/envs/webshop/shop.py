@@ -153,8 +153,8 @@ class Shop:
         return Found(tuple([hit.docid for hit in hits]), tuple([hit.number for hit in hits]))
 
     def _random(self, lot: int) -> Found:
-        numbers = np.random.default_rng(lot).integers(len(self.catalogue), size=MOST).tolist()
-        return self._numbered(dict.fromkeys(numbers))
+        size = len(self.catalogue)
+        return self._numbered(np.random.default_rng(lot).choice(size, min(MOST, size), replace=False).tolist())
 
     def _by_facet(self, mark: str, key: str) -> Found:
         with self._lock:

@@ -47,6 +47,8 @@ def open_product(env: WebShopEnv, product: Product) -> None:
         ("search[caf\u00e9 \u97f3]", Action("search", "caf\u00e9 \u97f3")),
         ("search[\ud800x]", Action("search", "?x")),
         ("search[(a+)+$ .* \\d{9}]", Action("search", "(a+)+$ .* \\d{9}")),
+        ("search[x] now", Action("search", "x")),
+        ("click[Buy Now], since it fits.", Action("click", "buy now")),
     ],
 )
 def test_one_action_is_read(text: str, action: Action) -> None:
@@ -59,7 +61,8 @@ def test_one_action_is_read(text: str, action: Action) -> None:
     [
         "", " ", "search", "search[", "search[]", "search[ ]", "click[]", "buy now", "search red", "[x]", "find[x]",
         "search[x", "search x]", "<answer>search[x]", "</answer>search[x]<answer>", "<answer></answer>",
-        "search[x] because", "please search[x]", f"search[{'x' * (LONGEST_SEARCH + 1)}]", f"click[{'x' * 501}]",
+        "search[x] because [y] is good", "search[] now", "search[x [y] z] now", "please search[x]",
+        f"search[{'x' * (LONGEST_SEARCH + 1)}]", f"click[{'x' * 501}]",
     ],
 )  # fmt: skip
 def test_what_is_no_action_says_why(text: str) -> None:
@@ -181,10 +184,31 @@ def test_the_random_search_shows_products_by_lot_and_repeats_with_the_seed(env: 
     first = [product.asin for product in found(env)]
     env.step("search[<r>]")
     second = [product.asin for product in found(env)]
-    assert 40 <= len(first) <= 50 and first != second
+    assert len(first) == 50 and first != second
+    assert all(len(set(env.shop.hits("<r>", lot))) == 50 for lot in range(40))
     env.reset(seed=1)
     env.step("search[<r>]")
     assert [product.asin for product in found(env)] == first
+
+
+def test_rich_text_remembers_opened_products_until_the_search_page() -> None:
+    env = small_shop(observation_mode="text_rich")
+    env.reset(seed=1)
+    env.step("search[made for every day]")
+    opened, untouched = env.state().results[:2]
+    env.step(f"click[{opened.lower()}]")
+    for action in ("click[< prev]", "search[made for every day]"):
+        text = env.step(action)[0]["text"]
+        assert f"[clicked button] {opened} [clicked button_]" in text and f"[button] {untouched} [button_]" in text
+    other = small_shop(observation_mode="text_rich")
+    other.reset(seed=2)
+    other.restore(env.snapshot())
+    assert other.step("click[next >]")[0] == env.step("click[next >]")[0]
+    assert other.step("click[< prev]")[0]["text"] == text
+    env.step("click[back to search]")
+    assert "[clicked" not in env.step("search[made for every day]")[0]["text"]
+    env.reset(seed=1)
+    assert "[clicked" not in env.step("search[made for every day]")[0]["text"]
 
 
 def test_special_searches_find_exactly_what_has_the_property(env: WebShopEnv) -> None:

@@ -100,6 +100,16 @@ def test_sub_pages_read_as_in_the_benchmark(kind: str, ending: str) -> None:
     assert page_text(sub_page(kind)) == head + ending
 
 
+def test_a_blank_feature_is_an_empty_string_unless_it_is_a_line_break_as_in_the_benchmark() -> None:
+    blank = replace(
+        SHIRT, bullets=("Machine wash", "", " ", "\n", "Soft"), description=" ", attributes=("", "slim fit")
+    )
+    assert page_text(sub_page("features", blank)).endswith("< Prev [SEP] Machine wash [SEP]  [SEP]  [SEP] Soft")
+    assert page_text(sub_page("description", blank)).endswith("< Prev")
+    assert page_text(sub_page("attributes", blank)).endswith("< Prev [SEP]  [SEP] slim fit [SEP] fashion [SEP] shirt "
+    "[SEP] Clothing \u203a Men \u203a Shirts")  # fmt: skip
+
+
 def test_the_last_page_begins_and_ends_as_in_the_benchmark() -> None:
     text = page_text(done_page())
     assert text.startswith("Thank you for shopping with us! [SEP] Your code: [SEP] None [SEP] ")
@@ -117,6 +127,15 @@ def test_rich_text_marks_what_can_be_clicked_and_what_was() -> None:
         "[button] Description [button_]\n[button] Features [button_]\n[button] Reviews [button_]\n"
         "[button] Buy Now [button_]\n"
     )
+
+
+def test_rich_text_marks_products_that_were_opened_since_the_search_page() -> None:
+    other = replace(SHIRT, asin="B09ABCDEFG")
+    page = replace(results_page(1, 2, SHIRT, other), opened=frozenset({SHIRT.asin}))
+    lines = page_rich_text(page).split("\n")
+    assert "[clicked button] B06Y3VLDFB [clicked button_]" in lines and "[button] B09ABCDEFG [button_]" in lines
+    assert not any(line.startswith("You have clicked") for line in lines)
+    assert page_text(page) == page_text(results_page(1, 2, SHIRT, other))
 
 
 def test_rich_text_puts_an_empty_line_before_each_product() -> None:
@@ -147,7 +166,7 @@ def test_no_product_can_write_a_tag_of_its_own() -> None:
 def test_html_buttons_carry_what_a_click_would() -> None:
     page = item_page(HOSTILE)
     values = [attributes["value"] for tag, attributes in tags_of(page_html(page)) if "value" in attributes]
-    assert values == page.clickables()
+    assert sorted(str(value) for value in values) == sorted(page.clickables())
 
 
 def test_a_choice_marks_its_option_and_changes_nothing_else() -> None:
@@ -176,7 +195,14 @@ def test_a_click_finds_what_it_names_and_of_two_the_one_that_is_not_chosen() -> 
 
 def test_clickables_are_buttons_and_ids_in_lower_case_and_options_as_they_are() -> None:
     assert results_page(2, 50, SHIRT).clickables() == ["back to search", "< prev", "next >", "b06y3vldfb"]
-    assert item_page(replace(SHIRT, options={"size": ("XL",)})).clickables()[2] == "XL"
+    buttons = ["back to search", "< prev", "description", "features", "reviews", "buy now"]
+    assert item_page(replace(SHIRT, options={"size": ("XL",)})).clickables() == [*buttons, "XL"]
+
+
+def test_clickables_come_in_the_benchmarks_order_and_only_once() -> None:
+    shared = {"size": ("small", "large"), "fit": ("large", "wide"), "extra": ("features", "small")}
+    buttons = ["back to search", "< prev", "description", "features", "reviews", "buy now"]
+    assert item_page(replace(SHIRT, options=shared)).clickables() == [*buttons, "small", "large", "wide"]
 
 
 @pytest.mark.parametrize(
