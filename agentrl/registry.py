@@ -2,13 +2,19 @@
 
 A family is a folder of `agentrl/envs` and one row here. The row names all parts of the family as strings, so reading
 the table imports nothing, and removing the folder and its row removes the family.
+
+Other packages offer environments through entry points, which are strings as well (`installed`).
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from typing import Any
+
+GROUP = "agentrl.environments"  # of entry points: the id of an environment = "module:Class"
 
 
 @dataclass(frozen=True)
@@ -16,7 +22,7 @@ class Entry:
     """One environment: an id and where its class lives."""
 
     id: str
-    kind: str  # Grid, Text, Visual, or "" where only one makes sense
+    kind: str  # Grid, Text, Visual, "" where only one makes sense; PettingZoo for those of several players
     entry_point: str
     summary: str
     kwargs: dict[str, Any] = field(default_factory=dict)
@@ -62,6 +68,8 @@ class Family:
 
     name: str  # of the folder in `agentrl/envs`
     envs: tuple[Entry, ...]
+    # Environments of several players. Gymnasium has no ids for these: the id is the Python name of the function.
+    multiplayer: tuple[Entry, ...] = ()
     policies: dict[str, Part] = field(default_factory=dict)  # scripted ones, by the name `load_policy` knows
     sites: dict[str, Site] = field(default_factory=dict)  # what `agentrl site NAME` serves
     benches: dict[str, Part] = field(default_factory=dict)  # what `agentrl bench NAME` runs
@@ -100,6 +108,16 @@ FAMILIES: tuple[Family, ...] = (
                 "agentrl.envs.grid.sokoban:SokobanEnv",
                 "Push every box onto a target.",
                 ("Grid", "Text", "Visual"),
+            ),
+        ),
+        multiplayer=(
+            Entry(
+                id="agentrl.envs.grid.sokoban_duo.parallel_env",
+                kind="PettingZoo",
+                entry_point="agentrl.envs.grid.sokoban_duo:parallel_env",
+                summary="Two players push every box onto a target, together.",
+                extra="pettingzoo",
+                modules=("pettingzoo",),
             ),
         ),
         benches={
@@ -160,16 +178,73 @@ FAMILIES: tuple[Family, ...] = (
     ),
 )
 TABLE: tuple[Entry, ...] = tuple(entry for family in FAMILIES for entry in family.envs)
+MULTIPLAYER: tuple[Entry, ...] = tuple(entry for family in FAMILIES for entry in family.multiplayer)
+
+
+def known() -> tuple[Entry, ...]:
+    """The table and the environments of installed packages: what Gymnasium makes after `import agentrl`."""
+    return (*TABLE, *installed())
+
+
+@cache
+def installed() -> tuple[Entry, ...]:
+    """The environments of other packages that have entry points of the group `agentrl.environments`.
+
+    Nothing of these packages is imported. An entry point that cannot be used is left out with a warning.
+    """
+    from importlib.metadata import entry_points
+
+    from gymnasium import logger
+
+    found: dict[str, Entry] = {}
+    for point in entry_points(group=GROUP):
+        if problem := _problem(point.name, point.value):
+            logger.warn(f"the entry point {point.name!r} = {point.value!r} of the group {GROUP} is ignored: {problem}")
+        elif point.name not in found:  # a package may be found twice, installed and as a checkout
+            package: Any = point.dist.metadata if point.dist else {}
+            found[point.name] = Entry(
+                id=point.name,
+                kind=kind_of(point.name),
+                entry_point=point.value,
+                summary=str(package.get("Summary") or ""),
+                backend=f"package {package.get('Name')}",
+                modules=(point.module.partition(".")[0],),
+            )
+    return tuple(found[name] for name in sorted(found))
+
+
+def _problem(env_id: str, entry_point: str) -> str | None:
+    """What is wrong with an entry point, if anything."""
+    if not re.fullmatch(r"[\w-]+/[\w.-]+-v\d+", env_id):
+        return 'its name must be an id such as "maze/Maze-Text-v0"'
+    if env_id.startswith("agentrl/"):
+        return "ids that begin with agentrl/ are agentrl's own"
+    if not re.fullmatch(r"\w+(\.\w+)*:\w+", entry_point):
+        return 'its value must be "module:Class"'
+    return None
+
+
+def kind_of(env_id: str) -> str:
+    """Grid, Text or Visual, where an id says so."""
+    named = re.search(r"-(Grid|Text|Visual)-v\d+$", env_id)
+    return named[1] if named else ""
 
 
 def find(env_id: str) -> Entry:
     """The row of an id; `ConfigError` with the nearest id if it is unknown."""
     from agentrl.core.errors import ConfigError, did_you_mean
 
-    for entry in TABLE:
+    for entry in known():
         if entry.id == env_id:
             return entry
-    raise ConfigError(f"unknown environment {env_id!r}.{did_you_mean(env_id, [e.id for e in TABLE])}")
+    for entry in MULTIPLAYER:
+        if entry.id == env_id:
+            module, _, function = entry.entry_point.partition(":")
+            raise ConfigError(
+                f"{env_id} is a {entry.kind} environment of several players, made in Python: "
+                f"from {module} import {function}. `agentrl info {env_id}` describes it."
+            )
+    raise ConfigError(f"unknown environment {env_id!r}.{did_you_mean(env_id, [e.id for e in known()])}")
 
 
 def family_of(env_id: str) -> Family | None:
@@ -201,10 +276,10 @@ def is_available(entry: Entry) -> bool:
 
 
 def register_all() -> None:
-    """Register every row with Gymnasium; may be called twice."""
+    """Register every row and the environments of installed packages with Gymnasium; may be called twice."""
     from gymnasium.envs.registration import register, registry
 
-    for entry in TABLE:
+    for entry in known():
         if entry.id not in registry:
             register(
                 id=entry.id,

@@ -23,7 +23,7 @@ from PIL import Image
 import agentrl  # noqa: F401  (registers the environments)
 from agentrl.core.env import AgentEnv, keyword_arguments
 from agentrl.core.errors import ConfigError, install_command
-from agentrl.registry import TABLE, Entry, is_available
+from agentrl.registry import MULTIPLAYER, TABLE, Entry, is_available
 
 HERE = Path(__file__).parent
 COMMITTED = HERE / "_static" / "envs"  # pictures of environments that cannot run where the documentation is built
@@ -62,7 +62,6 @@ OPTIONS = (
     ("gspo", "GSPO", "gspo"),
     ("gigpo", "GiGPO", "gigpo"),
 )
-TWO_PLAYERS = "agentrl.envs.grid.sokoban_duo"
 PICTURE_SIZE = 256
 PICTURE_SIZES = {"WebShop": 512}  # pages are there to be read
 
@@ -72,8 +71,9 @@ def write_all(folder: Path = HERE / "generated") -> list[Path]:
     pages = folder / "environments"
     pages.mkdir(parents=True, exist_ok=True)
     written = [write_environment(pages, rows) for rows in environments().values()]
-    written += write_two_players(pages)
-    (pages / "index.md").write_text(overview(written))
+    several = [(entry, write_multiplayer(pages, entry)) for entry in MULTIPLAYER]
+    written += [page for _, page in several]
+    (pages / "index.md").write_text(overview(written, several))
     (folder / "wrappers.md").write_text(wrappers_page())
     (folder / "command_line.md").write_text(command_line_page())
     (folder / "training_options.md").write_text(training_options_page())
@@ -224,27 +224,26 @@ def transcript(rows: list[Entry], seed: int = 7) -> str:
     )
 
 
-def write_two_players(folder: Path) -> list[Path]:
-    """The page of the PettingZoo environment, where it is installed."""
-    try:
-        module = importlib.import_module(TWO_PLAYERS)
-    except ImportError:
-        return []
-    classes = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == TWO_PLAYERS]
-    cls = next(c for c in classes if sections(c).get("Description"))
-    env = module.parallel_env(kind="visual", render_mode="rgb_array")
+def write_multiplayer(folder: Path, entry: Entry) -> Path:
+    """The page of a PettingZoo environment; without its picture where it cannot run."""
+    module, _, function = entry.entry_point.partition(":")
+    call = f'```python\nfrom {module} import {function}\n\nenv = {function}(kind="text")\n```'
+    path = folder / f"{module.rpartition('.')[2].replace('_', '')}.md"
+    if not is_available(entry):
+        path.write_text(f"# {entry.summary}\n\n{call}\n\nIt needs `{install_command(entry.extra or '')}`.\n")
+        return path
+    env = load(entry.entry_point)(kind="visual", render_mode="rgb_array")
     env.reset(seed=7)
-    Image.fromarray(env.render()).save(folder / "sokobanduo.png")
-    parts = ["# Two-player Sokoban", "", sections(cls)[""], "", "![Two-player Sokoban](sokobanduo.png)", ""]
-    parts += [f'```python\nfrom {TWO_PLAYERS} import parallel_env\n\nenv = parallel_env(kind="text")\n```', ""]
-    parts += [f"## {title}\n\n{text}\n" for title, text in sections(cls).items() if title]
-    path = folder / "sokobanduo.md"
-    path.write_text("\n".join(parts))
-    return [path]
+    Image.fromarray(env.render()).save(path.with_suffix(".png"))
+    parts = sections(type(env))
+    name = type(env).__name__
+    head = [f"# {name}", parts[""], f"![{name}]({path.stem}.png)", f"Id: `{entry.id}` (PettingZoo)", call]
+    path.write_text("\n\n".join([*head, *(f"## {title}\n\n{text}" for title, text in parts.items() if title)]) + "\n")
+    return path
 
 
-def overview(pages: list[Path]) -> str:
-    """The gallery of all environments."""
+def overview(pages: list[Path], several: list[tuple[Entry, Path]]) -> str:
+    """The gallery of all environments: those with ids of Gymnasium, and those of several players with their pages."""
     lines = [
         "# Environments",
         "",
@@ -259,10 +258,12 @@ def overview(pages: list[Path]) -> str:
         page = name.lower()
         picture = f"![{name}]({picture_of(pages[0].parent, name)}){{width=120px}}"
         lines.append(f"| {picture} | **[{name}]({page}.md)**<br>{rows[0].summary} | {ids} |")
-    if any(page.stem == "sokobanduo" for page in pages):
-        title = "**[Two-player Sokoban](sokobanduo.md)**<br>Two players push together (PettingZoo)."
-        picture = "![Two-player Sokoban](sokobanduo.png){width=120px}"
-        lines.append(f"| {picture} | {title} | `{TWO_PLAYERS}.parallel_env` |")
+    for entry, page in several:
+        picture = f"![{page.stem}]({page.stem}.png){{width=120px}}" if page.with_suffix(".png").exists() else ""
+        title = re.search(r"^# (.*)", page.read_text())
+        lines.append(
+            f"| {picture} | **[{title[1] if title else page.stem}]({page.name})**<br>{entry.summary} | `{entry.id}` |"
+        )
     toctree = "\n".join(page.stem for page in pages)
     return "\n".join(lines) + f"\n\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
 

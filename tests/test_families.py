@@ -83,7 +83,9 @@ def test_without_a_family_the_others_are_imported_listed_checked_and_trained(fam
         assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-3000:]
         return done.stdout
 
-    left = [entry.id for other in FAMILIES if other is not family for entry in other.envs]
+    others = [other for other in FAMILIES if other is not family]
+    left = [entry.id for other in others for entry in other.envs]
+    left += [entry.id for other in others for entry in other.multiplayer]
     assert [row["id"] for row in json.loads(python("-m", "agentrl.cli", "list", "--json"))] == left
     python("-c", WORK, str(tmp_path))
     assert list((tmp_path / "run" / "checkpoints").iterdir())

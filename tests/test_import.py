@@ -47,7 +47,8 @@ def test_public_names_can_be_reached_and_unknown_ones_are_refused() -> None:
     code = """
 import agentrl
 assert callable(agentrl.snapshot) and callable(agentrl.restore)
-assert agentrl.AgentEnv.__name__ == "AgentEnv" and agentrl.State.__name__ == "State"
+for name in ("AgentEnv", "AnyText", "ConfigError", "Outcome", "State", "Turn"):
+    assert getattr(agentrl, name).__name__ == name and name in dir(agentrl)
 try:
     agentrl.nonsense
 except AttributeError as error:

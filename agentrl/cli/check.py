@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Annotated, Any
 
+import gymnasium as gym
 import tyro
 
 from agentrl.cli.arguments import Common, JsonText, json_object
 from agentrl.cli.output import log, print_json, print_table, progress, verdict
 from agentrl.core.errors import ConfigError, MissingExtra, install_command
-from agentrl.registry import TABLE, find, is_available
+from agentrl.registry import TABLE, find, is_available, known
 
 JUDGES = "judges"  # among the ids: all judges together
 
@@ -24,7 +25,7 @@ class Arguments(Common):
     ids: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="ID|judges")] = ()
     """Which environments ("module:id" for those of another package); the word judges for the judges."""
     all: bool = False
-    """Every environment of the table."""
+    """Every environment that comes with agentrl."""
     env_kwargs: JsonText = "{}"
     """Arguments of the environment, for example '{"size": 8}'."""
 
@@ -52,7 +53,7 @@ def chosen_ids(ids: tuple[str, ...], everything: bool) -> list[str]:
     if everything == bool(ids):
         raise ConfigError("name the environments to check, or use --all (not both)")
     for env_id in ids:
-        if env_id != JUDGES and ":" not in env_id:
+        if env_id != JUDGES and ":" not in env_id and env_id not in gym.registry:
             find(env_id)
     return [entry.id for entry in TABLE] if everything else list(ids)
 
@@ -60,9 +61,10 @@ def chosen_ids(ids: tuple[str, ...], everything: bool) -> list[str]:
 def check_one(env_id: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     """The report of one environment, whatever happens."""
     started = time.perf_counter()
-    entry = next((entry for entry in TABLE if entry.id == env_id), None)
+    entry = next((entry for entry in known() if entry.id == env_id), None)
     if entry is not None and not is_available(entry):
-        return failure(env_id, "unavailable", "available", install_command(entry.extra or ""), started)
+        missing = install_command(entry.extra) if entry.extra else f"{entry.modules[0]} is not found"
+        return failure(env_id, "unavailable", "available", missing, started)
     from agentrl.testing import check_env
 
     try:
@@ -101,13 +103,17 @@ def failure(env_id: str, status: str, check: str, detail: str, started: float) -
 
 
 def show(reports: list[dict[str, Any]]) -> None:
-    """One row for each environment, then the checks that failed."""
+    """One row for each environment, then the checks that were skipped and those that failed."""
     rows = []
     for report in reports:
-        good = sum(check["pass"] for check in report["checks"])
+        skipped = sum(check.get("skipped", False) for check in report["checks"])
+        good = sum(check["pass"] for check in report["checks"]) - skipped
         mark = verdict(report["pass"], report["status"])
-        rows.append((report["id"], mark, f"{good}/{len(report['checks'])}", f"{report['seconds']:.1f}"))
-    print_table(("id", "status", "checks", "seconds"), rows)
+        rows.append((report["id"], mark, f"{good}/{len(report['checks'])}", str(skipped), f"{report['seconds']:.1f}"))
+    print_table(("id", "status", "checks passed", "skipped", "seconds"), rows)
+    skipped = [(r["id"], c["name"], c["detail"]) for r in reports for c in r["checks"] if c.get("skipped")]
+    if skipped:
+        print_table(("id", "skipped check", "why"), skipped)
     failed = [(r["id"], c["name"], c["detail"]) for r in reports for c in r["checks"] if not c["pass"]]
     if failed:
         print_table(("id", "failed check", "why"), failed)

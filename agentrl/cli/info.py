@@ -15,7 +15,7 @@ from agentrl.cli.arguments import Common, EnvId, JsonText, json_object
 from agentrl.cli.list import describe
 from agentrl.cli.output import console, print_json, print_table, waiting
 from agentrl.core.env import AgentEnv, keyword_arguments
-from agentrl.registry import TABLE
+from agentrl.registry import MULTIPLAYER, known, load
 from agentrl.rollout.episode import make
 
 
@@ -31,8 +31,10 @@ class Arguments(Common):
 
 def run(arguments: Arguments) -> int:
     """Make the environment once and print what it says about itself."""
+    kwargs = json_object("--env-kwargs", arguments.env_kwargs)
+    several = next((entry for entry in MULTIPLAYER if entry.id == arguments.id), None)
     with waiting(f"making {arguments.id}"):
-        env = make(arguments.id, **json_object("--env-kwargs", arguments.env_kwargs))
+        env = load(several.entry_point)(**kwargs) if several else make(arguments.id, **kwargs)
     try:
         facts = collect(arguments.id, env)
     finally:
@@ -41,23 +43,37 @@ def run(arguments: Arguments) -> int:
     return 0
 
 
-def collect(env_id: str, env: gym.Env) -> dict[str, Any]:
-    """Every fact, as JSON types."""
+def collect(env_id: str, env: Any) -> dict[str, Any]:
+    """Every fact, as JSON types; `env` is of Gymnasium or, with several players, of PettingZoo."""
     base = env.unwrapped
-    row = next((describe(entry) for entry in TABLE if entry.id == env_id), {"id": env_id})
+    row = next((describe(entry) for entry in (*known(), *MULTIPLAYER) if entry.id == env_id), {"id": env_id})
     return {
         "schema": 1,
         **row,
         "entry_point": f"{type(base).__module__}:{type(base).__name__}",
-        "observation_space": str(env.observation_space),
-        "action_space": str(env.action_space),
+        "observation_space": space_of(env, "observation_space"),
+        "action_space": space_of(env, "action_space"),
         "arguments": arguments_of(base),
         "limits": {name: getattr(base, name, None) for name in ("max_turns", "max_actions_per_turn")},
         "render_modes": list(base.metadata.get("render_modes", [])),
         "representations": sorted(getattr(base, "representations", ())),
-        "system_prompt": env.get_wrapper_attr("system_prompt") if env.has_wrapper_attr("system_prompt") else "",
+        "system_prompt": prompt_of(env),
         "doc": inspect.getdoc(type(base)) or "",
     }
+
+
+def space_of(env: Any, name: str) -> str:
+    """A space in words; with several players, that of each."""
+    if isinstance(env, gym.Env):
+        return str(getattr(env, name))
+    return ", ".join(f"{player}: {getattr(env, name)(player)}" for player in env.possible_agents)
+
+
+def prompt_of(env: Any) -> str:
+    """What an agent is told; with several players, each in turn; "" where there is nothing."""
+    if isinstance(env, gym.Env):
+        return env.get_wrapper_attr("system_prompt") if env.has_wrapper_attr("system_prompt") else ""
+    return "\n\n".join(f"{player}: {env.system_prompt(player)}" for player in env.possible_agents)
 
 
 def arguments_of(base: Any) -> dict[str, dict[str, Any]]:
@@ -79,7 +95,8 @@ def show(facts: dict[str, Any]) -> None:
     screen.print(Rule(facts["id"], align="left"))
     screen.print(Markdown(facts["doc"]))
     rows = [(n, json.dumps(a["default"]), json.dumps(a["value"])) for n, a in facts["arguments"].items()]
-    print_table(("argument", "default", "here"), rows, title="Arguments")
+    if rows:
+        print_table(("argument", "default", "here"), rows, title="Arguments")
     details = ("observation_space", "action_space", "render_modes", "representations", "entry_point")
     limits = [(name.replace("_", " "), value) for name, value in facts["limits"].items() if value is not None]
     rows = [(name.replace("_", " "), as_text(facts[name])) for name in details]

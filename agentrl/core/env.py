@@ -365,13 +365,17 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     def _observe(self) -> ObsType:
         """A fresh observation."""
 
-    @abstractmethod
     def _draw(self) -> np.ndarray:
-        """The picture of this moment, uint8 [height, width, 3]."""
+        """The picture of this moment, uint8 [height, width, 3]; unless overridden, the characters of `_draw_text`."""
+        from agentrl.core.text_picture import text_picture
+
+        return text_picture(self._draw_text())
 
     def _draw_text(self) -> str:
-        """The same in characters."""
-        return self.state().symbolic()
+        """The same in characters: the symbolic state, or else the text of the observation."""
+        observation = None if "symbolic" in self.representations else self._observe()
+        text = observation.get("text") if isinstance(observation, Mapping) else None
+        return text if isinstance(text, str) else self.state().symbolic()
 
     @abstractmethod
     def _save(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from agentrl.core.env import SPLITS
 from agentrl.core.errors import SnapshotError, SnapshotUnsupported
 from agentrl.core.snapshot import open_blob, restore, seal_blob, snapshot
 from agentrl.testing.compare import require_same, require_same_results
-from agentrl.testing.report import CheckFailed, require
+from agentrl.testing.report import CheckFailed, CheckSkipped, require
 from agentrl.testing.subject import Player, Result, Subject, base, follow, spec_of, start, trajectory
 
 MOST_TURNS_BEFORE = 4  # of a random moment, counted from a reset
@@ -45,7 +45,7 @@ def check_snapshot(subject: Subject) -> str:
         try:
             snapshot(env)
         except SnapshotUnsupported as error:
-            return f"not supported here: {error}"
+            raise CheckSkipped(f"snapshots are not supported: {error}") from error
         for player, result in _random_moments(env, subject):
             _check_fork(subject, env, other, player, result)
         with subject.opened() as unseeded:  # its seed was drawn from the system, and is a large number

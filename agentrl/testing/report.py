@@ -12,6 +12,10 @@ class CheckFailed(AssertionError):
     """A check found what it was looking for; the message becomes its detail."""
 
 
+class CheckSkipped(Exception):
+    """The environment does not offer what a check is about; the message becomes its detail."""
+
+
 def require(condition: Any, detail: str) -> None:
     """Fail the running check unless the condition holds."""
     if not condition:
@@ -20,15 +24,21 @@ def require(condition: Any, detail: str) -> None:
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one named check; `detail` says what was covered, or what is wrong."""
+    """The result of one named check; `detail` says what was covered, what is wrong, or why the check was skipped."""
 
     name: str
-    passed: bool
+    passed: bool  # a check that was skipped found nothing wrong either
     detail: str
+    skipped: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """In one word, as the report prints it."""
+        return "skipped" if self.skipped else "pass" if self.passed else "FAIL"
 
     def to_json(self) -> dict[str, Any]:
         """The entry in a report's `checks`."""
-        return {"name": self.name, "pass": self.passed, "detail": self.detail}
+        return {"name": self.name, "pass": self.passed, "skipped": self.skipped, "detail": self.detail}
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,11 @@ class Report:
         """The checks that failed."""
         return tuple(check for check in self.checks if not check.passed)
 
+    @property
+    def skipped(self) -> tuple[Check, ...]:
+        """The checks of something that the environment does not offer."""
+        return tuple(check for check in self.checks if check.skipped)
+
     def to_json(self) -> dict[str, Any]:
         """One entry of `envs` in what `agentrl check --json` prints."""
         return {
@@ -67,8 +82,9 @@ class Report:
 
     def __str__(self) -> str:
         width = max((len(check.name) for check in self.checks), default=0)
+        verdicts = max((len(check.verdict) for check in self.checks), default=0)
         lines = [f"{self.id}: {self.status} ({len(self.checks)} checks, {self.seconds:.1f} s)"]
         for check in self.checks:
-            detail = check.detail.replace("\n", "\n" + " " * (width + 9))
-            lines.append(f"  {'pass' if check.passed else 'FAIL'}  {check.name:<{width}}  {detail}".rstrip())
+            detail = check.detail.replace("\n", "\n" + " " * (width + verdicts + 5))
+            lines.append(f"  {check.verdict:<{verdicts}}  {check.name:<{width}}  {detail}".rstrip())
         return "\n".join(lines)

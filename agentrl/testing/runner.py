@@ -15,12 +15,13 @@ from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, MissingExtra, did_you_mean
 from agentrl.registry import KitBudget, family_of
 from agentrl.testing import forks, hostility, interface, repeatability, tasks, turns
-from agentrl.testing.report import Check, CheckFailed, Report, Status, require
+from agentrl.testing.report import Check, CheckFailed, CheckSkipped, Report, Status, require
 from agentrl.testing.subject import Subject
 
 LONGEST_DETAIL = 4000  # characters
 
-# A check takes the subject, raises if something is wrong, and otherwise returns what it covered in a few words.
+# A check takes the subject and returns in a few words what it covered. It raises if something is wrong, and
+# `CheckSkipped` if the environment does not offer what the check is about.
 CHECKS: dict[str, Callable[[Subject], str]] = {
     "gymnasium": interface.check_gymnasium,
     "spaces": interface.check_spaces,
@@ -117,6 +118,8 @@ def _run(name: str, subject: Subject) -> Check:
         detail = CHECKS[name](subject)
         _check_time(time.perf_counter() - began, subject.budget)
         return Check(name, True, _tidy(detail))
+    except CheckSkipped as reason:
+        return Check(name, True, _tidy(str(reason)), skipped=True)
     except Exception as error:
         return Check(name, False, _explain(error))
 

@@ -10,7 +10,7 @@ import numpy as np
 from agentrl.core.env import SPLITS, AgentEnv
 from agentrl.core.errors import ConfigError
 from agentrl.testing.compare import digest, require_same
-from agentrl.testing.report import CheckFailed, require
+from agentrl.testing.report import CheckFailed, CheckSkipped, require
 from agentrl.testing.subject import Result, Subject, base, episodes, start
 
 TASKS_COMPARED = 400  # per split, half of them the first ones
@@ -102,7 +102,7 @@ def check_oracle(subject: Subject) -> str:
         with subject.opened(split=split) as wrapped:
             env = base(wrapped)  # gold turns are meant for it, whatever formats or limits surround it
             if not has_oracle(env):
-                return "not supported here"
+                raise CheckSkipped(f"{type(env).__name__} has no oracle()")
             tasks = _some(env.tasks(), subject.episodes, subject.seed)
             without = [task for task in tasks if not _check_solution(env, task, f"{split} task {task!r:.120}")]
             unscripted += [f"{split} {task!r:.80}" for task in without]

@@ -12,8 +12,10 @@ import pytest
 from agentrl import registry
 from agentrl.cli import check, output, record
 from agentrl.cli.bench import quantity
+from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, EnvFault, MissingExtra
 from agentrl.envs.grid.frozenlake import FrozenLakeEnv
+from agentrl.testing.tasks import check_oracle
 
 LAKE = "agentrl/FrozenLake-Text-v0"
 
@@ -23,7 +25,8 @@ LAKE = "agentrl/FrozenLake-Text-v0"
 
 def test_list_has_the_pinned_keys_for_every_row(agentrl_cli):
     rows = agentrl_cli("list", "--json").json
-    assert [row["id"] for row in rows] == [entry.id for entry in registry.TABLE]
+    entries = (*registry.known(), *registry.MULTIPLAYER)
+    assert [row["id"] for row in rows] == [entry.id for entry in entries]
     assert all(list(row) == ["id", "kind", "available", "extra", "backend", "summary"] for row in rows)
     shown = agentrl_cli("list").out
     assert all(row["id"] in shown for row in rows)
@@ -34,7 +37,7 @@ def unavailable_table():
 
 
 def test_list_says_what_to_install(agentrl_cli, monkeypatch):
-    monkeypatch.setattr("agentrl.cli.list.TABLE", unavailable_table())
+    monkeypatch.setattr("agentrl.cli.list.known", unavailable_table)
     assert "pip install 'agentrl-suite[robots]'" in agentrl_cli("list").out
     assert [row["available"] for row in agentrl_cli("list", "--json").json][:2] == [False, True]
 
@@ -53,6 +56,15 @@ def test_info_tells_spaces_arguments_limits_prompt_and_documentation(agentrl_cli
 def test_info_works_for_environments_of_others(agentrl_cli):
     facts = agentrl_cli("info", "CartPole-v1", "--json").json
     assert facts["id"] == "CartPole-v1" and facts["arguments"] == {} and facts["system_prompt"] == ""
+
+
+def test_environments_of_several_players_are_described_and_not_taken_for_others(agentrl_cli):
+    for entry in registry.MULTIPLAYER:
+        facts = agentrl_cli("info", entry.id, "--json").json
+        assert facts["kind"] == "PettingZoo" and "player_1: " in facts["action_space"] and facts["system_prompt"]
+        refused = agentrl_cli("eval", entry.id)
+        assert refused.status == 1 and "several players" in refused.err
+    assert registry.MULTIPLAYER
 
 
 # ---------------------------------------------------------------------- eval
@@ -131,12 +143,21 @@ def test_one_failure_fails_the_verb_and_is_shown_as_it_is(agentrl_cli, kit):
     assert done.status == 1 and "seeds" in done.out and "[red]differs[/red]" in done.out
 
 
+def test_what_an_environment_does_not_offer_is_skipped_in_so_many_words(agentrl_cli, monkeypatch):
+    monkeypatch.setattr(FrozenLakeEnv, "oracle", AgentEnv.oracle)
+    monkeypatch.setattr("agentrl.testing.runner.CHECKS", {"oracle": check_oracle})
+    done = agentrl_cli("check", LAKE)
+    assert done.status == 0 and "skipped check" in done.out and "FrozenLakeEnv has no oracle()" in done.out
+    (found,) = agentrl_cli("check", LAKE, "--json").json["envs"][0]["checks"]
+    assert found["pass"] and found["skipped"]
+
+
 def test_a_missing_extra_is_unavailable_and_does_not_pass(agentrl_cli, kit, monkeypatch):
     kit.verdicts[LAKE] = MissingExtra("pygame", "human")
     report = agentrl_cli("check", LAKE, "--json").json
     assert report["pass"] is False and report["envs"][0]["status"] == "unavailable"
-    monkeypatch.setattr(check, "TABLE", unavailable_table())
-    done = agentrl_cli("check", check.TABLE[0].id, "--json")
+    monkeypatch.setattr(check, "known", unavailable_table)
+    done = agentrl_cli("check", registry.TABLE[0].id, "--json")
     assert done.status == 1 and done.json["envs"][0]["status"] == "unavailable"
     assert "agentrl-suite[robots]" in done.json["envs"][0]["checks"][0]["detail"]
 

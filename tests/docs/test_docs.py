@@ -10,7 +10,7 @@ from PIL import Image
 
 from agentrl.core.env import keyword_arguments
 from agentrl.core.errors import ConfigError
-from agentrl.registry import TABLE
+from agentrl.registry import MULTIPLAYER, TABLE
 from docs import generate
 
 CLASSES = sorted({entry.entry_point for entry in TABLE})
@@ -51,6 +51,7 @@ def test_pages_and_pictures_are_written(tmp_path: Path) -> None:
         "environments/index.md",
         "environments/frozenlake.md",
         "environments/sokoban.md",
+        "environments/sokobanduo.md",
         "wrappers.md",
         "command_line.md",
         "training_options.md",
@@ -82,7 +83,7 @@ def test_an_environment_that_cannot_run_here_shows_its_committed_picture(
 def test_every_page_is_reached_from_the_front_page(tmp_path: Path) -> None:
     generate.write_all(tmp_path)
     index = (tmp_path / "environments" / "index.md").read_text()
-    assert all(f"`{entry.id}`" in index for entry in TABLE)
+    assert all(f"`{entry.id}`" in index for entry in (*TABLE, *MULTIPLAYER))
     pages = {path.stem for path in (tmp_path / "environments").glob("*.md")} - {"index"}
     toctree = index.split("{toctree}", 1)[1]
     assert all(f"\n{page}\n" in toctree for page in pages)

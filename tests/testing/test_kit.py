@@ -49,7 +49,7 @@ def test_an_environment_that_can_do_less_passes_and_the_details_say_what_is_miss
     report = check_env(f"kit/{cls.__name__}-v0")
     assert report.passed, str(report)
     expected = {
-        "NoOracle": ("oracle", "not supported"),
+        "NoOracle": ("oracle", "NoOracle has no oracle()"),
         "SomeScripts": ("oracle", "; no script for 12: train '"),
         "RealSite": ("snapshot", "not supported"),
         "OneTask": ("seed_determinism", "one task"),
@@ -57,6 +57,7 @@ def test_an_environment_that_can_do_less_passes_and_the_details_say_what_is_miss
     }
     name, words = expected[cls.__name__]
     assert words in detail_of(report, name)
+    assert [check.name for check in report.skipped] == ([name] if name == "snapshot" or cls is kit.NoOracle else [])
 
 
 @pytest.mark.filterwarnings("ignore:.*this environment is deprecated")
@@ -230,8 +231,8 @@ def test_the_report_is_the_json_of_the_contract() -> None:
         "pass": False,
         "seconds": 1.5,
         "checks": [
-            {"name": "info", "pass": True, "detail": "fine"},
-            {"name": "close", "pass": False, "detail": "bang"},
+            {"name": "info", "pass": True, "skipped": False, "detail": "fine"},
+            {"name": "close", "pass": False, "skipped": False, "detail": "bang"},
         ],
     }
     assert report.failures == (Check("close", False, "bang"),)
