@@ -7,7 +7,7 @@ share its batch, when they finish, or the device.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ from agentrl.core.errors import ConfigError
 from agentrl.models.chat import Prompt
 
 SYNC_EVERY = 8  # steps between looks at who has finished, on a GPU: every look waits for it
+# Sees each step: rows, their tokens, log-probabilities and logits; gives the rows that end with this token.
+Watch = Callable[[list[int], list[int], list[float], torch.Tensor], Sequence[int]]
 BLOCK = 128  # tokens that are first looked at together when one is drawn from a large vocabulary
 
 
@@ -70,6 +72,13 @@ def choose(logits: torch.Tensor, noise: torch.Tensor, how: Sampling) -> tuple[to
     logprobs = log_distribution(logits, how.temperature)
     tokens = logits.argmax(dim=-1) if how.greedy else _invert(cut(logprobs, how.top_k, how.top_p).exp(), noise)
     return tokens, logprobs.gather(-1, tokens[:, None])[:, 0]
+
+
+def likeliest(logits: torch.Tensor, temperature: float, count: int) -> list[list[tuple[int, float]]]:
+    """For each row the `count` likeliest tokens and their log-probabilities, the likeliest first."""
+    found = log_distribution(logits, temperature).topk(min(count, logits.shape[-1]), dim=-1)
+    pairs = zip(found.indices.tolist(), found.values.tolist(), strict=True)
+    return [list(zip(tokens, logprobs, strict=True)) for tokens, logprobs in pairs]
 
 
 def cut(logprobs: torch.Tensor, top_k: int, top_p: float) -> torch.Tensor:
@@ -167,8 +176,8 @@ class Decoder:
         self.done = torch.zeros(len(batch.ids), dtype=torch.bool, device=device)
         self.cache: Any = None
 
-    def run(self, noise: torch.Tensor, how: Sampling) -> list[Answer]:
-        """All answers, in the order of the batch."""
+    def run(self, noise: torch.Tensor, how: Sampling, watch: Watch | None = None) -> list[Answer]:
+        """All answers, in the order of the batch; `watch` sees every token as it is drawn."""
         count, device = len(self.rows), self.rows.device
         tokens = torch.zeros(count, self.steps, dtype=torch.long, device=device)
         logprobs = torch.zeros(count, self.steps, device=device)
@@ -177,11 +186,20 @@ class Decoder:
         for step in range(self.steps):
             token, logprob = choose(logits, noise[self.rows, step], how)
             tokens[self.rows, step], logprobs[self.rows, step] = token, logprob
+            if watch is not None:
+                self._show(watch, step, token, logprob, logits)
             self.done |= torch.isin(token, self.stops) | (self.limits[self.rows] <= step + 1)
             if step + 1 == self.steps or ((token := self._drop_finished(step, token)) is None):
                 break
             logits = self._next(token, step)
         return self._answers(tokens.tolist(), logprobs.tolist())
+
+    def _show(self, watch: Watch, step: int, token: torch.Tensor, logprob: torch.Tensor, logits: torch.Tensor) -> None:
+        """Let `watch` see the rows that are not done; those it ends have reached their limit."""
+        going = (~self.done).nonzero()[:, 0]
+        rows = self.rows[going].tolist()
+        ended = watch(rows, token[going].tolist(), logprob[going].tolist(), logits[going])
+        self.limits[list(ended)] = step + 1
 
     def _first(self) -> torch.Tensor:
         batch = self.batch

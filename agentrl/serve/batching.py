@@ -7,7 +7,7 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,11 +27,17 @@ class Overloaded(EngineFault):
 
 @dataclass
 class Job:
-    """One prompt and how to sample its answer; `answer` will hold an `agentrl.models.sampling.Answer`."""
+    """One prompt and how to sample its answer; `answer` will hold an `agentrl.models.sampling.Answer`.
+
+    `watch` is called with each token, its log-probability and the `alternatives` likeliest tokens with theirs, while
+    the model decodes; where it gives True, the answer ends.
+    """
 
     prompt: Prompt
     how: Any  # agentrl.models.sampling.Sampling
     seed: int | None
+    watch: Callable[[int, float, list[tuple[int, float]]], bool] | None = None
+    alternatives: int = 0
     answer: Future = field(default_factory=Future)
 
 
@@ -117,7 +123,7 @@ class Batcher:
             noise[row, :limit] = torch.rand(limit, generator=generator)  # independent of the batch
         with engine_faults(self.max_batch), torch.inference_mode(), evaluating(loaded.model), self._stoppable():
             batch = pack(loaded.model, [job.prompt for job in jobs], loaded.pad, loaded.encoder.image_token)
-            answers = Decoder(loaded.model, batch, sorted(loaded.stops), limits).run(noise, jobs[0].how)
+            answers = Decoder(loaded.model, batch, sorted(loaded.stops), limits).run(noise, jobs[0].how, _watch(jobs))
         self.batches += 1
         self.answered += len(answers)
         return answers
@@ -140,5 +146,26 @@ def _alike(jobs: Sequence[Job]) -> list[list[Job]]:
     """Groups of jobs with the same sampling parameters; limits may differ."""
     groups: dict[tuple, list[Job]] = {}
     for job in jobs:
-        groups.setdefault((job.how.temperature, job.how.top_p, job.how.greedy), []).append(job)
+        how = job.how
+        groups.setdefault((how.temperature, how.top_p, how.top_k, how.greedy), []).append(job)
     return list(groups.values())
+
+
+def _watch(jobs: Sequence[Job]) -> Any:
+    """What shows every token to the jobs that want to see it; None where none does."""
+    if all(job.watch is None for job in jobs):
+        return None
+    from agentrl.models.sampling import likeliest
+
+    most, temperature = max(job.alternatives for job in jobs), jobs[0].how.temperature
+
+    def show(rows: list[int], tokens: list[int], logprobs: list[float], logits: Any) -> list[int]:
+        likely = likeliest(logits, temperature, most) if most else [[] for _ in rows]
+        ended = []
+        for row, token, logprob, others in zip(rows, tokens, logprobs, likely, strict=True):
+            job = jobs[row]
+            if job.watch is not None and job.watch(token, logprob, others[: job.alternatives]):
+                ended.append(row)
+        return ended
+
+    return show

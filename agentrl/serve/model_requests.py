@@ -1,4 +1,4 @@
-"""Requests to `serve-model`, read strictly: a field that would be ignored is refused."""
+"""Requests to `serve-model`: what is harmless is accepted, what would silently be ignored is refused."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from agentrl.models.loading import LoadedModel
 MAX_PIXELS = 1 << 22
 PREFIXES = ("data:image/png;base64,", "data:image/jpeg;base64,")
 Bounded = Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
+StopString = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 
 class BadRequest(Exception):
@@ -31,6 +32,12 @@ class TextPart(msgspec.Struct, forbid_unknown_fields=True, tag="text", tag_field
     """A piece of text."""
 
     text: str
+
+
+class RefusalPart(msgspec.Struct, forbid_unknown_fields=True, tag="refusal", tag_field="type"):
+    """A piece of an earlier answer in which a model refused."""
+
+    refusal: str
 
 
 class ImageURL(msgspec.Struct, forbid_unknown_fields=True):
@@ -49,10 +56,16 @@ class ImagePart(msgspec.Struct, forbid_unknown_fields=True, tag="image_url", tag
 class SentMessage(msgspec.Struct, forbid_unknown_fields=True):
     """One message; `token_ids` is ours: the model's own tokens of an earlier answer."""
 
-    role: Literal["system", "user", "assistant"]
-    content: str | list[TextPart | ImagePart]
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | list[TextPart | RefusalPart | ImagePart] | None = None
+    refusal: str | None = None
     token_ids: list[Annotated[int, msgspec.Meta(ge=0)]] | None = None
-    name: str | None = None
+
+
+class StreamOptions(msgspec.Struct):
+    """How a stream ends."""
+
+    include_usage: bool = False
 
 
 class ChatRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -62,14 +75,21 @@ class ChatRequest(msgspec.Struct, forbid_unknown_fields=True):
     messages: Annotated[list[SentMessage], msgspec.Meta(min_length=1, max_length=10_000)]
     temperature: Annotated[float, msgspec.Meta(ge=0, le=10)] | None = None
     top_p: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    top_k: Annotated[int, msgspec.Meta(ge=-1, le=1 << 20)] | None = None
     max_tokens: Bounded | None = None
     max_completion_tokens: Bounded | None = None
     seed: Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)] | None = None
-    n: Literal[1] | None = None
-    stream: Literal[False] | None = None
+    stop: StopString | Annotated[list[StopString], msgspec.Meta(max_length=16)] | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
     logprobs: bool | None = None
+    top_logprobs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None
     return_token_ids: bool | None = None
-    user: str | None = None
+
+    @property
+    def stops(self) -> list[str]:
+        """The strings that end an answer."""
+        return [self.stop] if isinstance(self.stop, str) else self.stop or []
 
     def sampling(self, most_tokens: int) -> Any:
         """How the answer's tokens are chosen; OpenAI's defaults."""
@@ -82,17 +102,109 @@ class ChatRequest(msgspec.Struct, forbid_unknown_fields=True):
         return Sampling(
             temperature=1.0 if greedy else heat,
             top_p=1.0 if self.top_p is None else self.top_p,
+            top_k=max(0, self.top_k or 0),
             greedy=greedy,
             max_new_tokens=min(wanted, most_tokens),
         )
 
 
+# ---------------------------------------------------------------------- reading
+
+# Fields that change no answer of this server, whatever they say.
+WITHOUT_EFFECT = frozenset(
+    [
+        "metadata",
+        "parallel_tool_calls",
+        "prompt_cache_key",
+        "prompt_cache_retention",
+        "reasoning_effort",
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "user",
+        "verbosity",
+    ]
+)
+# Fields whose effect is not supported, and the values that ask for none of it.
+NEUTRAL: dict[str, tuple[Any, ...]] = {
+    "n": (1,),
+    "best_of": (1,),
+    "frequency_penalty": (0,),
+    "presence_penalty": (0,),
+    "repetition_penalty": (1,),
+    "min_p": (0,),
+    "logit_bias": ({},),
+    "modalities": (["text"],),
+    "response_format": ({"type": "text"},),
+    "tools": ([],),
+    "tool_choice": ("none", "auto"),
+    "functions": ([],),
+    "function_call": ("none", "auto"),
+}
+# What clients send back with earlier answers and no model is shown.
+NOT_SHOWN = frozenset(
+    [
+        "name",
+        "annotations",
+        "audio",
+        "thinking_blocks",
+        "reasoning",
+        "reasoning_content",
+        "reasoning_details",
+        "provider_specific_fields",
+        "cache_control",
+    ]
+)
+NO_TOOLS = (
+    "this server does not call tools: describe the actions in a message and read them from the text, or send "
+    'tool_choice "none"'
+)
+
+
 def read_request(body: bytes) -> ChatRequest:
-    """The request in a body; `BadRequest` says which field is wrong."""
+    """The request in a body; `BadRequest` says which field is wrong.
+
+    A field that is null is as good as absent. One that would change the answer and is not supported is refused: an
+    answer that silently ignores what was asked for is worse than none.
+    """
     try:
-        return msgspec.json.decode(body, type=ChatRequest)
+        data = msgspec.json.decode(body)
+        if not isinstance(data, dict):
+            raise BadRequest("invalid request: it must be a JSON object")
+        request = msgspec.convert(_supported(data), ChatRequest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadRequest(f"invalid request: {error}"[:500]) from None
+    if request.top_logprobs and not request.logprobs:
+        raise BadRequest("top_logprobs needs logprobs: true")
+    return request
+
+
+def _supported(data: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a request that are served."""
+    found = {name: value for name, value in data.items() if value is not None and name not in WITHOUT_EFFECT}
+    if found.get("tools") and found.get("tool_choice") == "none":
+        del found["tools"]
+    for name in NEUTRAL.keys() & found.keys():
+        if found[name] not in NEUTRAL[name]:
+            reason = NO_TOOLS if name in ("tools", "tool_choice", "functions", "function_call") else "not supported"
+            raise BadRequest(f"{name}: {reason}")
+        del found[name]
+    if isinstance(found.get("messages"), list):
+        found["messages"] = [_shown(message) for message in found["messages"]]
+    return found
+
+
+def _shown(message: Any) -> Any:
+    """The fields of a message that the model is shown."""
+    if not isinstance(message, dict):
+        return message
+    if message.get("role") in ("tool", "function"):
+        raise BadRequest(f"role {message['role']!r}: {NO_TOOLS}")
+    for name in ("tool_calls", "function_call"):
+        if message.get(name):
+            raise BadRequest(f"{name}: {NO_TOOLS}")
+    hidden = NOT_SHOWN | {"tool_calls", "function_call"}
+    return {name: value for name, value in message.items() if value is not None and name not in hidden}
 
 
 def conversation_of(request: ChatRequest, loaded: LoadedModel) -> list[Message]:
@@ -103,16 +215,27 @@ def conversation_of(request: ChatRequest, loaded: LoadedModel) -> list[Message]:
 def _message(sent: SentMessage, loaded: LoadedModel) -> Message:
     texts: list[str] = []
     pictures: list[np.ndarray] = []
-    for part in [TextPart(sent.content)] if isinstance(sent.content, str) else sent.content:
+    for part in _parts(sent):
         if isinstance(part, ImagePart):
             if MARK in "".join(texts).replace(MARK, "", len(pictures)):
                 raise BadRequest(f"text in front of a picture must not contain {MARK}")
             pictures.append(read_picture(part.image_url.url))
         texts.append(MARK if isinstance(part, ImagePart) else part.text)
-    message: Message = {"role": sent.role, "content": "".join(texts), "images": pictures}
+    role = "system" if sent.role == "developer" else sent.role  # OpenAI's newer name
+    message: Message = {"role": role, "content": "".join(texts), "images": pictures}
     if sent.token_ids is not None:
         message["token_ids"] = _own_tokens(sent, loaded)
     return message
+
+
+def _parts(sent: SentMessage) -> list[TextPart | ImagePart]:
+    """The content of a message in pieces; that of an answer may be missing, or be a refusal."""
+    if sent.content is None:
+        if sent.role != "assistant":
+            raise BadRequest(f"content must be a text or a list of parts in messages of the {sent.role}; got null")
+        return [TextPart(sent.refusal or "")]
+    parts = [TextPart(sent.content)] if isinstance(sent.content, str) else sent.content
+    return [TextPart(part.refusal) if isinstance(part, RefusalPart) else part for part in parts]
 
 
 def _own_tokens(sent: SentMessage, loaded: LoadedModel) -> list[int]:

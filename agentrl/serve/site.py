@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.serve.connections import limited_server
 
 try:
-    import uvicorn
     from starlette.datastructures import Headers
     from starlette.responses import PlainTextResponse
 except ImportError as error:  # pragma: no cover (set-up installs it)
-    raise MissingExtra("uvicorn", "serve") from error
+    raise MissingExtra("starlette", "serve") from error
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -83,5 +83,4 @@ def address(listener: socket.socket) -> str:
 
 def serve(app: Any, listener: socket.socket) -> None:
     """Serve until interrupted."""
-    config = uvicorn.Config(LoopbackOnly(app), log_level="warning", access_log=False, server_header=False)
-    uvicorn.Server(config).run(sockets=[listener])
+    limited_server(LoopbackOnly(app)).run(sockets=[listener])

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from itertools import islice
 from urllib.parse import urlsplit
 
@@ -185,10 +185,20 @@ def image(url):
         (hello(messages=[{"role": "tool", "content": "x"}]), 400, "role"),
         (hello(messages=[{"role": "user", "content": None}]), 400, "content"),
         (hello(model="gpt-9"), 404, "unknown model"),
-        (hello(stream=True), 400, "stream"),
+        (hello(stream="yes"), 400, "stream"),
         (hello(n=2), 400, "n"),
-        (hello(tools=[]), 400, "tools"),
-        (hello(stop=["x"]), 400, "stop"),
+        (hello(tools=[{"type": "function", "function": {"name": "f"}}]), 400, "does not call tools"),
+        (hello(tool_choice="required"), 400, "does not call tools"),
+        (hello(messages=[{"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}]), 400, "tool_calls"),
+        (hello(messages=["hi"]), 400, "messages"),
+        (hello(stop=""), 400, "stop"),
+        (hello(stop=["x"] * 17), 400, "stop"),
+        (hello(stop=["x" * 2000]), 400, "stop"),
+        (hello(logprobs=True, top_logprobs=21), 400, "top_logprobs"),
+        (hello(top_logprobs=2), 400, "logprobs"),
+        (hello(response_format={"type": "json_object"}), 400, "response_format"),
+        (hello(presence_penalty=1.5), 400, "presence_penalty"),
+        (hello(temprature=0), 400, "temprature"),
         (hello(temperature=-1), 400, "temperature"),
         (hello(temperature=1e300), 400, "temperature"),
         (hello(top_p=0), 400, "top_p"),
@@ -245,6 +255,18 @@ def test_bytes_that_are_no_request_do_not_end_the_server(server, data):
         while connection.recv(65536):
             pass
     assert alive(server)
+
+
+def test_three_hundred_slow_sockets_keep_nobody_from_the_model(server):
+    address = urlsplit(server.base_url)
+    half = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
+    with ExitStack() as stack:
+        for number in range(300):
+            slow = stack.enter_context(socket.create_connection((address.hostname, address.port), timeout=20))
+            slow.sendall(half if number % 2 else half + b"\r\n{")
+        began = time.monotonic()
+        assert [ask(server, hello())[0] for _ in range(5)] == [200] * 5
+        assert time.monotonic() - began < 20
 
 
 def test_a_model_that_fails_is_an_error_of_the_server_and_a_fault_here(server, monkeypatch):

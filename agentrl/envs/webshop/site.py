@@ -1,7 +1,7 @@
 """The shop as a web site for a person: the same pages, search and score that an agent gets, one session a visitor.
 
-No script, a strict content policy, everything escaped; a visitor is known by a cookie of this site. `agentrl site`
-serves it, and answers to this machine only.
+No script, a strict content policy, everything escaped. Whoever looks is shown a goal; whoever acts gets a session with
+that goal, and is known by a cookie from then on. `agentrl site` serves it, and answers to this machine only.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ except ImportError as error:  # pragma: no cover (set-up installs it)
     raise MissingExtra("starlette", "serve") from error
 
 COOKIE = "agentrl_shop"
+GOAL = "goal"  # the field of a form that says which goal was shown
 LARGEST_FORM = 16 << 10  # bytes; a search has at most 1,000 characters
 PHOTO_PIXELS = 208
 HEADERS = {
@@ -56,6 +57,7 @@ class ShopSite:
         self.shop = env.shop
         self.facts = {"products": len(env.shop.catalogue), "split": env.split}
         self.sessions = Sessions(lambda: WebShopEnv(**arguments), most, idle)
+        self.window = Visitor(env)  # what those without a session see
         self.app = Starlette(
             routes=[
                 Route("/", self._with_headers(self._show)),
@@ -84,25 +86,27 @@ class ShopSite:
         return answer
 
     async def _show(self, request: Request) -> Response:
-        visitor, cookie = self.sessions.find(request.cookies.get(COOKIE)), None
+        visitor = self.sessions.find(request.cookies.get(COOKIE))
         if visitor is None:
-            try:
-                cookie, visitor = await run_in_threadpool(self.sessions.admit)
-            except ShopFull:
-                return Response("The shop is full at the moment. Try again in some minutes.\n", 503)
-        response = HTMLResponse(await run_in_threadpool(written, visitor))
-        if cookie is not None:
-            response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict")
-        return response
+            return HTMLResponse(await run_in_threadpool(_another_goal, self.window))
+        return HTMLResponse(await run_in_threadpool(written, visitor))
 
     async def _act(self, request: Request) -> Response:
         form = await _form(request)
         if form is None:
             return Response("this form is too large\n", 413)
-        visitor, action = self.sessions.find(request.cookies.get(COOKIE)), _action(form)
-        if visitor is not None and action is not None:
-            await run_in_threadpool(visitor.act, action)
-        return RedirectResponse("/", 303)
+        action, response = _action(form), RedirectResponse("/", 303)
+        if action is None:
+            return response
+        visitor = self.sessions.find(request.cookies.get(COOKIE))
+        if visitor is None:
+            try:
+                cookie, visitor = await run_in_threadpool(self.sessions.admit, form.get(GOAL, [None])[0])
+            except ShopFull:
+                return Response("The shop is full at the moment. Try again in some minutes.\n", 503)
+            response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict")
+        await run_in_threadpool(visitor.act, action)
+        return response
 
     async def _next(self, request: Request) -> Response:
         visitor = self.sessions.find(request.cookies.get(COOKIE))
@@ -154,9 +158,19 @@ def _action(form: dict[str, list[str]]) -> str | None:
 
 
 def written(visitor: Visitor) -> str:
-    """The visitor's page, and after it what only a person needs: remarks, the turns left, the parts of the score."""
+    """The visitor's page, and after it what only a person needs: remarks, the turns left, the parts of the score.
+
+    Its form names the goal, for those who have no session yet.
+    """
     with visitor.lock:
-        return page_html(visitor.env.page, _aside(visitor.env, visitor.info))
+        goal = f'<input type="hidden" name="{GOAL}" value="{escape(visitor.info["task"])}"></form>'
+        page = page_html(visitor.env.page, _aside(visitor.env, visitor.info))
+        return page.replace("</form>", goal, 1)
+
+
+def _another_goal(window: Visitor) -> str:
+    window.next_goal()
+    return written(window)
 
 
 def _aside(env: WebShopEnv, info: dict[str, Any]) -> str:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import http.client
 import re
 import socket
-import threading
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-import uvicorn
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webshop.sessions import Sessions, ShopFull
 from agentrl.envs.webshop.site import COOKIE, LARGEST_FORM, ShopSite
+from agentrl.serve.connections import BackgroundServer
 from agentrl.serve.site import LoopbackOnly, is_loopback
 from tests.envs.webshop.shop_kit import SMALL, small_shop, tags_of, visible_strings
 
@@ -27,15 +26,10 @@ class Served:
         self.site = ShopSite(catalogue_size=SMALL, split="test", **arguments)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        config = uvicorn.Config(LoopbackOnly(self.site.app), log_level="error", lifespan="off")
-        self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True)
-        self.thread.start()
+        self.server = BackgroundServer(LoopbackOnly(self.site.app), self.listener)
 
     def close(self) -> None:
-        self.server.should_exit = True
-        self.thread.join(10)
-        self.listener.close()
+        self.server.close()
 
     def ask(self, method: str, path: str, body: str | None = None, **headers: str) -> http.client.HTTPResponse:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
@@ -47,7 +41,7 @@ class Served:
 
 
 class Browser:
-    """Keeps the cookie, follows the redirect, fills in forms."""
+    """Keeps the cookie, follows the redirect, fills in forms with their hidden fields."""
 
     def __init__(self, served: Served) -> None:
         self.served, self.cookie = served, ""
@@ -55,15 +49,20 @@ class Browser:
 
     def show(self) -> str:
         response = self.served.ask("GET", "/", **({"Cookie": self.cookie} if self.cookie else {}))
-        if given := response.getheader("set-cookie"):
-            self.cookie = given.split(";")[0]
         self.page: str = response.text  # type: ignore[attr-defined]
         return self.page
 
     def send(self, path: str, **fields: str) -> str:
+        hidden = {"goal": re.search('name="goal" value="(.*?)"', self.page)[1]} if path == "/act" else {}  # type: ignore[index]
         response = self.served.ask(
-            "POST", path, urlencode(fields), Cookie=self.cookie, Content_Type="application/x-www-form-urlencoded"
+            "POST",
+            path,
+            urlencode(fields | hidden),
+            Cookie=self.cookie,
+            Content_Type="application/x-www-form-urlencoded",
         )
+        if given := response.getheader("set-cookie"):
+            self.cookie = given.split(";")[0]
         assert (response.status, response.getheader("location")) == (303, "/")
         return self.show()
 
@@ -96,6 +95,8 @@ def test_a_person_can_shop_from_the_wish_to_the_score(served: Served) -> None:
 
 def test_visitors_do_not_see_each_others_pages(served: Served) -> None:
     one, other = Browser(served), Browser(served)
+    for browser in (one, other):
+        browser.send("/act", search="  ")
     assert one.cookie != other.cookie
     one.send("/act", search="made for every day")
     assert "Total results" in one.page and "Total results" not in other.show()
@@ -124,7 +125,7 @@ def test_pages_bring_no_script_and_forbid_it(served: Served) -> None:
     page = served.ask("GET", "/")
     tags = tags_of(page.text)  # type: ignore[attr-defined]
     assert "script" not in {tag for tag, _ in tags} and not [a for _, a in tags if "style" in a]
-    cookie = (page.getheader("set-cookie") or "").lower()
+    cookie = (served.ask("POST", "/act", "search=lamp").getheader("set-cookie") or "").lower()
     assert "httponly" in cookie and "samesite=strict" in cookie
 
 
@@ -137,7 +138,7 @@ def test_other_names_for_this_machine_are_refused(served: Served, host: str) -> 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
 def test_forms_of_other_sites_are_refused(served: Served, origin: str) -> None:
     browser = Browser(served)
-    before = browser.show()
+    before = browser.send("/act", search="  ")
     response = served.ask("POST", "/act", "search=lamp", Cookie=browser.cookie, Origin=origin)
     assert response.status == 403 and browser.show() == before
     own = f"http://127.0.0.1:{served.port}"
@@ -157,7 +158,7 @@ def test_wrong_paths_methods_and_cookies_do_no_harm(served: Served) -> None:
     assert served.ask("GET", "/photo/..%2f..%2fx.png").status == 404
     assert served.ask("GET", "/photo/B000000000.png").status == 404
     assert served.ask("POST", "/act", "search=lamp", Cookie=f"{COOKIE}=guessed").status == 303
-    assert served.ask("GET", "/", Cookie=f"{COOKIE}=guessed").getheader("set-cookie")
+    assert served.ask("GET", "/", Cookie=f"{COOKIE}=guessed").status == 200
     assert served.ask("POST", "/act", "%ff%fe&&==&search=%00", Cookie="a=b").status == 303
 
 
@@ -171,8 +172,10 @@ def test_a_full_shop_lets_nobody_in_until_somebody_was_idle_too_long() -> None:
     now = [0.0]
     sessions = Sessions(small_shop, most=2, idle=60, clock=lambda: now[0])
     first, _ = sessions.admit()
+    assert sessions.find(first) is not None
     now[0] = 30
     second, _ = sessions.admit()
+    assert sessions.find(second) is not None
     with pytest.raises(ShopFull):
         sessions.admit()
     now[0] = 61
@@ -182,11 +185,39 @@ def test_a_full_shop_lets_nobody_in_until_somebody_was_idle_too_long() -> None:
     assert sessions.find(None) is None and sessions.find("") is None
 
 
+def test_who_never_came_back_makes_room() -> None:
+    now = [0.0]
+    sessions = Sessions(small_shop, most=3, idle=60, clock=lambda: now[0])
+    kept, _ = sessions.admit()
+    assert sessions.find(kept) is not None
+    for now[0] in range(1, 30):  # type: ignore[assignment]
+        newest, _ = sessions.admit()
+    assert len(sessions) == 3 and sessions.find(kept) is not None and sessions.find(newest) is not None
+
+
+def test_looking_takes_no_room_and_acting_keeps_the_goal_that_was_shown(served: Served) -> None:
+    before = len(served.site.sessions)
+    for _ in range(300):
+        response = served.ask("GET", "/")
+        assert response.status == 200 and response.getheader("set-cookie") is None
+    assert len(served.site.sessions) == before
+    browser = Browser(served)
+    wish = visible_strings(browser.page)[2]
+    assert wish in visible_strings(browser.send("/act", search="made for every day"))
+    assert len(served.site.sessions) == before + 1
+
+
+@pytest.mark.parametrize("goal", ["", "test-999999999999", "train-0", "x" * 1000, "<b>", "test-1\u0660"])
+def test_a_goal_that_does_not_exist_is_as_good_as_none(served: Served, goal: str) -> None:
+    response = served.ask("POST", "/act", urlencode({"search": "lamp", "goal": goal}))
+    assert response.status == 303 and response.getheader("set-cookie")
+
+
 def test_a_full_site_says_so() -> None:
     served = Served(max_sessions=1)
     try:
-        Browser(served)
-        response = served.ask("GET", "/")
+        Browser(served).send("/act", search="lamp")
+        response = served.ask("POST", "/act", "search=lamp")
         assert response.status == 503 and "full" in response.text  # type: ignore[attr-defined]
     finally:
         served.close()

@@ -1,0 +1,182 @@
+"""HTTP servers whose connections have limits: a client that says little, or slowly, must not keep others out.
+
+While it is the client's turn, a connection has `SECONDS` to send a request's head and its body, however it spreads the
+bytes, and `IDLE_SECONDS` between two requests. Of one address only so many connections may be in that state, and only
+so many may be open in all: beyond, those that have waited longest are closed, and where none can be, the newcomer is
+told to come back. Connections whose request is complete are never closed for the sake of others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from typing import Any
+
+from agentrl.core.errors import EngineFault, MissingExtra
+
+try:
+    import h11
+    import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+except ImportError as error:  # pragma: no cover (set-up installs it)
+    raise MissingExtra("uvicorn", "serve") from error
+
+SECONDS = {"head": 10.0, "body": 30.0}  # to send one of them whole
+IDLE_SECONDS = 30  # between two requests of a connection
+WRITE_SECONDS = 30.0  # in which a client that has stopped reading must go on
+MOST_CONNECTIONS = 512
+MOST_WAITING = 128  # connections of one address on whose requests the server waits
+GRACE_SECONDS = 1.0  # a connection this young is not closed for others: its request may be on its way
+CLOSE_SECONDS = 3  # for open requests when a server closes
+
+TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+class LimitedConnection(H11Protocol):
+    """One connection of a uvicorn server.
+
+    `phase` says whose turn it is: "head" and "body" are being sent, "idle" is between two requests, "answer" is the
+    server's turn. `since` is when the client's turn began; None while it is the server's.
+    """
+
+    phase = "answer"
+    since: float | None = None
+    _limit: asyncio.TimerHandle | None = None
+    _write_limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """A client has connected."""
+        super().connection_made(transport)
+        self._enter("head")
+        if not self._make_room():
+            self._say(NO_ROOM)
+
+    def data_received(self, data: bytes) -> None:
+        """The client has sent something."""
+        super().data_received(data)
+        self._enter(self._present_phase())
+
+    def on_response_complete(self) -> None:
+        """The server has sent its whole answer."""
+        super().on_response_complete()
+        phase = self._present_phase()
+        self._enter("idle" if phase == "head" else phase)
+
+    def pause_writing(self) -> None:
+        """The client reads slower than the server writes."""
+        super().pause_writing()
+        self._write_limit = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client has read on."""
+        super().resume_writing()
+        self._forget("_write_limit")
+
+    def shutdown(self) -> None:
+        """The server closes: whoever has not asked yet will not be answered."""
+        if self.since is not None:
+            self.transport.abort()
+        else:
+            super().shutdown()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Either side has closed."""
+        self._forget("_limit")
+        self._forget("_write_limit")
+        super().connection_lost(exc)
+
+    # ------------------------------------------------------------------ time
+
+    def _present_phase(self) -> str:
+        if self.conn.their_state is h11.IDLE:
+            return "head"
+        return "body" if self.conn.their_state is h11.SEND_BODY else "answer"
+
+    def _enter(self, phase: str) -> None:
+        """A new phase has its own time limit; more bytes of the same one do not extend it."""
+        if phase == self.phase:
+            return
+        self.phase = phase
+        self.since = None if phase == "answer" else self.loop.time()
+        self._forget("_limit")
+        if phase in SECONDS:  # uvicorn itself ends connections that are idle
+            self._limit = self.loop.call_later(SECONDS[phase], self._say, TOO_SLOW)
+
+    def _forget(self, timer: str) -> None:
+        if (handle := getattr(self, timer)) is not None:
+            handle.cancel()
+            setattr(self, timer, None)
+
+    # ------------------------------------------------------------------ room
+
+    @property
+    def address(self) -> str:
+        """Where the client is, without its port."""
+        return str(self.client[0]) if self.client else ""
+
+    def _make_room(self) -> bool:
+        """Close those that have waited longest where there are too many; is there room for this one then?"""
+        others = [each for each in self.connections if each is not self and isinstance(each, LimitedConnection)]
+        waiting = sorted((each for each in others if each.since is not None), key=lambda each: each.since or 0.0)
+        due = [each for each in waiting if self.loop.time() - (each.since or 0.0) >= GRACE_SECONDS]
+        here = [each for each in waiting if each.address == self.address]
+        closing = [each for each in due if each in here[: max(0, len(here) + 1 - MOST_WAITING)]]
+        excess = max(0, len(others) + 1 - len(closing) - MOST_CONNECTIONS)
+        closing += [each for each in due if each not in closing][:excess]
+        for each in closing:
+            self.connections.discard(each)
+            each.transport.abort()
+        return len(others) + 1 - len(closing) <= MOST_CONNECTIONS
+
+    def _say(self, answer: bytes) -> None:
+        """Close, with a word to the client if it has had no answer yet."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.write(answer)
+        self.transport.close()
+
+
+def limited_server(app: Any) -> uvicorn.Server:
+    """A server of an ASGI application whose connections have limits."""
+    config = uvicorn.Config(
+        app,
+        http=LimitedConnection,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="error",  # bytes that are no request are no news
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=CLOSE_SECONDS,
+    )
+    return uvicorn.Server(config)
+
+
+class BackgroundServer:
+    """Serves an ASGI application in a thread until `close()`, which also closes the listening socket."""
+
+    def __init__(self, app: Any, listener: socket.socket, name: str = "agentrl-serve") -> None:
+        self._server, self._listener = limited_server(app), listener
+        run = {"sockets": [listener]}
+        self._thread = threading.Thread(target=self._server.run, kwargs=run, name=name, daemon=True)
+        self._thread.start()
+        until = time.monotonic() + 30
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > until:
+                raise EngineFault("the HTTP server did not start")
+            time.sleep(0.005)
+
+    def close(self) -> None:
+        """Stop listening, give open requests a moment, end the thread."""
+        self._server.should_exit = True
+        self._thread.join(CLOSE_SECONDS + 5)
+        self._listener.close()
+
+    def __enter__(self) -> BackgroundServer:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
