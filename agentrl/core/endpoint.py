@@ -133,11 +133,19 @@ class Endpoint:
         """A new batch begins: an outage seen by an earlier one is no longer held against the endpoint."""
         self._down_since = None
 
-    async def ask(self, body: dict[str, Any], read: Callable[[Completion], Answer]) -> tuple[Answer, float]:
-        """(the answer as `read` understands it, its cost); `NoAnswer` when there is none to be had."""
+    async def ask(
+        self, body: dict[str, Any], read: Callable[[Completion], Answer], spent: float = 0.0
+    ) -> tuple[Answer, float]:
+        """(the answer as `read` understands it, its cost); `NoAnswer` when there is none to be had.
+
+        `spent`: the seconds of the deadline that the caller has used already.
+        """
+        deadline = self._settings.deadline
+        if spent >= deadline:
+            raise NoAnswer(f"putting the question together took {spent:.3g} s of the {deadline:g} s it may take in all")
         async with self._slots:
             self._refuse_while_down()
-            tries = Tries(_now() + self._settings.deadline)
+            tries = Tries(_now() + deadline - spent)
             while True:
                 got = await self._attempt(body, read, tries)
                 if not isinstance(got, Trouble):

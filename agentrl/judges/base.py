@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ class Question:
     key: str  # equal for equal questions, whatever their fence
     prompt: Prompt
     filled: Filled
+    seconds: float  # spent on putting it together, which counts towards its deadline
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,9 @@ class EndpointJudge:
 
     - `temperature`, `max_tokens`: sent with every call unless None (some models accept neither), and so is what
       `extra_body` holds.
-    - `timeout` of one attempt, `deadline` of one request, in seconds; `max_retries`, `backoff`, `max_backoff` after
-      trouble on the way; `max_malformed` (at most 2) after replies that make no sense.
+    - `timeout` of one attempt, `deadline` of one request (putting the question together, all attempts and pauses; not
+      the wait for a turn), in seconds; `max_retries`, `backoff`, `max_backoff` after trouble on the way;
+      `max_malformed` (at most 2) after replies that make no sense.
     - `max_concurrency`, `requests_per_minute`: for all callers of this object together.
     - `cache`: True (in the user's cache folder), a path, or False. `input_price`, `output_price`: per token.
     - `max_text`: longer texts are cut. `prompts`: a folder with prompts of one's own, looked into before ours.
@@ -192,9 +195,11 @@ class EndpointJudge:
         return results
 
     def _question(self, request: JudgeRequest) -> Question | JudgeFault:
+        begin = time.monotonic()
         try:
             prompt, filled = self._compose(request)
-            return Question(digest(filled.identity, self._body(), prompt.name, prompt.version), prompt, filled)
+            key = digest(filled.identity, self._body(), prompt.name, prompt.version)
+            return Question(key, prompt, filled, time.monotonic() - begin)
         except Exception as error:  # one bad request must not cost the others their verdicts
             return _unexpected("this request cannot be asked", error)
 
@@ -229,7 +234,9 @@ class EndpointJudge:
         body = {**self._body(), "messages": question.filled.messages}
         endpoint = self._connected()
         try:
-            value, cost = await endpoint.ask(body, lambda completion: self._read(completion, question.filled))
+            value, cost = await endpoint.ask(
+                body, lambda completion: self._read(completion, question.filled), question.seconds
+            )
         except NoAnswer as trouble:
             raise JudgeFault(str(trouble)) from None
         if self._cache is not None:

@@ -25,8 +25,11 @@ from agentrl.core.errors import ConfigError
 FOLDER = Path(__file__).with_name("prompts")
 FALLBACK = "general"
 CUT = " [cut]"
+MOST_MARKS = 30  # accents on one letter, as in Unicode's stream-safe format: sorting a long run takes quadratic time
+MOST_PASSES = 8  # in search of markers inside markers
 
-# What could pass for the frame of the conversation rather than its content.
+# What could pass for the frame of the conversation rather than its content. No alternative may read a run of characters
+# more than once from each of its places (hence the look-behind and the possessive `+`): the text is hostile.
 _MARKERS = re.compile(
     r"""
       <\|[^|<>\n]{0,60}\|?>                        # <|im_start|>, <|eot_id|> and their relatives
@@ -36,11 +39,12 @@ _MARKERS = re.compile(
         |start_of_turn|end_of_turn|text|facts)\s*/?>
     | ^[ \t>*\#_-]*(?:system|assistant|user|human|developer|tool|judge|instructions?)(?:[ \t]+message)?[ \t*_]*:
     | ^[ \t]*\#{1,6}[ \t]*(?:system|assistant|user|human|instructions?|response)\b[ \t]*:?
-    | [-=~]{3,}[ \t]*(?:begin|end|start|stop)\b[^\n]{0,80}?(?:[-=~]{3,}|$)   # lines that look like our fence
+    | (?<![-=~])[-=~]{3,}+[ \t]*(?:begin|end|start|stop)\b[^\n]{0,80}?(?:[-=~]{3,}|$)   # lines that look like our fence
     | -{5,}
     """,
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
+_MARKER_PARTS = re.compile(r"[<>\[\]:#]|[-=~]{3,}")  # every marker has one of these
 
 
 class Prompt(NamedTuple):
@@ -119,16 +123,39 @@ def digest(*parts: Any) -> str:
 
 
 def clean(text: str, cap: int) -> str:
-    """Text of the policy as harmless data: no control or invisible characters, no role markers, at most `cap` long."""
+    """Text of the policy as harmless data: no control or invisible characters, no role markers, at most `cap` long.
+
+    The work grows linearly with `cap`, whatever the text.
+    """
     cut, text = len(text) > 4 * cap, text[: 4 * cap]  # the rest of an endless text is not even read
-    text = unicodedata.normalize("NFKC", text)  # full-width and stylised letters must not hide a marker
     text = re.sub(r"\r\n?|[\u2028\u2029\x85\v\f]", "\n", text)
-    text = "".join(each for each in text if each in "\n\t" or not unicodedata.category(each).startswith("C"))
-    before = None
-    while before != text:  # taking one marker out may complete another; text only shrinks, so this ends
-        before, text = text, _MARKERS.sub(" ", text)
-    text = text.strip()
-    return text[: cap - len(CUT)] + CUT if cut or len(text) > cap else text
+    text = unicodedata.normalize("NFKC", _visible(text))  # full-width and stylised letters must not hide a marker
+    text = re.sub(r"[^\S\n\t]", " ", text).strip()
+    if not cut and len(text) <= cap:
+        return _without_markers(text)
+    return _without_markers(text[: cap - len(CUT)]) + CUT  # cut first: the end of a text may complete a marker
+
+
+def _visible(text: str) -> str:
+    """The characters that can be seen, and only so many accents on one letter."""
+    kept, marks = [], 0
+    for each in text:
+        category = unicodedata.category(each)[0]
+        if category == "C" and each not in "\n\t":
+            continue
+        marks = marks + 1 if category == "M" else 0
+        if marks <= MOST_MARKS:
+            kept.append(each)
+    return "".join(kept)
+
+
+def _without_markers(text: str) -> str:
+    """Taking one marker out may complete another; text that goes on doing so loses all that markers are made of."""
+    for _ in range(MOST_PASSES):
+        before, text = text, _MARKERS.sub(" ", text).strip()
+        if before == text:
+            return text
+    return _MARKER_PARTS.sub(" ", text).strip()
 
 
 def tail(text: str, cap: int) -> str:

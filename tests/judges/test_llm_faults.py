@@ -95,6 +95,21 @@ def test_the_deadline_ends_the_trying():
     assert usage.retries >= 3
 
 
+def test_the_deadline_covers_putting_the_question_together(monkeypatch):
+    compose = LLMJudge._compose
+
+    def slow(self, request):
+        time.sleep(0.3)
+        return compose(self, request)
+
+    monkeypatch.setattr(LLMJudge, "_compose", slow)
+    with FaultyEndpoint(lambda call: "ok") as endpoint:
+        results, usage = ask(endpoint, ["TRUTHFUL"], deadline=0.2)
+        assert isinstance(results[0], JudgeFault) and "putting the question together took 0.3" in str(results[0])
+        assert usage.calls == 0 and not endpoint.calls
+        assert ask(endpoint, ["TRUTHFUL"], deadline=60.0)[0][0].score == 1.0
+
+
 def test_what_went_wrong_is_told_although_the_deadline_cut_the_last_attempt():
     with FaultyEndpoint(lambda call: "500" if call.attempt == 1 else "hang") as endpoint:
         results, usage = ask(endpoint, ["TRUTHFUL"], deadline=0.4, timeout=30.0, backoff=0.01)
