@@ -18,6 +18,7 @@ from agentrl.algorithms import Stage, arguments_class
 from agentrl.cli.train_options import Option, TrainWords, check_options, options_for, stage_arguments
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
+from agentrl.core.files import read_regular
 from agentrl.recipes import load_recipe
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def _resumed(plan: Plan, resume: bool) -> Plan:
 def read_object(path: Path) -> dict[str, Any]:
     """A JSON object from a file of a run."""
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(read_regular(path))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     if not isinstance(content, dict):

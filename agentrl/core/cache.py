@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from agentrl.core.files import read_regular
+
 log = logging.getLogger(__name__)
 
 
@@ -90,7 +92,7 @@ def _store(path: Path, arrays: dict[str, np.ndarray]) -> None:
 
 def _read(path: Path) -> dict[str, np.ndarray] | None:
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError:
         return None
     digest, body = data[:32], data[32:]

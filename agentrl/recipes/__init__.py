@@ -16,6 +16,7 @@ from typing import Any
 
 from agentrl.algorithms import Stage
 from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.core.files import read_regular
 
 SUFFIX = ".toml"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -50,7 +51,7 @@ def load_recipe(name: str) -> Recipe:
     if not (name.endswith(SUFFIX) or path.parent != Path()):
         return parse_recipe(name, recipe_text(name))
     try:
-        return parse_recipe(path.stem, path.read_text(encoding="utf-8"))
+        return parse_recipe(path.stem, read_regular(path).decode("utf-8"))
     except (OSError, UnicodeError, ValueError) as error:
         if isinstance(error, ConfigError):
             raise

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.errors import ConfigError
+from agentrl.core.files import open_regular
 from agentrl.core.secrecy import scrub, secrets_in
 from agentrl.rollout.token_deltas import pack
 from agentrl.rollout.trajectory import Trajectory
@@ -60,7 +61,7 @@ class JsonLines:
     def __iter__(self) -> Iterator[Trajectory]:
         self.damaged = []
         try:
-            with open(self.path, "rb") as file:
+            with open_regular(self.path) as file:
                 yield from self._read(file)
         except OSError as error:
             raise ConfigError(f"cannot read trajectories: {error}") from error

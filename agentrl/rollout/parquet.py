@@ -18,6 +18,7 @@ from typing import Any
 
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
+from agentrl.core.files import open_regular
 from agentrl.rollout.json_lines import JsonLines, without_secrets
 from agentrl.rollout.parquet_columns import EXCEPTIONS, INDEX, STEP, VERSION, arrow, rows, table_schema, trajectory_json
 from agentrl.rollout.trajectory import Trajectory
@@ -142,7 +143,7 @@ def _keep_aside(place: Path, damaged: list[bytes]) -> None:
 def _read_rows(path: Path) -> Iterator[dict[str, Any]]:
     pa = arrow()
     try:
-        with open(path, "rb") as source, pa.parquet.ParquetFile(source) as file:
+        with open_regular(path) as source, pa.parquet.ParquetFile(source) as file:
             _check_table(path, file.schema_arrow)
             for batch in file.iter_batches(ROWS):
                 yield from batch.to_pylist()

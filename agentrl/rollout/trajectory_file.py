@@ -11,6 +11,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,6 +21,7 @@ from PIL import Image
 
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
+from agentrl.core.files import open_regular, read_regular
 from agentrl.rollout.json_lines import JsonLines, encode
 from agentrl.rollout.parquet import iterate_parquet, write_parquet
 from agentrl.rollout.trajectory import Trajectory
@@ -117,7 +119,7 @@ class TrajectoryReader:
     def picture(self, name: str) -> np.ndarray:
         """The pixels of a picture, by its hash."""
         try:
-            with Image.open(picture_path(self.images, name)) as picture:
+            with open_picture(self.images, name) as picture:
                 return np.asarray(picture)
         except OSError as error:
             raise ConfigError(f"the picture {name} cannot be read: {error}") from error
@@ -159,7 +161,7 @@ def _with_pictures(trajectories: Iterable[Trajectory], source: Path, target: Pat
 def _copy_picture(name: str, source: Path, target: Path) -> None:
     place, original = picture_path(target, name), picture_path(source, name)
     if not place.exists() and original.exists():
-        write_atomically(place, original.read_bytes())
+        write_atomically(place, read_regular(original))
 
 
 def picture_names(trajectory: Trajectory) -> set[str]:
@@ -172,3 +174,10 @@ def picture_path(folder: Path, name: Any) -> Path:
     if not isinstance(name, str) or not PICTURE_NAME.fullmatch(name):
         raise ConfigError(f"{name!a} is not the hash of a picture")
     return folder / f"{name}.png"
+
+
+@contextmanager
+def open_picture(folder: Path, name: Any) -> Iterator[Image.Image]:
+    """A picture by its hash. Only as PNG, which is what is written: other formats have decoders that run programs."""
+    with open_regular(picture_path(folder, name)) as file, Image.open(file, formats=("PNG",)) as picture:
+        yield picture

@@ -359,7 +359,7 @@ class Run:
 
         self._close_trajectories()
         if self.arguments.report:
-            write_run_report(self.folder)
+            write_run_report(self.folder, play_again=True)  # the environments are those of this very run
 
     def _close_trajectories(self) -> None:
         """As parquet; without pyarrow they stay what they are, which every reader takes too."""

@@ -13,7 +13,7 @@ from PIL import Image
 from agentrl.core.errors import ConfigError
 from agentrl.core.html import details, number_signed, picture_url, safe
 from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.rollout.trajectory_file import picture_path
+from agentrl.rollout.trajectory_file import open_picture
 from agentrl.viewer.replay import replay
 
 log = logging.getLogger(__name__)
@@ -22,9 +22,12 @@ MOST_TURNS = 12  # shown of one episode
 LARGEST_PICTURE = 1 << 22  # pixels
 
 
-def episode_strip(title: str, trajectory: Trajectory, images: Path) -> str:
-    """An episode from left to right: picture, actions, reward and response of every turn, then the end."""
-    pictures = _pictures(trajectory, images)
+def episode_strip(title: str, trajectory: Trajectory, images: Path, *, play_again: bool = False) -> str:
+    """An episode from left to right: picture, actions, reward and response of every turn, then the end.
+
+    With `play_again` an episode without pictures is played once more to draw them.
+    """
+    pictures = _pictures(trajectory, images, play_again)
     turns = trajectory.steps[:MOST_TURNS]
     frames = [_turn(number, step, pictures[number - 1]) for number, step in enumerate(turns, 1)]
     if len(trajectory.steps) > MOST_TURNS:
@@ -81,18 +84,18 @@ def _frame(label: str, picture: np.ndarray | None, text: str, body: str) -> str:
 # ---------------------------------------------------------------------- its pictures
 
 
-def _pictures(trajectory: Trajectory, images: Path) -> list[np.ndarray | None]:
+def _pictures(trajectory: Trajectory, images: Path, play_again: bool) -> list[np.ndarray | None]:
     """One for each turn and one for the end: as recorded, or drawn by playing the episode again."""
     named = [*(step.images for step in trajectory.steps), trajectory.final_images]
     if any(named):
         return [_stored(images, names[0]) if names else None for names in named]
-    scenes = replay(trajectory)
+    scenes = replay(trajectory) if play_again else None
     return [None] * len(named) if scenes is None else [scene.picture for scene in scenes]
 
 
 def _stored(images: Path, name: Any) -> np.ndarray | None:
     try:
-        with Image.open(picture_path(images, name)) as picture:
+        with open_picture(images, name) as picture:
             if picture.width * picture.height > LARGEST_PICTURE:
                 return None
             return np.asarray(picture.convert("RGB"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,8 @@ import gymnasium as gym
 import numpy as np
 
 from agentrl.core.env import AgentEnv
-from agentrl.core.errors import AgentRLError
+from agentrl.core.env_class import env_class
+from agentrl.core.specs import built_in_only
 from agentrl.rollout.episode import make
 from agentrl.rollout.trajectory import Step, Trajectory, plain
 
@@ -31,22 +33,27 @@ def replay(trajectory: Trajectory, *, each_action: bool = False) -> list[Scene] 
     """The scenes of an episode: the start, then the end of each turn, or every single action.
 
     None where the world cannot be built again or does not behave as the record says: a picture of something that did
-    not happen would be worse than none. Only environments that are registered here are made; a file cannot name code.
+    not happen would be worse than none. Building it may take long and read files that the record names, so call this
+    only for records you trust that far. A record cannot name code: only environments that are registered here are
+    made, with built-in scorers.
     """
-    if trajectory.env_id not in gym.registry or trajectory.task is None:
+    if trajectory.task is None or not _is_ours(trajectory.env_id):
         return None
     try:
-        env = make(trajectory.env_id, **_arguments(trajectory))
-    except (AgentRLError, ValueError) as error:
-        log.info("%s is not drawn: %s", trajectory.id, error)
-        return None
-    try:
-        return _play(env, trajectory, each_action)
+        with built_in_only(), closing(make(trajectory.env_id, **_arguments(trajectory))) as env:
+            return _play(env, trajectory, each_action)
     except Exception as error:  # whatever a record of unknown origin makes an environment do: no picture
         log.info("%s is not drawn: %s", trajectory.id, error)
         return None
-    finally:
-        env.close()
+
+
+def _is_ours(env_id: str) -> bool:
+    """Is this the id of a registered environment of our interface? Others may take code as an argument."""
+    try:
+        found = env_class(env_id) if env_id in gym.registry else None
+    except ImportError:
+        return False
+    return found is not None and issubclass(found, AgentEnv)
 
 
 def _arguments(trajectory: Trajectory) -> dict[str, Any]:
@@ -58,8 +65,7 @@ def _arguments(trajectory: Trajectory) -> dict[str, Any]:
 
 def _play(env: gym.Env, trajectory: Trajectory, each_action: bool) -> list[Scene] | None:
     world = env.unwrapped
-    if not isinstance(world, AgentEnv):
-        return None
+    assert isinstance(world, AgentEnv)
     world.reset(seed=trajectory.seed, options={"task": trajectory.task})
     scenes = [Scene(_picture(world), 0)]
     for number, step in enumerate(trajectory.steps, 1):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.errors import ConfigError
+from agentrl.core.files import read_regular
 from agentrl.core.secrecy import scrub
 from agentrl.rollout.statistics import Interval, wilson_interval
 from agentrl.viewer.charts import Band, Point, Series
@@ -60,7 +61,7 @@ def read_run(folder: str | os.PathLike[str]) -> RunData:
     if not path.is_file():
         raise ConfigError(f"run folder {str(place)!r} has no metrics.jsonl")
     try:
-        lines, damaged = _json_lines(path.read_bytes())
+        lines, damaged = _json_lines(read_regular(path))
     except OSError as error:
         raise ConfigError(f"cannot read the metrics: {error}") from error
     return RunData(
@@ -99,7 +100,7 @@ def _newest(lines: Iterable[Line], kind: str, keys: Sequence[str]) -> list[Line]
 
 def _config(path: Path) -> dict[str, Any]:
     try:
-        config = json.loads(path.read_bytes())
+        config = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError) as error:
         log.warning("the run has no readable config.json: %s", error)
         return {}

@@ -36,13 +36,17 @@ LOSSES = {
 }
 
 
-def write_run_report(run_folder: str | os.PathLike[str]) -> Path:
-    """Write `report.html` into the run folder; its path."""
+def write_run_report(run_folder: str | os.PathLike[str], *, play_again: bool = False) -> Path:
+    """Write `report.html` into the run folder; its path.
+
+    With `play_again` episodes without pictures are played once more to draw them: for folders of known origin, because
+    that builds the environments the folder names (registered ones only) and reads the data files it names.
+    """
     run = read_run(run_folder)
-    return write_page(run.folder / "report.html", build(run))
+    return write_page(run.folder / "report.html", build(run, play_again=play_again))
 
 
-def build(run: RunData) -> str:
+def build(run: RunData, *, play_again: bool = False) -> str:
     """The page as HTML."""
     parts = [
         alarms(run),
@@ -52,7 +56,7 @@ def build(run: RunData) -> str:
         _charts("Optimisation", optimisation_charts(run), many=True),
         _charts("Time and tokens", time_charts(run), across=total_time_chart(run)),
         by_env_table(run),
-        *(section(title, *strips) for title, strips in sample_sections(run.folder)),
+        *(section(title, *strips) for title, strips in sample_sections(run.folder, play_again=play_again)),
         config_section(run),
     ]
     missing = f" {count(run.damaged, 'line')} of the metrics could not be read." if run.damaged else ""

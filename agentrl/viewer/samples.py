@@ -13,18 +13,20 @@ from itertools import islice
 from pathlib import Path
 
 from agentrl.core.errors import AgentRLError, ConfigError
+from agentrl.core.files import open_regular
 from agentrl.core.html import details
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.rollout.trajectory_file import TrajectoryReader, images_folder
+from agentrl.rollout.trajectory_file import TrajectoryReader, images_folder, picture_names
 from agentrl.viewer.episode_strip import episode_strip
 
 log = logging.getLogger(__name__)
 
+NOT_DRAWN = '<p class="soft">No pictures were recorded; <code>agentrl report RUN --replay</code> draws them.</p>'
 MOST_READ = 512  # trajectories of one file that are looked at
 TAIL_BYTES = 32 << 20  # how far from the end of a long file the newest ones are looked for
 
 
-def sample_sections(folder: Path) -> list[tuple[str, list[str]]]:
+def sample_sections(folder: Path, *, play_again: bool = False) -> list[tuple[str, list[str]]]:
     """(heading, episodes as HTML) for the first and the last iteration that left trajectories."""
     found = trajectory_files(folder / "trajectories")
     if not found:
@@ -35,7 +37,7 @@ def sample_sections(folder: Path) -> list[tuple[str, list[str]]]:
         ("Episodes of the first iteration", first, found[0]),
         ("Episodes of the last iteration", last, found[-1]),
     ]  # fmt: skip
-    return [(title, _samples(held, images_folder(path))) for title, held, path in groups if held]
+    return [(title, _samples(held, images_folder(path), play_again)) for title, held, path in groups if held]
 
 
 def trajectory_files(folder: Path) -> list[Path]:
@@ -73,7 +75,7 @@ def _last(path: Path) -> list[Trajectory]:
     if path.suffix != ".jsonl":
         return list(deque(TrajectoryReader(path), maxlen=MOST_READ))
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             start = max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES)
             file.seek(start)
             lines = file.read().splitlines()[1 if start else 0 :]
@@ -102,7 +104,11 @@ def choose(held: Sequence[Trajectory]) -> list[tuple[str, Trajectory]]:
     return chosen + ([("at random", random.Random(0).choice(others))] if others else [])
 
 
-def _samples(held: Sequence[Trajectory], images: Path) -> list[str]:
+def _samples(held: Sequence[Trajectory], images: Path, play_again: bool) -> list[str]:
     prompt = next((trajectory.system_prompt for trajectory in held if trajectory.system_prompt), "")
     told = [details("What the agent is told", prompt)] if prompt else []
-    return told + [episode_strip(f"{name[:1].upper()}{name[1:]}", one, images) for name, one in choose(held)]
+    strips = [
+        episode_strip(f"{name[:1].upper()}{name[1:]}", one, images, play_again=play_again) for name, one in choose(held)
+    ]
+    drawn = play_again or any(picture_names(trajectory) for trajectory in held)
+    return told + strips + ([] if drawn else [NOT_DRAWN])

@@ -71,7 +71,7 @@ def test_head_numbers_go_from_the_first_to_the_last_evaluation(tmp_path):
 
 
 def test_text_episodes_are_drawn_and_nothing_comes_from_elsewhere(whole):
-    html = write_run_report(whole).read_text(encoding="utf-8")
+    html = write_run_report(whole, play_again=True).read_text(encoding="utf-8")
     tags = Tags(html)
     pictures = [attributes["src"] for tag, attributes in tags.found if tag == "img"]
     assert len(pictures) >= 10 and all(source.startswith("data:image/png;base64,") for source in pictures)
@@ -194,7 +194,7 @@ def test_the_newest_of_a_long_file_are_found_at_its_end(tmp_path, monkeypatch):
     folder = write_run(tmp_path, [], train=[*played(0.1, 1, count=8), *played(1.0, 9, count=8)])
     first, last = samples.sample_sections(folder)
     assert first[0] == "Episodes of the first iteration" and last[0] == "Episodes of the last iteration"
-    assert "solved" in last[1][1] and len(last[1]) == 4
+    assert "solved" in last[1][1] and len(last[1]) == 5  # what it is told, three episodes, how to draw them
 
 
 def test_files_are_taken_in_the_order_of_their_numbers(tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from agentrl.core.errors import ConfigError
+from agentrl.core.files import open_regular
 
 CHUNK = 1 << 20  # bytes
 LONGEST_ELEMENT = 1 << 26  # characters: beyond this an element is broken rather than long
@@ -52,7 +53,7 @@ class JsonStream:
 
     def _opened(self) -> BinaryIO:
         try:
-            return open(self._path, "rb")
+            return open_regular(self._path)
         except OSError as error:
             raise ConfigError(f"cannot read {self._path}: {error.strerror}") from None
 

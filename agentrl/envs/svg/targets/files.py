@@ -7,6 +7,7 @@ that cannot be read at all is an error.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import logging
 from collections import Counter
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.core.files import open_regular, read_regular
 from agentrl.envs.svg.sandbox.gate import SvgRefused, check
 from agentrl.envs.svg.truth.shapes import read_shapes
 
@@ -116,13 +118,13 @@ def _file_text(file: Path) -> str | None:
     try:
         if file.stat().st_size > LARGEST_FILE:
             return None
-        return file.read_text("utf-8")
+        return read_regular(file).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return None
 
 
 def _json_rows(where: Path) -> Iterator[str | None]:
-    with open(where, encoding="utf-8", errors="replace") as lines:
+    with io.TextIOWrapper(open_regular(where), encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if not line.strip():
                 continue
@@ -152,17 +154,16 @@ def _parquet_rows(where: Path) -> Iterator[str | None]:
         import pyarrow.parquet as parquet
     except ImportError as error:
         raise MissingExtra("pyarrow", "train") from error
-    try:
-        table = parquet.ParquetFile(where)
-    except arrow.ArrowInvalid as error:
-        raise ConfigError(f"targets={str(where)!r} cannot be read as parquet: {error}") from error
-    with table:
-        names = table.schema_arrow.names
-        column = svg_column(names)
-        if column is None:
-            raise ConfigError(
-                f"targets={str(where)!r} has no column {' or '.join(COLUMNS)}; it has: {', '.join(names)}"
-            )
-        for batch in table.iter_batches(ROWS_AT_ONCE, columns=[column]):
-            for value in batch.column(0).to_pylist():
-                yield value if isinstance(value, str) else None
+    with open_regular(where) as file:
+        try:
+            table = parquet.ParquetFile(file)
+        except arrow.ArrowInvalid as error:
+            raise ConfigError(f"targets={str(where)!r} cannot be read as parquet: {error}") from error
+        with table:
+            column = svg_column(names := table.schema_arrow.names)
+            if column is None:
+                has = ", ".join(names)
+                raise ConfigError(f"targets={str(where)!r} has no column {' or '.join(COLUMNS)}; it has: {has}")
+            for batch in table.iter_batches(ROWS_AT_ONCE, columns=[column]):
+                for value in batch.column(0).to_pylist():
+                    yield value if isinstance(value, str) else None
