@@ -53,6 +53,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     system_prompt: str = ""
     action_names: tuple[str, ...] = ()  # the primitive actions, where there is a finite list of them
     action_separator: str = ", "  # joins primitive actions into one turn
+    reply_format: str = ""  # the tags of a reply, where the environment asks for others than the suite's own
     guides: ClassVar[Mapping[str, str]] = {}  # representation -> how to write it, for the agent
     snapshot_version: ClassVar[int] = 1
     _arguments: dict[str, Any]  # as given to the constructor

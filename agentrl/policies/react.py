@@ -90,8 +90,8 @@ class ReActPolicy:
     def _examples_of(self, env: gym.Env | None) -> list[Message]:
         if env is None or not self.examples:
             return []
-        if env.has_wrapper_attr("gold"):
-            raise ConfigError("react prescribes its own form of replies; leave the wrapper out that asks for another")
+        if env.has_wrapper_attr("gold") or getattr(env.unwrapped, "reply_format", ""):
+            raise ConfigError("react prescribes its own form of replies; leave out what asks for another")
         key = _key(env)
         if key not in self._shown:
             try:

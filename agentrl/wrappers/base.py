@@ -88,6 +88,13 @@ def require_no_reasoning(env: gym.Env, wrapper: str) -> None:
         raise ConfigError(f"put Reasoning around {wrapper}, not inside it: it would find no reply in its form")
 
 
+def require_free_reply(env: gym.Env, wrapper: str) -> None:
+    """`ConfigError` if the environment itself asks for a form of replies."""
+    asked = getattr(env.unwrapped, "reply_format", "")
+    if asked:
+        raise ConfigError(f"{wrapper} asks for replies in a form of its own, but {_label(env)} asks for {asked}")
+
+
 def find_layer(env: gym.Env, kind: type[Layer]) -> Layer | None:
     """The outermost wrapper of this kind, from `env` inwards."""
     layer = env

@@ -15,7 +15,7 @@ from agentrl.core.response import build_response as build_response
 from agentrl.core.response import check_strategy, fields_of, template
 from agentrl.core.response import parse_response as parse_response
 from agentrl.core.state import REPRESENTATIONS, State
-from agentrl.wrappers.base import AgentWrapper, StepResult, add_term, replace_feedback, require_text
+from agentrl.wrappers.base import AgentWrapper, StepResult, add_term, replace_feedback, require_free_reply, require_text
 
 _MEANINGS = {
     "think": "think: your reasoning, in your own way",
@@ -55,6 +55,7 @@ class Reasoning(AgentWrapper):
     ) -> None:
         super().__init__(env, strategy=strategy, representation=representation, format_reward=format_reward)
         require_text(env, "Reasoning")
+        require_free_reply(env, "Reasoning")
         self.strategy = check_strategy(strategy)
         self.representation = self._check_representation(representation)
         self.format_reward = finite_number("format_reward", format_reward)

@@ -18,6 +18,7 @@ from agentrl.wrappers.base import (
     StepResult,
     explain_invalid,
     replace_feedback,
+    require_free_reply,
     require_no_reasoning,
     require_text,
 )
@@ -49,6 +50,7 @@ class ToolCalls(AgentWrapper):
     def __init__(self, env: gym.Env, max_parallel: int | None = None) -> None:
         super().__init__(env, max_parallel=max_parallel)
         require_text(env, "ToolCalls")
+        require_free_reply(env, "ToolCalls")
         require_no_reasoning(env, "ToolCalls")
         if not getattr(self.unwrapped, "tools", None):
             raise ConfigError(f"{type(self.unwrapped).__name__} offers no tools (AgentEnv.tools is empty)")

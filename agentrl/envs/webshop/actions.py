@@ -14,6 +14,8 @@ LONGEST_KEPT = 200  # characters of an action that is remembered
 HOW = "write search[words] or click[something on the page]"
 _NEXT = re.compile(r"\](?=[\s,;]*(?:search|click)\s*\[)", re.IGNORECASE)
 _NAME = re.compile(r"\s*(search|click)\s*\[", re.IGNORECASE)
+_OPENED, _CLOSED = re.compile("<action>", re.IGNORECASE), re.compile("</action>", re.IGNORECASE)
+UNTAGGED = "put your reasoning between <think> and </think>, then one action between <action> and </action>"
 
 
 class Action(NamedTuple):
@@ -38,6 +40,25 @@ def read_turn(action: Any) -> Turn:
     first, surplus = _first(answer)
     found, problem = (_parse if len(first) > LONGEST_KEPT else _parse_again)(first)
     return Turn([], problem, surplus) if found is None else Turn([found], None, surplus)
+
+
+def read_tagged_turn(action: Any) -> Turn:
+    """One action from a reply with `<think>` and `<action>` tags. What can be read in another reply runs, too, and the
+    missing form is its error."""
+    if not isinstance(action, str):
+        return read_turn(action)
+    opened = _OPENED.search(action)
+    closed = _CLOSED.search(action, opened.end()) if opened else None
+    if opened is None or closed is None:
+        return read_turn(action)._replace(error=UNTAGGED)
+    turn = read_turn(action[opened.end() : closed.start()])
+    thought = "</think>" in action.partition("<think>")[2]
+    return turn if turn.error or thought else turn._replace(error=UNTAGGED)
+
+
+def tagged_reply(action: str) -> str:
+    """A reply that `read_tagged_turn` reads as this action."""
+    return f"<think>My next step is {action}.</think><action>{action}</action>"
 
 
 def _first(answer: str) -> tuple[str, int]:

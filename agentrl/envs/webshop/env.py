@@ -17,9 +17,18 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.tools import function_schema
-from agentrl.envs.webshop.actions import LONGEST_SEARCH, Action, plain, read_turn
+from agentrl.envs.webshop.actions import (
+    LONGEST_SEARCH,
+    Action,
+    plain,
+    read_tagged_turn,
+    read_turn,
+    tagged_reply,
+)
+from agentrl.envs.webshop.admissible import PICTURE, REPLY_FORM, Past, admissible_actions, quoted_page, step_prompt
 from agentrl.envs.webshop.goals import Goal, GoalIds
 from agentrl.envs.webshop.navigation import LAST_NUMBER, clicked, page_at, searched, shown_results
+from agentrl.envs.webshop.official_store import SHUFFLE_SEED
 from agentrl.envs.webshop.oracle import hasty_action, right_action
 from agentrl.envs.webshop.page_html import page_html
 from agentrl.envs.webshop.page_text import page_rich_text, page_text, with_history
@@ -35,12 +44,15 @@ from agentrl.envs.webshop.pages import (
     available_actions,
     instruction,
 )
+from agentrl.envs.webshop.protocols import named, settings_of
 from agentrl.envs.webshop.reward import Reward, exact_terms, purchase_parts
 from agentrl.envs.webshop.shop import RANDOM, ShopSpec, open_shop
 from agentrl.envs.webshop.state import ShopState
 
 WRITERS = {"text": page_text, "text_rich": page_rich_text, "html": page_html}
 DEFAULT_SIZE = 10_000
+SUCCESS_REWARD = 10.0
+DRAWS = ("walk", "weight")
 # What `action_space.sample()` chooses from without looking at the page; `legal_actions` looks at it.
 SAMPLES = (
     "search[cotton shirt]",
@@ -78,6 +90,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     `info["available_actions"]` holds `has_search_bar` and `clickables`, `info["url"]` the page's address in the
     benchmark's scheme. When a turn was invalid, a line above the page says why; `show_feedback=False` leaves it out.
+    `prompt="admissible"` adds earlier turns and the actions that the page admits.
 
     ## Actions
     One a turn, bare or between `<answer>` and `</answer>`: `search[words]`, on any page, or `click[what]` for
@@ -94,7 +107,8 @@ class WebShopEnv(AgentEnv[Any, Any]):
     Only for buying: type x (attributes found + options chosen + price within the limit) / (attributes and options
     asked for + 1), between 0 and 1. The terms `attributes`, `options` and `price` are their shares of that and add up
     to it; `info["purchase"]` has the raw parts, the factor for the type among them. `info["success"]` is True for 1.0
-    and nothing less. An invalid action costs `invalid_penalty`, nothing by default.
+    and nothing less. An invalid action costs `invalid_penalty`, nothing by default. With `reward="success"` the one
+    term `success` is 10 for a purchase that is worth 1 and 0 for any other; `info["metrics"]` still tells the score.
 
     ## Episode end
     Terminates with `Buy Now`. Truncates after `max_turns` turns (`info["limit"] == "task"`). At the end
@@ -106,13 +120,59 @@ class WebShopEnv(AgentEnv[Any, Any]):
       every product is written once to build the search index, which is kept in the cache (`AGENTRL_CACHE`) with what
       results show of each product. 100,000 products give 12,087 goals, fewer products proportionally fewer.
     - `data_dir=None`: a folder with the benchmark's own files (`items_shuffle*.json`, `items_ins_v2*.json`,
-      `items_human_ins.json`). With it, `products=None` names one of several `items_shuffle*.json`, and `goals="human"`
-      may also be `"synthetic"`.
+      `items_human_ins.json`). With it, `products=None` names one of several `items_shuffle*.json`.
+    - `protocol=None`: settings under which results were published, see below. It decides every argument that is None:
+      `goals=None` ("human", or "synthetic", of the benchmark's files), `cuts=None`, `reward=None`, `prompt=None`,
+      `num_prev_obs=None` and `num_prev_actions=None` (how many earlier pages and actions come before the page),
+      `show_feedback=None` (say above the page why the last turn was invalid), `max_turns=None`,
+      `invalid_penalty=None`.
+    - `draw="walk"`: each goal of the split once before any comes again; `"weight"` draws each time by the goals'
+      weights, as the original draws synthetic goals when it is not told which (they weigh more the rarer their
+      attributes are; human and generated ones weigh the same).
+    - `shuffle_seed=233`: of the benchmark's cuts, and the benchmark's own; None keeps the order of the files.
     - `show_attributes=False`: give products a further sub page with their hidden attributes.
-    - `num_prev_obs=0`, `num_prev_actions=0`: how many earlier pages and actions come before the page.
-    - `show_feedback=True`: say above the page why the last turn was invalid.
     - `image_size=800`: width and height of the picture.
-    - `max_turns=15`, `max_actions_per_turn=1`, `invalid_penalty=0.0`, `split="train"`, `render_mode=None`.
+    - `max_actions_per_turn=1`, `split="train"`, `render_mode=None`.
+
+    ## Protocols
+    What `protocol` sets, beside what the paper of StepPO used; an argument overrules it.
+
+    | | None | "webshop" | "verl-agent" | StepPO's paper |
+    |---|---|---|---|---|
+    | products | generated | 1.18 million | 1,000 | 1.18 million |
+    | `goals` | human | human | synthetic | human |
+    | `cuts` | products | benchmark | benchmark | 500 dev, 11,587 train |
+    | `prompt` | page | page | admissible | page, last actions, actions as tools |
+    | `num_prev_obs`, `num_prev_actions` | 0 | 0 | 2 | recent actions |
+    | `reward` | score | score | success | score |
+    | `invalid_penalty` | 0 | 0 | -0.1 | not told |
+    | `show_feedback` | True | False | False | not told |
+    | `max_turns` | 15 | 100 | 15 | 15 |
+
+    The products are what `data_dir` holds; without it the shop is generated, and its goals and splits are its own.
+    `cuts="products"` never puts a product into two splits. `cuts="benchmark"` shuffles all goals as the original does
+    and cuts them there: the first 500 are test, the next 1,000 dev, the rest train, so that `test-7` is goal 7 of the
+    original and `train-7` goal 1,507; most products with synthetic goals then stand in several splits. `cuts="none"`
+    puts all goals into every split, as the original does with fewer products than all.
+
+    `prompt="admissible"` writes each observation as a prompt of its own in verl-agent's layout: the wish, the last
+    pages and actions, the page, the list of actions that it admits, and the form of a reply,
+    `<think>...</think><action>...</action>`. Beyond 13,000 characters it leaves the history out. A reply in another
+    form costs `invalid_penalty`; an action that can be read in it runs all the same. The oracle and other scripted
+    players write this form; `Reasoning`, `ToolCalls` and `react:` refuse an environment that asks for it.
+
+    "webshop" is the original's code: its environment has no limit of steps, its training scripts stop after 100, and
+    its RL baseline multiplies the score by 10. When it draws by weight, each goal is drawn with the weight of the one
+    before it; here with its own.
+
+    verl-agent has no dev split and trains on all but the first 500 goals. Each of its workers shuffles the goals with a
+    seed of its own, so that one may train on what another is tested on. It takes 0.1 for the form alone (also for
+    Chinese characters); here an action that the page does not admit costs it, too, and buying without the tags does
+    not. Of a reply without `<action>` it tries the last 20 characters. Its list holds `click[search]`, which does
+    nothing. The sentences of the prompt are ours.
+
+    For StepPO's setting take `data_dir=..., cuts="benchmark"` (its dev goals are the test split here) and the wrappers
+    `ToolCalls` and `History`.
 
     ## Truth
     `state()` supports `natural` and `structured`: page, search, open product, chosen options, and what of the wish the
@@ -125,7 +185,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
     With `data_dir` the products, instructions, ranking and formula are the benchmark's; three things still differ.
     The original draws price limits, and prices within a range, before it seeds its generator, so that they change from
     run to run; here seed and product decide. Nouns are tagged by our own rules unless spaCy's `en_core_web_sm` is
-    installed. And a product never has goals in two splits.
+    installed. And a product never has goals in two splits, unless `cuts="benchmark"`.
 
     Actions are read more generously than in the original: names in either case, brackets inside a search, any white
     space, the first of several actions (there, none of these is an action). Where two options of a product share a
@@ -147,40 +207,55 @@ class WebShopEnv(AgentEnv[Any, Any]):
         self,
         *,
         kind: str = "text",
+        protocol: str | None = None,
         observation_mode: str = "text",
         catalogue_size: int = DEFAULT_SIZE,
         catalogue_seed: int = 0,
         data_dir: str | os.PathLike[str] | None = None,
         products: str | None = None,
-        goals: str = "human",
+        goals: str | None = None,
+        cuts: str | None = None,
+        shuffle_seed: int | None = SHUFFLE_SEED,
+        draw: str = "walk",
+        reward: str | None = None,
+        prompt: str | None = None,
         show_attributes: bool = False,
-        num_prev_obs: int = 0,
-        num_prev_actions: int = 0,
-        show_feedback: bool = True,
+        num_prev_obs: int | None = None,
+        num_prev_actions: int | None = None,
+        show_feedback: bool | None = None,
         image_size: int = 800,
-        max_turns: int = 15,
+        max_turns: int | None = None,
         max_actions_per_turn: int = 1,
-        invalid_penalty: float = 0.0,
+        invalid_penalty: float | None = None,
         **others: Any,
     ) -> None:
         whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1, at_most=1)
-        super().__init__(max_turns=max_turns, max_actions_per_turn=1, invalid_penalty=invalid_penalty, **others)
+        given = {"goals": goals, "cuts": cuts, "reward": reward, "prompt": prompt, "num_prev_obs": num_prev_obs}
+        given |= {"num_prev_actions": num_prev_actions, "show_feedback": show_feedback, "max_turns": max_turns}
+        chosen = settings_of(protocol, {**given, "invalid_penalty": invalid_penalty}, data_dir is not None)
+        super().__init__(max_turns=chosen.max_turns, invalid_penalty=chosen.invalid_penalty, **others)
+        self._arguments = {**self._arguments, **named(chosen)}  # what is in force
         if kind not in ("text", "visual"):
             raise ConfigError(f"kind must be text or visual; got {kind!r}")
         if observation_mode not in WRITERS:
             raise ConfigError(f"observation_mode must be one of {', '.join(WRITERS)}; got {observation_mode!r}")
-        self.kind, self.observation_mode = kind, observation_mode
-        self.show_attributes, self.show_feedback = bool(show_attributes), bool(show_feedback)
-        self.num_prev_obs = whole_number("num_prev_obs", num_prev_obs, at_least=0, at_most=100)
-        self.num_prev_actions = whole_number("num_prev_actions", num_prev_actions, at_least=0, at_most=100)
+        if draw not in DRAWS:
+            raise ConfigError(f"draw must be one of {', '.join(DRAWS)}; got {draw!r}")
+        self.kind, self.observation_mode, self.draw = kind, observation_mode, draw
+        self.pays_success = chosen.reward == "success"
+        self.reply_format = REPLY_FORM if chosen.prompt == "admissible" else ""
+        self.show_attributes, self.show_feedback = bool(show_attributes), bool(chosen.show_feedback)
+        self.num_prev_obs = whole_number("num_prev_obs", chosen.num_prev_obs, at_least=0, at_most=100)
+        self.num_prev_actions = whole_number("num_prev_actions", chosen.num_prev_actions, at_least=0, at_most=100)
         self.image_size = whole_number("image_size", image_size, at_least=128, at_most=2048)
-        self._spec = ShopSpec.checked(catalogue_size, catalogue_seed, data_dir, products, goals)
+        cut = (chosen.goals, chosen.cuts, shuffle_seed)
+        self._spec = ShopSpec.checked(catalogue_size, catalogue_seed, data_dir, products, *cut)
         self.shop = open_shop(self._spec)
         parts: dict[str, spaces.Space] = {"text": AnyText()}
         if kind == "visual":
             parts["image"] = spaces.Box(0, 255, (self.image_size, self.image_size, 3), np.uint8)
         self.observation_space = spaces.Dict(parts)
-        self.action_space = AnyText(SAMPLES)
+        self.action_space = AnyText([self.reply(action) for action in SAMPLES])
         self._place = Place()
         self._purchase: Reward | None = None
         self._seen: list[str] = []  # earlier pages and actions, as many as are shown
@@ -193,6 +268,11 @@ class WebShopEnv(AgentEnv[Any, Any]):
     def tasks(self) -> Sequence[str]:
         """The ids of this split's goals."""
         return GoalIds(self.split, len(self.shop.goals(self.split)))
+
+    def _walk(self, *, start: bool, move: bool) -> None:
+        super()._walk(start=start, move=move)
+        if move and self.draw == "weight":
+            self._index = self.shop.drawn_goal(self.split, self.np_random.random())
 
     def _find_task(self, task: Any) -> int:
         split, _, number = task.partition("-") if isinstance(task, str) else ("", "", "")
@@ -219,12 +299,18 @@ class WebShopEnv(AgentEnv[Any, Any]):
     # ------------------------------------------------------------------ turns
 
     def _read(self, action: Any) -> Turn:
+        turn = self._understood(action)
         if self.num_prev_obs or self.num_prev_actions:
-            self._remember(action)
-        return read_turn(action)
+            self._remember(action, turn)
+        return turn
 
-    def _remember(self, action: Any) -> None:
+    def _understood(self, action: Any) -> Turn:
+        return read_tagged_turn(action) if self.reply_format else read_turn(action)
+
+    def _remember(self, action: Any, turn: Turn) -> None:
         said = plain(action[:LONGEST_SEARCH]) if isinstance(action, str) else ""
+        if self.reply_format:  # of a whole reply only the action
+            said = str(turn.actions[0]) if turn.actions else quote(said)
         self._seen = [*self._seen, self._written()][-self.num_prev_obs :] if self.num_prev_obs else []
         self._done = [*self._done, said][-self.num_prev_actions :] if self.num_prev_actions else []
 
@@ -248,9 +334,8 @@ class WebShopEnv(AgentEnv[Any, Any]):
     def _buy(self, place: Place) -> Outcome:
         self._purchase = reward = self._scored(place)
         self._move(place)
-        return Outcome(
-            exact_terms(reward), True, True, reward.success, f"Bought {place.asin}: score {reward.total:.4g}."
-        )
+        terms = {"success": SUCCESS_REWARD * reward.success} if self.pays_success else exact_terms(reward)
+        return Outcome(terms, True, True, reward.success, f"Bought {place.asin}: score {reward.total:.4g}.")
 
     def _scored(self, place: Place) -> Reward:
         return self.shop.score(self.split, self._index, place.asin, place.options)
@@ -293,12 +378,18 @@ class WebShopEnv(AgentEnv[Any, Any]):
             return []
         goal = self.goal
         searches = [goal.query, goal.instruction, " ".join((goal.query, *goal.attributes))]
-        clicks = [name for name in self.page.clickables() if name != "search"]
-        return [f"click[{name}]" for name in clicks] + [f"search[{plain(words)}]" for words in searches]
+        actions = [f"click[{name}]" for name in self.page.clickables() if name != "search"]
+        actions += [f"search[{plain(words)}]" for words in searches]
+        return [self.reply(action) for action in actions]
 
     def hasty_action(self) -> str | None:
         """The first result, bought as it is: a mistake that teaches a habit."""
-        return None if self._over else hasty_action(self.shop, self._place)
+        action = None if self._over else hasty_action(self.shop, self._place)
+        return None if action is None else self.reply(action)
+
+    def reply(self, action: str) -> str:
+        """An action in the form that the prompt asks for."""
+        return tagged_reply(action) if self.reply_format else action
 
     def _info(self, actions: list[str], terms: dict[str, float], **facts: Any) -> dict[str, Any]:
         info = super()._info(actions, terms, **facts)
@@ -333,7 +424,8 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     def oracle(self) -> str | None:
         """The next right action."""
-        return None if self._over else right_action(self.shop, self._place, self.goal)
+        action = None if self._over else right_action(self.shop, self._place, self.goal)
+        return None if action is None else self.reply(action)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
@@ -353,7 +445,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
         """An action as a call."""
-        turn = read_turn(action)
+        turn = self._understood(action)
         if not turn.actions:
             return None
         name, argument = turn.actions[0]
@@ -365,30 +457,46 @@ class WebShopEnv(AgentEnv[Any, Any]):
     def system_prompt(self) -> str:
         """The task, the actions and the limits."""
         page = "a picture of the page" if self.kind == "visual" else "the page"
+        paid = "only if the purchase fits" if self.pays_success else "by how well the purchase fits"
+        form = "Reply with one action, or put it between <answer> and </answer>."
+        if self.reply_format:
+            form = f"Each turn lists the actions that the page admits. Reply with {self.reply_format}."
         return (
             "You are shopping online for somebody. The instruction says what they want: find a product that fits, "
-            "choose the options they ask for, and buy it. You are paid by how well the purchase fits the kind of "
+            f"choose the options they ask for, and buy it. You are paid {paid} the kind of "
             "product, every attribute and option asked for, and the price limit.\n"
             f"You see {page}. Each turn do one thing: search[words] searches the shop, on any page; click[something] "
             "clicks a button, a product id or an option value that is on the page, such as click[next >], "
             "click[b0abcdefgh] or click[large]. The descriptions and features of a product tell more about it. "
             "click[buy now] buys the open product with the options chosen, and ends everything.\n"
-            f"You have {self.max_turns} turns. Reply with one action, or put it between <answer> and </answer>."
+            f"You have {self.max_turns} turns. {form}"
         )
 
     def _observe(self) -> dict[str, Any]:
         remark = f"{self._feedback}\n" if self._feedback and self.show_feedback and not self._over else ""
         if self.kind == "visual":
-            wish = f"Instruction: {self.goal.instruction.replace('<', '(')}"
-            return {"text": f"{remark}{wish}\n<image>", "image": self._draw()}
-        return {"text": remark + self._with_history()}
+            return {"text": remark + self._text_beside_picture(), "image": self._draw()}
+        return {"text": remark + self._text()}
 
-    def _with_history(self) -> str:
-        if not self._seen and not self._done:
+    def _text_beside_picture(self) -> str:
+        if self.reply_format and not self._over:
+            return self._step_prompt(PICTURE, Past((), self._done))
+        return f"Instruction: {self.goal.instruction.replace('<', '(')}\n{PICTURE}"
+
+    def _text(self) -> str:
+        if self.reply_format and not self._over:
+            return self._step_prompt(self._written(), Past(self._seen, self._done))
+        if self.reply_format or not (self._seen or self._done):
             return self._written()
         return with_history(self._written(), self._seen, self._done, self.num_prev_obs, self.num_prev_actions)
 
+    def _step_prompt(self, shown: str, past: Past) -> str:
+        actions = admissible_actions(self.page)
+        return step_prompt(self.goal.instruction, shown, actions, past, self._turn or 0, self.max_turns)
+
     def _written(self) -> str:
+        if self.reply_format and self.observation_mode == "text":
+            return quoted_page(self.page)
         return WRITERS[self.observation_mode](self.page)
 
     def _draw(self) -> np.ndarray:

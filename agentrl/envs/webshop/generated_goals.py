@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import overload
 
+import numpy as np
+
 from agentrl.envs.common.catalogue.families import PLANS, WITH_OPTIONS, Family
 from agentrl.envs.common.catalogue.generated import GeneratedCatalogue
 from agentrl.envs.common.catalogue.product import Product
@@ -48,6 +50,10 @@ class GeneratedGoals(Sequence[Goal]):
             raise IndexError(f"goal {index} of {len(self)} in {self.split}")
         turn, pair = divmod(place, self._pairs)
         return self._wish(self._first + pair, turn, f"{self.split}-{place}")
+
+    def weights(self) -> np.ndarray:
+        """All alike."""
+        return np.ones(len(self))
 
     def _wish(self, rank: int, turn: int, name: str) -> Goal:
         number = _family_number(self._catalogue, rank, turn)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import overload
 
 import msgspec
+import numpy as np
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.cache import builder_lock, cache_dir
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.catalogue.product import Product, listing_note
-from agentrl.envs.webshop.goals import Goal, known_split
-from agentrl.envs.webshop.official_store import Facts, GoalKind, Sources, Store, convert, is_whole
+from agentrl.envs.webshop.goals import Goal, Split, known_split
+from agentrl.envs.webshop.official_store import SHUFFLE_SEED, Facts, GoalKind, Sources, Store, convert, is_whole
 
 VERSION = 1  # raise it with every change of what a store holds
+BENCHMARK_CUTS: dict[Split, slice] = {"test": slice(500), "dev": slice(500, 1500), "train": slice(1500, None)}
 PREFIXES = {"products": "items_shuffle", "annotations": "items_ins_v2", "human": "items_human_ins"}
 
 
@@ -85,9 +88,18 @@ class OfficialCatalogue:
         number = self._store.number(asin)
         return None if number is None else self._store.product(number)
 
-    def goals(self, split: str) -> Sequence[Goal]:
-        """The goals of one split, read one by one as they are asked for."""
-        return OfficialGoals(self._store, split)
+    def goals(self, split: str, cuts: str = "products", shuffle_seed: int | None = SHUFFLE_SEED) -> OfficialGoals:
+        """The goals of one split, read one by one as they are asked for.
+
+        By default no product has goals in two splits. `cuts="benchmark"` are the benchmark's own: of all goals,
+        shuffled with `shuffle_seed` (None: in the order of the files), the first 500 are test, the next 1,000 dev and
+        the rest train. `cuts="none"` puts all of them into every split.
+        """
+        chosen = known_split(split)
+        if cuts == "products":
+            return OfficialGoals(self._store, chosen, self._store.order(chosen))
+        order = shuffled(self.facts.goals, shuffle_seed)
+        return OfficialGoals(self._store, chosen, order[BENCHMARK_CUTS[chosen]] if cuts == "benchmark" else order)
 
     def _checked(self, index: int) -> int:
         if not 0 <= index < len(self):
@@ -98,12 +110,15 @@ class OfficialCatalogue:
 class OfficialGoals(Sequence[Goal]):
     """The goals of one split, in the benchmark's order."""
 
-    def __init__(self, store: Store, split: str) -> None:
-        self._store, self.split = store, known_split(split)
-        self._order = store.order(self.split)
+    def __init__(self, store: Store, split: Split, order: Sequence[int]) -> None:
+        self._store, self.split, self._order = store, split, order
 
     def __len__(self) -> int:
         return len(self._order)
+
+    def weights(self) -> np.ndarray:
+        """How likely each goal is when goals are drawn by weight, relative to the others."""
+        return self._store.weights()[np.array(self._order, dtype=np.int64)]
 
     @overload
     def __getitem__(self, index: int) -> Goal: ...
@@ -132,6 +147,14 @@ class OfficialGoals(Sequence[Goal]):
             family=product.asin,
             reference_query=product.title.lower(),
         )
+
+
+def shuffled(count: int, seed: int | None) -> list[int]:
+    """The numbers up to `count` as the benchmark shuffles its goals; in order without a seed."""
+    order = list(range(count))
+    if seed is not None:
+        random.Random(seed).shuffle(order)
+    return order
 
 
 def _again(folder: str, arguments: dict) -> OfficialCatalogue:

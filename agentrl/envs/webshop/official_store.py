@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.common.catalogue.product import Product
@@ -127,6 +128,11 @@ class Store:
         product, weight = self._row("SELECT product, weight FROM goal WHERE number = ?", number)
         return product, weight, self._decoded("SELECT crc, record FROM goal WHERE number = ?", number, RawGoal)
 
+    def weights(self) -> np.ndarray:
+        """The weight of every goal, in the order of the file."""
+        rows = self._all("SELECT weight FROM goal ORDER BY number")
+        return np.array([weight for (weight,) in rows], dtype=np.float64)
+
     def order(self, split: Split) -> Sequence[int]:
         """The numbers of a split's goals."""
         blob = self._meta(split)
@@ -138,10 +144,13 @@ class Store:
         )
 
     def _query(self, statement: str, *values: Any) -> Any:
+        return next(iter(self._all(statement, *values)), None)
+
+    def _all(self, statement: str, *values: Any) -> list[Any]:
         if self._process != os.getpid():  # a connection must not be used on the other side of a fork
             self._process, self._database = os.getpid(), self._connect()
         try:
-            return self._database.execute(statement, values).fetchone()
+            return self._database.execute(statement, values).fetchall()
         except sqlite3.DatabaseError as error:
             raise EnvFault(f"{self._path} is damaged ({error}); delete it and it is built again") from error
 

@@ -36,7 +36,7 @@ def naive_action(env: gym.Env) -> str:
     if "instruction" not in facts or "results" not in facts:
         raise ConfigError(f"the webshop-naive policy needs a WebShop environment; got {type(env.unwrapped).__name__}")
     if facts["product"]:
-        return "click[buy now]"
+        return base.reply("click[buy now]")
     if facts["results"]:
-        return f"click[{facts['results'][0].lower()}]"
-    return f"search[{facts['instruction'].lower()}]"
+        return base.reply(f"click[{facts['results'][0].lower()}]")
+    return base.reply(f"search[{facts['instruction'].lower()}]")

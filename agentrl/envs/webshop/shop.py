@@ -23,7 +23,8 @@ from agentrl.envs.common.search.progress import progress_bar
 from agentrl.envs.webshop.facets import KINDS, MOST, Facets
 from agentrl.envs.webshop.generated_goals import GeneratedGoals
 from agentrl.envs.webshop.goals import Goal
-from agentrl.envs.webshop.official import OfficialCatalogue
+from agentrl.envs.webshop.official import OfficialCatalogue, OfficialGoals
+from agentrl.envs.webshop.official_store import SHUFFLE_SEED
 from agentrl.envs.webshop.pages import Body
 from agentrl.envs.webshop.reward import Reward, fit_of, unmet, with_options
 
@@ -45,9 +46,20 @@ class ShopSpec:
     data_dir: str | None = None
     products: str | None = None
     goals: str = "human"
+    cuts: str = "products"
+    shuffle_seed: int | None = SHUFFLE_SEED
 
     @classmethod
-    def checked(cls, size: Any, seed: Any, data_dir: Any, products: Any, goals: Any) -> ShopSpec:
+    def checked(
+        cls,
+        size: Any,
+        seed: Any,
+        data_dir: Any,
+        products: Any,
+        goals: Any,
+        cuts: str = "products",
+        shuffle_seed: Any = SHUFFLE_SEED,
+    ) -> ShopSpec:
         """The arguments of an environment, checked without looking at any file."""
         size = whole_number("catalogue_size", size, at_least=SMALLEST, at_most=LARGEST)
         seed = whole_number("catalogue_seed", seed, at_least=0)
@@ -58,8 +70,12 @@ class ShopSpec:
                 raise ConfigError(f"{name} must be a path or None; got {value!r}")
         if data_dir is None and (products is not None or goals != "human"):
             raise ConfigError("products and goals choose among the benchmark's files; they need data_dir")
+        if shuffle_seed is not None:
+            shuffle_seed = whole_number("shuffle_seed", shuffle_seed, at_least=0)
+        if cuts == "products" and shuffle_seed != SHUFFLE_SEED:
+            raise ConfigError('shuffle_seed needs cuts="benchmark" or "none"')
         folder, file = (None if value is None else os.fspath(value) for value in (data_dir, products))
-        return cls(size, seed, folder, file, goals)
+        return cls(size, seed, folder, file, goals, cuts, shuffle_seed)
 
     def catalogue(self) -> tuple[GeneratedCatalogue | OfficialCatalogue, str, dict[str, Any]]:
         """The catalogue, and the recipe by which other processes make it again."""
@@ -94,7 +110,8 @@ class Shop:
         self.unmet = lru_cache(SCORES_KEPT)(self._unmet)
         self._fit = lru_cache(SCORES_KEPT)(lambda split, place, asin: fit_of(self.known(asin), self.goal(split, place)))
         self.goal: Callable[[str, int], Goal] = lru_cache(GOALS_KEPT)(lambda split, place: self.goals(split)[place])
-        self.goals: Callable[[str], Sequence[Goal]] = lru_cache(3)(self._goals)
+        self.goals: Callable[[str], GeneratedGoals | OfficialGoals] = lru_cache(3)(self._goals)
+        self._weight_sums = lru_cache(3)(lambda split: np.cumsum(self.goals(split).weights()))
         self._search = lru_cache(SEARCHES_KEPT)(self._search_index)
 
     def _opened(self) -> RepairingIndex:
@@ -107,10 +124,15 @@ class Shop:
                 folder, self._documents, fingerprint=fingerprint, processes=processes, progress=progress
             )
 
-    def _goals(self, split: str) -> Sequence[Goal]:
+    def _goals(self, split: str) -> GeneratedGoals | OfficialGoals:
         if isinstance(self.catalogue, OfficialCatalogue):
-            return self.catalogue.goals(split)
+            return self.catalogue.goals(split, self.spec.cuts, self.spec.shuffle_seed)
         return GeneratedGoals(self.catalogue, split)
+
+    def drawn_goal(self, split: str, fraction: float) -> int:
+        """The number of a goal drawn by weight, with a random number from 0 to 1."""
+        sums = self._weight_sums(split)
+        return min(int(np.searchsorted(sums, fraction * sums[-1], side="right")), len(sums) - 1)
 
     def known(self, asin: str) -> Product:
         """The product with this id, of which the caller is sure."""
