@@ -19,12 +19,14 @@ from agentrl.cli.train_options import Option, TrainWords, check_options, options
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import read_regular
+from agentrl.core.manifest import SEAL, Damaged, sealed, unsealed
 from agentrl.recipes import load_recipe
 
 if TYPE_CHECKING:
     from agentrl.trainers.arguments import RunArguments
 
 PLAN, CONFIG, METRICS = "plan.json", "config.json", "metrics.jsonl"
+SCHEMA, UNSEALED = 2, 1  # of plans; the first ones had no hash
 
 
 @dataclass
@@ -69,7 +71,7 @@ class Plan:
         if not self.several:
             return
         stages = [run.to_json() for run in self.runs]
-        content = json.dumps({"schema": 1, "recipe": self.recipe, "stages": stages}, indent=1)
+        content = json.dumps(sealed({"schema": SCHEMA, "recipe": self.recipe, "stages": stages}), indent=1)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_atomically(self.folder / PLAN, content.encode())
@@ -143,7 +145,7 @@ def plan_runs(stages: Sequence[Stage], options: Sequence[Option], folder: Path, 
 def _known(folder: Path, words: TrainWords) -> Plan | None:
     """The plan that a folder was begun with, with the options that were typed on top; None for a folder without one."""
     if (folder / PLAN).exists():
-        content = read_object(folder / PLAN)
+        content = read_plan(folder / PLAN)
         stages, recipe = content.get("stages"), str(content.get("recipe", ""))
     elif (folder / CONFIG).exists():
         content, recipe = read_object(folder / CONFIG), ""
@@ -172,11 +174,22 @@ def _resumed(plan: Plan, resume: bool) -> Plan:
     return plan
 
 
+def read_plan(path: Path) -> dict[str, Any]:
+    """The content of `plan.json`, which holds its own hash."""
+    content = read_object(path)
+    if content.get("schema") == UNSEALED and SEAL not in content:
+        return content
+    try:
+        return unsealed(content, PLAN)
+    except Damaged as error:
+        raise ConfigError(f"{path} is damaged: {error}; a new plan needs another folder") from error
+
+
 def read_object(path: Path) -> dict[str, Any]:
     """A JSON object from a file of a run."""
     try:
         content = json.loads(read_regular(path))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{path} is damaged: it must hold a JSON object")

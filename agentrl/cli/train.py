@@ -18,6 +18,7 @@ from agentrl.cli.processes import is_main, launch, stop_when_abandoned
 from agentrl.cli.signals import STATUS, Noticed, noticing
 from agentrl.cli.train_options import TrainWords, read_words, show_help
 from agentrl.core.errors import ConfigError
+from agentrl.core.lock import FolderLock
 from agentrl.recipes import load_recipe
 
 USAGE = """usage: agentrl train ALGO [options]
@@ -62,6 +63,7 @@ def parse(words: Sequence[str]) -> Arguments:
 def run(arguments: Arguments) -> int:
     """Train, then report the results."""
     plan = make_plan(arguments)
+    check_free(plan)
     if arguments.processes > 1:
         # All of them must mean the same folder, whatever the second they read the clock in.
         place = [] if arguments.output else ["--output", str(plan.folder)]
@@ -116,6 +118,13 @@ def run_plan(
         if not planned.finished:  # it stopped in its own time
             return noticed.name or "SIGTERM"
     return ""
+
+
+def check_free(plan: Plan) -> None:
+    """Refuse folders that another process trains in before a model is loaded; a run locks its own when it begins."""
+    for planned in plan.runs:
+        if is_main() and planned.folder.is_dir():
+            FolderLock(planned.folder).release()
 
 
 def train_one(planned: PlannedRun, report: Callable[[str], Any]) -> None:

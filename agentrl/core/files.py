@@ -6,12 +6,13 @@ A FIFO or a device in the place of a data file would keep its reader waiting for
 from __future__ import annotations
 
 import errno
+import hashlib
+import io
 import os
 import stat
-from typing import BinaryIO
 
 
-def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+def open_regular(path: str | os.PathLike[str]) -> io.BufferedReader:
     """A regular file, open for reading; `OSError` for anything else, at once."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a FIFO opens at once, and is then found out
     try:
@@ -27,3 +28,9 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
     """What a regular file holds; `OSError` for anything else, at once."""
     with open_regular(path) as file:
         return file.read()
+
+
+def sha256_of(path: str | os.PathLike[str]) -> str:
+    """The hash of a regular file's content, in hexadecimal; `OSError` for anything else, at once."""
+    with open_regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

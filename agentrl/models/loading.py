@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.core.manifest import MANIFEST, check_manifest
 from agentrl.models import resolve_model
 from agentrl.models.chat import PromptEncoder
 from agentrl.models.quiet import quiet
@@ -43,6 +45,7 @@ def load_model(name: str | Path, device: str = "auto", dtype: str = "auto") -> L
     place = chosen_device(device)
     kind = chosen_dtype(dtype, place)
     folder = resolve_model(name)
+    check_as_written(folder)
     try:
         with quiet():
             config = AutoConfig.from_pretrained(folder, local_files_only=True)
@@ -53,6 +56,26 @@ def load_model(name: str | Path, device: str = "auto", dtype: str = "auto") -> L
     image_token = getattr(config, "image_token_id", None)
     encoder = PromptEncoder(tokenizer, _image_processor(folder, model, image_token), image_token)
     return LoadedModel(folder, model, encoder, _stops(model, encoder), _pad(tokenizer), _context(config))
+
+
+def check_as_written(folder: Path) -> None:
+    """`ConfigError` for the policy of a checkpoint that has changed since; other folders come without hashes."""
+    folder = folder.resolve()
+    if folder.name != "policy" or not (folder.parent / MANIFEST).is_file():
+        return
+    files = [folder.parent / MANIFEST, *sorted(folder.iterdir())]
+    _check_once(folder, tuple((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files))
+
+
+@functools.lru_cache(maxsize=16)  # a learner loads the same folder up to three times
+def _check_once(folder: Path, looks: tuple[tuple[str, int, int], ...]) -> None:
+    try:
+        check_manifest(folder.parent, under=f"{folder.name}/")
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"the model in {folder} is damaged: {error}; take another checkpoint (to use one that was changed "
+            "on purpose, copy its folder to another place)"
+        ) from error
 
 
 def chosen_device(device: str) -> str:

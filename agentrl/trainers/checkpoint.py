@@ -1,27 +1,30 @@
 """Checkpoints: everything a run needs to resume as if it had never stopped.
 
 `checkpoints/step_N/` holds `policy/` (an ordinary Hugging Face folder), `training.pt` (float32 weights, critic,
-optimiser) and `state.json` (counters, and the hash of `training.pt`). A checkpoint appears whole or not at all: it is
-written beside its place and renamed. Several processes gather their pieces and the main process writes what a single
+optimiser), `state.json` (counters), a copy of the run's `config.json`, and `manifest.json` (the hashes of all of them
+and N). A checkpoint appears whole or not at all: it is written beside its place and renamed. One that is not as it was
+written is passed over for an older one. Several processes gather their pieces and the main process writes what a single
 process would have written, so that any number of processes can resume from it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
 from agentrl.core.errors import ConfigError
+from agentrl.core.files import sha256_of
+from agentrl.core.manifest import MANIFEST, Damaged, check_manifest, flush, read_object, write_manifest
 from agentrl.models.quiet import quiet
 from agentrl.trainers.sharding import piece, state_in_pieces, whole, whole_state
 from agentrl.trainers.token_budget import TrainingFault
@@ -29,8 +32,9 @@ from agentrl.trainers.update import Learner
 
 log = logging.getLogger(__name__)
 
-POLICY, TRAINING, STATE = "policy", "training.pt", "state.json"
+POLICY, TRAINING, STATE, CONFIG = "policy", "training.pt", "state.json", "config.json"
 DRAFT = ".step_"
+SHA256 = "sha256"  # of the weights, in states that were written before there were manifests
 TOKENIZER_FILES = ("tokenizer", "special_tokens", "chat_template", "preprocessor", "processor", "vocab", "merges")
 
 
@@ -73,8 +77,9 @@ def _write(
         draft.mkdir(parents=True)
         _fill(draft, learner, content, {**state, "step": number})
         if target.exists():  # a run that was resumed comes by here again
-            shutil.rmtree(target)
+            _remove(target)
         os.replace(draft, target)
+        flush(folder)
     except (OSError, SafetensorError) as error:
         raise TrainingFault(
             f"the checkpoint {target} cannot be written: {error}; older checkpoints are intact, make room and resume"
@@ -90,21 +95,29 @@ def _forget(folder: Path, number: int, keep: int) -> None:
     found = checkpoints(folder)
     later = [path for path in found if _number(path) > number]
     for path in [*later, *found[len(later) + keep :]]:
-        shutil.rmtree(path, ignore_errors=True)
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    """Under another name first: a process that is killed meanwhile leaves no half of a checkpoint."""
+    rest = path.with_name(f"{DRAFT}{_number(path)}.old")
+    os.replace(path, rest)
+    shutil.rmtree(rest, ignore_errors=True)
 
 
 def _fill(draft: Path, learner: Learner, content: dict[str, Any], state: dict[str, Any]) -> None:
     export_policy(learner, draft / POLICY, content["policy"] if learner.processes.distributed else None)
-    path = draft / TRAINING
-    with open(path, "wb") as file:
+    with open(draft / TRAINING, "wb") as file:
         try:
             torch.save(content, file)
         except RuntimeError as error:  # torch's own word for a disk that is full
             raise OSError(str(error)) from error
-        file.flush()
-        os.fsync(file.fileno())
-    state = {**state, "optimiser_steps": learner.steps, "sha256": _sha256(path)}
+    state = {**state, "optimiser_steps": learner.steps}
     (draft / STATE).write_text(json.dumps(state, indent=1))
+    config = draft.parent.parent / CONFIG
+    if config.is_file():
+        shutil.copyfile(config, draft / CONFIG)
+    write_manifest(draft, state["step"])
 
 
 def export_policy(learner: Learner, folder: Path, weights: dict[str, Any] | None = None) -> None:
@@ -131,9 +144,13 @@ def _all_names(model: Any, weights: dict[str, Any]) -> dict[str, Any]:
     return {name: places[id(parameter)] for name, parameter in names}
 
 
+# ---------------------------------------------------------------------- reading
+
+
 def checkpoints(folder: Path) -> list[Path]:
-    """All of a run, newest first."""
-    found = [path for path in folder.glob("step_*") if path.name[5:].isdecimal() and (path / STATE).is_file()]
+    """All of a run, newest first, whole or not."""
+    named = [path for path in folder.glob("step_*") if path.name[5:].isdecimal()]
+    found = [path for path in named if (path / MANIFEST).exists() or (path / STATE).exists()]
     return sorted(found, key=_number, reverse=True)
 
 
@@ -141,28 +158,57 @@ def _number(path: Path) -> int:
     return int(path.name.removeprefix("step_"))
 
 
-def load_checkpoint(folder: Path, learner: Learner) -> dict[str, Any] | None:
-    """Put the newest whole checkpoint of a run into `learner` and return its state; None where there is none.
+def newest_checkpoint(folder: Path, usable: Callable[[dict[str, Any]], Any] = dict) -> Path | None:
+    """The newest checkpoint that is as it was written and whose state `usable` can read; None where there is none.
 
     `ConfigError` where there are some and all are damaged: to begin again in silence would throw the run away.
     """
     found = checkpoints(folder)
     for path in found:
         try:
-            state = json.loads((path / STATE).read_text())
-            if _sha256(path / TRAINING) != state["sha256"]:
-                raise ValueError("its weights are not what was written")
-            steps = int(state["optimiser_steps"])
-            content = torch.load(path / TRAINING, map_location=learner.device, weights_only=True)
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            usable(_checked_state(path))
+        except KeyError as error:
+            log.warning("%s is damaged (%s has no %s); looking for an older one", path, STATE, error)
+        except (OSError, ValueError, TypeError, msgspec.MsgspecError) as error:
             log.warning("%s is damaged (%s); looking for an older one", path, error)
-            continue
-        _restore(learner, content, path)
-        learner.steps = steps
-        return state
+        else:
+            return path
     if found:
         raise ConfigError(f"every checkpoint in {folder} is damaged; remove that folder to begin again")
     return None
+
+
+def _checked_state(path: Path) -> dict[str, Any]:
+    """The state of a checkpoint that is as it was written."""
+    if (path / MANIFEST).exists():
+        check_manifest(path, _number(path))
+        state = read_object(path / STATE)
+    else:
+        state = _state_without_manifest(path)
+    if state.get("step") != _number(path):
+        raise Damaged(f"{STATE} is of step {state.get('step')!r}")
+    int(state["optimiser_steps"])
+    return state
+
+
+def _state_without_manifest(path: Path) -> dict[str, Any]:
+    """Checkpoints of earlier versions: only their weights have a hash, which is in the state."""
+    state = read_object(path / STATE)
+    if SHA256 not in state:
+        raise Damaged(f"{MANIFEST} is missing")
+    if sha256_of(path / TRAINING) != state[SHA256]:
+        raise Damaged(f"{TRAINING} is not what was written")
+    log.warning("%s was written by an earlier version: only its weights could be verified", path)
+    return state
+
+
+def load_checkpoint(path: Path, learner: Learner) -> dict[str, Any]:
+    """Put a checkpoint that was found whole into `learner` and return its state."""
+    state = read_object(path / STATE)
+    content = torch.load(path / TRAINING, map_location=learner.device, weights_only=True)
+    _restore(learner, content, path)
+    learner.steps = int(state["optimiser_steps"])
+    return state
 
 
 @torch.no_grad()
@@ -180,8 +226,3 @@ def _restore(learner: Learner, content: dict[str, Any], path: Path) -> None:
         tensor.copy_(piece(content["critic"][name], tensor))
     learner.optimiser.load_state_dict(state_in_pieces(content["optimiser"], learner.optimiser))
     learner.publish()
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

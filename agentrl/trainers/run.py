@@ -23,6 +23,7 @@ import torch
 
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.core.lock import FolderLock
 from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_seed
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.vllm import VLLMPolicy
@@ -31,12 +32,24 @@ from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.checkpoint import load_checkpoint, save_checkpoint
+from agentrl.trainers.checkpoint import checkpoints, load_checkpoint, newest_checkpoint, save_checkpoint
 from agentrl.trainers.distributed_rollout import collect_distributed
 from agentrl.trainers.monitor import Monitor
 from agentrl.trainers.rollout_engine import VLLMRolloutEngine
-from agentrl.trainers.run_folder import CONFIG, METRICS, check_same_run, cut, run_folder, versions
+from agentrl.trainers.run_folder import (
+    CHECKPOINTS,
+    CONFIG,
+    METRICS,
+    check_inputs,
+    check_same_run,
+    cut,
+    input_hashes,
+    read_config,
+    run_folder,
+    versions,
+)
 from agentrl.trainers.run_metrics import combined, episode_metrics, finite, summary_line, why_unknown
+from agentrl.trainers.run_state import RunState, cut_metrics, measured
 from agentrl.trainers.token_budget import TrainingFault
 from agentrl.trainers.trackers import make_trackers
 from agentrl.trainers.update import Learner
@@ -55,7 +68,26 @@ class Run:
         self.report: Report = (report or log.info) if self.processes.is_main else (lambda text: None)
         if arguments.threads:
             torch.set_num_threads(arguments.threads)
-        self.folder = Path(self.processes.on_main(lambda: str(run_folder(arguments, algorithm))))
+        self._lock: FolderLock | None = None
+        self.folder = Path(self.processes.on_main(self._own_folder))
+        try:
+            self._start()
+        except BaseException:
+            self._release()
+            raise
+
+    def _own_folder(self) -> str:
+        """Make the folder and keep other processes out of it."""
+        folder = run_folder(self.arguments, self.algorithm)
+        self._lock = FolderLock(folder)
+        return str(folder)
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    def _start(self) -> None:
+        arguments, learner = self.arguments, self.learner
         self.rollout_engine = VLLMRolloutEngine(arguments, learner) if arguments.engine == "vllm" else None
         self.policy = self.sampler(greedy=False, seed=arguments.seed)
         self.collector = self._make_collector(self.policy, "train")
@@ -71,7 +103,8 @@ class Run:
     # ------------------------------------------------------------------ start, resume, end
 
     def _begin(self) -> None:
-        if (self.folder / METRICS).exists():
+        trained = [path for path in checkpoints(self.folder / CHECKPOINTS) if path.name != "step_0"]
+        if (self.folder / METRICS).exists() or trained:
             raise ConfigError(f"{self.folder} holds a run already; choose another output, or set resume")
         self._write_config()
 
@@ -82,6 +115,7 @@ class Run:
             "environments": [spec.id for spec in self.arguments.specs()],
             "versions": versions() | ({} if self.rollout_engine is None else self.rollout_engine.versions()),
             "device": str(self.learner.device),
+            "inputs": input_hashes(self.arguments, self.learner.engine.folder),
         }
         try:
             write_atomically(self.folder / CONFIG, json.dumps(content, indent=1).encode())
@@ -89,21 +123,28 @@ class Run:
             raise ConfigError(f"the run folder cannot be written: {error}; choose another output") from error
 
     def _resume(self) -> None:
-        config = self.folder / CONFIG
-        if not config.exists():
+        newest = self.processes.on_main(self._newest)
+        if newest is None:
             return self._begin_again()
-        check_same_run(json.loads(config.read_text()), self.arguments, self.algorithm)
-        state = load_checkpoint(self.folder / "checkpoints", self.learner)
-        if state is None:
-            return self._begin_again()
+        state = RunState.from_json(load_checkpoint(self.folder / CHECKPOINTS / newest, self.learner))
         self._resumed = True
-        self.iteration, self.episodes = int(state["step"]), int(state["episodes"])
-        self.policy.calls = int(state["calls"])
-        self.monitor = Monitor.from_json(state["watch"])
-        memories = [state["collector"], *state.get("collectors", [])]  # of as many processes as there were
-        self.collector.load_state_dict(memories[self.processes.rank % len(memories)])
-        self.processes.on_main(lambda: cut(self.folder / METRICS, int(state["metrics_bytes"])))
+        self.iteration, self.episodes = state.step, state.episodes
+        self.policy.calls = state.calls
+        self.monitor = Monitor.from_json(state.watch)
+        self.collector.load_state_dict(state.memory_of(self.processes.rank))
         self.report(f"resuming after iteration {self.iteration}")
+        if problem := self.processes.on_main(lambda: cut_metrics(self.folder / METRICS, state)):
+            self.report(f"warning: {problem}")
+
+    def _newest(self) -> str | None:
+        """The name of the checkpoint to resume from, once this is known to be the run that wrote it."""
+        newest = newest_checkpoint(self.folder / CHECKPOINTS, RunState.from_json)
+        config = read_config(self.folder, newest)
+        if config is not None:
+            check_same_run(config, self.arguments, self.algorithm)
+        if config is not None and newest is not None:
+            check_inputs(config, self.arguments, self.learner.engine.folder)
+        return None if newest is None else newest.name
 
     def _begin_again(self) -> None:
         """No checkpoint was reached: what there is of metrics is from before, and will be written again."""
@@ -120,11 +161,14 @@ class Run:
     def __exit__(self, *problem: Any) -> None:
         for name, handler in self._handlers.items():
             signal.signal(name, handler)
-        self.collector.close()
-        if self.rollout_engine is not None:
-            self.rollout_engine.close()
-        for tracker in self.trackers:
-            tracker.close()
+        try:
+            self.collector.close()
+            if self.rollout_engine is not None:
+                self.rollout_engine.close()
+            for tracker in self.trackers:
+                tracker.close()
+        finally:
+            self._release()
 
     def _asked_to_stop(self, number: int, frame: Any) -> None:
         if self._stop is not None:  # the second time means it
@@ -184,17 +228,18 @@ class Run:
     def checkpoint(self) -> Path:
         """Write one now."""
         memory, *others = self.processes.gather(self.collector.state_dict())
-        state = {
-            "algorithm": self.algorithm,
-            "episodes": self.episodes,
-            "calls": self.policy.calls,
-            "watch": self.monitor.to_json(),
-            "collector": memory,
-            **({"collectors": others} if others else {}),
-            "metrics_bytes": (self.folder / METRICS).stat().st_size if (self.folder / METRICS).exists() else 0,
-        }
-        folder = self.folder / "checkpoints"
-        return save_checkpoint(folder, self.iteration, self.learner, state, self.arguments.keep)
+        state = RunState(
+            algorithm=self.algorithm,
+            step=self.iteration,
+            episodes=self.episodes,
+            calls=self.policy.calls,
+            watch=self.monitor.to_json(),
+            collector=memory,
+            collectors=others,
+            **measured(self.folder / METRICS),
+        )
+        folder = self.folder / CHECKPOINTS
+        return save_checkpoint(folder, self.iteration, self.learner, state.to_json(), self.arguments.keep)
 
     # ------------------------------------------------------------------ episodes
 

@@ -1,4 +1,4 @@
-"""The folder of a run: where it is, and whether a run with these arguments may resume in it."""
+"""The folder of a run: where it is, and whether a run with these arguments and this model may resume in it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ import torch
 
 import agentrl
 from agentrl.core.errors import ConfigError
+from agentrl.core.files import read_regular, sha256_of
+from agentrl.core.manifest import Damaged, read_object
 from agentrl.trainers.arguments import RunArguments
 
-METRICS, CONFIG = "metrics.jsonl", "config.json"
+METRICS, CONFIG, CHECKPOINTS = "metrics.jsonl", "config.json", "checkpoints"
+READ_FROM_A_MODEL = (".json", ".safetensors", ".jinja", ".txt", ".model")  # weights, configuration, tokenizer
 # Everything else decides what is learned.
 FREE_TO_CHANGE = {"output", "resume", "iterations", "save_every", "keep", "trackers", "report", "eval_every"} | {
     "eval_at_start",
@@ -53,6 +56,49 @@ def check_same_run(config: dict[str, Any], arguments: RunArguments, algorithm: s
         old = before.get(name)
         if name not in FREE_TO_CHANGE and old != value:
             raise ConfigError(f"the run was started with {name}={old!r}; it cannot be resumed with {value!r}")
+
+
+def read_config(folder: Path, checkpoint: Path | None) -> dict[str, Any] | None:
+    """What the run wrote down when it began; None where it did not come to that.
+
+    `ConfigError` where it is missing or not what the checkpoint has a copy of: its options decide what is learned.
+    """
+    path = folder / CONFIG
+    copy = None if checkpoint is None or not (checkpoint / CONFIG).is_file() else checkpoint / CONFIG
+    hint = "" if copy is None else f"; {copy} is a copy of what it was"
+    if checkpoint is not None and not path.exists():
+        raise ConfigError(f"{path} is missing{hint}")
+    if not path.exists():
+        return None
+    try:
+        if copy is not None and read_regular(copy) != read_regular(path):
+            raise Damaged("it is not what this run wrote")
+        return read_object(path)
+    except (OSError, Damaged) as error:
+        raise ConfigError(f"{path} is damaged: {error}{hint}") from error
+
+
+def input_hashes(arguments: RunArguments, model: Path) -> dict[str, Any]:
+    """The files outside of the run folder that decide what is learned: those of the model, and of the data if any."""
+    files = sorted(path for path in model.iterdir() if path.suffix in READ_FROM_A_MODEL and path.is_file())
+    data = getattr(arguments, "data", "")
+    try:
+        found = {f"model/{path.name}": sha256_of(path) for path in files}
+        return found | ({"data": sha256_of(Path(data).expanduser())} if data else {})
+    except OSError as error:
+        raise ConfigError(f"the model or the data cannot be read: {error}") from error
+
+
+def check_inputs(config: dict[str, Any], arguments: RunArguments, model: Path) -> None:
+    """`ConfigError` where the model or the data have changed since the run began."""
+    before = config.get("inputs")
+    if not isinstance(before, dict):  # a run of an earlier version
+        return
+    now = input_hashes(arguments, model)
+    for name in sorted(before.keys() | now.keys()):
+        if before.get(name) != now.get(name):
+            place = getattr(arguments, "data", "") if name == "data" else model / name.removeprefix("model/")
+            raise ConfigError(f"{place} has changed since the run began; put the file back, or begin a new run")
 
 
 def versions() -> dict[str, str]:

@@ -10,6 +10,7 @@ from agentrl.algorithms import ALGORITHMS, arguments_class
 from agentrl.cli.option_types import GROUPS, described, grouped_fields
 from agentrl.cli.plan import make_plan
 from agentrl.cli.train_options import read_words
+from agentrl.core.errors import ConfigError
 from agentrl.recipes import load_recipe, parse_recipe, recipe_names, recipe_text
 
 TWO = """
@@ -232,3 +233,27 @@ def test_the_recipes_are_listed_shown_and_copied_but_never_over_a_file(agentrl_c
 def test_recipe_verbs_that_make_no_sense_are_one_line(agentrl_cli, words, said):
     done = agentrl_cli("recipe", *words)
     assert done.status == 1 and said in done.err
+
+
+def test_a_plan_that_changed_on_the_disk_is_refused(two_stages, tmp_path):
+    folder = tmp_path / "run"
+    plan("--recipe", two_stages, "--output", str(folder)).write()
+    assert len(plan("--resume", str(folder)).runs) == 2
+    text = (folder / "plan.json").read_text()
+    for changed in (
+        text.replace('"finished": false', '"finished": true'),
+        text.replace('"sha256"', '"rha256"'),
+        "[" * 9**5,
+    ):
+        (folder / "plan.json").write_text(changed)
+        with pytest.raises(ConfigError, match=r"plan\.json"):
+            plan("--resume", str(folder))
+
+
+def test_a_plan_of_an_earlier_version_is_read(two_stages, tmp_path):
+    folder = tmp_path / "run"
+    plan("--recipe", two_stages, "--output", str(folder)).write()
+    content = {**json.loads((folder / "plan.json").read_text()), "schema": 1}
+    del content["sha256"]
+    (folder / "plan.json").write_text(json.dumps(content))
+    assert len(plan("--resume", str(folder)).runs) == 2

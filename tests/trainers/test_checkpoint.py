@@ -15,7 +15,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.models.loading import load_model, tokenizer_hash
 from agentrl.trainers import checkpoint as module
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.checkpoint import checkpoints, load_checkpoint, save_checkpoint
+from agentrl.trainers.checkpoint import checkpoints, newest_checkpoint, save_checkpoint
 from agentrl.trainers.token_budget import TrainingFault
 from agentrl.trainers.update import Learner
 from tests.trainers.test_learner import loss_on, rows, same, weights
@@ -35,6 +35,12 @@ def trained(options: RunArguments, steps: int = 2, **more: Any) -> Learner:
     for _ in range(steps):
         learner.step(rows(), loss_on(learner, rows()))
     return learner
+
+
+def load_checkpoint(folder: Path, learner: Learner) -> dict[str, Any] | None:
+    """The state of the newest whole one, once it is in the learner."""
+    path = newest_checkpoint(folder)
+    return None if path is None else module.load_checkpoint(path, learner)
 
 
 def numbers(folder: Path) -> list[int]:
