@@ -20,10 +20,16 @@ JUDGES = "judges"  # among the ids: all judges together
 
 @dataclass(kw_only=True)
 class Arguments(Common):
-    """Run the public test kit on environments, or the self-checks of the judges; fails if any check fails."""
+    """Run the public test kit on environments, or the self-checks of the judges; fails if any check fails.
+
+    The kit plays an environment and looks whether it keeps its promises: seeds, snapshots, rewards, limits, splits,
+    rendering, a thousand hostile replies (about 10 s for each id). `check judges` measures the judges that come with
+    agentrl on texts with known truth: what they read in English, whether hedging or orders to the judge pay, faults of
+    an endpoint (about a minute; no model and no network are needed).
+    """
 
     ids: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="ID|judges")] = ()
-    """Which environments ("module:id" for those of another package); the word judges for the judges."""
+    """Which environments ("module:id" imports a module of yours first); the word judges for the judges."""
     all: bool = False
     """Every environment that comes with agentrl."""
     env_kwargs: JsonText = "{}"
@@ -86,7 +92,7 @@ def check_judges() -> dict[str, Any]:
     try:
         from agentrl.testing.judges import selfcheck
 
-        checks = selfcheck.run()
+        checks = selfcheck.run(log)
     except MissingExtra as error:
         return failure(JUDGES, "unavailable", "available", str(error), started)
     except Exception as error:
@@ -111,6 +117,9 @@ def show(reports: list[dict[str, Any]]) -> None:
         mark = verdict(report["pass"], report["status"])
         rows.append((report["id"], mark, f"{good}/{len(report['checks'])}", str(skipped), f"{report['seconds']:.1f}"))
     print_table(("id", "status", "checks passed", "skipped", "seconds"), rows)
+    judged = [(verdict(c["pass"]), c["name"], c["detail"]) for r in reports if r["id"] == JUDGES for c in r["checks"]]
+    if judged:
+        print_table(("", "check of the judges", "what was measured"), judged)
     skipped = [(r["id"], c["name"], c["detail"]) for r in reports for c in r["checks"] if c.get("skipped")]
     if skipped:
         print_table(("id", "skipped check", "why"), skipped)

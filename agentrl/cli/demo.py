@@ -28,14 +28,21 @@ ITERATION = re.compile(r"\[[1-9]\d*/\d+\](?! held-out)")  # a line of progress t
 
 @dataclass(kw_only=True)
 class Arguments(Common):
-    """Train a tiny model by imitation, then by reinforcement learning; measure it on unseen levels, write a report."""
+    """Train a tiny language model from nothing, on this machine, in minutes: a demonstration of the whole library.
+
+    First it imitates demonstrations that are partly wrong, then it learns from its own play and the reward (StepPO).
+    Its success on unseen levels is measured before, between and after, beside random play and the oracle. Nothing is
+    downloaded; it needs the extra `train`. Writes report.html (figures, links to the curves of both stages) and
+    before_after.gif (one level, lost and won) into the output folder, and can be stopped and resumed.
+    """
 
     output: str = "runs/demo"
     """Output folder; a number is appended where it already exists."""
     recipe: str = "frozenlake-demo"
-    """Recipe: two stages with evaluations."""
+    """What is trained: a recipe of two stages with evaluations; `agentrl recipe show NAME` prints it."""
     check: bool = True
-    """Fail unless imitation stays below 0.6 and reinforcement learning adds 0.25 and reaches 0.8."""
+    """With --no-check the exit status is 0 whatever is reached. Otherwise it is 1 unless imitation stays below 0.6 and
+    reinforcement learning adds 0.25 and reaches 0.8."""
 
 
 @dataclass(frozen=True)

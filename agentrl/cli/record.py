@@ -25,12 +25,17 @@ FORMATS = ("gif", "mp4", "html")
 
 @dataclass(kw_only=True)
 class Arguments(Common):
-    """Save episodes as GIF, MP4 and a self-contained web page."""
+    """Let a policy play, and save what happened as files to look at: GIF, MP4, and a web page without outside parts.
+
+    Every episode gets one file of each format in the output folder. GIF and MP4 show the pictures; the page also
+    holds what the agent saw and wrote, the rewards and their terms. (`agentrl eval` measures a policy on many
+    episodes; `agentrl report` shows episodes that were saved while training.)
+    """
 
     id: EnvId
     """Environment id; `agentrl list` shows them."""
     policy: str = "oracle"
-    """The policy: random, oracle or human."""
+    """Who plays: random, oracle, human, hf:MODEL, openai:MODEL and so on; `agentrl eval -h` lists them."""
     episodes: int = 1
     """Number of episodes."""
     seed: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from agentrl.core.html import number, percent, safe
 from agentrl.rollout.evaluate import Evaluation
@@ -39,46 +40,77 @@ def _range(bounds: Interval | None, show: Callable[[float], str]) -> str:
 
 # ---------------------------------------------------------------------- the bars
 
-WIDTH, LABELS, BAR, ROW, GROUP = 860, 250, 16, 24, 18  # of the figure, in its own units
-SCALE = WIDTH - LABELS - 130  # length of a full bar
+BAR, TEXT, GROUP = 16, 24, 18  # heights of a bar, a line of text, and the air between environments, in its own units
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Names stand before their bars or, where the figure is narrow, above them."""
+
+    width: int
+    start: int  # where bars begin
+    above: bool
+    shares: tuple[float, ...]  # that have a line
+
+    @property
+    def scale(self) -> int:
+        """The length of a full bar; the figure beside it needs room."""
+        return self.width - self.start - 80
+
+
+LARGE = _Layout(860, 250, above=False, shares=(0.0, 0.25, 0.5, 0.75, 1.0))
+NARROW = _Layout(340, 14, above=True, shares=(0.0, 0.5, 1.0))
 
 
 def bar_figure(evaluations: Sequence[Evaluation]) -> str:
-    """Success of every evaluation as a bar with its interval, environments in groups."""
+    """Success of every evaluation as a bar with its interval, environments in groups; for large and small screens."""
+    large, narrow = _bars(evaluations, LARGE), _bars(evaluations, NARROW)
+    return f'<div class="card"><div class="large">{large}</div><div class="narrow">{narrow}</div></div>'
+
+
+def _bars(evaluations: Sequence[Evaluation], layout: _Layout) -> str:
     parts, y, previous = [], 28, None
     for result in evaluations:
-        y += GROUP if previous not in (None, result.id) else 0
-        parts.append(_bar(result, y, named=previous != result.id))
-        previous, y = result.id, y + ROW
-    grid = "".join(_grid_line(share, y) for share in (0.0, 0.25, 0.5, 0.75, 1.0))
+        if previous != result.id:
+            y += GROUP if previous is not None else 0
+            parts.append(f'<text x="0" y="{y + BAR - 4}">{safe(short_name(result.id))}</text>')
+            y += TEXT if layout.above else 0
+        parts.append(_policy(result.policy, y, layout))
+        y += TEXT - 4 if layout.above else 0
+        parts.append(_bar(result, y, layout))
+        previous, y = result.id, y + TEXT
+    grid = "".join(_grid_line(share, y, layout) for share in layout.shares)
     body = "\n".join(parts)
     label = "Success rate of each policy in each environment, with 95 % Wilson intervals"
-    frame = f'viewBox="0 0 {WIDTH} {y + 8}" role="img" aria-label="{label}"'
-    return f'<div class="card"><svg {frame}>{grid}\n{body}</svg></div>'
+    frame = f'viewBox="0 0 {layout.width} {y + 8}" role="img" aria-label="{label}"'
+    return f"<svg {frame}>{grid}\n{body}</svg>"
 
 
-def _grid_line(share: float, bottom: int) -> str:
-    x = LABELS + share * SCALE
+def _grid_line(share: float, bottom: int, layout: _Layout) -> str:
+    x = layout.start + share * layout.scale
     line = f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="20" y2="{bottom}"/>'
     return f'{line}<text class="soft" x="{x:.1f}" y="13" text-anchor="middle">{share:.0%}</text>'
 
 
-def _bar(result: Evaluation, y: int, *, named: bool) -> str:
-    middle, text_y = y + BAR / 2, y + BAR - 4
-    name = f'<text x="0" y="{text_y}">{safe(short_name(result.id))}</text>' if named else ""
-    who = f'<text class="soft" x="{LABELS - 12}" y="{text_y}" text-anchor="end">{safe(result.policy)}</text>'
+def _policy(name: str, y: int, layout: _Layout) -> str:
+    place = f'x="{layout.start}"' if layout.above else f'x="{layout.start - 12}" text-anchor="end"'
+    return f'<text class="soft" {place} y="{y + BAR - 4}">{safe(name)}</text>'
+
+
+def _bar(result: Evaluation, y: int, layout: _Layout) -> str:
+    middle, text_y, start = y + BAR / 2, y + BAR - 4, layout.start
     if result.success is None:
-        return f'{name}{who}<text class="soft" x="{LABELS + 8}" y="{text_y}">no episode was scored</text>'
-    length, end = result.success * SCALE, LABELS + result.success * SCALE
-    place = f'x="{LABELS}" y="{y}" width="{max(length, 2):.1f}" height="{BAR}" rx="2"'
+        return f'<text class="soft" x="{start + 8}" y="{text_y}">no episode was scored</text>'
+    length, end = result.success * layout.scale, start + result.success * layout.scale
+    place = f'x="{start}" y="{y}" width="{max(length, 2):.1f}" height="{BAR}" rx="2"'
     bar = f'<rect class="{css_class(result.policy)}" {place}/>'
     whisker = ""
     if result.success_ci is not None:
-        low, high = (LABELS + bound * SCALE for bound in result.success_ci)
+        low, high = (start + bound * layout.scale for bound in result.success_ci)
         end = max(end, high)
         tips = f"M{low:.1f} {middle - 4}V{middle + 4}M{high:.1f} {middle - 4}V{middle + 4}"
         whisker = f'<path class="whisker" d="M{low:.1f} {middle}H{high:.1f}{tips}"/>'
-    return f'{name}{who}{bar}{whisker}<text x="{end + 10:.1f}" y="{text_y}">{percent(result.success)}</text>'
+    return f'{bar}{whisker}<text x="{end + 10:.1f}" y="{text_y}">{percent(result.success)}</text>'
 
 
 def short_name(env_id: str) -> str:

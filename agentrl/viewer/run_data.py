@@ -154,6 +154,16 @@ def series(lines: Sequence[Line], label: str, path: Sequence[str], colour: int =
     return Series(label, points(lines, *path), colour=colour, **changes)
 
 
+def eval_pairs(lines: Iterable[Line]) -> dict[str, tuple[list[Line], list[Line]]]:
+    """Sampled and greedy evaluations of the same environment and split, by its name."""
+    groups = eval_groups(lines)
+    return {
+        name.removesuffix("sampled").strip(): (held, groups[f"{name.removesuffix('sampled')}greedy"])
+        for name, held in groups.items()
+        if name.endswith("sampled") and f"{name.removesuffix('sampled')}greedy" in groups
+    }
+
+
 def eval_groups(lines: Iterable[Line]) -> dict[str, list[Line]]:
     """Evaluations that can be compared with each other (same environment, split and way of choosing), by a name."""
     found: dict[tuple[str, str, bool], list[Line]] = {}

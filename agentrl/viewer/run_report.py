@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,14 @@ from agentrl.core.html import details, number, page, percent, safe, section, wri
 from agentrl.viewer.canvas import Look, chart_style
 from agentrl.viewer.charts import Series, line_chart, share_bar, stacked_bars
 from agentrl.viewer.eval_report import short_name
+from agentrl.viewer.findings import findings
 from agentrl.viewer.run_data import Line, RunData, band, eval_groups, figure, interval, names, points, read_run, series
 from agentrl.viewer.samples import sample_sections
 
 PHASES = {"generate": "generation", "environment": "environment", "judge": "judge", "update": "update"}
+# In words, in the order in which they are shown; docs/training.md explains each.
 LOSSES = {
+    "loss": "total loss",
     "policy": "policy loss",
     "critic": "critic loss",
     "nll": "negative log-likelihood",
@@ -33,6 +38,25 @@ LOSSES = {
     "even_groups": "share of groups that earned the same",
     "staleness_mean": "age of the data, in updates",
     "heavy_fraction": "share of tokens above the largest weight",
+    "weight_mean": "mean weight of the correction",
+    "staleness_max": "age of the oldest data, in updates",
+    "ratio_max": "largest probability ratio",
+    "dual_clip_fraction": "share of tokens at the second clip",
+    "value_clip_fraction": "share of clipped values",
+    "value_mean": "mean value of the critic",
+    "return_mean": "mean return",
+    "lone_groups": "share of groups with one episode left",
+    "extra_rounds": "extra rounds of episodes",
+    "missing_groups": "share of groups not found",
+    "overlong": "share of episodes with a cut reply",
+    "anchored_steps": "share of steps with another at the same place",
+}
+WARNINGS = {
+    "farming": "Reward without success (farming)",
+    "collapse": "The policy no longer explores (collapse)",
+    "no_signal": "Nothing to learn from (no_signal)",
+    "kl_blowup": "The policy moves too far (kl_blowup)",
+    "invalid": "Many invalid turns (invalid)",
 }
 
 
@@ -50,6 +74,7 @@ def build(run: RunData, *, play_again: bool = False) -> str:
     """The page as HTML."""
     parts = [
         alarms(run),
+        findings(run),
         heads(run),
         _charts("Success and reward", reward_charts(run), across=success_chart(run)),
         _charts("What the policy does", behaviour_charts(run), many=True),
@@ -116,11 +141,21 @@ def duration(seconds: float) -> str:
 def alarms(run: RunData) -> str:
     """Every warning of the run, in red."""
     said = [
-        f'<div class="card alarm" role="alert"><b>{safe(str(line.get("warning")))}</b> at iteration '
+        f'<div class="card alarm" role="alert"><b>{safe(warning_in_words(str(line.get("warning"))))}</b> at iteration '
         f"{line['iteration']:g}: {safe(str(line.get('detail', '')))}</div>"
         for line in run.warnings
     ]
     return "\n".join(said)
+
+
+def warning_in_words(name: str) -> str:
+    """A warning as people read it; one that is not known as it is."""
+    return WARNINGS.get(name, name)
+
+
+def in_words(name: str) -> str:
+    """A metric or reward term as people read it."""
+    return LOSSES.get(name) or name.replace("_", " ")
 
 
 def heads(run: RunData) -> str:
@@ -178,6 +213,12 @@ def small(title: str, **changes: Any) -> Look:
     return Look(title, **{"width": 340, "height": 200, **changes})
 
 
+def in_two_sizes(draw: Callable[[Look], str], look: Look) -> str:
+    """A chart twice: the style sheet shows the one that can be read on the screen."""
+    large, narrow = draw(look), draw(replace(look, width=340, height=240))
+    return f'<div class="large">{large}</div><div class="narrow">{narrow}</div>' if large else ""
+
+
 def _charts(title: str, charts: Sequence[str], many: bool = False, across: str = "") -> str:
     cards = f'<div class="card full">{across}</div>' if across else ""
     cards += "".join(f'<div class="card">{chart}</div>' for chart in charts if chart)
@@ -198,19 +239,19 @@ def with_held_out(run: RunData, value: str, bounds: str) -> list[Series]:
 def success_chart(run: RunData) -> str:
     """Success alone: a reward in the same picture would hide it."""
     look = wide("Success", limits=(0.0, 1.0), percent=True, alarms=run.alarms)
-    return line_chart(with_held_out(run, "success", "success_ci"), look)
+    return in_two_sizes(partial(line_chart, with_held_out(run, "success", "success_ci")), look)
 
 
 def reward_charts(run: RunData) -> list[str]:
     """The reward, and the terms it is made of."""
     rewards = with_held_out(run, "reward_mean", "reward_ci")
     terms = [
-        series(run.train, name, ("reward_terms", name), colour)
+        series(run.train, name.replace("_", " "), ("reward_terms", name), colour)
         for colour, name in enumerate(names(run.train, "reward_terms"))
     ]
     return [
-        line_chart(rewards, Look("Reward of an episode", alarms=run.alarms)),
-        line_chart(terms, Look("Reward terms, mean of an episode", alarms=run.alarms)),
+        in_two_sizes(partial(line_chart, rewards), Look("Reward of an episode", alarms=run.alarms)),
+        in_two_sizes(partial(line_chart, terms), Look("Reward terms, mean of an episode", alarms=run.alarms)),
     ]
 
 
@@ -233,7 +274,7 @@ def optimisation_charts(run: RunData) -> list[str]:
     known = names(run.train, "loss")
     ordered = [name for name in LOSSES if name in known] + [name for name in known if name not in LOSSES]
     charts = [
-        line_chart([series(run.train, name, ("loss", name), i)], small(LOSSES.get(name, name), legend=False))
+        line_chart([series(run.train, name, ("loss", name), i)], small(in_words(name), legend=False))
         for i, name in enumerate(ordered)
     ]
     rate = line_chart([series(run.train, "lr", ("lr",), 7)], small("learning rate", legend=False))
@@ -257,7 +298,8 @@ def time_layers(run: RunData) -> tuple[list[float], dict[str, list[float]]]:
 def total_time_chart(run: RunData) -> str:
     """Where the time of the whole run went."""
     _, layers = time_layers(run)
-    return share_bar({name: sum(layer) for name, layer in layers.items()}, wide("Time of the run"), duration)
+    totals = {name: sum(layer) for name, layer in layers.items()}
+    return in_two_sizes(lambda look: share_bar(totals, look, duration), wide("Time of the run"))
 
 
 def time_charts(run: RunData) -> list[str]:
@@ -265,8 +307,8 @@ def time_charts(run: RunData) -> list[str]:
     kinds = {"generated": "generated", "trained": "trained on"}
     tokens = [series(run.train, label, ("tokens", name), i) for i, (name, label) in enumerate(kinds.items())]
     return [
-        stacked_bars(*time_layers(run), Look("Seconds of an iteration")),
-        line_chart(tokens, Look("Tokens of an iteration", limits=(0.0, 0.0))),
+        in_two_sizes(partial(stacked_bars, *time_layers(run)), Look("Seconds of an iteration")),
+        in_two_sizes(partial(line_chart, tokens), Look("Tokens of an iteration", limits=(0.0, 0.0))),
     ]
 
 

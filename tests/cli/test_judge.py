@@ -200,19 +200,20 @@ def selfcheck(monkeypatch):
 @pytest.mark.parametrize("good", [True, False])
 def test_check_judges_reports_like_an_environment(agentrl_cli, selfcheck, good: bool) -> None:
     checks = [{"name": "gold", "pass": True, "detail": "1.0"}, {"name": "injections", "pass": good, "detail": "0.01"}]
-    selfcheck(lambda: checks)
+    selfcheck(lambda say: checks)
     done = agentrl_cli("check", "judges", "--json")
     assert done.status == (0 if good else 1)
     (entry,) = done.json["envs"]
     assert entry["id"] == "judges" and entry["checks"] == checks and entry["pass"] is good is done.json["pass"]
-    assert "judges" in agentrl_cli("check", "judges").out
+    shown = agentrl_cli("check", "judges").out
+    assert "what was measured" in shown and "injections" in shown and "0.01" in shown
 
 
 def test_check_judges_that_break_or_check_nothing_do_not_pass(agentrl_cli, selfcheck) -> None:
-    def broken() -> Any:
+    def broken(say: Any) -> Any:
         raise RuntimeError("boom")
 
     selfcheck(broken)
     assert "boom" in agentrl_cli("check", "judges", "--json").json["envs"][0]["checks"][0]["detail"]
-    selfcheck(lambda: [])
+    selfcheck(lambda say: [])
     assert agentrl_cli("check", "judges", "--json").status == 1

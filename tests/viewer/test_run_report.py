@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from pathlib import Path
 
 import gymnasium as gym
 import pytest
@@ -12,9 +13,10 @@ import pytest
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.record import record_episode
 from agentrl.rollout.trajectory import Step, Trajectory
+from agentrl.trainers.monitor import KNOWN
 from agentrl.viewer import samples
 from agentrl.viewer.run_data import eval_groups, interval, read_run
-from agentrl.viewer.run_report import write_run_report
+from agentrl.viewer.run_report import LOSSES, WARNINGS, in_words, write_run_report
 from agentrl.viewer.samples import choose, trajectory_files
 from tests.core.markup import HOSTILE, Tags
 from tests.viewer.run_folders import LAKE, Halting, eval_line, played, rl_lines, sft_lines, train_line, write_run
@@ -50,7 +52,7 @@ def test_a_whole_run_shows_every_part(whole):
         "Seconds of an iteration",
         "Time of the run",
         "Tokens of an iteration",
-        "farming at iteration 17: reward rose alone",
+        "Reward without success (farming) at iteration 17: reward rose alone",
         "Episodes of the first iteration",
         "Episodes of the last iteration",
         "Best",
@@ -83,8 +85,26 @@ def test_text_episodes_are_drawn_and_nothing_comes_from_elsewhere(whole):
 def test_success_and_reward_are_never_in_one_chart(whole):
     html = write_run_report(whole).read_text(encoding="utf-8")
     charts = re.findall(r'<svg [^>]*aria-label="([^"]*)"', html)
-    assert charts[:3] == ["Success", "Reward of an episode", "Reward terms, mean of an episode"]
-    assert html.count('class="alarm-line"') == 3
+    assert charts[:6:2] == charts[1:6:2] == ["Success", "Reward of an episode", "Reward terms, mean of an episode"]
+    assert html.count('class="alarm-line"') == 6  # each chart is drawn for large and for narrow screens
+
+
+def test_every_chart_can_be_read_on_a_narrow_screen(whole):
+    """Letters are 13 units high; on a screen of 400 pixels a chart is some 340 wide."""
+    html = write_run_report(whole).read_text(encoding="utf-8")
+    wide = re.findall(r'<div class="large"><svg viewBox="0 0 (\d+) ', html)
+    everywhere = re.findall(r'<svg viewBox="0 0 (\d+) ', re.sub(r'<div class="large">.*?</div>', "", html))
+    assert len(wide) == 6 and max(map(int, wide)) == 1080
+    assert len(everywhere) > len(wide) and set(everywhere) == {"340"}
+    assert "@media screen and (max-width: 640px)" in html
+
+
+def test_metrics_are_named_in_words():
+    glossary = (Path(__file__).parents[2] / "docs" / "training.md").read_text()
+    explained = set(re.findall(r"`loss\.(\w+)`", glossary))
+    assert explained == set(LOSSES) and set(WARNINGS) == set(KNOWN)
+    assert not any("_" in words for words in LOSSES.values())
+    assert in_words("some_new_metric") == "some new metric"
 
 
 def test_recorded_pictures_are_shown_as_they_were_seen(tmp_path):

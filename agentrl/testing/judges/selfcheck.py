@@ -90,9 +90,14 @@ RULE_CHECKS: list[tuple[str, Check]] = [
 CHECKS: list[tuple[str, Check]] = [*RULE_CHECKS, *selfcheck_llm.CHECKS]
 
 
-def run() -> list[dict[str, Any]]:
-    """Every check: `[{"name", "pass", "detail"}]`."""
-    return [_run_one(name, check) for name, check in CHECKS]
+def run(say: Callable[[str], Any] = lambda _: None) -> list[dict[str, Any]]:
+    """Every check: `[{"name", "pass", "detail"}]`; `say` hears before each what it asks for."""
+    found = []
+    for number, (name, check) in enumerate(CHECKS, 1):
+        asked = (check.__doc__ or "").partition("\n")[0]
+        say(f"judges {number}/{len(CHECKS)}, {name}: {asked}".rstrip(": "))
+        found.append(_run_one(name, check))
+    return found
 
 
 def _run_one(name: str, check: Check) -> dict[str, Any]:

@@ -1,0 +1,89 @@
+"""What the curves of a run say together and none of them says alone: a critic that explains nothing, and reinforcement
+learning that changed how often the policy plays its best answers, but not these answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import median
+
+from agentrl.core.html import number, percent, safe
+from agentrl.rollout.statistics import Interval
+from agentrl.viewer.run_data import Line, RunData, eval_pairs, figure, interval, points
+
+FEWEST_ITERATIONS = 8  # before a critic can be blamed: it has to learn first
+LEAST_EXPLAINED = 0.05  # of the variance of the returns
+
+
+def findings(run: RunData) -> str:
+    """Every finding as a card."""
+    said = [("alarm", critic_finding(run)), *(("note", text) for text in sharpening_findings(run))]
+    return "\n".join(
+        f'<div class="card {kind}" role="note"><b>{safe(found[0])}</b> {safe(found[1])}</div>'
+        for kind, found in said
+        if found
+    )
+
+
+def critic_finding(run: RunData) -> tuple[str, str] | None:
+    """Does the critic still explain nothing in the second half of the run?"""
+    # Exactly 0 stands for returns that are all equal, of which there is nothing to explain.
+    known = [(at, value) for at, value in points(run.train, "loss", "explained_variance") if value != 0.0]
+    if len(known) < FEWEST_ITERATIONS:
+        return None
+    late = known[len(known) // 2 :]
+    explained = median(value for _, value in late)
+    if explained >= LEAST_EXPLAINED:
+        return None
+    return (
+        "The critic explains nothing.",
+        f"From iteration {late[0][0]:g} to {late[-1][0]:g} the median explained variance is {number(explained)}; 1 is "
+        "a perfect critic, and 0 is no better than a constant. Such advantages are as noisy as without a critic: raise "
+        "critic_lr, let the critic learn first (critic_warmup), or use an algorithm without a critic.",
+    )
+
+
+def sharpening_findings(run: RunData) -> list[tuple[str, str]]:
+    """Environments and splits where sampled success rose and greedy success did not."""
+    if not points(run.train, "reward_mean"):  # imitation: nothing was reinforced
+        return []
+    pairs = eval_pairs(run.evals).items()
+    return [found for name, (sampled, greedy) in pairs if (found := _sharpening(name, sampled, greedy))]
+
+
+def _sharpening(name: str, sampled: Sequence[Line], greedy: Sequence[Line]) -> tuple[str, str] | None:
+    of_sampled, of_greedy = _gain(sampled), _gain(greedy)
+    if of_sampled is None or of_greedy is None:
+        return None
+    (rise, rise_range), (change, change_range) = of_sampled, of_greedy
+    if rise_range[0] <= 0 or not change_range[0] <= 0 <= change_range[1] or change > rise / 2:
+        return None
+    where = f" ({name})" if name else ""
+    return (
+        f"Reinforcement learning only sharpened sampling{where}.",
+        f"Held-out success went from {_span(sampled)} with sampled answers, but from {_span(greedy)} with greedy ones: "
+        f"the 95 % interval of that change, {percent(change_range[0])} to {percent(change_range[1])}, includes zero. "
+        "The policy gives its likeliest answers more often; these answers solve no more of these levels.",
+    )
+
+
+def _gain(lines: Sequence[Line]) -> tuple[float, Interval] | None:
+    """How much success rose from the first to the last evaluation, with the 95 % interval of the difference.
+
+    Newcombe's interval, from those of the two shares. It treats the evaluations as independent; on the same levels
+    the truth is narrower.
+    """
+    known = [line for line in lines if figure(line, "success") is not None and interval(line, "success_ci") is not None]
+    if len(known) < 2 or known[0]["iteration"] == known[-1]["iteration"]:
+        return None
+    (before, (low, high)), (after, (after_low, after_high)) = (
+        (figure(line, "success") or 0.0, interval(line, "success_ci") or (0.0, 0.0)) for line in (known[0], known[-1])
+    )
+    change = after - before
+    down, up = math.hypot(after - after_low, high - before), math.hypot(after_high - after, before - low)
+    return change, (change - down, change + up)
+
+
+def _span(lines: Sequence[Line]) -> str:
+    known = [value for line in lines if (value := figure(line, "success")) is not None]
+    return f"{percent(known[0])} to {percent(known[-1])}"
