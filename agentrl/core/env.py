@@ -29,6 +29,12 @@ from agentrl.core.snapshot import open_blob, seal_blob
 from agentrl.core.state import State
 
 SPLITS = ("train", "dev", "test")
+BRIEF_INFO = (
+    "success",
+    "valid",
+    "effective",
+)  # what `full_info=False` leaves of info; vectorised cores give these, too
+NOT_IN_SNAPSHOTS = ("render_mode", "full_info")  # arguments that say how an environment is watched, not what happens
 ObsType = TypeVar("ObsType")
 ActType = TypeVar("ActType")
 
@@ -71,6 +77,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         max_turns: int = 1,
         max_actions_per_turn: int = 1,
         invalid_penalty: float = -0.1,
+        full_info: bool = True,
         **unknown: Any,
     ) -> None:
         for name in unknown:
@@ -89,6 +96,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         self.max_turns = whole_number("max_turns", max_turns, at_least=1)
         self.max_actions_per_turn = whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1)
         self.invalid_penalty = finite_number("invalid_penalty", invalid_penalty)
+        self.full_info = bool(full_info)  # False: only `BRIEF_INFO`, for libraries that store every info in arrays
         self._index, self._stride = 0, 1  # place in `tasks()`, and how far the next task is from it
         self._turn: int | None = None  # None until the first reset
         self._terminated = self._truncated = self._success = False
@@ -114,7 +122,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         self._terminated = self._truncated = self._success = False
         if self.render_mode == "human":
             self.render()
-        return self._observe(), self._info([], {}, valid=True, effective=False, fault=None)
+        return self._observe(), self._told([], {}, valid=True, effective=False, fault=None)
 
     def step(self, action: ActType) -> tuple[ObsType, float, bool, bool, dict[str, Any]]:
         """Run one turn. No action, however malformed, raises."""
@@ -122,14 +130,14 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
             raise ResetNeeded("call reset() before step()")
         if self._over:
             self._feedback = "The episode is over; call reset()."
-            info = self._info([], {}, valid=False, effective=False, fault="episode_over")
+            info = self._told([], {}, valid=False, effective=False, fault="episode_over")
             return self._observe(), 0.0, self._terminated, self._truncated, info
         done, terms, effective, fault = self._run(self._read(action))
         self._turn += 1
         self._truncated = not self._terminated and self._turn >= self.max_turns
         if self.render_mode == "human":
             self.render()
-        info = self._info(done, terms, valid=fault is None, effective=effective, fault=fault)
+        info = self._told(done, terms, valid=fault is None, effective=effective, fault=fault)
         return self._observe(), math.fsum(terms.values()), self._terminated, self._truncated, info
 
     def _walk(self, *, start: bool, move: bool) -> None:
@@ -188,6 +196,14 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         fault = None if error is None else "invalid_action" if turn.actions or done else "unparsed"
         return done, terms, effective, fault
 
+    def _told(
+        self, actions: list[str], terms: dict[str, float], *, valid: bool, effective: bool, fault: str | None
+    ) -> dict[str, Any]:
+        """`info`: everything, or three flags that have the same type and shape at every moment."""
+        if self.full_info:
+            return self._info(actions, terms, valid=valid, effective=effective, fault=fault)
+        return dict(zip(BRIEF_INFO, (self._success, valid, effective), strict=True))
+
     def _info(
         self, actions: list[str], terms: dict[str, float], *, valid: bool, effective: bool, fault: str | None
     ) -> dict[str, Any]:
@@ -236,9 +252,9 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Every keyword argument in force; a snapshot must agree on them (`render_mode` does not matter)."""
+        """Every keyword argument in force that a snapshot must agree on."""
         chosen = {**keyword_arguments(type(self)), **self._arguments}
-        return {name: chosen[name] for name in sorted(chosen) if name != "render_mode"}
+        return {name: chosen[name] for name in sorted(chosen) if name not in NOT_IN_SNAPSHOTS}
 
     def snapshot(self) -> bytes:
         """This environment's own part of `agentrl.snapshot`: everything the future depends on."""

@@ -27,6 +27,8 @@ class EnvSpec:
             raise ConfigError(f"kwargs must be a mapping of argument names to values; got {type(self.kwargs).__name__}")
         if "split" in self.kwargs:
             raise ConfigError("choose the split with split=..., not inside the environment's kwargs")
+        if self.kwargs.get("full_info") is False:
+            raise ConfigError("trajectories are made of the whole info; full_info=False is for other libraries")
         if isinstance(self.wrappers, (str, bytes, Mapping)) or not isinstance(self.wrappers, Sequence):
             raise ConfigError(f"wrappers are a list such as {EXAMPLE}")
         if finite_number("weight", self.weight) < 0:

@@ -346,3 +346,45 @@ def test_nothing_touches_the_global_random_state():
     env.step("gamble, gamble")
     env.restore(env.snapshot())
     assert np.array_equal(before, np.random.get_state()[1])
+
+
+# ---------------------------------------------------------------------- info that fits into arrays
+
+
+@pytest.mark.parametrize("env_id", ["agentrl/FrozenLake-Text-v0", "agentrl/Sokoban-Grid-v0"])
+def test_brief_info_has_one_shape_at_every_moment(env_id: str) -> None:
+    env = gym.make(env_id, full_info=False)
+    infos = [env.reset(seed=0)[1]]
+    for number in range(60):
+        action = env.action_space.sample() if number % 3 else "no such action" if "Text" in env_id else 99
+        *_, terminated, truncated, info = env.unwrapped.step(action)
+        infos.append(info)
+        if number % 20 == 19 and (terminated or truncated):
+            infos.append(env.reset()[1])
+    # What a buffer does: arrays made for the first info take every later one.
+    store = {
+        name: np.zeros((len(infos), *np.shape(value)), np.asarray(value).dtype) for name, value in infos[0].items()
+    }
+    for row, info in enumerate(infos):
+        assert info.keys() == store.keys() == {"success", "valid", "effective"}
+        for name, value in info.items():
+            assert type(value) is bool
+            store[name][row] = value
+    assert store["valid"].any() and not store["valid"].all()
+
+
+def test_brief_info_changes_nothing_else() -> None:
+    full, brief = started(), started(full_info=False)
+    for action in ("inc", "nonsense", "inc"):
+        told, short = full.step(action), brief.step(action)
+        assert told[:4] == short[:4] and short[4] == {name: told[4][name] for name in ("success", "valid", "effective")}
+    brief.restore(full.snapshot())  # how an environment is watched is no part of a snapshot
+    assert brief.state() == full.state()
+    assert "full_info" not in full.parameters
+
+
+def test_trajectories_need_the_whole_info() -> None:
+    from agentrl.rollout.starts import EnvSpec
+
+    with pytest.raises(ConfigError, match="full_info"):
+        EnvSpec("agentrl/FrozenLake-Text-v0", {"full_info": False})

@@ -84,6 +84,7 @@ class FrozenLakeEnv(GridWorld):
     - `min_solution=5`, `max_solution=None`: range of the shortest solution; None is what the limits allow.
     - `levels=None`: use only the first N levels of the split.
     - `max_turns=3`, `max_actions_per_turn=3`, `image_size=192`, `split="train"`, `render_mode=None`.
+    - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
     - `success_reward=10.0`, `step_penalty=-0.1`, `invalid_penalty=-0.1`.
 
     ## Truth

@@ -97,6 +97,7 @@ class SVGEnv(AgentEnv[Any, Any]):
     - `success_threshold=0.9`: of the main similarity.
     - `image_size=224`: pixels of each half, 48 to 1024.
     - `max_turns=2`, `max_actions_per_turn=1`, `invalid_penalty=0.0`, `split="train"`, `render_mode=None`.
+    - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
 
     A task is `icon:SPLIT:GRADE:INDEX`, the content hash of a file's SVG, or SVG code of your own.
 

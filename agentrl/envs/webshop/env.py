@@ -133,6 +133,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
     - `show_attributes=False`: give products a further sub page with their hidden attributes.
     - `image_size=800`: width and height of the picture.
     - `max_actions_per_turn=1`, `split="train"`, `render_mode=None`.
+    - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
 
     ## Protocols
     What `protocol` sets, beside what the paper of StepPO used; an argument overrules it.
