@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,22 @@ class LoadedModel:
     pad: int
     context: int  # longest sequence the model can read
     decoder: Any = field(default=None, repr=False, compare=False)  # made on first use, shared by policies
+
+    @classmethod
+    def from_live(cls, model: Any, tokenizer: Any, image_processor: Any = None) -> LoadedModel:
+        """A transformers model that is already in memory, in training for example: nothing of it is copied, so that
+        policies always play with its present weights.
+
+        `tokenizer` may be a processor, which holds both a tokenizer and an image processor.
+        """
+        image_processor = image_processor or getattr(tokenizer, "image_processor", None)
+        tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
+        image_token = getattr(model.config, "image_token_id", None)
+        if image_token is not None and image_processor is None:
+            raise ConfigError("a model that reads pictures needs its image_processor")
+        encoder = PromptEncoder(tokenizer, image_processor if image_token is not None else None, image_token)
+        folder = Path(getattr(model, "name_or_path", "") or "live")
+        return cls(folder, model, encoder, _stops(model, encoder), _pad(tokenizer), _context(model.config))
 
     @property
     def tokenizer(self) -> Any:
@@ -53,9 +69,8 @@ def load_model(name: str | Path, device: str = "auto", dtype: str = "auto") -> L
             model = _model(folder, config).to(kind).to(place).eval()
     except Exception as error:  # a damaged folder fails in as many ways as there are file formats
         raise ConfigError(f"the model in {folder} cannot be loaded: {type(error).__name__}: {error}") from error
-    image_token = getattr(config, "image_token_id", None)
-    encoder = PromptEncoder(tokenizer, _image_processor(folder, model, image_token), image_token)
-    return LoadedModel(folder, model, encoder, _stops(model, encoder), _pad(tokenizer), _context(config))
+    processor = _image_processor(folder, model, getattr(config, "image_token_id", None))
+    return replace(LoadedModel.from_live(model, tokenizer, processor), folder=folder)
 
 
 def check_as_written(folder: Path) -> None:
