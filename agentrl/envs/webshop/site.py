@@ -51,8 +51,8 @@ class ShopSite:
     def __init__(self, *, max_sessions: int = 100, idle_minutes: float = 30.0, **arguments: Any) -> None:
         most = whole_number("max_sessions", max_sessions, at_least=1)
         idle = 60 * positive_number("idle_minutes", idle_minutes)
-        if "kind" in arguments or "render_mode" in arguments:
-            raise ConfigError("the site shows the shop its own way; it takes neither kind nor render_mode")
+        if refused := {"kind", "render_mode", "full_info"} & arguments.keys():
+            raise ConfigError(f"the site shows the shop its own way; it does not take {', '.join(sorted(refused))}")
         env = WebShopEnv(**arguments)  # complains now, and builds the index before the first visitor comes
         self.shop = env.shop
         self.facts = {"products": len(env.shop.catalogue), "split": env.split}

@@ -223,7 +223,10 @@ def test_a_full_site_says_so() -> None:
         served.close()
 
 
-@pytest.mark.parametrize("arguments", [{"max_sessions": 0}, {"idle_minutes": 0}, {"kind": "visual"}, {"split": "x"}])
+@pytest.mark.parametrize(
+    "arguments",
+    [{"max_sessions": 0}, {"idle_minutes": 0}, {"kind": "visual"}, {"split": "x"}, {"full_info": False}],
+)
 def test_bad_arguments_of_the_site_are_named(arguments: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(arguments))):
         ShopSite(**{"catalogue_size": SMALL, **arguments})
