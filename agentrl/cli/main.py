@@ -29,7 +29,7 @@ VERBS: dict[str, str] = {
     "site": "serve an environment as a web site on this machine, for a person",
     **{verb: site.summary for verb, site in SHORT_FORMS.items()},
     "serve-model": "serve a model on this machine as an OpenAI-compatible endpoint",
-    "report": "write the page about a training run: curves, episodes, timing",
+    "report": "write the page about a training run, or pages about the episodes of a file",
     "record": "let a policy play and save its episodes as GIF, MP4 and web page",
     "demo": "train a tiny model in minutes: imitation, then reinforcement learning; a report and a GIF",
 }

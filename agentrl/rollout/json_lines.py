@@ -21,6 +21,8 @@ from agentrl.rollout.trajectory import Trajectory
 
 log = logging.getLogger(__name__)
 
+MOST_NAMED = 5  # damaged lines that are logged: a file of something else would name every line of it
+
 
 def encode(trajectory: Trajectory) -> bytes:
     """One line without secrets."""
@@ -74,7 +76,8 @@ class JsonLines:
                 trajectory = Trajectory.from_json(from_line(line))
             except (ValueError, RecursionError) as error:
                 self.damaged.append((number, str(error)))
-                log.warning("%s, line %d is skipped: %s", self.path, number, error)
+                if len(self.damaged) <= MOST_NAMED:
+                    log.warning("%s, line %d is skipped: %s", self.path, number, error)
                 if self.on_damaged is not None:
                     self.on_damaged(line)
             else:

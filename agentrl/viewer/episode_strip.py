@@ -22,23 +22,26 @@ MOST_TURNS = 12  # shown of one episode
 LARGEST_PICTURE = 1 << 22  # pixels
 
 
-def episode_strip(title: str, trajectory: Trajectory, images: Path, *, play_again: bool = False) -> str:
+def episode_strip(
+    title: str, trajectory: Trajectory, images: Path, *, play_again: bool = False, most_turns: int = MOST_TURNS
+) -> str:
     """An episode from left to right: picture, actions, reward and response of every turn, then the end.
 
     With `play_again` an episode without pictures is played once more to draw them.
     """
     pictures = _pictures(trajectory, images, play_again)
-    turns = trajectory.steps[:MOST_TURNS]
+    turns = trajectory.steps[:most_turns]
     frames = [_turn(number, step, pictures[number - 1]) for number, step in enumerate(turns, 1)]
-    if len(trajectory.steps) > MOST_TURNS:
-        frames.append(_frame(f"{len(trajectory.steps) - MOST_TURNS} more turns", None, "", ""))
+    if len(trajectory.steps) > most_turns:
+        frames.append(_frame(f"{len(trajectory.steps) - most_turns} more turns", None, "", ""))
     frames.append(_frame("End", pictures[-1], trajectory.final_observation, ""))
     total = "reward not known" if trajectory.reward is None else f"reward {number_signed(trajectory.reward)}"
     facts = [total, *([trajectory.env_id] if trajectory.env_id else []), f"seed {trajectory.seed}"]
-    return _strip(title, _ending(trajectory), facts, frames)
+    return _strip(title, ending(trajectory), facts, frames)
 
 
-def _ending(trajectory: Trajectory) -> tuple[str, str]:
+def ending(trajectory: Trajectory) -> tuple[str, str]:
+    """How an episode ended, in words, and whether that is "good" or "bad"."""
     if trajectory.fault is not None:
         return f"fault: {trajectory.fault.get('kind', '')}", "bad"
     if trajectory.success:

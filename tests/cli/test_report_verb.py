@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.viewer.run_folders import rl_lines, write_run
+from tests.viewer.run_folders import played, rl_lines, write_run
 
 
 def test_it_writes_the_page_and_says_where(agentrl_cli, tmp_path):
@@ -17,3 +17,16 @@ def test_it_writes_the_page_and_says_where(agentrl_cli, tmp_path):
 def test_a_folder_that_is_no_run_is_one_line(agentrl_cli, tmp_path):
     done = agentrl_cli("report", str(tmp_path), "--json")
     assert done.status == 1 and "no metrics.jsonl" in done.json["error"] and len(done.err.splitlines()) == 1
+
+
+def test_it_leafs_through_the_episodes_of_a_file(agentrl_cli, tmp_path):
+    folder = write_run(tmp_path / "run", rl_lines(3), train_000001=played(0.5, 0, count=3))
+    path = str(folder / "trajectories" / "train_000001.jsonl")
+    done = agentrl_cli("report", path, "--per-page", "2", "--json").json
+    assert (done["episodes"], done["pages"], done["more"]) == (3, 2, False) and Path(done["report"]).is_file()
+    shown = agentrl_cli("report", path, "--output", str(tmp_path / "pages"), "--episodes", "1")
+    assert shown.status == 0 and "the file holds more" in shown.out and (tmp_path / "pages" / "page_1.html").is_file()
+    assert Path(agentrl_cli("report", str(folder), "--json").json["report"]).is_file()  # the pages are not in its way
+    refused = agentrl_cli("report", str(folder), "--first", "2")
+    assert refused.status == 1 and "for a file" in refused.err
+    assert "does not exist" in agentrl_cli("report", str(tmp_path / "nothing")).err
