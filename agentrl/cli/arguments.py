@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 import tyro
 
 from agentrl.core.errors import ConfigError
+from agentrl.core.secrecy import protect_secrets_in, scrub
 
 Chosen = TypeVar("Chosen")
 EnvId = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="ID")]
@@ -33,23 +34,25 @@ def parse(arguments: type[Chosen], verb: str, words: Sequence[str]) -> Chosen:
 
 def json_object(option: str, text: str) -> dict[str, Any]:
     """The JSON object a person typed for an option."""
+    protect_secrets_in(text)
     try:
         value = json.loads(text)
     except ValueError as error:
         raise ConfigError(f"{option} takes a JSON object such as '{{\"size\": 8}}': {error}") from error
     if not isinstance(value, dict):
-        raise ConfigError(f"{option} takes a JSON object such as '{{\"size\": 8}}', not {text!a}")
+        raise ConfigError(f"{option} takes a JSON object such as '{{\"size\": 8}}', not {scrub(text)!a}")
     return value
 
 
 def json_list(option: str, text: str) -> list[Any]:
     """The JSON list a person typed for an option."""
+    protect_secrets_in(text)
     try:
         value = json.loads(text)
     except ValueError as error:
         raise ConfigError(f"{option} takes a JSON list: {error}") from error
     if not isinstance(value, list):
-        raise ConfigError(f"{option} takes a JSON list, not {text!a}")
+        raise ConfigError(f"{option} takes a JSON list, not {scrub(text)!a}")
     return value
 
 

@@ -92,7 +92,9 @@ def _run(verb: str, options: list[str]) -> int:
 
 
 def _fail(message: str, options: list[str], status: int = 1) -> int:
-    line = " ".join(message.split())
+    from agentrl.core.redact import redact
+
+    line = redact(" ".join(message.split()))
     print(f"agentrl: {line}", file=sys.stderr)
     if "--json" in options:
         print(json.dumps({"schema": 1, "error": line}))

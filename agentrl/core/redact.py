@@ -6,16 +6,28 @@ caught by their usual shapes, as far as that goes.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import threading
 from collections.abc import Iterable
+from html import escape
 from typing import Any
 from urllib.parse import quote
 
 MASK = "[redacted]"
 SHORTEST = 6  # shorter secrets ("EMPTY", "none") are placeholders; masking them would garble ordinary text
-_SHAPES = re.compile(r"(?i)(?<=\bbearer )[\w.~+/=-]{8,}|\b(?:sk|pk|hf|ghp|gho|xox[abp])[-_][\w-]{12,}")
+_SHAPES = re.compile(
+    r"""
+      (?i:(?<=\bbearer\ ))[\w.~+/=-]{8,}
+    | \b(?i:sk|pk|hf|gsk|r8|gh[opsur]|github_pat|glpat|xox[abp])[-_][\w-]{12,}
+    | \b(?:AKIA|ASIA)[0-9A-Z]{16}\b | \bAIza[\w-]{35}
+    | \beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}   # a JSON web token
+    | (?<=://)[^\s/@:]{1,200}:[^\s/@]{1,200}(?=@)   # the user and password of a URL
+    | (?i:(?<=[?&]key=)|(?<=[?&]token=)|(?<=[?&]api_key=)|(?<=[?&]apikey=)|(?<=[?&]api-key=))[^\s&#"']{6,}
+    """,
+    re.VERBOSE,
+)
 _guard = threading.Lock()
 _secrets: frozenset[str] = frozenset()
 
@@ -26,9 +38,14 @@ def protect(secret: str) -> None:
     secret = secret.strip()
     if len(secret) < SHORTEST:
         return
-    spellings = {secret, quote(secret, safe=""), repr(secret)[1:-1]}
     with _guard:
-        _secrets |= spellings
+        _secrets |= spellings(secret)
+
+
+def spellings(secret: str) -> set[str]:
+    """How a secret may be written: plainly, in a URL, in Python, in JSON, in HTML."""
+    in_json = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    return {secret, quote(secret, safe=""), repr(secret)[1:-1], escape(secret), *in_json}
 
 
 def redact(value: Any) -> Any:

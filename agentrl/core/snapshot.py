@@ -22,6 +22,7 @@ import numpy as np
 from gymnasium import wrappers as gw
 
 from agentrl.core.errors import SnapshotError, SnapshotUnsupported
+from agentrl.core.secrecy import scrub, secrets_in
 
 MAGIC = b"AGRL1"
 DIGEST_SIZE = 16
@@ -139,11 +140,10 @@ def _stack_identity(env: gym.Env, layers: list[gym.Wrapper]) -> dict[str, Any]:
 
 def _describe(layer: gym.Wrapper) -> dict[str, Any]:
     """Class and JSON-able constructor arguments; functions and live objects count by their type alone."""
-    arguments = getattr(layer, "_saved_kwargs", {})
-    return {
-        "wrapper": type(layer).__name__,
-        "arguments": json.loads(json.dumps(arguments, default=lambda value: type(value).__name__)),
-    }
+    arguments = json.loads(json.dumps(getattr(layer, "_saved_kwargs", {}), default=lambda value: type(value).__name__))
+    if any(secrets_in(arguments)):  # snapshots end up in checkpoints
+        arguments = scrub(arguments)
+    return {"wrapper": type(layer).__name__, "arguments": arguments}
 
 
 Save = Callable[[Any], bytes]

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from agentrl.core.errors import AgentRLError, ConfigError, MissingExtra, did_you_mean
 from agentrl.core.judging import Judge, Scorer
 from agentrl.core.redact import redact
+from agentrl.core.secrecy import protect_secrets_in
 
 ROLES: dict[str, type] = {"judge": Judge, "scorer": Scorer}
 PLACE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -85,6 +86,7 @@ def known_kinds(role: str) -> tuple[str, ...]:
 def resolve(role: str, spec: Any) -> Any:
     """The judge or scorer that `spec` describes; a ready object is returned as it is."""
     _kinds_of(role)
+    protect_secrets_in(spec)  # before anybody can quote it
     if isinstance(spec, (str, Mapping)):
         kind, arguments = _take_apart(role, spec)
         entry = _find(role, kind)

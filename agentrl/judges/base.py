@@ -19,6 +19,7 @@ from agentrl.core.endpoint import Endpoint, NoAnswer, Settings, Usage, plain_url
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import JudgeRequest, Verdict
 from agentrl.core.redact import redact
+from agentrl.core.secrecy import protect_secrets_in, scrub
 from agentrl.judges.cache import ReplyCache, default_path
 from agentrl.judges.prompting import Filled, Prompt, digest
 
@@ -93,6 +94,7 @@ class EndpointJudge:
             "max_tokens": None if max_tokens is None else whole_number("max_tokens", max_tokens, at_least=1),
         }
         self.extra_body = extra_body
+        protect_secrets_in(extra_body)
         self._settings = Settings(
             base_url=plain_url(base_url),
             timeout=positive_number("timeout", timeout),
@@ -161,13 +163,13 @@ class EndpointJudge:
         return self.usage.to_json()
 
     def to_json(self) -> dict[str, Any]:
-        """A spec that builds this judge again; names the key's variable, never the key."""
+        """A spec that builds this judge again; names the key's variable, never the key, and holds no other secret."""
         settings = {name: value for name, value in vars(self._settings).items() if value is not None}
         spec = {"kind": self.kind, "model": self.model, "api_key_env": self.api_key_env, "max_text": self.max_text}
         spec |= {"cache": False if self._cache is None else str(self._cache.path), **self.parameters, **settings}
         spec |= {} if self.prompts is None else {"prompts": str(self.prompts)}
         spec |= {} if self.extra_body is None else {"extra_body": self.extra_body}
-        return redact(spec)
+        return scrub(spec)
 
     def __repr__(self) -> str:
         return redact(f"{type(self).__name__}(model={self.model!r}, base_url={self._settings.base_url!r})")

@@ -18,6 +18,7 @@ from agentrl.core.endpoint import Endpoint, NoAnswer, Settings, Usage, plain_url
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.policy import Conversation, Generation, Message
 from agentrl.core.redact import protect, redact
+from agentrl.core.secrecy import protect_secrets_in
 from agentrl.core.seeding import mixed_seed
 from agentrl.models.chat import checked_picture, parts_of
 
@@ -284,6 +285,7 @@ def _checked_extra(extra: dict[str, Any] | None) -> dict[str, Any]:
         raise ConfigError(f"extra_body must be a dict of fields of the request; got {type(extra).__name__}")
     if refused := {"model", "messages", "stream", "n"} & set(extra or {}):
         raise ConfigError(f"extra_body cannot set {', '.join(sorted(refused))}")
+    protect_secrets_in(extra)
     return dict(extra or {})
 
 

@@ -12,6 +12,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.core.redact import MASK
+from agentrl.core.secrecy import protect_secrets_in, scrub
 from agentrl.registry import default_env
 from agentrl.rollout.collect import EnvSpec
 from agentrl.trainers.env_specs import deferred_judge, env_specs, json_option
@@ -129,6 +131,7 @@ class RunArguments:
         _positive(self, "lr word_lr max_grad_norm peer_timeout")
         _not_negative(self, "weight_decay env_timeout lora_alpha")
         _check_choices(self)
+        _check_secrets(self)
         self.deferred_judge()  # reads the environments, too
         if json_option("engine_options", self.engine_options, dict) and self.engine != "vllm":
             raise ConfigError("engine_options need engine=vllm")
@@ -142,12 +145,12 @@ class RunArguments:
         return deferred_judge(self.specs())
 
     def to_json(self) -> dict[str, Any]:
-        """For `config.json`."""
-        return json.loads(json.dumps(asdict(self)))
+        """For `config.json`: without the secrets that a spec may hold."""
+        return scrub(json.loads(json.dumps(asdict(self))))
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Any:
-        """Inverse of `to_json`; `ConfigError` for an unknown option."""
+        """Inverse of `to_json`; `ConfigError` for an unknown option, and for a secret that is not there any more."""
         known = [field.name for field in fields(cls)]
         for name in data:
             if name not in known:
@@ -278,6 +281,14 @@ def _not_negative(arguments: RunArguments, names: str) -> None:
     for name in names.split():
         if finite_number(name, value := getattr(arguments, name)) < 0:
             raise ConfigError(f"{name} must not be negative; got {value!r}")
+
+
+def _check_secrets(arguments: RunArguments) -> None:
+    """Those in the options are struck out of all that is written from now on; those of an earlier run are gone."""
+    for name, value in asdict(arguments).items():
+        if MASK in str(value):
+            raise ConfigError(f"{name} holds {MASK}: a run keeps no secrets; give {name} again, with the secret in it")
+        protect_secrets_in(value)
 
 
 def _check_choices(arguments: RunArguments) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from agentrl.core.arguments import finite_number
 from agentrl.core.errors import ConfigError
+from agentrl.core.secrecy import scrub
 from agentrl.rollout.collect import EnvSpec
 
 
@@ -47,9 +48,9 @@ def json_option(name: str, text: str, kind: type) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, TypeError) as error:
-        raise ConfigError(f"{name} must be JSON; got {text!a}: {error}") from error
+        raise ConfigError(f"{name} must be JSON: {error}") from error  # not shown: it may hold a key
     if not isinstance(value, kind):
-        raise ConfigError(f"{name} must be a JSON {'object' if kind is dict else 'list'}; got {text!a}")
+        raise ConfigError(f"{name} must be a JSON {'object' if kind is dict else 'list'}; got {scrub(text)!a}")
     return value
 
 
@@ -80,7 +81,9 @@ def _spec(text: str, kwargs: dict[str, Any], wrappers: tuple[dict[str, Any], ...
     data = json_option("env", text, dict)
     unknown = sorted(set(data) - {"id", "kwargs", "wrappers", "weight"})
     if unknown or not isinstance(data.get("id"), str):
-        raise ConfigError(f"an environment of a mix must have id, and may have kwargs, wrappers, weight; got {text!a}")
+        raise ConfigError(
+            f"an environment of a mix must have id, and may have kwargs, wrappers, weight; got {scrub(text)!a}"
+        )
     own = data.get("wrappers")
     return EnvSpec(
         data["id"],

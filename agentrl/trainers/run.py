@@ -24,6 +24,7 @@ import torch
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.core.lock import FolderLock
+from agentrl.core.secrecy import scrub
 from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_seed
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.vllm import VLLMPolicy
@@ -118,7 +119,7 @@ class Run:
             "inputs": input_hashes(self.arguments, self.learner.engine.folder),
         }
         try:
-            write_atomically(self.folder / CONFIG, json.dumps(content, indent=1).encode())
+            write_atomically(self.folder / CONFIG, json.dumps(scrub(content), indent=1).encode())
         except OSError as error:
             raise ConfigError(f"the run folder cannot be written: {error}; choose another output") from error
 
@@ -324,7 +325,7 @@ class Run:
         """Append a line of metrics, show it to the monitor and the trackers."""
         if not self.processes.is_main:
             return
-        line = {"iteration": self.iteration + (kind == "train"), "kind": kind, **metrics}
+        line = scrub({"iteration": self.iteration + (kind == "train"), "kind": kind, **metrics}, names=False)
         with self._disk(), open(self.folder / METRICS, "a") as file:
             file.write(json.dumps(finite(line)) + "\n")
         for tracker in self.trackers:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -139,7 +141,8 @@ class Wandb:
         folder.mkdir(parents=True, exist_ok=True)
         # A command's JSON must reach stdout as it is.
         settings = wandb.Settings(console="off")  # the mode it takes from WANDB_MODE
-        self._run = wandb.init(project=PROJECT, name=run_name, dir=str(folder), config=config, settings=settings)
+        with _command_line_without_secrets():
+            self._run = wandb.init(project=PROJECT, name=run_name, dir=str(folder), config=config, settings=settings)
 
     def log(self, metrics: dict[str, Any], step: int) -> None:
         """One point on every curve."""
@@ -148,6 +151,17 @@ class Wandb:
     def close(self) -> None:
         """Finish the run."""
         self._run.finish()
+
+
+@contextmanager
+def _command_line_without_secrets() -> Iterator[None]:
+    """wandb records the words that the program was started with."""
+    words = sys.argv
+    sys.argv = scrub(words)
+    try:
+        yield
+    finally:
+        sys.argv = words
 
 
 def _keep_wandb_offline() -> None:

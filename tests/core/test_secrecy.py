@@ -13,14 +13,34 @@ CANARY = "canary-key-0815"
 
 
 @pytest.mark.parametrize(
-    "name", ["api_key", "OPENAI_API_KEY", "apikey", "token", "hub-token", "Password", "client_secret"]
+    "name",
+    [
+        "api_key",
+        "OPENAI_API_KEY",
+        "apikey",
+        "apiKey",
+        "token",
+        "hub-token",
+        "authToken",
+        "Password",
+        "client_secret",
+        "X-Api-Key",
+        "private_key",
+        "AWS_SECRET_ACCESS_KEY",
+        "Cookie",
+        "proxy-authorization",
+        "auth",
+    ],
 )
 def test_names_of_secrets(name: str) -> None:
     assert is_secret_name(name)
     assert scrub({"a": [{name: CANARY}]}) == {"a": [{name: MASK}]}
 
 
-@pytest.mark.parametrize("name", ["api_key_env", "max_tokens", "tokenizer", "key", "text", "secretary"])
+@pytest.mark.parametrize(
+    "name",
+    ["api_key_env", "max_tokens", "tokenizer", "key", "text", "secretary", "eos_token", "stop_token", "author"],
+)
 def test_names_that_hold_none(name: str) -> None:
     assert scrub({name: CANARY, "n": 3}) == {name: CANARY, "n": 3}
 
@@ -52,3 +72,38 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
 def test_without_names_only_values_count() -> None:
     assert scrub({"token": "shown on a page"}, names=False) == {"token": "shown on a page"}
     assert scrub({"token": CANARY}, [CANARY], names=False) == {"token": MASK}
+
+
+def test_secrets_inside_json_text_go_and_other_text_stays_as_it_is() -> None:
+    text = json.dumps(
+        {"kind": "llm", "extra_body": {"api_key": CANARY, "deep": json.dumps([{"token": "another-key"}])}}
+    )
+    clean = scrub({"judge": text, "note": f"{CANARY} another-key"})
+    assert CANARY not in str(clean) and "another-key" not in str(clean)
+    assert json.loads(clean["judge"])["extra_body"]["api_key"] == MASK
+    for same in ('{"kind":  "rule"}', "{not json", "[1, 2", "[]"):
+        assert scrub(same) == same
+
+
+def test_everything_under_the_name_of_a_secret_goes() -> None:
+    value = {
+        "credentials": {"user": CANARY, "more": ["other-key-1"]},
+        "api_key": ["key-number-2"],
+        "said": "key-number-2",
+    }
+    assert scrub(value) == {"credentials": MASK, "api_key": MASK, "said": MASK}
+    assert scrub({"api_key": None, "token": 3}) == {"api_key": None, "token": 3}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"https://me:{CANARY}@host/v1",
+        f"https://host/v1?x=1&api_key={CANARY}#top",
+        "github_pat_canary0815canary0815",
+        "AKIA" + "CANARY0815CANARY",
+        "eyJcanary0815.eyJcanary0815.canary0815",
+    ],
+)
+def test_more_shapes_of_secrets(text: str) -> None:
+    assert MASK in scrub(text) and "canary" not in scrub(text).lower()

@@ -63,13 +63,17 @@ def test_wandb_writes_an_offline_run_into_the_folder(tmp_path: Path, monkeypatch
     monkeypatch.setenv("WANDB_ERROR_REPORTING", "false")
     import wandb  # not before: it reads its environment while it is imported
 
+    command = ["agentrl", "train", "--judge", '{"kind": "llm", "extra_body": {"api_key": "canary-key-0815"}}']
+    monkeypatch.setattr(sys, "argv", command)
     (tracker,) = make_trackers(["wandb"], tmp_path / "new", {"lr": 0.1}, "run-name")
+    assert sys.argv is command
     tracker.log(LINE, 1)
     tracker.close()
     wandb.teardown()  # its own process writes the file, at the latest when it goes
     (file,) = (tmp_path / "new" / "wandb").glob("offline-run-*/run-*.wandb")
     data = file.read_bytes()
     assert b"loss/policy" in data and b"-0.25" in data and b"run-name" in data
+    assert b"extra_body" in data and b"canary" not in data
 
 
 def test_wandb_stays_offline_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
