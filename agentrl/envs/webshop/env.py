@@ -168,9 +168,9 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     verl-agent has no dev split and trains on all but the first 500 goals. Each of its workers shuffles the goals with a
     seed of its own, so that one may train on what another is tested on. It takes 0.1 for the form alone (also for
-    Chinese characters); here an action that the page does not admit costs it, too, and buying without the tags does
-    not. Of a reply without `<action>` it tries the last 20 characters. Its list holds `click[search]`, which does
-    nothing. The sentences of the prompt are ours.
+    Chinese characters); here an action that the page does not admit costs it, too. Of a reply without `<action>` it
+    tries the last 20 characters. Its list holds `click[search]`, which does nothing. The sentences of the prompt are
+    ours.
 
     For StepPO's setting take `data_dir=..., cuts="benchmark"` (its dev goals are the test split here) and the wrappers
     `ToolCalls` and `History`.
@@ -314,6 +314,12 @@ class WebShopEnv(AgentEnv[Any, Any]):
             said = str(turn.actions[0]) if turn.actions else quote(said)
         self._seen = [*self._seen, self._written()][-self.num_prev_obs :] if self.num_prev_obs else []
         self._done = [*self._done, said][-self.num_prev_actions :] if self.num_prev_actions else []
+
+    def _run(self, turn: Turn) -> tuple[list[str], dict[str, float], bool, str | None]:
+        done, terms, effective, fault = super()._run(turn)
+        if turn.error and done and fault is None:  # buying ended the turn, which excuses later actions but not the form
+            terms, fault = {**terms, "invalid": self.invalid_penalty}, "invalid_action"
+        return done, terms, effective, fault
 
     def _act(self, primitive: Action) -> Outcome:
         if primitive.name == "search":
@@ -556,4 +562,4 @@ class _Saved(msgspec.Struct):
     place: Place
     seen: list[str]
     done: list[str]
-    opened: list[str] = []  # not in snapshots of earlier versions
+    opened: list[str]

@@ -265,6 +265,15 @@ def test_a_reply_in_another_form_costs_the_penalty_even_where_it_runs(text: str,
     assert (env.state().page == "results") == runs
 
 
+def test_buying_without_the_tags_costs_the_penalty_too() -> None:
+    env = verl()
+    while "buy now" not in (action := str(env.oracle())):
+        env.step(action)
+    _, reward, terminated, _, info = env.step("click[buy now]")
+    assert terminated and info["success"] and not info["valid"] and reward == pytest.approx(9.9)
+    assert info["reward_terms"] == {"success": 10.0, "invalid": -0.1}
+
+
 @pytest.mark.parametrize("action", [None, 7, b"<action>search[x]</action>", "<action>" * 100_000 + "</think>" * 9_999])
 def test_hostile_replies_are_only_invalid(action: Any) -> None:
     env = verl()
