@@ -8,12 +8,15 @@ import random
 import socket
 import threading
 import time
+from contextlib import closing
 from urllib.parse import urlsplit
 
 import openai
 import pytest
 import torch
 
+from agentrl.core.judging import JudgeRequest
+from agentrl.judges.outcome import OutcomeJudge
 from agentrl.models.loading import load_model
 from agentrl.models.sampling import log_distribution
 from agentrl.policies.hf import HFPolicy
@@ -168,6 +171,24 @@ def test_the_greedy_token_is_the_first_alternative(client):
     answer = ask(client, temperature=0, logprobs=True, top_logprobs=1, max_tokens=6)
     for token in answer.choices[0].logprobs.content:
         assert (token.top_logprobs[0].token, token.top_logprobs[0].logprob) == (token.token, token.logprob)
+
+
+def test_an_outcome_judge_reads_its_chance(server, monkeypatch):
+    (no,) = server.loaded.tokenizer("no", add_special_tokens=False)["input_ids"]
+
+    def favour(model, arguments, found):
+        found.logits[..., no] = found.logits.amax(-1) + 3
+        return found
+
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    task = {"instruction": "buy a lamp", "actions": ["click[buy now]"], "page": "Thank you"}
+    hook = server.loaded.model.register_forward_hook(favour)
+    try:
+        with closing(OutcomeJudge("tiny", server.base_url, cache=False)) as judge:
+            (verdict,) = judge.score_sync([JudgeRequest("1", "shop", "outcome", "", task, "natural")])
+    finally:
+        hook.remove()
+    assert verdict.score < 0.1 and verdict.evidence["mass"] > 0.2
 
 
 # ---------------------------------------------------------------------- streams
