@@ -2,11 +2,10 @@
  *
  * Plain C without Python's headers, called through ctypes (see kernel.py, which also holds the numpy version; the tests
  * hold the two against each other). Has to be compiled with -ffp-contract=off: a fused multiply-add rounds once where
- * numpy rounds twice.
+ * numpy and Lucene round twice.
  *
  * Documents are taken in windows whose scores fit the second-level cache; within a window, term by term.
  */
-#include <float.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,26 +20,27 @@
 API void *PyInit__score(void) { return 0; }
 
 enum { WINDOW = 1 << 14, GROUP = 16 };
-static const double DECIMALS = 10000.0;
 
 struct heap {
     int64_t size, k;
-    int64_t *document, *key;
+    int64_t *document;
+    float *score;
 };
 
 /* Does entry a leave before entry b? The lowest score first; of equal ones the later document. */
 static int is_worse(const struct heap *h, int64_t a, int64_t b)
 {
-    return h->key[a] != h->key[b] ? h->key[a] < h->key[b] : h->document[a] > h->document[b];
+    return h->score[a] != h->score[b] ? h->score[a] < h->score[b] : h->document[a] > h->document[b];
 }
 
 static void swap(struct heap *h, int64_t a, int64_t b)
 {
-    int64_t document = h->document[a], key = h->key[a];
+    int64_t document = h->document[a];
+    float score = h->score[a];
     h->document[a] = h->document[b];
-    h->key[a] = h->key[b];
+    h->score[a] = h->score[b];
     h->document[b] = document;
-    h->key[b] = key;
+    h->score[b] = score;
 }
 
 static void rise(struct heap *h, int64_t at)
@@ -61,20 +61,20 @@ static void sink(struct heap *h, int64_t at)
 }
 
 /* Documents come in ascending order, so one that only equals the worst of a full heap stays out. */
-static void offer(struct heap *h, int64_t document, int64_t key)
+static void offer(struct heap *h, int64_t document, float score)
 {
     if (h->size < h->k) {
         h->document[h->size] = document;
-        h->key[h->size] = key;
+        h->score[h->size] = score;
         rise(h, h->size++);
-    } else if (key > h->key[0]) {
+    } else if (score > h->score[0]) {
         h->document[0] = document;
-        h->key[0] = key;
+        h->score[0] = score;
         sink(h, 0);
     }
 }
 
-static double large_saturation(int64_t place, int64_t size, const int64_t *at, const uint32_t *counts, double norm)
+static float large_count(int64_t place, int64_t size, const int64_t *at, const uint32_t *counts)
 {
     int64_t low = 0, high = size - 1;
     while (low < high) {
@@ -82,40 +82,41 @@ static double large_saturation(int64_t place, int64_t size, const int64_t *at, c
         if (at[middle] < place) low = middle + 1;
         else high = middle;
     }
-    double count = counts[low];
-    return count / (count + norm);
+    return (float)counts[low];
 }
 
-/* A score below this cannot enter the heap: a quick test that stops nothing which the exact one would let in. */
-static double bar_of(const struct heap *h)
+/* What a score has to be above to enter the heap. */
+static float bar_of(const struct heap *h)
 {
-    return h->size == h->k ? (double)(h->key[0] + 1) / DECIMALS * (1 - 1e-12) : DBL_MIN;
+    return h->size == h->k ? h->score[0] : 0;
 }
 
 /* Few scores pass the bar; whole groups are tested without a branch for each. `scores` has GROUP zeros at its end. */
 static void collect(struct heap *h, const double *scores, int64_t base, int64_t size)
 {
-    double bar = bar_of(h);
+    float bar = bar_of(h);
     for (int64_t group = 0; group < size; group += GROUP) {
         int passes = 0;
-        for (int i = 0; i < GROUP; i++) passes |= scores[group + i] >= bar;
+        for (int i = 0; i < GROUP; i++) passes |= scores[group + i] > bar;
         if (!passes) continue;
         for (int i = 0; i < GROUP; i++) {
-            if (scores[group + i] < bar) continue;
-            offer(h, base + group + i, (int64_t)(scores[group + i] * DECIMALS));
+            float score = (float)scores[group + i];
+            if (score <= bar) continue;
+            offer(h, base + group + i, score);
             bar = bar_of(h);
         }
     }
 }
 
 /* How many were found, at most k, in no particular order; -1 if there is no memory. `places` holds pairs: where the
- * postings of a term start and end. It is used up. */
-API int64_t best(int64_t terms, int64_t large, int64_t total, int64_t k, int64_t *places, const double *weights,
-                 const uint32_t *documents, const uint8_t *counts, const int64_t *large_at,
-                 const uint32_t *large_counts, const uint8_t *lengths, const double *norms, const double *saturation,
-                 int64_t *best_document, int64_t *best_key)
+ * postings of a term start and end. It is used up. The name changes with the
+ * arguments, so that a library built before is passed over. */
+API int64_t best_by_score(int64_t terms, int64_t large, int64_t total, int64_t k, int64_t *places,
+                          const float *weights, const uint32_t *documents, const uint8_t *counts,
+                          const int64_t *large_at, const uint32_t *large_counts, const uint8_t *lengths,
+                          const float *inverses, int64_t *best_document, float *best_score)
 {
-    struct heap heap = {0, k, best_document, best_key};
+    struct heap heap = {0, k, best_document, best_score};
     double *scores = malloc((WINDOW + GROUP) * sizeof *scores);
     if (!scores) return -1;
     for (int64_t base = 0; base < total; base += WINDOW) {
@@ -124,13 +125,11 @@ API int64_t best(int64_t terms, int64_t large, int64_t total, int64_t k, int64_t
         memset(scores, 0, (size_t)(size + GROUP) * sizeof *scores);
         for (int64_t t = 0; t < terms; t++) {
             int64_t place = places[2 * t], stop = places[2 * t + 1];
-            double weight = weights[t];
+            float weight = weights[t];
             for (; place < stop && documents[place] <= limit; place++) {
                 uint32_t document = documents[place];
-                uint8_t count = counts[place], length = lengths[document];
-                double part = count ? saturation[count * 256 + length]
-                                    : large_saturation(place, large, large_at, large_counts, norms[length]);
-                scores[document - base] += weight * part;
+                float count = counts[place] ? (float)counts[place] : large_count(place, large, large_at, large_counts);
+                scores[document - base] += weight - weight / (1.0f + count * inverses[lengths[document]]);
             }
             places[2 * t] = place;
         }

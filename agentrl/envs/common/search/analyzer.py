@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from agentrl.envs.common.search.characters import ATTACHED, EMOJI, JOINER, CharacterClasses
+from agentrl.envs.common.search.characters import ATTACHED, CONNECTORS, EMOJI, JOINER, CharacterClasses
 from agentrl.envs.common.search.stemmer import stem
 
 _STOPS = """
@@ -70,7 +70,7 @@ def terms_of(word: str) -> tuple[str, ...]:
 def _term(word: str) -> str:
     """Empty for a stop word, and for underscores that join nothing."""
     word = _lower(_POSSESSIVE.sub("", word))
-    return "" if word in STOP_WORDS or not word.strip("_") else stem(word)
+    return "" if word in STOP_WORDS or not word.strip(CONNECTORS) else stem(word)
 
 
 def _lower(word: str) -> str:

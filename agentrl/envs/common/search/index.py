@@ -13,12 +13,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.envs.common.search.analyzer import analyze_query
 from agentrl.envs.common.search.kernel import Postings, QueryTerm, best
 from agentrl.envs.common.search.merge import term_hash
-from agentrl.envs.common.search.scoring import (
-    DECIMALS,
-    inverse_document_frequency,
-    length_norms,
-    saturation_table,
-)
+from agentrl.envs.common.search.scoring import inverse_document_frequency, length_inverses
 from agentrl.envs.common.search.storage import CheckedFile, IndexCorrupt
 from agentrl.envs.common.search.strings import SingleStrings
 
@@ -30,7 +25,7 @@ class Hit(NamedTuple):
     """A document that was found."""
 
     docid: str
-    score: float  # cut to four decimals
+    score: float  # as Lucene computes it, in single precision
     number: int  # its place among the documents that were indexed
 
 
@@ -97,8 +92,7 @@ class Index:
         for start, stop, _ in terms:
             self._file.array("documents", start, stop)
             self._file.array("counts", start, stop)
-        documents, keys = best(self._postings(), terms, k)
-        return self._hits(documents, keys)
+        return self._hits(*best(self._postings(), terms, k))
 
     def notes(self, numbers: Sequence[int]) -> list[str]:
         """The notes of the documents with these numbers (`Hit.number`); `IndexCorrupt` if one of them is damaged.
@@ -115,15 +109,13 @@ class Index:
         """Made at the first search. Two threads may both make it: a lock could stay held in a forked process."""
         if self._tables is None:
             file = self._file
-            norms = length_norms(self._length / self._filled)
             self._tables = Postings(
                 documents=file.unchecked("documents"),  # `search` has the parts it needs checked
                 counts=file.unchecked("counts"),
                 large_at=file.array("large_at"),
                 large_counts=file.array("large_counts"),
                 lengths=file.array("lengths"),
-                norms=norms,
-                saturation=saturation_table(norms),
+                inverses=length_inverses(self._length / self._filled),
             )
         return self._tables
 
@@ -132,7 +124,7 @@ class Index:
         if number is None:
             return None
         start, stop = self._file.array("starts", number, number + 2).tolist()
-        return QueryTerm(start, stop, count * inverse_document_frequency(self._filled, stop - start))
+        return QueryTerm(start, stop, float(np.float32(count) * inverse_document_frequency(self._filled, stop - start)))
 
     def _term_number(self, term: str) -> int | None:
         wanted = np.uint64(term_hash(term))
@@ -148,14 +140,14 @@ class Index:
         ends = self._file.array("term_ends", max(0, number - 1), number + 1).tolist()
         return self._file.array("term_content", ends[0] if number else 0, ends[-1]).tobytes().decode()
 
-    def _hits(self, documents: np.ndarray, keys: np.ndarray) -> list[Hit]:
+    def _hits(self, documents: np.ndarray, scores: np.ndarray) -> list[Hit]:
         file = self._file
         starts = np.where(documents > 0, file.pick("docid_ends", np.maximum(documents - 1, 0)), 0)
-        columns = starts, file.pick("docid_ends", documents), keys, file.pick("numbers", documents)
+        columns = starts, file.pick("docid_ends", documents), scores, file.pick("numbers", documents)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return [
-            Hit(file.array("docid_content", start, stop).tobytes().decode(), key / DECIMALS, number)
-            for start, stop, key, number in rows
+            Hit(file.array("docid_content", start, stop).tobytes().decode(), score, number)
+            for start, stop, score, number in rows
         ]
 
 

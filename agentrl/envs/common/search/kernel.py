@@ -1,6 +1,6 @@
 """Scores of all documents that share a term with a query, and the best of them: compiled C, or numpy where it is not.
 
-Both add the same double-precision numbers in the same order, so their results are equal to the bit.
+Both compute with the numbers of Lucene (see scoring.py) in the same order, so their results are equal to the bit.
 `AGENTRL_KERNEL=numpy` chooses the fallback by hand.
 """
 
@@ -14,8 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agentrl.envs.common.search.scoring import DECIMALS
-
 
 class Postings(NamedTuple):
     """The arrays of an index, and the tables made from them."""
@@ -25,8 +23,7 @@ class Postings(NamedTuple):
     large_at: np.ndarray  # int64: places of counts above 255, ascending
     large_counts: np.ndarray  # uint32
     lengths: np.ndarray  # uint8: the length code of each document
-    norms: np.ndarray  # float64[256]: by length code
-    saturation: np.ndarray  # float64[256, 256]: by count and length code
+    inverses: np.ndarray  # float32[256]: by length code, what a count is multiplied with
 
 
 class QueryTerm(NamedTuple):
@@ -46,7 +43,7 @@ def compiled() -> ctypes.CDLL | None:
         if path.suffix in (".so", ".pyd", ".dylib"):
             try:
                 library = ctypes.CDLL(str(path))
-                library.best.restype = ctypes.c_int64
+                library.best_by_score.restype = ctypes.c_int64
             except (OSError, AttributeError):  # built for another kind of machine, or another version of this file
                 continue
             return library
@@ -59,48 +56,48 @@ def kernel_name() -> str:
 
 
 def best(postings: Postings, terms: list[QueryTerm], k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k best documents, best first, and their scores in units of the last decimal."""
+    """The k best documents, best first, and their scores; of equal scores the first document."""
     if not terms or not len(postings.lengths):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        return np.zeros(0, np.int64), np.zeros(0, np.float32)
     library = compiled()
-    documents, keys = _best_c(library, postings, terms, k) if library else _best_numpy(postings, terms, k)
-    order = np.lexsort((documents, -keys))
-    return documents[order], keys[order]
+    documents, scores = _best_c(library, postings, terms, k) if library else _best_numpy(postings, terms, k)
+    order = np.lexsort((documents, -scores))
+    return documents[order], scores[order]
 
 
 def _best_c(library: ctypes.CDLL, postings: Postings, terms: list[QueryTerm], k: int) -> tuple[np.ndarray, np.ndarray]:
     k = min(k, len(postings.lengths))
-    documents, keys = np.empty(k, np.int64), np.empty(k, np.int64)
+    documents, scores = np.empty(k, np.int64), np.empty(k, np.float32)
     places = np.array([(term.start, term.stop) for term in terms], np.int64)
-    weights = np.array([term.weight for term in terms], np.float64)
-    arrays = (places, weights, *postings, documents, keys)
+    weights = np.array([term.weight for term in terms], np.float32)
+    arrays = (places, weights, *postings, documents, scores)
     sizes = (len(terms), len(postings.large_at), len(postings.lengths), k)
-    found = library.best(*map(ctypes.c_int64, sizes), *(ctypes.c_void_p(array.ctypes.data) for array in arrays))
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    found = library.best_by_score(*map(ctypes.c_int64, sizes), *pointers)
     if found < 0:
         raise MemoryError("no memory for the scores of a window of documents")
-    return documents[:found], keys[:found]
+    return documents[:found], scores[:found]
 
 
 def _best_numpy(postings: Postings, terms: list[QueryTerm], k: int) -> tuple[np.ndarray, np.ndarray]:
     scores = np.zeros(len(postings.lengths))
     for start, stop, weight in terms:
         documents = postings.documents[start:stop]
-        scores[documents] += weight * _saturations(postings, start, stop)
+        scores[documents] += _parts(postings, start, stop, np.float32(weight))
     documents = np.flatnonzero(scores)
-    keys = (scores[documents] * DECIMALS).astype(np.int64)
-    if len(keys) > k:
-        lowest = np.partition(keys, len(keys) - k)[len(keys) - k]
-        above, equal = np.flatnonzero(keys > lowest), np.flatnonzero(keys == lowest)
+    found = scores[documents].astype(np.float32)
+    if len(found) > k:
+        lowest = np.partition(found, len(found) - k)[len(found) - k]
+        above, equal = np.flatnonzero(found > lowest), np.flatnonzero(found == lowest)
         kept = np.concatenate((above, equal[: k - len(above)]))  # of equal ones the first: they are in order of ids
-        documents, keys = documents[kept], keys[kept]
-    return documents, keys
+        documents, found = documents[kept], found[kept]
+    return documents, found
 
 
-def _saturations(postings: Postings, start: int, stop: int) -> np.ndarray:
-    codes = postings.lengths[postings.documents[start:stop]]
-    found = postings.saturation[postings.counts[start:stop], codes]
+def _parts(postings: Postings, start: int, stop: int, weight: np.float32) -> np.ndarray:
+    """What a term adds to the scores of its documents, in single precision."""
+    counts = postings.counts[start:stop].astype(np.float32)
     first, last = np.searchsorted(postings.large_at, (start, stop))
-    for place, count in zip(postings.large_at[first:last], postings.large_counts[first:last], strict=True):
-        frequency = float(count)
-        found[place - start] = frequency / (frequency + postings.norms[codes[place - start]])
-    return found
+    counts[postings.large_at[first:last] - start] = postings.large_counts[first:last]
+    inverses = postings.inverses[postings.lengths[postings.documents[start:stop]]]
+    return weight - weight / (np.float32(1) + counts * inverses)

@@ -2,6 +2,10 @@
 
     score(query, document) = sum over terms of  count in query * idf * tf / (tf + k1 * (1 - b + b * length / average))
 
+Lucene computes in single precision and adds up in double, and so do we: two documents whose scores it takes for equal
+stand in the order of their ids, and only the same numbers tell which these are. With weight = count in query * idf and
+inverse = 1 / (k1 * (1 - b + b * length / average)), a term adds weight - weight / (1 + tf * inverse).
+
 Lengths go through Lucene's one-byte code and back (exact below 40, then four leading bits), their average does not.
 As in Lucene, a document without any term counts neither for the number of documents nor for the average.
 """
@@ -14,7 +18,6 @@ import numpy as np
 
 K1, B = 0.9, 0.4
 EXACT_LENGTHS = 24
-DECIMALS = 10_000  # scores are cut, not rounded, to four decimals
 
 
 def length_code(length: int) -> int:
@@ -42,17 +45,12 @@ def length_codes(lengths: np.ndarray) -> np.ndarray:
     return (np.searchsorted(CODE_STARTS, lengths, side="right") - 1).astype(np.uint8)
 
 
-def inverse_document_frequency(documents: int, containing: int) -> float:
-    """How much a term tells that is in `containing` of `documents` documents."""
-    return math.log(1 + (documents - containing + 0.5) / (containing + 0.5))
+def inverse_document_frequency(documents: int, containing: int) -> np.float32:
+    """How much a term tells that is in `containing` of `documents` documents, in single precision."""
+    return np.float32(math.log(1 + (documents - containing + 0.5) / (containing + 0.5)))
 
 
-def length_norms(average: float) -> np.ndarray:
-    """What is added to the term's frequency below the line, for each length code."""
-    return K1 * ((1 - B) + B * CODE_STARTS / average)
-
-
-def saturation_table(norms: np.ndarray) -> np.ndarray:
-    """tf / (tf + norm) for every tf below 256 (row) and every length code (column)."""
-    frequencies = np.arange(256, dtype=np.float64)[:, None]
-    return frequencies / (frequencies + norms)
+def length_inverses(average: float) -> np.ndarray:
+    """What a term's frequency is multiplied with, for each length code, in single precision."""
+    one, k1, b = np.float32(1), np.float32(K1), np.float32(B)
+    return one / (k1 * ((one - b) + b * CODE_STARTS.astype(np.float32) / np.float32(average)))

@@ -25,7 +25,7 @@ import numpy as np
 
 from agentrl.core.errors import EnvFault
 
-MAGIC = b"ARLBM25\x02"  # the last byte is the version: raise it with every change of layout, analyzer or notes
+MAGIC = b"ARLBM25\x03"  # the last byte is the version: raise it with every change of layout, analyzer or notes
 HEADER = 4096
 BLOCK = 1 << 16
 DIGEST = 32

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+import numpy as np
+
 from agentrl.envs.common.search import analyze
+
+single = np.float32  # Lucene computes in single precision, and adds up in double
 
 
 def rough_length(length: int) -> int:
@@ -34,9 +38,11 @@ def plain_search(documents: list[tuple[str, str]], query: str, k: int) -> list[t
         shared = [term for term in asked if term in counts]
         score = 0.0
         for term in shared:
-            idf = math.log(1 + (filled - containing[term] + 0.5) / (containing[term] + 0.5))
-            norm = 0.9 * (0.6 + 0.4 * rough_length(lengths[docid]) / average)
-            score += asked[term] * idf * (counts[term] / (counts[term] + norm))
+            idf = single(math.log(1 + (filled - containing[term] + 0.5) / (containing[term] + 0.5)))
+            weight = single(asked[term]) * idf
+            below = (single(1) - single(0.4)) + single(0.4) * single(rough_length(lengths[docid])) / single(average)
+            inverse = single(1) / (single(0.9) * below)
+            score += float(weight - weight / (single(1) + single(counts[term]) * inverse))
         if shared:
-            ranked.append((-math.floor(score * 10_000), docid))
-    return [(docid, -units / 10_000) for units, docid in sorted(ranked)[:k]]
+            ranked.append((-float(single(score)), docid))
+    return [(docid, -lost) for lost, docid in sorted(ranked)[:k]]
