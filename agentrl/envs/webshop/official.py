@@ -18,7 +18,7 @@ from agentrl.envs.common.catalogue.product import Product, listing_note
 from agentrl.envs.webshop.goals import Goal, Split, known_split
 from agentrl.envs.webshop.official_store import SHUFFLE_SEED, Facts, GoalKind, Sources, Store, convert, is_whole
 
-VERSION = 1  # raise it with every change of what a store holds
+VERSION = 2  # raise it with every change of what a store holds
 BENCHMARK_CUTS: dict[Split, slice] = {"test": slice(500), "dev": slice(500, 1500), "train": slice(1500, None)}
 PREFIXES = {"products": "items_shuffle", "annotations": "items_ins_v2", "human": "items_human_ins"}
 
@@ -26,10 +26,12 @@ PREFIXES = {"products": "items_shuffle", "annotations": "items_ins_v2", "human":
 class OfficialCatalogue:
     """The products and goals in a folder of the benchmark's files, by the benchmark's rules.
 
-    The files are read once, as a stream, and converted into a store in the cache; `facts.skipped` counts what could not
-    be used, by reason. Two things differ from the benchmark, both on purpose: the price of a product with a price
-    range, and the limits of goals, are decided by (seed, asin), where it draws them anew in every process; and no
-    product stands in two splits. The test split of human goals is the benchmark's, goal by goal.
+    The files are read once, as a stream, and converted into a store in the cache. Skipped, and counted by reason in
+    `facts.skipped`, is what the benchmark skips (repeated and unusable ids, instructions without attributes) and what
+    would stop it: a row without a name, say. An empty name or category is neither. Two things differ from the
+    benchmark, both on purpose: the price of a product with a price range, and the limits of goals, are decided by
+    (seed, asin), where it draws them anew in every process; and no product stands in two splits. The test split of
+    human goals is the benchmark's, goal by goal.
     """
 
     def __init__(
@@ -48,7 +50,8 @@ class OfficialCatalogue:
         self._arguments = {"goals": goals, "limit": limit, "seed": seed, "products": products}
         self._folder = Path(folder)
         self.seed = whole_number("seed", seed, at_least=0)
-        self._store = _opened(_sources(self._folder, goals, limit, self.seed, products))
+        self._sources = _sources(self._folder, goals, limit, self.seed, products)
+        self._store = _opened(self._sources)
 
     def __reduce__(self) -> tuple:
         return _again, (str(self._folder), self._arguments)
@@ -60,6 +63,12 @@ class OfficialCatalogue:
     def facts(self) -> Facts:
         """How much was read and what was skipped."""
         return self._store.facts
+
+    def summary(self) -> str:
+        """One line: how much was read from which file, and what was skipped for which reason."""
+        facts, name = self.facts, Path(self._sources.products).name
+        skipped = ", ".join(f"{count:,} x {reason}" for reason, count in facts.skipped.items()) or "nothing"
+        return f"{name}: {facts.products:,} products and {facts.goals:,} goals; skipped: {skipped}"
 
     @property
     def fingerprint(self) -> str:

@@ -34,7 +34,7 @@ def read_product(row: Any, annotation: Any, seed: int) -> Product:
     if not isinstance(row, dict):
         raise Skipped("not an object")
     asin = _required(row, "asin")
-    if asin == "nan" or len(asin) > LONGEST_ASIN:
+    if not asin or asin == "nan" or len(asin) > LONGEST_ASIN:
         raise Skipped("unusable asin")
     pricing = read_pricing(row.get("pricing"))
     images = row.get("images")
@@ -124,7 +124,8 @@ def clean(text: Any) -> str:
 
 
 def _required(row: dict[str, Any], key: str) -> str:
-    if not isinstance(value := row.get(key), str) or not value.strip():
+    """A text that has to be there; it may be empty, as a name and some categories of the benchmark's products are."""
+    if not isinstance(value := row.get(key), str):
         raise Skipped(f"no {key}")
     return clean(value)
 

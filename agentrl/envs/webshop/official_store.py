@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import random
 import secrets
@@ -180,9 +181,7 @@ def _fill(database: sqlite3.Connection, sources: Sources) -> None:
     stream = JsonStream(Path(sources.products))
     asked: Counter[str] = Counter()
     number = goals = 0
-    for row in stream.elements():
-        if sources.limit is not None and number == sources.limit:
-            break
+    for row in itertools.islice(stream.elements(), sources.limit):  # rows, not products: as the benchmark counts
         try:
             product = _add_product(database, number, row, sources.seed)
         except Skipped as reason:

@@ -29,7 +29,7 @@ def right_action(shop: Shop, place: Place, goal: Goal) -> str | None:
 def _at_the_product(shop: Shop, place: Place, goal: Goal) -> str:
     if place.page in SUB_PAGES:
         return click(PREV)
-    wanted = best_choices(shop.known(goal.asin), goal)
+    wanted = best_choices(shop.known(goal.asin), goal, shop.rules)
     missing = [value for name, value in wanted.items() if (name, value) not in place.options]
     return click(missing[0]) if missing else click(BUY)
 

@@ -8,10 +8,28 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from agentrl.envs.common.catalogue.matching import matches, same_option
+from agentrl.envs.common.catalogue.matching import OUR_COLOURS, ColourNames, matches, same_option
 from agentrl.envs.common.catalogue.product import Product, path_names
+from agentrl.envs.webshop.colours import BENCHMARK_COLOURS
 from agentrl.envs.webshop.goals import NO_LIMIT, Goal
-from agentrl.envs.webshop.nouns import NounTagger, default_tagger
+from agentrl.envs.webshop.nouns import NounTagger, benchmark_tagger, rule_tagger
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a score depends on beside its formula: which words of a title are nouns, which words are colours."""
+
+    nouns: NounTagger
+    colours: ColourNames
+
+
+# Of generated products: the same everywhere, whatever is installed.
+OUR_RULES = Rules(rule_tagger, OUR_COLOURS)
+
+
+def benchmark_rules() -> Rules:
+    """Of the benchmark's own products."""
+    return Rules(benchmark_tagger(), BENCHMARK_COLOURS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +74,19 @@ class Reward:
         return {name: share * count for name, count in met.items()}
 
 
-def fit_of(product: Product, goal: Goal, tagger: NounTagger | None = None) -> Fit:
+def fit_of(product: Product, goal: Goal, rules: Rules = OUR_RULES) -> Fit:
     """How well a product fits before any option is chosen."""
-    kind = type_score(product, goal, tagger or default_tagger())
+    kind = type_score(product, goal, rules.nouns)
     found = tuple([wanted for wanted in goal.attributes if has_attribute(product, wanted)])
     return Fit(kind, found, product.price <= goal.price_upper)
 
 
-def with_options(fit: Fit, goal: Goal, options: Mapping[str, str]) -> Reward:
+def with_options(fit: Fit, goal: Goal, options: Mapping[str, str], rules: Rules = OUR_RULES) -> Reward:
     """The score of a purchase with the chosen `options` {name: value}."""
     chosen = tuple(options.values())
-    met = tuple([wanted for wanted in goal.options if any(same_option(value, wanted) for value in chosen)])
+    met = tuple(
+        [wanted for wanted in goal.options if any(same_option(value, wanted, rules.colours) for value in chosen)]
+    )
     asked = len(goal.attributes) + len(goal.options) + 1
     total = (len(fit.attributes) + len(met) + fit.price) / asked * fit.type.factor
     return Reward(total, fit.type, fit.attributes, met, fit.price, asked)
@@ -103,14 +123,14 @@ def shared_nouns(bought: tuple[str, ...], wanted: tuple[str, ...]) -> float:
     return len(set(bought) & set(wanted)) / len(wanted) if wanted else 0.2
 
 
-def best_choices(product: Product, goal: Goal) -> dict[str, str]:
+def best_choices(product: Product, goal: Goal, rules: Rules = OUR_RULES) -> dict[str, str]:
     """The option values of `product` that satisfy the goal's options; others are left alone."""
     choices: dict[str, str] = {}
     for wanted in goal.options:
         for name, values in product.options.items():
             if name in choices:
                 continue
-            fitting = [value for value in values if same_option(value, wanted)]
+            fitting = [value for value in values if same_option(value, wanted, rules.colours)]
             if fitting:
                 plain = wanted if isinstance(wanted, str) else wanted[1]
                 choices[name] = plain if plain in fitting else fitting[0]

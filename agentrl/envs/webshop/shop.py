@@ -26,7 +26,7 @@ from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.official import OfficialCatalogue, OfficialGoals
 from agentrl.envs.webshop.official_store import SHUFFLE_SEED
 from agentrl.envs.webshop.pages import Body
-from agentrl.envs.webshop.reward import Reward, fit_of, unmet, with_options
+from agentrl.envs.webshop.reward import OUR_RULES, Reward, benchmark_rules, fit_of, unmet, with_options
 
 log = logging.getLogger(__name__)
 RANDOM = "<r>"
@@ -100,6 +100,9 @@ class Shop:
     def __init__(self, spec: ShopSpec) -> None:
         self.spec = spec
         self.catalogue, target, arguments = spec.catalogue()
+        self.rules = OUR_RULES if spec.data_dir is None else benchmark_rules()
+        if isinstance(self.catalogue, OfficialCatalogue):
+            log.log(logging.WARNING if self.catalogue.facts.skipped else logging.INFO, self.catalogue.summary())
         self._documents = lambda: CatalogueDocuments(target, arguments)
         self.index = self._opened()
         self._facets: Facets | None = None
@@ -108,7 +111,9 @@ class Shop:
         self.product: Callable[[str], Product | None] = lru_cache(PRODUCTS_KEPT)(self.catalogue.find)
         self.score = lru_cache(SCORES_KEPT)(self._score)
         self.unmet = lru_cache(SCORES_KEPT)(self._unmet)
-        self._fit = lru_cache(SCORES_KEPT)(lambda split, place, asin: fit_of(self.known(asin), self.goal(split, place)))
+        self._fit = lru_cache(SCORES_KEPT)(
+            lambda split, place, asin: fit_of(self.known(asin), self.goal(split, place), self.rules)
+        )
         self.goal: Callable[[str, int], Goal] = lru_cache(GOALS_KEPT)(lambda split, place: self.goals(split)[place])
         self.goals: Callable[[str], GeneratedGoals | OfficialGoals] = lru_cache(3)(self._goals)
         self._weight_sums = lru_cache(3)(lambda split: np.cumsum(self.goals(split).weights()))
@@ -192,7 +197,7 @@ class Shop:
         return unmet(self.score(split, place, asin, options) if asin else None, self.goal(split, place))
 
     def _score(self, split: str, place: int, asin: str, options: tuple[tuple[str, str], ...]) -> Reward:
-        return with_options(self._fit(split, place, asin), self.goal(split, place), dict(options))
+        return with_options(self._fit(split, place, asin), self.goal(split, place), dict(options), self.rules)
 
 
 _shops_lock = threading.Lock()

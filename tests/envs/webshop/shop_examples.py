@@ -7,8 +7,7 @@ from typing import Any
 
 from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.webshop.goals import Goal
-from agentrl.envs.webshop.nouns import NounTagger
-from agentrl.envs.webshop.reward import Reward, fit_of, with_options
+from agentrl.envs.webshop.reward import OUR_RULES, Reward, Rules, fit_of, with_options
 
 PATH = "Beauty & Personal Care \u203a Hair Care \u203a Shampoos"
 
@@ -48,8 +47,6 @@ def a_goal(**changes: Any) -> Goal:
     return Goal(**{**fields, **changes})
 
 
-def score_purchase(
-    product: Product, goal: Goal, options: Mapping[str, str], tagger: NounTagger | None = None
-) -> Reward:
+def score_purchase(product: Product, goal: Goal, options: Mapping[str, str], rules: Rules = OUR_RULES) -> Reward:
     """What buying `product` with the chosen `options` {name: value} is worth to somebody who has `goal`."""
-    return with_options(fit_of(product, goal, tagger), goal, options)
+    return with_options(fit_of(product, goal, rules), goal, options, rules)

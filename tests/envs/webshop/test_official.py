@@ -95,6 +95,7 @@ def test_unusable_rows_are_skipped_and_counted(tmp_path: Path) -> None:
         a_row(asin(3), query=None),
         a_row(asin(4), product_category=7),
         {key: value for key, value in a_row("x").items() if key != "asin"},
+        a_row(""),
         "not a row",
         None,
         [],
@@ -106,13 +107,23 @@ def test_unusable_rows_are_skipped_and_counted(tmp_path: Path) -> None:
     assert shop.product(1).options == {"a": ()}
     assert shop.facts.skipped == {
         "duplicate asin": 1, "no asin": 1, "no name": 1, "no product_category": 1, "no query": 1, "not an object": 3,
-        "unusable asin": 2,
+        "unusable asin": 3,
     }  # fmt: skip
+
+
+def test_empty_texts_are_kept_as_the_benchmark_keeps_them(tmp_path: Path) -> None:
+    fields = ("name", "product_category", "category", "query", "full_description")
+    rows = [a_row(asin(number), **{field: ""}) for number, field in enumerate(fields)]
+    shop = OfficialCatalogue(write_shop(tmp_path, [*rows, a_row(asin(7), name=" ", small_description=[])]))
+    assert len(shop) == 6 and shop.facts.skipped == {}
+    assert shop.product(0).title == "" and shop.product(1).category_path == "" and shop.product(5).bullets == ()
 
 
 def test_a_limit_cuts_the_catalogue(tmp_path: Path) -> None:
     folder = write_shop(tmp_path, [a_row(asin(number)) for number in range(9)])
     assert len(OfficialCatalogue(folder, limit=4)) == 4
+    again = write_shop(tmp_path / "again", [a_row(asin(number // 2)) for number in range(9)])
+    assert len(OfficialCatalogue(again, limit=4)) == 2  # the benchmark cuts the file, then looks for repetitions
     assert OfficialCatalogue(folder, limit=4).fingerprint != OfficialCatalogue(folder).fingerprint
 
 

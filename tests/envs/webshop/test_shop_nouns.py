@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import random
 import re
-from types import SimpleNamespace
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
+from agentrl.core.errors import ConfigError
 from agentrl.envs.webshop import nouns
-from agentrl.envs.webshop.nouns import default_tagger, is_noun, pipeline_tagger, rule_tagger, spacy_tagger
+from agentrl.envs.webshop.nouns import (
+    benchmark_tagger,
+    is_noun,
+    pipeline_tagger,
+    rule_tagger,
+    spacy_tagger,
+    title_tagger,
+)
+from agentrl.envs.webshop.shop import ShopSpec, open_shop
 
 # Titles in the manner of the catalogue; nouns and names are in *stars*, by eye.
 LABELLED = """
@@ -115,6 +130,116 @@ def test_a_pipeline_is_never_given_megabytes() -> None:
     assert seen == [nouns.LONGEST_TITLE]
 
 
-def test_without_the_model_our_own_tagger_serves() -> None:
-    assert spacy_tagger("no_such_model_anywhere") is None
-    assert (default_tagger() is rule_tagger) == (spacy_tagger() is None)
+# ---------------------------------------------------------------------- nearly as spaCy's model does it
+
+# Titles in the manner of the benchmark's; in *stars* what en_core_web_sm 3.8.0 tags as a noun or a name.
+TAGGED = """
+*Women*'s *Casual* *Long* *Sleeve* *Crewneck* *Sweatshirt* *Loose* *Fit* *Pullover* *Tops* with *Pockets*
+*Neutrogena* *Hydro* *Boost* *Water* *Gel* *Moisturizer* with *Hyaluronic* *Acid* for *Dry* *Skin*, *Oil*-*Free*, 1.7 oz
+*Men*'s *Big* & *Tall* *Classic*-*Fit* *Short*-*Sleeve* *Polo* *Shirt*, *Navy*, *3X*-Large Tall
+*Furniture* of *America* *Rustic* *Solid* *Wood* 2-*Drawer* *Nightstand*, *Weathered* *Oak*
+*Organic* *Valley*, *Grassfed* *Cheddar* *Cheese* *Sticks*, 6 *Ct*, 4.5 *oz*
+*Gold* *Toe* *Men*'s *656s* *Cotton* *Crew* Athletic *Socks*, *Multipairs*, *White* (6-*Pairs*), Large
+*Creative* *Co*-*Op* *Round* *Cotton* *Pouf* with *Chindi* *Stripes*, *Multicolored*
+*iPhone* 12 *Pro* *Max* *Case*, *Shockproof* *Clear* *Protective* *Phone* *Cover* 6.7 *inch* - Black
+*Teeth* *Whitening* *Kit* with *LED* *Light*, 35*%* *Carbamide* *Peroxide* *Gel*, *Non*-Sensitive, *Travel* Friendly
+"""
+
+
+def test_capital_letters_come_near_to_spacys_nouns() -> None:
+    found = wanted = right = 0
+    for line in TAGGED.strip().splitlines():
+        nouns_of_spacy = [word.lower() for word in re.findall(r"\*([^*]+)\*", line)]
+        tagged = title_tagger(line.replace("*", ""))
+        both = sum((Counter(nouns_of_spacy) & Counter(tagged)).values())
+        found, wanted, right = found + both, wanted + len(nouns_of_spacy), right + len(tagged)
+    print(f"{found} of {wanted} nouns found, {right} named")
+    assert found / wanted >= 0.97 and found / right >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Black Wireless Mouse for Women", ("black", "wireless", "mouse", "women")),
+        ("32GB Drive, 8oz jar, 1080P", ("gb", "drive", "oz", "jar", "1080p")),
+        ("Boys' Kids\u2019s Tee", ("boys", "kids", "tee")),
+        ("HDMI/VGA Anti-Aging w/ Light", ("hdmi", "vga", "anti", "aging", "w/", "light")),
+        ("soft and cozy socks", ("socks",)),
+        ("THE LAMP", ("lamp",)),
+        ("Acme\u00ae 100% Cotton", ("acme", "\u00ae", "%", "cotton")),
+        ("", ()),
+        ("\ud800 \U0001f9f4 -- 12", ()),
+    ],
+)
+def test_titles_are_cut_into_words_as_spacy_cuts_them(title: str, expected: tuple[str, ...]) -> None:
+    assert title_tagger(title) == expected
+
+
+def test_endless_titles_are_cut() -> None:
+    assert len(title_tagger("Lamp " * 300_000)) == nouns.LONGEST_TITLE // 5
+    assert len(title_tagger("A-" * 1_000_000)) <= nouns.LONGEST_TITLE
+
+
+# ---------------------------------------------------------------------- which tagger serves
+
+
+class StandIn(ModuleType):
+    """What is used of spaCy: `util.is_package` and `load`, which draws from the global generator."""
+
+    def __init__(self, models: dict[str, Any]) -> None:
+        super().__init__("spacy")
+        self.__spec__ = ModuleSpec("spacy", None)
+        self.models, self.excluded = models, []
+        self.util = SimpleNamespace(is_package=models.__contains__)
+
+    def load(self, name: str, exclude: list[str]) -> Any:
+        random.random()
+        self.excluded = exclude
+        if isinstance(self.models[name], Exception):
+            raise self.models[name]
+        return self.models[name]
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dict[str, Any]], StandIn]]:
+    """Installs a stand-in for spaCy with these models."""
+
+    def install(models: dict[str, Any]) -> StandIn:
+        monkeypatch.setitem(sys.modules, "spacy", stand_in := StandIn(models))
+        return stand_in
+
+    benchmark_tagger.cache_clear()
+    yield install
+    benchmark_tagger.cache_clear()
+
+
+def test_spacys_model_serves_where_it_is_installed(installed: Callable[[dict[str, Any]], StandIn]) -> None:
+    stand_in = installed({"en_core_web_sm": a_pipeline})
+    before = random.getstate()
+    assert benchmark_tagger()("Velmora soft Mask") == ("velmora", "mask")
+    assert "parser" not in stand_in.excluded  # some parts of speech depend on it
+    assert random.getstate() == before
+
+
+@pytest.mark.parametrize("models", [{}, {"en_core_web_md": a_pipeline}])
+def test_without_the_model_rules_serve_and_a_message_says_so(
+    installed: Callable[[dict[str, Any]], StandIn], models: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    installed(models)
+    assert benchmark_tagger() is benchmark_tagger() is title_tagger
+    (record,) = caplog.records
+    assert "pip install 'agentrl-suite[webshop-spacy]'" in record.getMessage()
+    assert "python -m spacy download en_core_web_sm" in record.getMessage()
+
+
+def test_a_model_that_does_not_load_is_an_error(installed: Callable[[dict[str, Any]], StandIn]) -> None:
+    installed({"en_core_web_sm": OSError("[E053] of another version")})
+    with pytest.raises(ConfigError, match=r"cannot be loaded: .E053. of another version"):
+        spacy_tagger()
+
+
+def test_generated_products_are_scored_alike_whatever_is_installed(
+    installed: Callable[[dict[str, Any]], StandIn],
+) -> None:
+    installed({"en_core_web_sm": a_pipeline})
+    assert open_shop(ShopSpec(catalogue_size=1_000)).rules.nouns is rule_tagger

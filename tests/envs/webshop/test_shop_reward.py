@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from agentrl.envs.webshop.reward import TypeScore, best_choices, type_score
+from agentrl.envs.common.catalogue.matching import OUR_COLOURS
+from agentrl.envs.webshop.reward import Rules, TypeScore, best_choices, type_score
 from tests.envs.webshop.shop_examples import a_goal, a_product, score_purchase
 
 
@@ -21,6 +22,7 @@ def every_word(title: str) -> tuple[str, ...]:
     return tuple(title.lower().split())
 
 
+COUNTED = Rules(every_word, OUR_COLOURS)
 OTHER = {"query": "soap", "category_path": "Garden \u203a Soil \u203a Peat"}  # no query and no category in common
 
 # name, product, goal, chosen options, (type, met, asked): the total is type * met / asked.
@@ -90,7 +92,7 @@ def test_reward_is_what_the_formula_gives_by_hand(
     product: dict[str, Any], goal: dict[str, Any], chosen: dict[str, str], expected: tuple[str, int, int]
 ) -> None:
     kind, met, asked = expected
-    found = score_purchase(a_product(**product), a_goal(**goal), chosen, every_word)
+    found = score_purchase(a_product(**product), a_goal(**goal), chosen, COUNTED)
     assert found.total == pytest.approx(float(Fraction(kind) * met / asked), abs=1e-12)
     assert found.type.factor == float(kind)
     assert len(found.attributes) + len(found.options) + found.price == met
@@ -104,7 +106,7 @@ def test_there_are_many_cases() -> None:
 
 def test_parts_are_reported_by_name() -> None:
     goal = a_goal(attributes=("sulfate free", "vegan"), options=("black", "small"), price_upper=10.0)
-    found = score_purchase(a_product(), goal, {"color": "black"}, every_word)
+    found = score_purchase(a_product(), goal, {"color": "black"}, COUNTED)
     assert found.attributes == ("sulfate free",) and found.options == ("black",) and found.price is False
     assert found.asked == 5
     assert found.terms() == {"attributes": pytest.approx(0.2), "options": pytest.approx(0.2), "price": 0.0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -13,8 +14,7 @@ LONGEST_KEPT = 200  # characters of a value whose colour and normalized form are
 LONGEST = 20_000  # fuzzy comparison is quadratic: longer texts are compared by their sets of words alone
 _LATIN_1_UPPER = {code: None for code in range(128, 256)}  # the library that WebShop uses drops exactly these
 
-# In alphabetical order: the first that occurs in a value stands for it ("navy blue" is blue). Short ones match inside
-# other words, "tan" in "standard", as in WebShop: harmless, since both sides are treated alike.
+# Those of generated products, in alphabetical order.
 _COLOUR_WORDS = """
 almond amber amethyst apricot aqua auburn azure beige berry black blonde blue blush bronze brown burgundy camel
 caramel champagne charcoal cherry chestnut chocolate clear cobalt cocoa coffee copper coral cream crimson cyan denim
@@ -41,21 +41,30 @@ def fuzzy_score(first: str, second: str) -> int:
     return round(fuzz.token_set_ratio(first, second))
 
 
-def normal_colour(value: Any) -> Any:
-    """The first colour word in `value`, or `value` itself; of a pair, a colour that is one of the two word for word."""
-    if isinstance(value, str) and len(value) <= LONGEST_KEPT:
-        return _short_colour(value)
-    return next((colour for colour in COLOURS if colour in value), value)
+class ColourNames:
+    """Colour words in an order: the first that occurs in a value stands for it ("navy blue" is blue).
+
+    Short ones match inside other words, "tan" in "standard", as in WebShop: both sides are treated alike.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = tuple(words)
+        self._short = lru_cache(maxsize=1 << 14)(self._found)
+
+    def normal(self, value: Any) -> Any:
+        """The colour word that stands for `value`, or `value` itself; of a pair, one of the two that is a colour."""
+        return self._short(value) if isinstance(value, str) and len(value) <= LONGEST_KEPT else self._found(value)
+
+    def _found(self, value: Any) -> Any:
+        return next((colour for colour in self.words if colour in value), value)
 
 
-@lru_cache(maxsize=1 << 14)
-def _short_colour(value: str) -> str:
-    return next((colour for colour in COLOURS if colour in value), value)
+OUR_COLOURS = ColourNames(COLOURS)
 
 
-def same_option(chosen: Any, wanted: Any) -> bool:
+def same_option(chosen: Any, wanted: Any, colours: ColourNames = OUR_COLOURS) -> bool:
     """True where a chosen option value satisfies a wanted one, colours by their plain names."""
-    return matches(normal_colour(chosen), normal_colour(wanted))
+    return matches(colours.normal(chosen), colours.normal(wanted))
 
 
 def normalized(phrase: Any) -> str:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from agentrl.envs.common.catalogue.matching import COLOURS, fuzzy_score, matches, normal_colour, normalized, same_option
+from agentrl.envs.common.catalogue.matching import (
+    COLOURS,
+    OUR_COLOURS,
+    ColourNames,
+    fuzzy_score,
+    matches,
+    normalized,
+    same_option,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,15 +49,19 @@ def test_there_are_about_a_hundred_colours_in_alphabetical_order() -> None:
 
 
 def test_the_first_colour_of_the_list_stands_for_a_value() -> None:
-    assert normal_colour("navy blue") == "blue"  # blue comes before navy
-    assert normal_colour("size 7") == "size 7"
-    assert normal_colour(("color", "navy")) == "navy"
-    assert normal_colour(("color", "dark navy")) == ("color", "dark navy")
+    assert OUR_COLOURS.normal("navy blue") == "blue"  # blue comes before navy
+    assert OUR_COLOURS.normal("size 7") == "size 7"
+    assert OUR_COLOURS.normal(("color", "navy")) == "navy"
+    assert OUR_COLOURS.normal(("color", "dark navy")) == ("color", "dark navy")
 
 
 def test_colours_are_compared_by_their_plain_names() -> None:
     assert same_option("light blue (new)", "deep blue")
     assert not same_option("navy", "navy blue")  # one is navy, the other blue: the benchmark's own oddity
+
+
+def test_other_colour_words_may_decide() -> None:
+    assert not same_option("dark olive", "dark plum") and same_option("dark olive", "dark plum", ColourNames(["dark"]))
 
 
 def test_texts_too_long_for_letters_are_compared_by_words() -> None:
