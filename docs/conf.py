@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -16,11 +17,17 @@ author = "The agentrl developers"
 copyright = author
 version = release = __version__
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "docs.markdown_docstrings"]
 myst_enable_extensions = ["attrs_inline", "colon_fence"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
+
+# The reference is read from the code; what the code imports and the documentation tools do not bring may be missing.
+HEAVY = ("torch", "transformers", "stable_baselines3", "openai", "aiolimiter", "pyarrow")
+autodoc_mock_imports = [name for name in HEAVY if find_spec(name) is None]
+autodoc_member_order = "bysource"
+python_maximum_signature_line_length = 88
 
 html_theme = "furo"
 html_title = "agentrl"
