@@ -160,7 +160,8 @@ class WebShopEnv(AgentEnv[Any, Any]):
     pages and actions, the page, the list of actions that it admits, and the form of a reply,
     `<think>...</think><action>...</action>`. Beyond 13,000 characters it leaves the history out. A reply in another
     form costs `invalid_penalty`; an action that can be read in it runs all the same. The oracle and other scripted
-    players write this form; `Reasoning`, `ToolCalls` and `react:` refuse an environment that asks for it.
+    players write this form; `Reasoning`, `ToolCalls` and `react:` refuse an environment that asks for it. Since an
+    observation holds its own history, train and evaluate with `--prompt-style step --history 0`.
 
     "webshop" is the original's code: its environment has no limit of steps, its training scripts stop after 100, and
     its RL baseline multiplies the score by 10. When it draws by weight, each goal is drawn with the weight of the one
