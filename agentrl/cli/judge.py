@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import tyro
 
 from agentrl.cli.arguments import Common, JudgeText, judge_spec
-from agentrl.cli.output import log, number, print_json, print_table, waiting
+from agentrl.cli.output import log, number, print_json, print_table, progress
 from agentrl.core.errors import ConfigError
 from agentrl.core.secrecy import scrub
 from agentrl.core.specs import resolve
@@ -21,6 +21,7 @@ from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import images_folder, read_trajectories, write_trajectories
 
 RECORDED = "recorded"
+BATCH = 128  # requests between two signs of life
 
 
 @dataclass(kw_only=True)
@@ -51,20 +52,36 @@ def run(arguments: Arguments) -> int:
     judge = resolve("judge", spec := judge_spec("--judge", arguments.judge))
     trajectories = read_trajectories(arguments.file)
     before, agreements = rewards(trajectories), None
-    with waiting("judging"):
-        others = other_scores(trajectories, arguments)  # before the verdicts in the file are replaced
-        report = settle(trajectories, judge, again=not arguments.pending)
-        if others is not None:
-            requests = distinct_requests(trajectories)
-            # Everything has just been judged: the file knows it. With --pending it may hold another judge's word.
-            own = scores_by(judge, requests) if arguments.pending else recorded_scores(trajectories)
-            agreements = compare(requests, own, others, arguments.threshold)
+    others = other_scores(trajectories, arguments)  # before the verdicts in the file are replaced
+    report = judged(trajectories, judge, arguments)
+    if others is not None:
+        requests = distinct_requests(trajectories)
+        # Everything has just been judged: the file knows it. With --pending it may hold another judge's word.
+        own = scores_by(judge, requests) if arguments.pending else recorded_scores(trajectories)
+        agreements = compare(requests, own, others, arguments.threshold)
     if arguments.out is not None:
         write_trajectories(arguments.out, trajectories, images_folder(arguments.file))
         log(f"written: {arguments.out}")
     result = summary(arguments, spec, trajectories, report, before, agreements)
     print_json(result) if arguments.json else show(result)
     return 0 if report.judged or not report.requests else 1
+
+
+def judged(trajectories: Sequence[Trajectory], judge: Any, arguments: Arguments) -> Report:
+    """Judge, and say how far it is and what goes wrong first: a judge at a remote endpoint may take hours."""
+    requests = distinct_requests(trajectories)
+    log(f"{arguments.file}: {len(requests)} different requests in {len(trajectories)} trajectories")
+    told = False
+    with progress("judging", len(requests)) as advance:
+
+        def heard(count: int, report: Report) -> None:
+            nonlocal told
+            if report.first_fault and not told:
+                log(f"no verdict: {report.first_fault}")
+                told = True
+            advance(count)
+
+        return settle(trajectories, judge, batch_size=BATCH, again=not arguments.pending, on_batch=heard)
 
 
 def check_out(arguments: Arguments) -> None:
@@ -129,6 +146,7 @@ def show(result: dict[str, Any]) -> None:
         ("requests", f"{result['requests']} ({result['distinct']} different)"),
         ("judged", result["judged"]),
         ("faults", result["faults"]),
+        *([("first fault", result["first_fault"])] if result["first_fault"] else []),
         *((f"mean score, {term}", number(score)) for term, score in result["scores"].items()),
         *(
             (f"reward {when}", f"{number(rewarded[when]['mean'])} ({rewarded[when]['known']} known)")

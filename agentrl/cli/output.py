@@ -15,7 +15,7 @@ from rich.text import Text
 
 from agentrl.policies.human import printable
 
-Advance = Callable[[], None]
+Advance = Callable[..., None]  # advance() or advance(count)
 SECONDS_BETWEEN_LINES = 5.0
 
 
@@ -51,14 +51,14 @@ def verdict(good: bool, text: str | None = None) -> Text:
 
 @contextlib.contextmanager
 def progress(label: str, total: int) -> Iterator[Advance]:
-    """A bar on a terminal, a line every few seconds elsewhere; call what it gives once for each thing done."""
+    """A bar on a terminal, a line every few seconds elsewhere; call what it gives for things done."""
     if sys.stderr.isatty():
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
             task = bars.add_task(label, total=total)
-            yield lambda: bars.advance(task)
+            yield lambda count=1: bars.advance(task, count)
         return
     yield _LinePrinter(label, total)
 
@@ -68,8 +68,8 @@ class _LinePrinter:
         self._label, self._total, self._done = label, total, 0
         self._started = self._spoke = time.monotonic()
 
-    def __call__(self) -> None:
-        self._done += 1
+    def __call__(self, count: int = 1) -> None:
+        self._done += count
         now = time.monotonic()
         if self._done == self._total or now - self._spoke >= SECONDS_BETWEEN_LINES:
             self._spoke = now

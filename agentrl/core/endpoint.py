@@ -5,6 +5,8 @@ asked less, not more. What is retried, and for how long:
 
 * trouble on the way (no connection, time-out, 408, 409, 425, 429, 5xx): up to `max_retries` times with growing,
   jittered pauses (or what Retry-After says) until the deadline;
+* no server at the address (connection refused, unknown host) before it has ever answered: for three seconds, and then
+  not at all for the rest of a batch. A server that has answered may be starting again, and is waited for as above;
 * a malformed answer: at most `max_malformed` times;
 * everything else (wrong key, unknown model, bad request): not at all.
 """
@@ -16,6 +18,7 @@ import email.utils
 import math
 import os
 import random
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -28,6 +31,7 @@ from agentrl.core.redact import guard_loggers, protect, redact
 
 Answer = TypeVar("Answer")
 RETRIED = frozenset({408, 409, 425, 429})
+SECONDS_TO_CONNECT = 3.0  # to a server that has never answered
 LIBRARY_LOGGERS = [
     name
     for generation in ("", "2")  # the SDK has moved from httpx to httpx2
@@ -88,6 +92,7 @@ class Trouble(NamedTuple):
     kind: str  # "way" (retry with pauses), "malformed" (retry twice), "refused" (do not retry)
     wait: float | None = None  # what the endpoint asked for
     outage: bool = False  # the server of the endpoint does not respond
+    absent: bool = False  # there is no server at the address
     code: str = ""  # the endpoint's own name for it
 
 
@@ -124,6 +129,9 @@ class Endpoint:
         self._random = random.Random()
         self._down_since: float | None = None
         self._next_probe = 0.0
+        self._patience: float | None = SECONDS_TO_CONNECT  # None: it has answered, and is expected back
+        self._absent_since: float | None = None
+        self._absent = ""  # said to the rest of a batch once nobody was found at the address
 
     async def close(self) -> None:
         """Close the connections."""
@@ -131,7 +139,7 @@ class Endpoint:
 
     def hope(self) -> None:
         """A new batch begins: an outage seen by an earlier one is no longer held against the endpoint."""
-        self._down_since = None
+        self._down_since, self._absent_since, self._absent = None, None, ""
 
     async def ask(
         self, body: dict[str, Any], read: Callable[[Completion], Answer], spent: float = 0.0
@@ -144,6 +152,7 @@ class Endpoint:
         if spent >= deadline:
             raise NoAnswer(f"putting the question together took {spent:.3g} s of the {deadline:g} s it may take in all")
         async with self._slots:
+            self._refuse_while_absent()
             self._refuse_while_down()
             tries = Tries(_now() + deadline - spent)
             while True:
@@ -190,7 +199,9 @@ class Endpoint:
         except errors.APIStatusError as error:
             return _status_trouble(error.status_code, error.response.headers, error.message, str(error.code or ""))
         except errors.APIConnectionError as error:
-            return Trouble(redact(f"no connection ({type(error.__cause__).__name__})"), "way", outage=True)
+            reason = why_absent(error)
+            detail = redact(f"no connection ({reason or type(error.__cause__).__name__})")
+            return Trouble(detail, "way", outage=True, absent=bool(reason))
         except errors.OpenAIError as error:
             return Trouble(redact(f"{type(error).__name__}: {error}")[:300], "malformed")
 
@@ -223,14 +234,36 @@ class Endpoint:
         if pause is None:
             pause = min(limits.max_backoff, limits.backoff * 2.0 ** min(tries.way - 1, 30))
             pause *= self._random.uniform(0.5, 1.0)  # so that waiting clients do not all return at once
+        if trouble.absent:
+            self._give_up_on_nobody(trouble, pause)
         if _now() + pause >= tries.until:
             asked = "" if trouble.wait is None else f" (it asks to wait {trouble.wait:g} s)"
             raise NoAnswer(f"no answer within {limits.deadline:g} s; the last trouble: {trouble.detail}{asked}")
         return pause
 
-    # ------------------------------------------------------------------ a long outage
+    # ------------------------------------------------------------------ no server, or a long outage
+
+    def _address(self) -> str:
+        return redact(str(self._client.base_url))
+
+    def _give_up_on_nobody(self, trouble: Trouble, pause: float) -> None:
+        """`NoAnswer` once there has been no server for too long, or will have been after the pause."""
+        since = self._absent_since if self._absent_since is not None else _now()
+        if self._patience is None or _now() + pause <= since + self._patience:
+            return
+        self._patience = 0.0  # the next batch asks once whether it is there now
+        self._absent = f"{trouble.detail}; does the server run at {self._address()}?"
+        self._refuse_while_absent()
+
+    def _refuse_while_absent(self) -> None:
+        if self._absent:
+            raise NoAnswer(self._absent)
 
     def _note_health(self, got: bytes | Trouble) -> None:
+        if not isinstance(got, Trouble) or not got.outage:
+            self._patience = None
+        elif got.absent and self._absent_since is None:
+            self._absent_since = _now()
         if not isinstance(got, Trouble) or not got.outage:
             self._down_since = None
         elif self._down_since is None:
@@ -250,6 +283,18 @@ class Endpoint:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
+
+
+def why_absent(error: BaseException | None) -> str:
+    """Why there is no server at the address, from an exception or its causes; empty for other trouble."""
+    if error is None:
+        return ""
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused"
+    if isinstance(error, socket.gaierror):
+        return "unknown host"
+    inside = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return next(filter(None, map(why_absent, (*inside, error.__cause__, error.__context__))), "")
 
 
 def _status_trouble(status: int, headers: Any, message: str, code: str) -> Trouble:

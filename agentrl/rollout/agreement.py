@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,6 +14,8 @@ from agentrl.core.tally import Tally
 from agentrl.core.verdicts import Answer, ask
 from agentrl.rollout.judging import BATCH, StoredRequest, judging_of
 from agentrl.rollout.trajectory import Trajectory
+
+log = logging.getLogger(__name__)
 
 Pair = tuple[float, float]
 
@@ -103,6 +106,8 @@ def scores_by(judge: Judge, requests: dict[str, StoredRequest]) -> dict[str, flo
     asked, answers = list(requests.values()), list[Answer]()
     for start in range(0, len(asked), BATCH):
         answers += ask(judge, [stored.to_request() for stored in asked[start : start + BATCH]])
+    if (fault := next((said for said in answers if not isinstance(said, Verdict)), None)) is not None:
+        log.warning("a judge that is compared gave no verdict: %s", fault)
     return {key: said.score for key, said in zip(requests, answers, strict=True) if isinstance(said, Verdict)}
 
 

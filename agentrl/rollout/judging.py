@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ import msgspec
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.core.judging import Judge, JudgeRequest, Purpose, Verdict
+from agentrl.core.secrecy import scrub
 from agentrl.core.settling import repetition_term
 from agentrl.core.specs import resolve
 from agentrl.core.verdicts import Answer, ask, fault_json, verdict_json
@@ -40,6 +41,7 @@ class Report:
     pending: int = 0  # trajectories that still wait for a term
     cost: float = 0.0
     seconds: float = 0.0
+    first_fault: str = ""  # what the judge said instead of its first missing verdict
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -91,16 +93,26 @@ class StoredJudging(msgspec.Struct):
     repetition: StoredRepetition | None = None
 
 
-def settle(trajectories: Sequence[Trajectory], judge: Any, *, batch_size: int = BATCH, again: bool = False) -> Report:
+def settle(
+    trajectories: Sequence[Trajectory],
+    judge: Any,
+    *,
+    batch_size: int = BATCH,
+    again: bool = False,
+    on_batch: Callable[[int, Report], Any] | None = None,
+) -> Report:
     """Have all pending requests judged and fill in terms and rewards, in place.
 
     `judge` is a JSON spec or an object. With `again=True` requests that have a verdict are judged anew as well; where
     the judge then fails, the old verdict is gone and the term pending, because a file should hold one judge's word.
+    `on_batch` is told after every batch how many distinct requests it held, and what has come of all so far.
     """
     round_, asked = _begin(trajectories, judge, batch_size, again)
     try:
         for batch in asked:
             round_.enter(batch, ask(round_.judge, [stored.to_request() for stored in batch]))
+            if on_batch is not None:
+                on_batch(len(batch), round_.report)
     finally:  # also after an interrupt: what has been judged is kept
         report = round_.finish()
     return report
@@ -155,6 +167,7 @@ class _Round:
                 self.report.cost += answer.cost
             else:
                 self.report.faults += len(places)
+                self.report.first_fault = self.report.first_fault or str(scrub(str(answer)))
 
     def finish(self) -> Report:
         """Add the trajectories up."""

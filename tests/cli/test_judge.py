@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +178,18 @@ def test_judge_refuses_what_cannot_work(agentrl_cli, tmp_path: Path, content: An
         path.write_text(content)
     done = agentrl_cli("judge", str(path), *(words or ("--judge", EXACT)), "--json")
     assert done.status == 1 and says in done.json["error"]
+
+
+def test_a_judge_that_cannot_be_reached_says_so_at_once(agentrl_cli, saved, monkeypatch) -> None:
+    monkeypatch.setattr("agentrl.core.endpoint.SECONDS_TO_CONNECT", 0.1)
+    with socket.socket() as nobody:  # bound, but not listening
+        nobody.bind(("127.0.0.1", 0))
+        judge = {"kind": "llm", "model": "m", "base_url": f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"}
+        done = agentrl_cli("judge", str(saved("--deferred")), "--judge", json.dumps(judge | {"cache": False}), "--json")
+    said = done.err.splitlines()
+    assert done.status == 1 and "different requests in 4 trajectories" in said[0]
+    assert [line for line in said if "no verdict: no connection (connection refused)" in line] == said[1:2]
+    assert "does the server run at http://127.0.0.1" in done.json["first_fault"] and not done.json["judged"]
 
 
 def test_a_half_written_file_is_judged_as_far_as_it_goes(agentrl_cli, saved) -> None:

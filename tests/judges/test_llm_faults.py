@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import socket
 import time
 from contextlib import closing
 from itertools import pairwise
@@ -259,3 +260,33 @@ def test_limits_hold_for_callers_on_many_threads_together():
             results = list(pool.map(judge.score_sync, [batch(5, f"thread{i}") for i in range(8)]))
         assert all(isinstance(each, Verdict) for part in results for each in part)
         assert 2 <= endpoint.peak <= 3
+
+
+def free_port() -> int:
+    """A port of this machine at which nobody listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def test_nobody_at_the_address_is_told_soon_and_to_the_whole_batch(monkeypatch):
+    """With the limits of every day, which have patience for two minutes with an endpoint in trouble."""
+    monkeypatch.setattr("agentrl.core.endpoint.SECONDS_TO_CONNECT", 0.3)
+    url = f"http://127.0.0.1:{free_port()}/v1"
+    began = time.monotonic()
+    with closing(LLMJudge("m", url, cache=False)) as judge:
+        for _ in range(2):  # a second batch asks again
+            results = judge.score_sync([request(i, f"TRUTHFUL {i}") for i in range(40)])
+            assert all("connection refused" in str(each) and url in str(each) for each in results)
+        assert judge.usage.faults == 80 and judge.usage.calls < 80
+    assert time.monotonic() - began < 30
+
+
+def test_a_server_that_has_answered_is_waited_for(monkeypatch):
+    monkeypatch.setattr("agentrl.core.endpoint.SECONDS_TO_CONNECT", 0.05)
+    quick = {"cache": False, "backoff": 0.01, "max_backoff": 0.05, "max_retries": 10_000}
+    with FaultyEndpoint() as endpoint, closing(LLMJudge("m", endpoint.base_url, **quick)) as judge:
+        assert judge.score_sync([request(1, "TRUTHFUL 1")])[0].score == 1.0
+        endpoint.outage(0.5)
+        assert judge.score_sync([request(2, "TRUTHFUL 2")])[0].score == 1.0
+        assert judge.usage.retries > 1
