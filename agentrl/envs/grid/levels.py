@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from agentrl.core.cache import cached_arrays
+from agentrl.core.cache import cache_dir, cached_arrays
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import splitmix64, splitmix64_int
+from agentrl.core.slow import said_when_slow
 
 POOL_FORMAT = 1  # part of the cache's file names: raise it when the content of pools changes
 
@@ -124,7 +125,9 @@ def level_pool(
     key = json.dumps([POOL_FORMAT, game, parameters, split, count], sort_keys=True)
     if key not in _POOLS:
         name = "levels/" + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
-        pool = LevelPool(**cached_arrays(name, lambda: take_levels(generate(), count)))
+        place = f"the {split} levels of {game} {json.dumps(parameters)}"
+        with said_when_slow(f"making {place}, once; they are kept in {cache_dir()}"):
+            pool = LevelPool(**cached_arrays(name, lambda: take_levels(generate(), count)))
         if not len(pool):
             raise ConfigError(
                 f"no {game} level has these properties: {json.dumps(parameters)}. "
