@@ -16,15 +16,17 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, Fault
 from agentrl.core.policy import Policy
 from agentrl.core.response import STRATEGIES
+from agentrl.models.prompt_settings import as_trained, settings_of
 from agentrl.policies import KINDS, load_policy
 from agentrl.registry import parts
+from agentrl.rollout.as_trained import layers, with_judge
 from agentrl.rollout.evaluate import Evaluation, Save, evaluate
-from agentrl.rollout.prompts import HISTORY, STYLES
+from agentrl.rollout.prompts import STYLES
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 
 MODEL_OPTIONS = ("temperature", "greedy", "max_new_tokens", "device")
-Strategy = Annotated[str, tyro.conf.arg(metavar="|".join(STRATEGIES))]
+Strategy = Annotated[str | None, tyro.conf.arg(metavar="|".join(STRATEGIES))]
 
 
 POLICY_HELP = (
@@ -56,20 +58,21 @@ class Arguments(Common):
     """Split of the tasks."""
     env_kwargs: JsonText = "{}"
     """Arguments of the environment, for example '{"size": 8}'."""
-    strategy: Strategy = ""
-    """Reasoning format of the replies (the Reasoning wrapper)."""
-    representation: Annotated[str, tyro.conf.arg(metavar="natural|symbolic|structured")] = "natural"
-    """Representation of observations and predictions."""
+    strategy: Strategy = None
+    """Reasoning format of the replies (the Reasoning wrapper); default: as the model was trained here, else none."""
+    representation: Annotated[str | None, tyro.conf.arg(metavar="natural|symbolic|structured")] = None
+    """Representation of observations and predictions; default: as the model was trained, else natural."""
     judge: JudgeText = ""
     """Judge that rewards true observations and predictions (the ReasoningReward wrapper), for example: rule."""
     deferred: bool = False
     """Record what is to be judged; `agentrl judge` judges it later."""
     num_envs: int | None = None
     """Episodes played in parallel; default: 64 for models that answer in batches, otherwise 1."""
-    prompt_style: Annotated[str, tyro.conf.arg(metavar="|".join(STYLES))] = "conversation"
-    """What a model is shown: the whole conversation, or each step on its own after the last actions."""
-    history: int = HISTORY
-    """Number of past actions that the prompt style `step` shows."""
+    prompt_style: Annotated[str | None, tyro.conf.arg(metavar="|".join(STYLES))] = None
+    """What a model is shown: the whole conversation, or each step on its own after the last actions;
+    default: as the model was trained here, else conversation."""
+    history: int | None = None
+    """Number of past actions that the prompt style `step` shows; default: as the model was trained, else 3."""
     timeout: float | None = None
     """Timeout of an environment step in seconds; a longer one ends its episode with a fault."""
     temperature: float | None = None
@@ -77,11 +80,12 @@ class Arguments(Common):
     greedy: bool = False
     """Greedy decoding."""
     max_new_tokens: int | None = None
-    """Maximum number of tokens of a reply."""
+    """Maximum number of tokens of a reply; default: as the model was trained, else 128."""
     device: str | None = None
     """Device of the model: cpu, cuda; default: the GPU if there is one."""
-    wrap: JsonText = "[]"
-    """Further wrappers, innermost first, for example '[{"wrapper": "History", "turns": 2}]'."""
+    wrap: Annotated[str | None, tyro.conf.arg(metavar="JSON")] = None
+    """Further wrappers, innermost first, for example '[{"wrapper": "History", "turns": 2}]';
+    default: those that the model was trained with and that change prompts."""
     save: Path | None = None
     """Write every trajectory to this file (JSON lines) while it runs."""
 
@@ -146,17 +150,20 @@ def further_options(arguments: Arguments) -> dict[str, Any]:
 
 
 def chosen_wrappers(arguments: Arguments) -> list[dict[str, Any]]:
-    """The wrappers that the options ask for, inside first."""
-    wrappers: list[dict[str, Any]] = []
-    if arguments.strategy:
-        form = {"strategy": arguments.strategy, "representation": arguments.representation}
-        wrappers.append({"wrapper": "Reasoning", **form})
-    if arguments.judge or arguments.deferred:
-        if not arguments.strategy:
-            raise ConfigError("--judge and --deferred need --strategy, which says what is judged")
-        judge = judge_spec("--judge", arguments.judge or "rule")
-        wrappers.append({"wrapper": "ReasoningReward", "judge": judge, "deferred": arguments.deferred})
-    return wrappers + json_list("--wrap", arguments.wrap)
+    """The wrappers that the options ask for, inside first; where they leave it open, as the model was trained."""
+    given = {
+        "strategy": arguments.strategy,
+        "representation": arguments.representation,
+        "wrap": None if arguments.wrap is None else json_list("--wrap", arguments.wrap),
+    }
+    chosen, _ = as_trained(settings_of(arguments.policy), arguments.id, given)
+    wrappers = layers(**chosen)
+    if not (arguments.judge or arguments.deferred):
+        return wrappers
+    if not chosen["strategy"]:
+        raise ConfigError("--judge and --deferred need --strategy, which says what is judged")
+    judge = judge_spec("--judge", arguments.judge or "rule")
+    return with_judge(wrappers, {"wrapper": "ReasoningReward", "judge": judge, "deferred": arguments.deferred})
 
 
 @contextlib.contextmanager

@@ -7,6 +7,6 @@ OVERVIEW = """examples:
   agentrl train --recipe frozenlake-demo"""
 
 TRAIN = """examples:
-  agentrl train sft --env agentrl/FrozenLake-Text-v0 --mistakes 0.5 --lr 2e-3 --output runs/imitation
-  agentrl train steppo --model runs/imitation/checkpoints/step_20/policy --lr 1e-4 --eval-every 10
+  agentrl train sft --prompt-style step --optimiser muon --lr 0.02 --output runs/imitation
+  agentrl train steppo --model runs/imitation/checkpoints/step_20/policy --lr 1e-3 --critic shared --eval-every 10
   agentrl train --recipe frozenlake-demo --output runs/lake --rl.iterations 20"""

@@ -66,17 +66,21 @@ def progress(label: str, total: int) -> Iterator[Advance]:
 class _LinePrinter:
     def __init__(self, label: str, total: int) -> None:
         self._label, self._total, self._done = label, total, 0
-        self._started = self._spoke = time.monotonic()
+        self._started = self._spoke = self._first = time.monotonic()
+        self._before = 0  # done when the first was
 
     def __call__(self, count: int = 1) -> None:
         self._done += count
         now = time.monotonic()
+        if not self._before:
+            self._first, self._before = now, self._done
         if self._done == self._total or now - self._spoke >= SECONDS_BETWEEN_LINES:
             self._spoke = now
             spent = now - self._started
-            left = spent / self._done * (self._total - self._done)
-            more = f", about {left:.0f} s left" if self._done < self._total else ""
-            log(f"{self._label}: {self._done}/{self._total}, {spent:.1f} s{more}")
+            # The first takes as long as everything that is loaded for it: it says nothing about the others.
+            later, rest = self._done - self._before, self._total - self._done
+            left = f", about {(now - self._first) / later * rest:.0f} s left" if later and rest else ""
+            log(f"{self._label}: {self._done}/{self._total}, {spent:.1f} s{left}")
 
 
 @contextlib.contextmanager

@@ -133,10 +133,38 @@ def plan_runs(stages: Sequence[Stage], options: Sequence[Option], folder: Path, 
         values, follows = dict(stage.options), bool(runs) and "model" not in stage.options
         if follows:
             values["model"] = str(runs[-1].final_policy)
-        arguments = stage_arguments(stage.algorithm, values, chosen, source)
+        carried = _carried(runs[-1] if follows else None, values, chosen)
+        arguments = stage_arguments(stage.algorithm, carried | values, chosen, source)
         place = folder / name if several else folder
         runs.append(PlannedRun(name, stage.algorithm, replace(arguments, output=str(place)), follows=follows))
     return runs
+
+
+def check_environments(plan: Plan) -> None:
+    """Make every environment of every stage once: a wrong argument of the last stage must not be found hours later."""
+    from agentrl.rollout.episode import make
+    from agentrl.wrappers.build import wrap
+
+    made = set()
+    for run in plan.runs:
+        if run.finished or run.arguments.isolate:  # an isolated one may not even work in this process
+            continue
+        for spec in run.arguments.specs():
+            content = json.dumps([spec.id, spec.kwargs, spec.wrappers], sort_keys=True)
+            if content not in made:
+                wrap(make(spec.id, split="train", **spec.kwargs), spec.wrappers).close()
+                made.add(content)
+
+
+def _carried(before: PlannedRun | None, values: dict[str, Any], options: Sequence[Option]) -> dict[str, Any]:
+    """How the model of a stage was prompted while it was trained: that goes for the stage unless it says otherwise."""
+    from agentrl.models.prompt_settings import read_settings
+    from agentrl.trainers.prompting import further_options, run_settings
+
+    typed = {option.name: option.values for option in options}
+    model = next(iter(typed.get("model", ())), values.get("model", ""))
+    known = run_settings(before.arguments) if before and "model" not in typed else read_settings(model)
+    return further_options(known, set(values) | set(typed))
 
 
 # ---------------------------------------------------------------------- resuming

@@ -15,10 +15,13 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.seeding import episode_seed
 from agentrl.policies import load_policy
+from agentrl.rollout.as_trained import Prompting, prompting
 from agentrl.rollout.episode import make
 from agentrl.rollout.evaluate import checked_kwargs
+from agentrl.rollout.prompts import prompt_style
 from agentrl.rollout.record import play_episode
 from agentrl.rollout.trajectory import Trajectory
+from agentrl.wrappers.build import wrap
 
 FORMATS = ("gif", "mp4", "html")
 
@@ -35,7 +38,8 @@ class Arguments(Common):
     id: EnvId
     """Environment id; `agentrl list` shows them."""
     policy: str = "oracle"
-    """Who plays: random, oracle, human, hf:MODEL, openai:MODEL and so on; `agentrl eval -h` lists them."""
+    """Who plays: random, oracle, human, openai:MODEL, hf:MODEL (prompted as it was trained) ...; `agentrl eval -h`
+    lists them."""
     episodes: int = 1
     """Number of episodes."""
     seed: int = 0
@@ -55,12 +59,15 @@ def run(arguments: Arguments) -> int:
     episodes = whole_number("--episodes", arguments.episodes, at_least=1)
     seed = whole_number("--seed", arguments.seed, at_least=0)
     policy = load_policy(arguments.policy, seed=seed)
-    env = recording_env(arguments)
+    kwargs = checked_kwargs(json_object("--env-kwargs", arguments.env_kwargs))
+    how = prompting(policy, arguments.id, env_kwargs=kwargs)
+    env = recording_env(arguments, how)
     played = []
     try:
         with progress(f"record {arguments.id}", episodes) as advance:
             for index in range(episodes):
-                played.append(play_episode(env, policy, episode_seed(seed, index)))
+                style = prompt_style(how.prompt_style, how.history)
+                played.append(play_episode(env, policy, episode_seed(seed, index), style))
                 advance()
     finally:
         env.close()  # the last episode's files are complete only now
@@ -69,14 +76,13 @@ def run(arguments: Arguments) -> int:
     return 0 if files else 1
 
 
-def recording_env(arguments: Arguments) -> Any:
+def recording_env(arguments: Arguments, how: Prompting) -> Any:
     """The environment inside the wrapper that writes the files."""
     from agentrl.wrappers.record_episode import RecordEpisode
 
-    kwargs = checked_kwargs(json_object("--env-kwargs", arguments.env_kwargs))
     with waiting(f"making {arguments.id}"):
-        env = make(arguments.id, **{"render_mode": "rgb_array", "split": arguments.split, **kwargs})
-    return RecordEpisode(env, arguments.folder, formats=chosen_formats(arguments.formats))
+        env = make(arguments.id, **{"render_mode": "rgb_array", "split": arguments.split, **how.env_kwargs})
+    return RecordEpisode(wrap(env, how.wrappers), arguments.folder, formats=chosen_formats(arguments.formats))
 
 
 def chosen_formats(names: tuple[str, ...]) -> tuple[str, ...]:

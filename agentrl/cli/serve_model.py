@@ -8,10 +8,12 @@ import threading
 from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 import tyro
 
 from agentrl.cli.arguments import Common
 from agentrl.cli.output import log, print_json
+from agentrl.models.prompt_settings import read_settings
 from agentrl.serve.model_server import ModelServer
 
 
@@ -43,6 +45,7 @@ class Arguments(Common):
 def run(arguments: Arguments) -> int:
     """Serve until a signal comes."""
     key = os.environ.get(arguments.api_key_env, "").strip() or None
+    settings = read_settings(arguments.model)
     server = ModelServer(
         arguments.model,
         name=arguments.name or None,
@@ -58,8 +61,14 @@ def run(arguments: Arguments) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: ended.set())
         if arguments.json:
-            print_json({"schema": 1, "base_url": server.base_url, "model": server.name, "key": key is not None})
+            facts = {"schema": 1, "base_url": server.base_url, "model": server.name, "key": key is not None}
+            print_json(facts | {"prompting": msgspec.to_builtins(settings)})
         log(f"{server.name} listens at {server.base_url}; stop it with Ctrl-C")
+        if settings is not None:
+            options = f"--prompt-style {settings.prompt_style} --history {settings.history}"
+            options += f" --strategy {settings.strategy}" if settings.strategy else ""
+            options += f" --max-new-tokens {settings.max_new_tokens}"
+            log(f"trained with: {options}; clients build prompts themselves, so give these to agentrl eval")
         if key is None:
             log(f"no API key is required from users of this machine; set {arguments.api_key_env} to require one")
         ended.wait()

@@ -13,7 +13,7 @@ from typing import Any
 from agentrl.algorithms import ALGORITHMS, train_function
 from agentrl.cli.examples import TRAIN
 from agentrl.cli.output import interval, log, number, print_json, print_table
-from agentrl.cli.plan import Plan, PlannedRun, make_plan, stages_of
+from agentrl.cli.plan import Plan, PlannedRun, check_environments, make_plan, stages_of
 from agentrl.cli.processes import is_main, launch, stop_when_abandoned
 from agentrl.cli.signals import STATUS, Noticed, noticing
 from agentrl.cli.train_options import TrainWords, read_words, show_help
@@ -69,6 +69,7 @@ def run(arguments: Arguments) -> int:
         place = [] if arguments.output else ["--output", str(plan.folder)]
         return launch([*arguments.words, *place], arguments.processes)
     stop_when_abandoned()
+    check_environments(plan)
     started = time.perf_counter()
     with noticing() as noticed:
         outcome = run_plan(plan, noticed, log if is_main() else lambda text: None)
@@ -102,8 +103,7 @@ def run_plan(
         if planned.finished:
             report(f"{planned.name}: finished before")
             continue
-        if plan.several:
-            report(f"{planned.name}: {planned.algorithm} into {planned.folder}")
+        report(f"{planned.name}: {in_short(planned)}" if plan.several else in_short(planned))
         try:
             (train or train_one)(planned, report)
         except KeyboardInterrupt:
@@ -125,6 +125,13 @@ def check_free(plan: Plan) -> None:
     for planned in plan.runs:
         if is_main() and planned.folder.is_dir():
             FolderLock(planned.folder).release()
+
+
+def in_short(planned: PlannedRun) -> str:
+    """A stage in one line, said before anything is loaded."""
+    arguments = planned.arguments
+    places = ", ".join(dict.fromkeys(spec.id for spec in arguments.specs()))
+    return f"{planned.algorithm} of {arguments.model} in {places}, into {planned.folder}"
 
 
 def train_one(planned: PlannedRun, report: Callable[[str], Any]) -> None:

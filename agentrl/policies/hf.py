@@ -17,6 +17,7 @@ from agentrl.core.seeding import mixed_seed, named_noise
 from agentrl.models.arm_matmul import quick_products
 from agentrl.models.chat import Prompt
 from agentrl.models.loading import LoadedModel, load_model, tokenizer_hash
+from agentrl.models.prompt_settings import longest_reply, read_settings
 
 if TYPE_CHECKING:
     import torch
@@ -36,6 +37,7 @@ class HFPolicy:
     seeded by `seed` and the conversation's key (collectors name every turn of every episode), so that answers do not
     depend on the other conversations of a call; without keys, by `seed`, the row and the number of calls so far
     (`calls`, which a resumed run sets). Neither depends on `batch_size`.
+    `max_new_tokens` is what a checkpoint was trained with, else 128; `prompt_settings` is all that it carries.
     Where the conversation leaves the model no room to answer, the answer is empty and its finish reason "length".
     """
 
@@ -50,7 +52,7 @@ class HFPolicy:
         temperature: float = 1.0,
         top_p: float = 1.0,
         top_k: int = 0,
-        max_new_tokens: int = 128,
+        max_new_tokens: int | None = None,
         greedy: bool = False,
         batch_size: int = 256,
         device: str = "auto",
@@ -60,7 +62,10 @@ class HFPolicy:
         self.loaded = model if isinstance(model, LoadedModel) else load_model(model, device, dtype)
         from agentrl.models.sampling import Sampling
 
-        self.sampling = Sampling(temperature, top_p, top_k, greedy, max_new_tokens)
+        # A model that a trainer shares is being trained: its folder says how it began.
+        self.prompt_settings = None if isinstance(model, LoadedModel) else read_settings(self.loaded.folder)
+        longest = longest_reply(self.prompt_settings, max_new_tokens)
+        self.sampling = Sampling(temperature, top_p, top_k, greedy, longest)
         self.batch_size = whole_number("batch_size", batch_size, at_least=1)
         self.seed, self.calls, self.version = seed, 0, 0
         self.tokenizer_hash = tokenizer_hash(self.loaded.tokenizer)

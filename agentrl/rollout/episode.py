@@ -37,13 +37,18 @@ class Watcher(Protocol):
         """The policy answered, the environment replied; `after` is the new observation."""
 
 
-def make(env_id: str, **kwargs: Any) -> gym.Env:
-    """`gym.make` with a `ConfigError` that says what to do: an unknown id suggests the nearest one."""
+def check_id(env_id: str) -> None:
+    """`ConfigError` with the nearest id if there is no such environment."""
     if not isinstance(env_id, str):
         raise ConfigError(f"an environment is chosen by its id, not by {type(env_id).__name__}")
     # "module:id" imports the module first: that is how environments of other packages are found.
     if ":" not in env_id and env_id not in gym.registry:
         find(env_id)
+
+
+def make(env_id: str, **kwargs: Any) -> gym.Env:
+    """`gym.make` with a `ConfigError` that says what to do: an unknown id suggests the nearest one."""
+    check_id(env_id)
     try:
         return gym.make(env_id, **kwargs)
     except (TypeError, ModuleNotFoundError, gym.error.Error) as error:
@@ -88,9 +93,9 @@ class LiveEpisode:
         self.over = bool(terminated or truncated)
 
 
-def run_episode(env: gym.Env, policy: Policy, seed: int, watcher: Watcher) -> None:
-    """Reset with `seed` and run one episode to its end, with the whole conversation as prompt."""
-    episode = LiveEpisode(env, WholeConversation(), watcher)
+def run_episode(env: gym.Env, policy: Policy, seed: int, watcher: Watcher, prompt: PromptStyle | None = None) -> None:
+    """Reset with `seed` and run one episode to its end; by default with the whole conversation as prompt."""
+    episode = LiveEpisode(env, prompt or WholeConversation(), watcher)
     episode.begin(*env.reset(seed=seed))
     while not episode.over:
         (answer,) = policy.act([episode.conversation()], [env])

@@ -14,9 +14,9 @@ from agentrl.core.errors import ConfigError, Fault
 from agentrl.core.policy import Policy
 from agentrl.core.seeding import episode_seed
 from agentrl.policies import load_policy
+from agentrl.rollout.as_trained import prompting
 from agentrl.rollout.collect import Collector
 from agentrl.rollout.collector_base import Timings
-from agentrl.rollout.prompts import HISTORY
 from agentrl.rollout.starts import EnvSpec, Start
 from agentrl.rollout.statistics import Interval, mean, mean_interval, wilson_interval
 from agentrl.rollout.trajectory import Step, Trajectory
@@ -84,10 +84,10 @@ def evaluate(
     split: str = "test",
     env_kwargs: Mapping[str, Any] | None = None,
     *,
-    wrappers: Sequence[Mapping[str, Any]] = (),
+    wrappers: Sequence[Mapping[str, Any]] | None = None,
     num_envs: int | None = None,
-    prompt_style: str = "conversation",
-    history: int = HISTORY,
+    prompt_style: str | None = None,
+    history: int | None = None,
     timeout: float | None = None,
     on_episode: EpisodeSeen | None = None,
     on_trajectory: Save | None = None,
@@ -100,16 +100,21 @@ def evaluate(
     `{"wrapper": "Reasoning", ...arguments}`. `on_episode` sees each episode, or its fault, as it ends;
     `on_trajectory` gets the whole record of it, also of one that a fault cut short. `num_envs` episodes are played side
     by side: as many as 64 where the policy answers in batches, one at a time otherwise. `prompt_style`, `history` and
-    `timeout` are those of `agentrl.rollout.collect.Collector`. `processes` share the episodes, all call
-    this, and all get the figures of all episodes; `on_episode` and `on_trajectory` see those of this process.
+    `timeout` are those of `agentrl.rollout.collect.Collector`. A checkpoint is played as it was trained: prompt style,
+    history, wrappers that shape prompts and the limits of its environment are its own unless given. `processes` share
+    the episodes, all call this, and all get the figures of all episodes; `on_episode` and `on_trajectory` see those of
+    this process.
     """
     episodes = whole_number("episodes", episodes, at_least=1)
     seed = whole_number("seed", seed, at_least=0)
     name = policy if isinstance(policy, str) else getattr(policy, "name", type(policy).__name__)
     actor = load_policy(policy, seed=seed) if isinstance(policy, str) else policy
     side_by_side = (BATCH if getattr(actor, "batched", False) else 1) if num_envs is None else num_envs
-    spec = EnvSpec(env_id, checked_kwargs(env_kwargs), wrappers=wrappers)  # pyright: ignore[reportArgumentType]
-    options = {"num_envs": side_by_side, "prompt_style": prompt_style, "history": history, "timeout": timeout}
+    kwargs = checked_kwargs(env_kwargs)
+    how = prompting(actor, env_id, prompt_style=prompt_style, history=history, wrappers=wrappers, env_kwargs=kwargs)
+    spec = EnvSpec(env_id, how.env_kwargs, wrappers=how.wrappers)  # pyright: ignore[reportArgumentType]
+    options = {"num_envs": side_by_side, "timeout": timeout}
+    options |= {"prompt_style": how.prompt_style, "history": how.history}
     collector = Collector([spec], actor, split=split, retries=0, **options)
     started, tour = time.perf_counter(), _Tour(on_episode, on_trajectory)
     try:

@@ -13,16 +13,16 @@ from agentrl.core.errors import Fault
 from agentrl.core.policy import Generation, Policy
 from agentrl.core.verdicts import fault_json
 from agentrl.rollout.episode import run_episode, spec_json
-from agentrl.rollout.prompts import read_observation, rules_of
+from agentrl.rollout.prompts import PromptStyle, read_observation, rules_of
 from agentrl.rollout.trajectory import Step, Trajectory, picture_hash, plain
 
 HELD_BY_STEP = ("reward_terms", "pending")  # kept once, where settling changes them
 
 
-def play_episode(env: gym.Env, policy: Policy, seed: int) -> Trajectory:
+def play_episode(env: gym.Env, policy: Policy, seed: int, prompt: PromptStyle | None = None) -> Trajectory:
     """Reset with `seed`, run to the end, return the record. A `Fault` comes through as it is."""
     builder = _builder(env, policy, seed)
-    run_episode(env, policy, seed, builder)
+    run_episode(env, policy, seed, builder, prompt)
     return builder.finish()
 
 

@@ -25,7 +25,9 @@ from torch import Tensor
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import sha256_of
 from agentrl.core.manifest import MANIFEST, Damaged, check_manifest, flush, read_object, write_manifest
+from agentrl.models.prompt_settings import write_settings
 from agentrl.models.quiet import quiet
+from agentrl.trainers.prompting import run_settings
 from agentrl.trainers.sharding import piece, state_in_pieces, whole, whole_state
 from agentrl.trainers.token_budget import TrainingFault
 from agentrl.trainers.update import Learner
@@ -135,6 +137,7 @@ def export_policy(learner: Learner, folder: Path, weights: dict[str, Any] | None
     for file in learner.engine.folder.iterdir():
         if file.is_file() and file.name.startswith(TOKENIZER_FILES):
             shutil.copyfile(file, folder / file.name)
+    write_settings(folder, run_settings(learner.options))
 
 
 def _all_names(model: Any, weights: dict[str, Any]) -> dict[str, Any]:

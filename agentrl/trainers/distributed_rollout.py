@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agentrl.rollout.collect import Collection, Collector, Start
+from agentrl.rollout.collect import Collection, Collector, OnTrajectory, Start
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import picture_names
 from agentrl.trainers.distributed import ProcessGroup
@@ -17,17 +17,20 @@ from agentrl.trainers.distributed import ProcessGroup
 HEAD = 8  # bytes that say how long the JSON is
 
 
-def collect_distributed(processes: ProcessGroup, collector: Collector, starts: Sequence[Start]) -> Collection:
+def collect_distributed(
+    processes: ProcessGroup, collector: Collector, starts: Sequence[Start], advance: OnTrajectory | None = None
+) -> Collection:
     """Play every start in one of the processes; the records come back in the order of the starts, to every process.
 
-    Groups stay whole on one process. `seconds` are those of the process that was busiest.
+    Groups stay whole on one process. `seconds` are those of the process that was busiest. `advance` is called for each
+    episode of this process as it ends.
     """
     if not processes.distributed:
-        return collector.collect(starts)
+        return collector.collect(starts, advance)
     mine = own_starts(starts, processes.rank, processes.size)
 
     def played() -> Collection:
-        return collector.collect([starts[index] for index in mine])
+        return collector.collect([starts[index] for index in mine], advance)
 
     parts = [unpacked(blob) for blob in processes.everywhere(played, lambda found: packed(mine, found))]
     records = sorted((pair for _, pairs in parts for pair in pairs), key=lambda pair: pair[0])

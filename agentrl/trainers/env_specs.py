@@ -9,6 +9,7 @@ from agentrl.core.arguments import finite_number
 from agentrl.core.errors import ConfigError
 from agentrl.core.secrecy import scrub
 from agentrl.rollout.collect import EnvSpec
+from agentrl.rollout.episode import check_id
 
 
 class EnvOptions(Protocol):
@@ -29,6 +30,8 @@ def env_specs(arguments: EnvOptions) -> tuple[EnvSpec, ...]:
     common = json_option("env_kwargs", arguments.env_kwargs, dict)
     wrappers = tuple(_reasoning(arguments) + json_option("wrap", arguments.wrap, list))
     specs = tuple(_spec(text, common, wrappers) for text in arguments.env)
+    for spec in specs:
+        check_id(spec.id)  # before a model is loaded or anything is played
     if not any(spec.weight for spec in specs):
         raise ConfigError("env needs at least one environment with a weight above 0")
     return specs

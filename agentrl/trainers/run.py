@@ -36,6 +36,8 @@ from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.checkpoint import checkpoints, load_checkpoint, newest_checkpoint, save_checkpoint
 from agentrl.trainers.distributed_rollout import collect_distributed
 from agentrl.trainers.monitor import Monitor
+from agentrl.trainers.progress import Progress
+from agentrl.trainers.prompting import prompting_changes
 from agentrl.trainers.rollout_engine import VLLMRolloutEngine
 from agentrl.trainers.run_folder import (
     CHECKPOINTS,
@@ -100,6 +102,8 @@ class Run:
         self._resume() if arguments.resume else self.processes.on_main(self._begin)
         names = arguments.trackers if self.processes.is_main else ()
         self.trackers = make_trackers(names, self.folder, arguments.to_json(), self.folder.name)
+        if not self._resumed:
+            self._compare_prompts()
 
     # ------------------------------------------------------------------ start, resume, end
 
@@ -151,6 +155,15 @@ class Run:
         """No checkpoint was reached: what there is of metrics is from before, and will be written again."""
         self.processes.on_main(self._write_config)
         self.processes.on_main(lambda: cut(self.folder / METRICS, 0))
+
+    def _compare_prompts(self) -> None:
+        """A model that was trained with other prompts has to learn these first, which few expect."""
+        changes = prompting_changes(self.arguments)
+        if changes == []:
+            self.report(f"prompts as the model was trained: {self.arguments.prompt_style}")
+        for change in changes or []:
+            self.report(f"warning: {change}")
+            self.log("warning", {"warning": "prompts", "detail": change})
 
     def __enter__(self) -> Run:
         self._handlers = {}
@@ -210,6 +223,10 @@ class Run:
     def rng(self, purpose: str) -> torch.Generator:
         """Random numbers for this iteration and purpose, the same in every run with this seed."""
         return torch.Generator().manual_seed(run_seed(self.arguments.seed, self.iteration + 1, purpose))
+
+    def progress(self, what: str, total: int) -> Progress:
+        """Call it after each of `total` things, inside its context; it reports how far they are if they take long."""
+        return Progress(self.report, f"iteration {self.iteration + 1}, {what}", total)
 
     @contextlib.contextmanager
     def time(self, what: str) -> Iterator[None]:
@@ -283,7 +300,9 @@ class Run:
         `extra` numbers further rounds of the same iteration: other tasks, counted together with the first.
         """
         self.policy.version = self.iteration
-        collection = collect_distributed(self.processes, self.collector, self.starts(episodes, group_size, extra))
+        starts = self.starts(episodes, group_size, extra)
+        with self.progress("playing episodes", len(starts) // self.processes.size) as advance:
+            collection = collect_distributed(self.processes, self.collector, starts, advance)
         for name, value in collection.seconds.items():
             self.seconds[name] = self.seconds.get(name, 0.0) + value
         self.episodes += len(collection.trajectories)
@@ -372,19 +391,21 @@ class Run:
         """One measurement of one environment."""
         arguments = self.arguments
         self.learner.publish()
-        result = evaluate(
-            spec.id,
-            self.sampler(greedy=greedy, seed=mixed_seed(arguments.seed, self.iteration)),
-            arguments.eval_episodes,
-            seed=0,
-            split=arguments.eval_split,
-            env_kwargs=spec.kwargs,
-            wrappers=spec.wrappers,
-            num_envs=self._side_by_side(),
-            prompt_style=arguments.prompt_style,
-            history=arguments.history,
-            processes=self.processes if self.processes.distributed else None,
-        )
+        with Progress(self.report, "held-out episodes", arguments.eval_episodes // self.processes.size) as advance:
+            result = evaluate(
+                spec.id,
+                self.sampler(greedy=greedy, seed=mixed_seed(arguments.seed, self.iteration)),
+                arguments.eval_episodes,
+                seed=0,
+                split=arguments.eval_split,
+                env_kwargs=spec.kwargs,
+                wrappers=spec.wrappers,
+                num_envs=self._side_by_side(),
+                prompt_style=arguments.prompt_style,
+                history=arguments.history,
+                processes=self.processes if self.processes.distributed else None,
+                on_episode=advance,
+            )
         metrics = {key: value for key, value in result.to_json().items() if key not in ("schema", "id", "spec")}
         metrics["seconds_total"] = metrics.pop("seconds")
         self.log("eval", {"env_id": spec.id, "greedy": greedy, **metrics})

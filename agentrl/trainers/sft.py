@@ -24,6 +24,7 @@ from agentrl.rollout.trajectory_file import TrajectoryReader
 from agentrl.trainers.arguments import RunArguments, fraction
 from agentrl.trainers.batch import Batch, Row
 from agentrl.trainers.distributed_rollout import collect_distributed
+from agentrl.trainers.progress import Progress, Seen, ignore
 from agentrl.trainers.run import Report, Run
 from agentrl.trainers.update import Learner
 
@@ -65,9 +66,10 @@ def train(args: SFT, report: Report | None = None) -> Path:
             raise ConfigError("the demonstrations hold no tokens to learn from")
         for _ in run.iterations():
             losses = []
-            with run.time("update"):
+            sequences = args.steps_per_iteration * args.batch_size // run.processes.size
+            with run.time("update"), run.progress("learning sequences", sequences) as progress:
                 for batch in batches(rows, args, run.rng("demonstrations")):
-                    losses.append(imitate(learner, batch))
+                    losses.append(imitate(learner, batch, progress.add))
                 learner.publish()
             run.log_training(
                 {name: sum(one[name] for one in losses) / len(losses) for name in losses[0]}, episodes=False
@@ -75,11 +77,12 @@ def train(args: SFT, report: Report | None = None) -> Path:
         return run.close()
 
 
-def imitate(learner: Learner, rows: Sequence[Row]) -> dict[str, float]:
-    """One optimiser step: the mean negative log-likelihood of the reply tokens."""
+def imitate(learner: Learner, rows: Sequence[Row], seen: Seen = ignore) -> dict[str, float]:
+    """One optimiser step: the mean negative log-likelihood of the reply tokens. `seen` hears of each micro-batch."""
     whole = sum(len(row.targets) for row in rows)
 
     def loss_of(indices: list[int]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        seen(len(indices))
         found = learner.outputs([rows[index] for index in indices], values=False)
         return -(found.logprobs * found.mask).sum() / whole, {}
 
@@ -122,7 +125,8 @@ def demonstrations(args: SFT, run: Run) -> list[Trajectory]:
         )
         envs = len(args.specs())
         starts = [Start(episode_seed(args.seed, n), n % envs, id=f"demo-{n}") for n in range(args.demonstrations)]
-        played = collect_distributed(run.processes, collector, starts).trajectories
+        with Progress(run.report, "demonstrations", len(starts) // run.processes.size) as advance:
+            played = collect_distributed(run.processes, collector, starts, advance).trajectories
         found = [trajectory for trajectory in played if trajectory.fault is None]
         collector.close()
     own = Demonstrator(engine).tokenizer_hash

@@ -36,6 +36,7 @@ from agentrl.trainers.losses import (
     token_weights,
 )
 from agentrl.trainers.model_building import CriticKind, make_optimiser
+from agentrl.trainers.progress import Progress, Seen, ignore
 from agentrl.trainers.sharding import whole
 from agentrl.trainers.token_budget import TrainingFault
 
@@ -218,7 +219,7 @@ class Part(NamedTuple):
 PolicyLoss = Callable[[Any, Tensor, Part], Loss]
 
 
-class Progress(Protocol):
+class RunningRun(Protocol):
     """What an update asks of its run (`agentrl.trainers.run.Run`)."""
 
     learner: Learner
@@ -226,10 +227,12 @@ class Progress(Protocol):
 
     def rng(self, purpose: str) -> torch.Generator: ...
 
+    def progress(self, what: str, total: int) -> Progress: ...
+
 
 def update_policy(
     args: PolicyArguments,
-    run: Progress,
+    run: RunningRun,
     batch: Batch,
     scores: BatchScores,
     estimate: Estimate,
@@ -264,8 +267,11 @@ def update_policy(
     update = Update(args, run.learner, policy_loss, teach_after=estimate.turn_returns is not None)
     update.only_critic = isinstance(args, CriticArguments) and run.iteration < args.critic_warmup
     found, rng = [], run.rng("minibatches")
-    for _ in range(args.epochs):
-        for trajectories in map(set, shuffled_parts(len(batch), args.minibatches, rng)):
+    parts = (part for _ in range(args.epochs) for part in shuffled_parts(len(batch), args.minibatches, rng))
+    sequences = args.epochs * len(batch.rows) // run.learner.processes.size
+    with run.progress("learning sequences", sequences) as progress:
+        update.seen = progress.add
+        for trajectories in map(set, parts):
             indices = [index for index, row in enumerate(batch.rows) if row.trajectory in trajectories]
             minibatch = Part(*(padded([tensors[index] for index in indices]) for tensors in by_row))
             minibatch = minibatch._replace(weights=weigh(minibatch.kept, minibatch.turn_ends))
@@ -281,6 +287,7 @@ class Update:
     def __init__(self, args: PolicyArguments, learner: Learner, policy_loss: PolicyLoss, *, teach_after: bool) -> None:
         self.args, self.learner, self.policy_loss, self.teach_after = args, learner, policy_loss, teach_after
         self.only_critic = False
+        self.seen: Seen = ignore
 
     def step(self, rows: Sequence[Row], minibatch: Part) -> dict[str, float]:
         """One optimiser step."""
@@ -288,6 +295,7 @@ class Update:
         self.counts = {name: max(1, int(getattr(minibatch, name).sum())) for name in masks}
 
         def loss_of(indices: list[int]) -> tuple[Tensor, dict[str, Tensor]]:
+            self.seen(len(indices))
             chosen = [rows[index] for index in indices]
             width = max(len(row.targets) for row in chosen)
             part = Part(*(tensor[indices, :width].to(self.learner.device) for tensor in minibatch))

@@ -57,6 +57,7 @@ WARNINGS = {
     "no_signal": "Nothing to learn from (no_signal)",
     "kl_blowup": "The policy moves too far (kl_blowup)",
     "invalid": "Many invalid turns (invalid)",
+    "prompts": "Other prompts than the model was trained with (prompts)",
 }
 
 

@@ -71,12 +71,22 @@ def test_help_shows_a_recipes_values_as_defaults(agentrl_cli):
 
 def test_options_are_typed_and_reach_the_dataclass():
     arguments = (
-        plan("ppo", "--lr", "2e-3", "--env", "a/B-v0", "c/D-v0", "--no-report", "--save-trajectories", "-1")
+        plan(
+            "ppo",
+            "--lr",
+            "2e-3",
+            "--env",
+            "agentrl/Sokoban-Text-v0",
+            "agentrl/FrozenLake-Text-v0",
+            "--no-report",
+            "--save-trajectories",
+            "-1",
+        )
         .runs[0]
         .arguments
     )
     assert (arguments.lr, arguments.env, arguments.report, arguments.save_trajectories) == (
-        2e-3, ("a/B-v0", "c/D-v0"), False, -1,
+        2e-3, ("agentrl/Sokoban-Text-v0", "agentrl/FrozenLake-Text-v0"), False, -1,
     )  # fmt: skip
 
 
@@ -185,13 +195,15 @@ def test_a_recipe_that_makes_no_sense_is_one_line(agentrl_cli, tmp_path, text, s
 
 
 def test_tables_become_the_json_that_options_take():
-    text = "[[stage]]\nalgorithm = 'ppo'\nenv_kwargs = {size = 5}\nenv = ['a/B-v0', {id = 'c/D-v0', weight = 2.0}]"
+    first, second = "agentrl/Sokoban-Text-v0", "agentrl/FrozenLake-Text-v0"
+    mix = f"['{first}', {{id = '{second}', weight = 2.0}}]"
+    text = f"[[stage]]\nalgorithm = 'ppo'\nenv_kwargs = {{size = 5}}\nenv = {mix}"
     stage = parse_recipe("x", text).stages[0]
     from agentrl.cli.train_options import stage_arguments
 
     arguments = stage_arguments("ppo", stage.options, [], "recipe x")
     assert json.loads(arguments.env_kwargs) == {"size": 5}
-    assert [(spec.id, spec.weight) for spec in arguments.specs()] == [("a/B-v0", 1.0), ("c/D-v0", 2.0)]
+    assert [(spec.id, spec.weight) for spec in arguments.specs()] == [(first, 1.0), (second, 2.0)]
 
 
 # ---------------------------------------------------------------------- packaged recipes

@@ -248,7 +248,9 @@ def test_options_that_cannot_work_are_refused_by_name(option, value) -> None:
 
 
 def test_arguments_survive_json_and_unknown_ones_are_named() -> None:
-    args = ppo.PPO(env=("a", "b"), variant="turn", eval_modes=("greedy",))
+    args = ppo.PPO(
+        env=("agentrl/Sokoban-Text-v0", "agentrl/FrozenLake-Text-v0"), variant="turn", eval_modes=("greedy",)
+    )
     assert ppo.PPO.from_json(json.loads(json.dumps(args.to_json()))) == args
     with pytest.raises(ConfigError, match="unknown option 'varient'"):
         ppo.PPO.from_json({"varient": "turn"})

@@ -16,6 +16,7 @@ from agentrl.core.policy import Conversation, Generation
 from agentrl.core.seeding import mixed_seed
 from agentrl.models.chat import Prompt, checked_picture, parts_of
 from agentrl.models.loading import tokenizer_hash
+from agentrl.models.prompt_settings import longest_reply, read_settings
 from agentrl.policies.vllm.backend import Reply, Request
 from agentrl.policies.vllm.engine import Mode, VLLMEngine
 
@@ -39,10 +40,10 @@ class VLLMPolicy:
 
     `model` is a folder, a built-in name or a `VLLMEngine` shared with others; the arguments of an engine of its own are
     `VLLMEngine`'s. Log-probabilities are those at `temperature`, before `top_k` and `top_p` cut. A turn ends at any
-    special token ("stop") or after `max_new_tokens` ("length"); where the conversation leaves no room to answer, the
-    answer is empty and its finish reason "length". Every row's sampling is seeded by `seed`, the number of calls so far
-    (`calls`) and its place in the call: the same calls give the same answers, as long as the engine's rounding, which
-    depends on what it computes together, does not tip a draw.
+    special token ("stop") or after `max_new_tokens` ("length"), which is what a checkpoint was trained with, else 128;
+    where the conversation leaves no room to answer, the answer is empty and its finish reason "length". Every row's
+    sampling is seeded by `seed`, the number of calls so far (`calls`) and its place in the call: the same calls give
+    the same answers, as long as the engine's rounding, which depends on what it computes together, does not tip a draw.
     """
 
     name = "vllm"
@@ -55,7 +56,7 @@ class VLLMPolicy:
         temperature: float = 1.0,
         top_p: float = 1.0,
         top_k: int = 0,
-        max_new_tokens: int = 128,
+        max_new_tokens: int | None = None,
         greedy: bool = False,
         seed: int = 0,
         mode: Mode = "process",
@@ -69,8 +70,10 @@ class VLLMPolicy:
     ) -> None:
         from agentrl.models.sampling import Sampling
 
-        self.sampling: Sampling = Sampling(temperature, top_p, top_k, greedy, max_new_tokens)
         self._owned = not isinstance(model, VLLMEngine)
+        self.prompt_settings = None if isinstance(model, VLLMEngine) else read_settings(model)
+        longest = longest_reply(self.prompt_settings, max_new_tokens)
+        self.sampling: Sampling = Sampling(temperature, top_p, top_k, greedy, longest)
         self.engine = (
             model
             if isinstance(model, VLLMEngine)

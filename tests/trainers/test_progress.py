@@ -1,0 +1,74 @@
+"""Long parts of a run say how far they are; quick ones say nothing."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from agentrl.cli.demo import ITERATION
+from agentrl.core.errors import ConfigError
+from agentrl.trainers import progress, sft, steppo
+from agentrl.trainers.progress import SECONDS_BETWEEN_LINES, Progress
+
+
+def test_a_first_thing_that_takes_long_is_heard_of_while_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.01)
+    said: list[str] = []
+    with Progress(said.append, "demonstrations", 10):
+        deadline = time.monotonic() + 20
+        while not said and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert said[0] == "demonstrations: 0 of 10, 0 s"
+
+
+def test_a_line_now_and_then_with_an_estimate() -> None:
+    said: list[str] = []
+    times = iter([0.0, *(4.0 * done for done in range(1, 11))])
+    advance = Progress(said.append, "demonstrations", 10, clock=lambda: next(times))
+    for _ in range(10):
+        advance("any", "thing")
+    assert SECONDS_BETWEEN_LINES == 10.0
+    assert said == [
+        "demonstrations: 3 of 10, 12 s, about 28 s left",
+        "demonstrations: 6 of 10, 24 s, about 16 s left",
+        "demonstrations: 9 of 10, 36 s, about 4 s left",
+    ]
+
+
+SMALL = {"iterations": 1, "num_envs": 4, "save_trajectories": 0, "report": False, "device": "cpu", "max_new_tokens": 2}
+
+
+@pytest.fixture
+def talkative(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+
+
+def test_imitation_is_heard_of_before_and_inside_its_iterations(talkative: None, tmp_path: Path) -> None:
+    said: list[str] = []
+    args = sft.SFT(
+        **SMALL, demonstrations=4, steps_per_iteration=3, batch_size=2, eval_every=1, eval_episodes=3,
+        eval_modes=("greedy",), eval_at_start=False, output=str(tmp_path / "run"),
+    )  # fmt: skip
+    sft.train(args, said.append)
+    begins = [line.partition(" of ")[0] for line in said]
+    assert begins[:4] == ["playing 4 demonstrations", *(f"demonstrations: {done}" for done in (1, 2, 3))]
+    assert begins[4:6] == ["iteration 1, learning sequences: 2", "iteration 1, learning sequences: 4"]
+    assert "held-out episodes: 2" in begins
+    assert [line for line in said if ITERATION.match(line)] == [begins[6]]  # the demo's bar counts iterations alone
+
+
+def test_reinforcement_learning_is_heard_of_inside_its_iterations(talkative: None, tmp_path: Path) -> None:
+    said: list[str] = []
+    args = steppo.StepPO(**SMALL, episodes=3, minibatches=2, kl_coef=0.0, output=str(tmp_path / "run"))
+    steppo.train(args, said.append)
+    begins = [line.partition(" of ")[0] for line in said]
+    assert begins[:2] == ["iteration 1, playing episodes: 1", "iteration 1, playing episodes: 2"]
+    assert begins[2].startswith("iteration 1, learning sequences: ")
+
+
+@pytest.mark.parametrize("env", ["agentrl/FrozenLak-Text-v0", '{"id": "agentrl/FrozenLak-Text-v0"}'])
+def test_a_misspelt_environment_is_noticed_before_anything_is_done(env: str) -> None:
+    with pytest.raises(ConfigError, match='Did you mean "agentrl/FrozenLake-Text-v0"'):
+        sft.SFT(env=("agentrl/Sokoban-Text-v0", env))
