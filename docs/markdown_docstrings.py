@@ -5,10 +5,13 @@ Only what docstrings here use is translated: code between backticks, fenced and 
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from textwrap import dedent, indent
 from typing import Any
+
+from sphinx.util.inspect import stringify_signature
 
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 ITEM = re.compile(r"\s*([-*]|\d+\.) ")
@@ -17,7 +20,18 @@ ITEM = re.compile(r"\s*([-*]|\d+\.) ")
 def setup(app: Any) -> dict[str, Any]:
     """What Sphinx calls."""
     app.connect("autodoc-process-docstring", lambda *arguments: translate_in_place(arguments[-1]))
+    app.connect("autodoc-process-signature", signature_of_init)
     return {"parallel_read_safe": True}
+
+
+def signature_of_init(
+    app: Any, what: str, name: str, documented: Any, options: Any, signature: str, returns: str
+) -> tuple[str, str] | None:
+    """The arguments of `__init__`, where `__new__` takes anything and would be shown in its place."""
+    if what != "class" or not signature or not re.fullmatch(r"\(\*args[^,]*, \*\*kwargs[^,]*\)", signature):
+        return None
+    _, *others = inspect.signature(documented.__init__).parameters.values()
+    return stringify_signature(inspect.Signature(others)), returns
 
 
 def translate_in_place(lines: list[str]) -> None:
