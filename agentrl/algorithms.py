@@ -26,6 +26,8 @@ ALGORITHMS: dict[str, tuple[str, str]] = {
     "gspo": ("agentrl.trainers.gspo:GSPO", "GSPO: GRPO with one probability ratio per sequence"),
     "gigpo": ("agentrl.trainers.gigpo:GiGPO", "GiGPO: trajectories compared, and steps from the same observation"),
 }
+# Options that were added with another default than what all runs had until then: what a record without them means.
+MEANT_BEFORE: dict[str, Any] = {"format_rule": "paper"}
 
 
 @dataclass(frozen=True)

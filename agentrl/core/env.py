@@ -61,6 +61,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     action_separator: str = ", "  # joins primitive actions into one turn
     reply_format: str = ""  # the tags of a reply, where the environment asks for others than the suite's own
     guides: ClassVar[Mapping[str, str]] = {}  # representation -> how to write it, for the agent
+    step_penalty: float = 0.0  # what every action costs
     snapshot_version: ClassVar[int] = 1
     _arguments: dict[str, Any]  # as given to the constructor
 
@@ -78,6 +79,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         max_actions_per_turn: int = 1,
         invalid_penalty: float = -0.1,
         full_info: bool = True,
+        whole_turn_penalty: bool = False,
         **unknown: Any,
     ) -> None:
         for name in unknown:
@@ -97,6 +99,9 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         self.max_actions_per_turn = whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1)
         self.invalid_penalty = finite_number("invalid_penalty", invalid_penalty)
         self.full_info = bool(full_info)  # False: only `BRIEF_INFO`, for libraries that store every info in arrays
+        if not isinstance(whole_turn_penalty, bool):
+            raise ConfigError(f"whole_turn_penalty must be True or False; got {whole_turn_penalty!r}")
+        self.whole_turn_penalty = whole_turn_penalty
         self._index, self._stride = 0, 1  # place in `tasks()`, and how far the next task is from it
         self._turn: int | None = None  # None until the first reset
         self._terminated = self._truncated = self._success = False
@@ -188,7 +193,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
                 error = None  # what follows the end was never going to run
                 break
         if error is not None:
-            terms["invalid"] = terms.get("invalid", 0.0) + self.invalid_penalty
+            terms["invalid"] = terms.get("invalid", 0.0) + self.invalid_cost(len(done))
             remarks.append(f"Invalid: {error}.")
         elif turn.surplus and not self._terminated:
             remarks.append(f"Only the first {self.max_actions_per_turn} actions of a turn run; {turn.surplus} dropped.")
@@ -203,6 +208,13 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         if self.full_info:
             return self._info(actions, terms, valid=valid, effective=effective, fault=fault)
         return dict(zip(BRIEF_INFO, (self._success, valid, effective), strict=True))
+
+    def invalid_cost(self, ran: int = 0) -> float:
+        """What an invalid turn costs after `ran` of its actions. With `whole_turn_penalty` it is no cheaper than a turn
+        full of actions, so that garbage never costs less than trying."""
+        if not self.whole_turn_penalty:
+            return self.invalid_penalty
+        return min(self.invalid_penalty, (self.max_actions_per_turn - ran) * self.step_penalty)
 
     def _info(
         self, actions: list[str], terms: dict[str, float], *, valid: bool, effective: bool, fault: str | None
@@ -311,6 +323,11 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
 
     def oracle(self) -> ActType | None:
         """One whole correct turn from here; None if there is none, or none is known."""
+        return None
+
+    def actions_needed(self) -> int | None:
+        """How many primitive actions right play takes from here; None where it is not known. No more turns of an
+        episode are paid for their form than that takes, so that dawdling never pays."""
         return None
 
     def legal_actions(self) -> Sequence[ActType]:

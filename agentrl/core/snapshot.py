@@ -139,8 +139,15 @@ def _stack_identity(env: gym.Env, layers: list[gym.Wrapper]) -> dict[str, Any]:
 
 
 def _describe(layer: gym.Wrapper) -> dict[str, Any]:
-    """Class and JSON-able constructor arguments; functions and live objects count by their type alone."""
-    arguments = json.loads(json.dumps(getattr(layer, "_saved_kwargs", {}), default=lambda value: type(value).__name__))
+    """Class and JSON-able constructor arguments; functions and live objects count by their type alone.
+
+    An argument that the class was given later counts only where it differs from what was the case before, so that
+    older snapshots still fit.
+    """
+    before = getattr(type(layer), "meant_before", {})
+    given = getattr(layer, "_saved_kwargs", {})
+    arguments = {name: value for name, value in given.items() if name not in before or value != before[name]}
+    arguments = json.loads(json.dumps(arguments, default=lambda value: type(value).__name__))
     if any(secrets_in(arguments)):  # snapshots end up in checkpoints
         arguments = scrub(arguments)
     return {"wrapper": type(layer).__name__, "arguments": arguments}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,11 @@ class State:
         if representation not in REPRESENTATIONS:
             raise UnsupportedRepresentation(f"{representation!r} is not one of {', '.join(REPRESENTATIONS)}")
         return getattr(self, representation)()
+
+    def anchor(self) -> str:
+        """Equal for states that are the same to whoever acts; counters of turns and feedback do not count."""
+        kept = {name: value for name, value in self.to_json().items() if name not in ("turn", "feedback")}
+        return json.dumps(kept, sort_keys=True)
 
     def to_json(self) -> dict[str, Any]:
         """Every field, as plain JSON types."""

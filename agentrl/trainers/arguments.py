@@ -31,6 +31,8 @@ class RunArguments:
     """Ask for replies in this form (the Reasoning wrapper)."""
     representation: str = "natural"
     """How observations and predictions are to be written: natural, symbolic or structured."""
+    format_rule: Literal["effective", "paper"] = "effective"
+    """Which turns are paid for their form: those that are valid and get somewhere, or every strict reply."""
     judge: str = ""
     """Pay for true observations and predictions (the ReasoningReward wrapper), for example: rule."""
     wrap: str = "[]"

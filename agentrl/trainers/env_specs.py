@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, Protocol
 
 from agentrl.core.arguments import finite_number
@@ -19,6 +20,7 @@ class EnvOptions(Protocol):
     env_kwargs: str
     strategy: str
     representation: str
+    format_rule: Any  # one of two words
     judge: str
     wrap: str
 
@@ -29,7 +31,7 @@ def env_specs(arguments: EnvOptions) -> tuple[EnvSpec, ...]:
         raise ConfigError("env needs at least one environment")
     common = json_option("env_kwargs", arguments.env_kwargs, dict)
     wrappers = tuple(_reasoning(arguments) + json_option("wrap", arguments.wrap, list))
-    specs = tuple(_spec(text, common, wrappers) for text in arguments.env)
+    specs = tuple(_with_rule(_spec(text, common, wrappers), arguments.format_rule) for text in arguments.env)
     for spec in specs:
         check_id(spec.id)  # before a model is loaded or anything is played
     if not any(spec.weight for spec in specs):
@@ -72,6 +74,16 @@ def _reasoning(arguments: EnvOptions) -> list[dict[str, Any]]:
     is_spec = arguments.judge.lstrip().startswith("{")
     judge = json_option("judge", arguments.judge, dict) if is_spec else arguments.judge
     return [form, {"wrapper": "ReasoningReward", "judge": judge}]
+
+
+def _with_rule(spec: EnvSpec, rule: str) -> EnvSpec:
+    """Every `Reasoning` that names no format rule has that of the run."""
+    layers = [{"format_rule": rule, **layer} if _is_reasoning(layer) else layer for layer in spec.wrappers]
+    return replace(spec, wrappers=tuple(layers))
+
+
+def _is_reasoning(layer: Any) -> bool:
+    return isinstance(layer, dict) and layer.get("wrapper") == "Reasoning"
 
 
 def _is_deferred(layer: Any) -> bool:

@@ -48,6 +48,7 @@ from agentrl.trainers.run_folder import (
     cut,
     input_hashes,
     read_config,
+    rules_of_before,
     run_folder,
     versions,
 )
@@ -91,6 +92,9 @@ class Run:
 
     def _start(self) -> None:
         arguments, learner = self.arguments, self.learner
+        if arguments.resume:
+            for name, value in self.processes.on_main(lambda: rules_of_before(self.folder)).items():
+                setattr(arguments, name, value)
         self.rollout_engine = VLLMRolloutEngine(arguments, learner) if arguments.engine == "vllm" else None
         self.policy = self.sampler(greedy=False, seed=arguments.seed)
         self.collector = self._make_collector(self.policy, "train")

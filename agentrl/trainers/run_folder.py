@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 import agentrl
+from agentrl.algorithms import MEANT_BEFORE
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import read_regular, sha256_of
 from agentrl.core.manifest import Damaged, read_object
@@ -44,14 +45,24 @@ def run_folder(arguments: RunArguments, algorithm: str) -> Path:
     return folder
 
 
+def rules_of_before(folder: Path) -> dict[str, Any]:
+    """What the run in a folder means by the options that it was begun without."""
+    try:
+        known = read_object(folder / CONFIG).get("arguments", {})
+    except (OSError, Damaged):
+        return {}  # no run yet, or a damaged one: `read_config` says so
+    return {name: value for name, value in MEANT_BEFORE.items() if name not in known}
+
+
 def check_same_run(config: dict[str, Any], arguments: RunArguments, algorithm: str) -> None:
     """A run is resumed as what it was; `ConfigError` names the first option that differs.
 
-    An option that the run does not know was added since: until then every run had its default.
+    An option that the run does not know was added since: until then every run had its default, or what `MEANT_BEFORE`
+    says.
     """
     if config.get("algorithm") != algorithm:
         raise ConfigError(f"this is a run of {config.get('algorithm')}, not of {algorithm}")
-    before, now = {**type(arguments)().to_json(), **config["arguments"]}, arguments.to_json()
+    before, now = {**type(arguments)().to_json(), **MEANT_BEFORE, **config["arguments"]}, arguments.to_json()
     for name, value in now.items():
         old = before.get(name)
         if name not in FREE_TO_CHANGE and old != value:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agentrl.wrappers.discrete_actions import DiscreteActions as DiscreteActions
     from agentrl.wrappers.history import History as History
     from agentrl.wrappers.image_observation import ImageObservation as ImageObservation
-    from agentrl.wrappers.reasoning import Reasoning as Reasoning
+    from agentrl.wrappers.reasoning_format import Reasoning as Reasoning
     from agentrl.wrappers.reasoning_reward import ReasoningReward as ReasoningReward
     from agentrl.wrappers.record_episode import RecordEpisode as RecordEpisode
     from agentrl.wrappers.repetition_penalty import RepetitionPenalty as RepetitionPenalty
@@ -23,7 +23,7 @@ _LAZY = {
     "DiscreteActions": "agentrl.wrappers.discrete_actions",
     "History": "agentrl.wrappers.history",
     "ImageObservation": "agentrl.wrappers.image_observation",
-    "Reasoning": "agentrl.wrappers.reasoning",
+    "Reasoning": "agentrl.wrappers.reasoning_format",
     "ReasoningReward": "agentrl.wrappers.reasoning_reward",
     "RecordEpisode": "agentrl.wrappers.record_episode",
     "RepetitionPenalty": "agentrl.wrappers.repetition_penalty",

@@ -25,7 +25,8 @@ StepResult = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]  # what a wra
 class AgentWrapper(gym.Wrapper, RecordConstructorArgs):
     """A wrapper that `env.spec.to_json()` can rebuild, that snapshots cover, and that extends the system prompt."""
 
-    memory: ClassVar[tuple[str, ...]] = ()  # attributes the future depends on
+    memory: tuple[str, ...] = ()  # attributes the future depends on
+    meant_before: ClassVar[Mapping[str, Any]] = {}  # arguments added later -> what records without them mean
 
     def __init__(self, env: gym.Env, **arguments: Any) -> None:
         RecordConstructorArgs.__init__(self, **_plain_arguments(type(self).__name__, arguments))

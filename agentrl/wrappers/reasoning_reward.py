@@ -20,7 +20,7 @@ from agentrl.core.state import State
 from agentrl.core.verdicts import Answer, ask, fault_json, verdict_json
 from agentrl.wrappers.base import AgentWrapper, StepResult, add_term, clean_text, find_layer
 from agentrl.wrappers.live import LiveJudge, refuse_json
-from agentrl.wrappers.reasoning import Reasoning
+from agentrl.wrappers.reasoning_format import Reasoning
 
 MAX_CHARS = 20_000  # of one description; nothing true takes more
 FIELDS: dict[Purpose, str] = {"grounding": "observation", "worldmodeling": "prediction"}
@@ -44,7 +44,8 @@ class ReasoningReward(AgentWrapper):
 
     The observation is judged against the state before the turn (term `grounding`), the prediction against the state
     after all of its actions (term `worldmodeling`); each term is its weight times the score. Nothing is judged and
-    nothing earned unless the form was strict (`info["format"]`) and the actions valid (`info["valid"]`). A strategy
+    nothing earned unless the form was strict (`info["format"]`) and the actions valid (`info["valid"]`). A turn that
+    `Reasoning` does not pay for by its `format_rule` (`info["unpaid"]` says why) is judged with weight 0. A strategy
     with only one of the two parts earns only that one. A weight of 0 measures without paying; None leaves a part out.
 
     `judge` is a JSON spec (`"rule"`, `{"kind": "llm", ...}`), which `env.spec.to_json()` carries along, or an object.
@@ -121,8 +122,9 @@ class ReasoningReward(AgentWrapper):
         states = {"grounding": before}
         if "worldmodeling" in self.weights:
             states["worldmodeling"] = self._state()
+        paid = info.get("unpaid") is None  # by the format rule; what is not paid is measured all the same
         return [
-            _Open(self._request(term, states[term], info), term, weight)
+            _Open(self._request(term, states[term], info), term, weight if paid else 0.0)
             for term, weight in self.weights.items()
             if info.get(FIELDS[term])
         ]

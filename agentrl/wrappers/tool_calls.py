@@ -66,6 +66,11 @@ class ToolCalls(AgentWrapper):
         """The schemas, as chat templates and OpenAI-compatible servers take them."""
         return self.unwrapped.tools
 
+    @property
+    def max_actions_per_turn(self) -> int:
+        """How many calls of a turn run."""
+        return self.max_parallel
+
     def step(self, action: Any) -> StepResult:
         """Translate the calls and run them as one turn."""
         translated = self.translate(action)

@@ -45,7 +45,8 @@ def main(name: str) -> int:
 
 def run_arguments(stage: dict[str, Any], name: str) -> Any:
     """The arguments of this run."""
-    options = {**stage["options"], "seed": stage["seed"], "output": name, "resume": True}
+    # The experiments test what papers say, so the reward for the form of replies is the paper's.
+    options = {"format_rule": "paper", **stage["options"], "seed": stage["seed"], "output": name, "resume": True}
     if stage["start"]:
         options["model"] = final_policy(Path(stage["start"]))
     return arguments_class(stage["algorithm"]).from_json(options)

@@ -10,6 +10,10 @@ FIRST_RUNS = (
     "Learning rates and starts had been chosen by looking at FrozenLake levels of this same split: orderings suffer "
     "little from that, levels of success some.",
 )
+PAPER_RULE = (
+    "The reward for the form of replies follows the paper's plain rule, `format_rule=paper`: every strict reply is "
+    "paid."
+)
 TILE_BY_TILE = (
     "{} read a lake tile by tile; since then a whole row of a lake is one word of the tiny models' vocabulary."
 )
@@ -22,18 +26,19 @@ ONE_GPU = "The runs shared one H200. The model is the real SmolLM2-135M."
 
 NOTES: dict[str, tuple[str, ...]] = {
     "masked-vanilla": (*FIRST_RUNS, TILE_BY_TILE.format("These runs")),
-    "bilevel": FIRST_RUNS,
-    "steppo": (*FIRST_RUNS, TILE_BY_TILE.format("These runs")),
-    "strategies-frozenlake": FIRST_RUNS,
-    "strategies-sokoban": FIRST_RUNS,
+    "bilevel": (*FIRST_RUNS, PAPER_RULE),
+    "steppo": (*FIRST_RUNS, TILE_BY_TILE.format("These runs"), PAPER_RULE),
+    "strategies-frozenlake": (*FIRST_RUNS, PAPER_RULE),
+    "strategies-sokoban": (*FIRST_RUNS, PAPER_RULE),
     "base-full-frozenlake": (
         *FIRST_RUNS,
         "The RL beyond the first seed was made on the ARM cores. The first seed began with another training of the "
         "same imitation (sampled 0.376, greedy 0.392) than the others (0.45, 0.56): levels at the end compare within "
         "a seed only.",
+        PAPER_RULE,
     ),
-    "base-full-sokoban": FIRST_RUNS,
-    "farming": (*FIRST_RUNS, TILE_BY_TILE.format("The runs from almost nothing")),
+    "base-full-sokoban": (*FIRST_RUNS, PAPER_RULE),
+    "farming": (*FIRST_RUNS, TILE_BY_TILE.format("The runs from almost nothing"), PAPER_RULE),
     "vlm": (*FIRST_RUNS, "With pictures, RL ran on the GPU too."),
     "algorithms-frozenlake": ("The imitation was made on a machine with two ARM cores.",),
     "algorithms-sokoban": ("[gigpo-deviation](gigpo-deviation.md) asks why GiGPO falls behind here.",),

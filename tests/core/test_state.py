@@ -58,3 +58,17 @@ def test_states_are_frozen_and_compare_by_content():
 
 def test_json_holds_every_field_in_plain_types():
     assert json.loads(json.dumps(Lamp(lit=True).to_json())) == {"lit": True, "where": [0, 1]}
+
+
+@dataclass(frozen=True)
+class Counted(State):
+    """A state that counts turns."""
+
+    place: str
+    turn: int
+    feedback: str
+
+
+def test_an_anchor_tells_states_apart_but_not_by_turn_or_feedback():
+    assert Counted("here", 1, "").anchor() == Counted("here", 2, "Nothing happens.").anchor()
+    assert Counted("here", 1, "").anchor() != Counted("there", 1, "").anchor()

@@ -61,8 +61,10 @@ def test_also_a_foolish_turn_is_described_as_what_it_is() -> None:
     for episode in demonstrated(Demonstrator(mistakes=1.0), JUDGED, count=6):
         for step in episode.steps:
             assert step.info["format"] is True and step.info["valid"] is True
-            assert step.reward_terms["grounding"] == 0.5
-            assert step.reward_terms["worldmodeling"] == 0.5
+            assert {term: verdict["score"] for term, verdict in step.info["verdicts"].items()} == {
+                "grounding": 1.0,
+                "worldmodeling": 1.0,
+            }
 
 
 def test_an_episode_depends_on_its_seed_alone_not_on_its_neighbours() -> None:

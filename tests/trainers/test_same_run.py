@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from agentrl.cli.plan import make_plan
+from agentrl.cli.train_options import read_words
 from agentrl.core.errors import ConfigError
 from agentrl.trainers.ppo import PPO
-from agentrl.trainers.run_folder import check_same_run
+from agentrl.trainers.run_folder import check_same_run, rules_of_before
 
 
 def config(**changed):
@@ -19,6 +23,29 @@ def test_an_option_that_was_added_since_had_its_default():
     check_same_run(config(word_lr=None), PPO(lr=1e-4), "ppo")
     with pytest.raises(ConfigError, match=r"word_lr=0\.25; it cannot be resumed with 0\.05"):
         check_same_run(config(word_lr=None), PPO(lr=1e-4, word_lr=0.05), "ppo")
+
+
+def test_a_run_from_before_the_format_rule_has_the_paper_s(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(config(format_rule=None)))
+    assert rules_of_before(tmp_path) == {"format_rule": "paper"}
+    check_same_run(config(format_rule=None), PPO(lr=1e-4, format_rule="paper"), "ppo")
+    with pytest.raises(ConfigError, match="format_rule='paper'; it cannot be resumed with 'effective'"):
+        check_same_run(config(format_rule=None), PPO(lr=1e-4), "ppo")
+    (plan,) = make_plan(read_words(["--resume", str(tmp_path)])).runs
+    assert plan.arguments.format_rule == "paper"
+    (tmp_path / "config.json").write_text(json.dumps(config()))
+    assert rules_of_before(tmp_path) == {} == rules_of_before(tmp_path / "nothing")
+
+
+def test_the_rule_of_a_run_holds_for_every_layer_that_names_none():
+    layers = [{"wrapper": "Reasoning"}, {"wrapper": "Reasoning", "format_rule": "paper"}, {"wrapper": "History"}]
+    (spec,) = PPO(strategy="grounding", judge="rule", wrap=json.dumps(layers)).specs()
+    rules = [layer.get("format_rule") for layer in spec.wrappers]
+    assert rules == ["effective", None, "effective", "paper", None]
+    (spec,) = PPO(
+        env=(json.dumps({"id": "agentrl/FrozenLake-Text-v0", "wrappers": layers}),), format_rule="paper"
+    ).specs()
+    assert [layer.get("format_rule") for layer in spec.wrappers] == ["paper", "paper", None]
 
 
 def test_how_it_is_measured_may_change():

@@ -14,7 +14,7 @@ from agentrl.rollout.record import record_episode
 from agentrl.rollout.statistics import wilson_interval
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
-from agentrl.wrappers.reasoning import Reasoning
+from agentrl.wrappers.reasoning_format import Reasoning
 
 LAKE = "agentrl/FrozenLake-Text-v0"
 

@@ -2,39 +2,115 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 import gymnasium as gym
 import pytest
+from gymnasium.envs.registration import EnvSpec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agentrl
-from agentrl.core.errors import ConfigError
+from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.core.response import STRATEGIES, TAGS, template
-from agentrl.wrappers import Reasoning, RecordEpisode
-from agentrl.wrappers.reasoning import describe, parse_response
+from agentrl.core.snapshot import restore_layers, snapshot_layers
+from agentrl.wrappers import Reasoning, RecordEpisode, ToolCalls
+from agentrl.wrappers.reasoning_format import describe, parse_response
 
 REPRESENTATIONS = ("natural", "symbolic", "structured")
 GOOD = "<think>hm</think><answer>Up</answer>"
+LEVEL = "######/#__O_#/#_X__#/#____#/#P#__#/######"  # above the player is floor, to the right a wall
+REASONING = ("strategy", "representation", "format_reward", "format_rule")
 
 
 def make(kind: str = "Text", game: str = "Sokoban", *arguments: Any, **options: Any) -> Reasoning:
-    return Reasoning(gym.make(f"agentrl/{game}-{kind}-v0", **options), *arguments)
+    form = {name: options.pop(name) for name in REASONING if name in options}
+    return Reasoning(gym.make(f"agentrl/{game}-{kind}-v0", **options), *arguments, **form)
 
 
 @pytest.mark.parametrize("kind", ["Text", "Visual"])
-def test_a_strict_reply_earns_the_bonus_as_a_term(kind: str) -> None:
-    env = make(kind)
-    _, info = env.reset(seed=0)
-    assert (info["format"], info["observation"], info["prediction"]) == (None, None, None)
+@pytest.mark.parametrize("rule", ["effective", "paper"])
+def test_a_strict_reply_earns_the_bonus_as_a_term(kind: str, rule: str) -> None:
+    env = make(kind, format_rule=rule)
+    _, info = env.reset(options={"task": LEVEL})
+    assert (info["format"], info["observation"], info["prediction"], info["unpaid"]) == (None,) * 4
     _, reward, _, _, info = env.step(GOOD)
     assert info["format"] is True
-    assert info["fault"] is None
+    assert info["fault"] is info["unpaid"] is None
     assert info["reward_terms"]["format"] == 0.5
     assert reward == math.fsum(info["reward_terms"].values())
     assert info["actions"] == ["Up"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("<think>...</think><answer>Up</answer>", "template"),
+        ("<think>\u2026 !</think><answer>Up</answer>", "template"),
+        ("<think>hm</think><answer>...</answer>", "invalid"),
+        ("<think>hm</think><answer>Up, North</answer>", "invalid"),
+        ("<think>hm</think><answer>Right</answer>", "unchanged"),  # a wall
+        ("<think>hm</think><answer>Up, Down</answer>", "unchanged"),  # there and back
+        ("<answer>Up</answer>", "format"),
+    ],
+)
+def test_a_turn_without_merit_earns_no_bonus_unless_by_the_paper_s_rule(reply: str, why: str) -> None:
+    env, plain = make(), make(format_rule="paper")
+    for each in (env, plain):
+        each.reset(options={"task": LEVEL})
+    obs, reward, _, _, info = env.step(reply)
+    assert info["unpaid"] == why and "format" not in info["reward_terms"]
+    seen, more, _, _, told = plain.step(reply)
+    assert more == pytest.approx(reward + (0.5 if told["format"] else 0.0))
+    assert obs["text"] == seen["text"] and info["feedback"] == told["feedback"]  # only the reward differs
+
+
+def test_no_more_turns_are_paid_than_right_play_takes() -> None:
+    env = make(max_turns=9, max_actions_per_turn=3)
+    env.reset(options={"task": LEVEL})  # five moves: two turns
+    paid, blobs = [], []
+    for move in ("Up", "Down", "Up", "Down"):
+        blobs.append(agentrl.snapshot(env))
+        paid.append(env.step(f"<think>hm</think><answer>{move}</answer>")[4]["unpaid"])
+    assert paid == [None, None, "enough", "enough"]
+    agentrl.restore(env, blobs[1])
+    assert [env.step(f"<think>hm</think><answer>{m}</answer>")[4]["unpaid"] for m in ("Down", "Up")] == [None, "enough"]
+    env.reset(options={"task": LEVEL})
+    assert env.step(GOOD)[4]["unpaid"] is None  # another episode
+
+
+def test_calls_one_at_a_time_are_paid_for_as_many_turns_as_they_take() -> None:
+    env = Reasoning(ToolCalls(gym.make("agentrl/FrozenLake-Text-v0", max_turns=9), 1))
+    env.reset(seed=0)
+    over = False
+    while not over:
+        _, _, terminated, truncated, info = env.step(env.gold())
+        assert info["unpaid"] is None
+        over = terminated or truncated
+    assert info["success"]
+
+
+def test_specs_from_before_the_rule_keep_the_paper_s() -> None:
+    now = json.loads(make().spec.to_json())
+    (layer,) = [one for one in now["additional_wrappers"] if one["name"] == "Reasoning"]
+    assert layer["kwargs"].pop("format_rule") == "effective"
+    layer["entry_point"] = "agentrl.wrappers.reasoning:Reasoning"  # as they were recorded
+    old = gym.make(EnvSpec.from_json(json.dumps(now)))
+    assert old.get_wrapper_attr("format_rule") == "paper"
+    again = gym.make(EnvSpec.from_json(old.spec.to_json()))
+    assert again.get_wrapper_attr("format_rule") == "paper"
+    assert gym.make(EnvSpec.from_json(make().spec.to_json())).get_wrapper_attr("format_rule") == "effective"
+
+
+def test_checkpoints_from_before_the_rule_fit_the_paper_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, effective = make(format_rule="paper"), make()
+    monkeypatch.delitem(plain._saved_kwargs, "format_rule")
+    old = snapshot_layers(plain)
+    restore_layers(make(format_rule="paper"), old)
+    with pytest.raises(SnapshotError, match="format_rule"):
+        restore_layers(effective, old)
 
 
 def test_what_was_observed_and_predicted_is_reported() -> None:
@@ -88,7 +164,7 @@ def test_the_end_of_the_episode_stops_the_bonus() -> None:
 
 def test_the_bonus_is_an_argument() -> None:
     env = make("Text", "Sokoban", "no_think", "natural", 2.0)
-    env.reset(seed=0)
+    env.reset(options={"task": LEVEL})
     assert env.step("<answer>Up</answer>")[4]["reward_terms"]["format"] == 2.0
 
 
@@ -101,6 +177,8 @@ def test_the_bonus_is_an_argument() -> None:
         {"representation": ["natural"]},
         {"format_reward": float("nan")},
         {"format_reward": "0.5"},
+        {"format_rule": "mine"},
+        {"format_rule": None},
         {"strategy": object()},
     ],
 )
@@ -228,4 +306,4 @@ def test_any_text_is_a_legal_turn(text: str) -> None:
     _, reward, _, _, info = SHARED.step(text)
     assert reward == math.fsum(info["reward_terms"].values())
     assert info["format"] == parse_response(text, "grounding_worldmodeling").strict
-    assert ("format" in info["reward_terms"]) == info["format"]
+    assert ("format" in info["reward_terms"]) == (info["unpaid"] is None)

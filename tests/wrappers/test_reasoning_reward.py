@@ -19,7 +19,7 @@ from agentrl.core.state import State
 from agentrl.envs.grid.sokoban import SokobanEnv
 from agentrl.judges.structured import StructuredJudge
 from agentrl.wrappers import History, Reasoning, ReasoningReward
-from agentrl.wrappers.reasoning import describe
+from agentrl.wrappers.reasoning_format import describe
 from tests import toy_judges as toys
 
 EXACT = "tests.toy_judges:Exact"
@@ -41,7 +41,7 @@ def make(
 
 def reply(env: gym.Env, **texts: str) -> str:
     """A strict reply; fields that are not given say nothing true."""
-    filled = {"observation": "?", "reasoning": "?", "prediction": "?", "answer": "Up", **texts}
+    filled = {"observation": "?", "reasoning": "well", "prediction": "?", "answer": "Up", **texts}
     return build_response(env.get_wrapper_attr("strategy"), filled)
 
 
@@ -80,6 +80,22 @@ def test_observation_is_judged_before_the_turn_and_prediction_after_all_of_its_a
         agentrl.restore(env, blob)
         *_, swapped = env.step(reply(env, observation=after, prediction=before, answer=turn))
         assert (swapped["reward_terms"]["grounding"], swapped["reward_terms"]["worldmodeling"]) == (0.0, 0.0)
+
+
+def test_a_turn_that_the_form_is_not_paid_for_is_judged_with_weight_0() -> None:
+    env = make(toys.Exact())
+    env.reset(options={"task": "######/#__O_#/#_X__#/#____#/#P#__#/######"})
+    *_, stalled = env.step(env.get_wrapper_attr("truthful")("Up, Down"))
+    assert stalled["unpaid"] == "unchanged" and not {"format"} & stalled["reward_terms"].keys()
+    assert {term: verdict["score"] for term, verdict in stalled["verdicts"].items()} == {
+        "grounding": 1.0,
+        "worldmodeling": 1.0,
+    }
+    assert stalled["reward_terms"]["grounding"] == stalled["reward_terms"]["worldmodeling"] == 0.0
+    *_, moved = env.step(env.get_wrapper_attr("truthful")("Up"))
+    assert (
+        moved["reward_terms"]["grounding"] == moved["reward_terms"]["worldmodeling"] == moved["reward_terms"]["format"]
+    )
 
 
 def test_the_requests_hold_the_two_states_and_all_that_is_needed_to_judge_later() -> None:
@@ -320,7 +336,7 @@ def test_an_environment_that_was_made_without_an_id_is_judged_all_the_same() -> 
 
 @pytest.mark.parametrize("env_id", ["agentrl/WebShop-Text-v0", "agentrl/SVG-Visual-v0", "agentrl/Sokoban-Text-v0"])
 def test_structured_gold_earns_everything_and_another_description_little(env_id: str) -> None:
-    env = ReasoningReward(Reasoning(gym.make(env_id), BOTH, "structured"), "structured")
+    env = ReasoningReward(Reasoning(gym.make(env_id), BOTH, "structured", format_rule="paper"), "structured")
     empty = build_response(BOTH, {"observation": "{}", "reasoning": "?", "prediction": "I see.", "answer": "x"})
     for seed in range(4):
         env.reset(seed=seed)

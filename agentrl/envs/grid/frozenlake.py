@@ -86,6 +86,7 @@ class FrozenLakeEnv(GridWorld):
     - `max_turns=3`, `max_actions_per_turn=3`, `image_size=192`, `split="train"`, `render_mode=None`.
     - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
     - `success_reward=10.0`, `step_penalty=-0.1`, `invalid_penalty=-0.1`.
+    - `whole_turn_penalty=False`: when True, an invalid turn costs at least what all its actions would (-0.3 here).
 
     ## Truth
     `state()` supports `natural`, `symbolic` and `structured`. `oracle()` gives the first turn of a shortest path
@@ -162,6 +163,10 @@ class FrozenLakeEnv(GridWorld):
         if self._terminated:
             return None
         return self._best_gamble() if self.slippery else shortest_path(self._codes, self._player)
+
+    def actions_needed(self) -> int | None:
+        """The length of a shortest path; on slippery ice nobody knows."""
+        return None if self.slippery else super().actions_needed()
 
     def _best_gamble(self) -> list[int] | None:
         """The move with the best chance of arriving in the moves that are left, by dynamic programming."""

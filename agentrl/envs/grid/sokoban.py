@@ -83,6 +83,7 @@ class SokobanEnv(GridWorld):
     - `max_turns=3`, `max_actions_per_turn=3`, `image_size=192`, `split="train"`, `render_mode=None`.
     - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
     - `success_reward=10.0`, `box_reward=1.0`, `step_penalty=-0.1`, `invalid_penalty=-0.1`.
+    - `whole_turn_penalty=False`: when True, an invalid turn costs at least what all its actions would (-0.3 here).
 
     With one box in rooms of size up to 6 the pool holds every level there is (431,900 with the default limits);
     larger rooms are drawn at random.

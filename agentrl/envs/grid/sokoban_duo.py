@@ -315,13 +315,14 @@ class SokobanDuo(ParallelEnv):
                     mine.remarks.append(f"Invalid: {mine.turn.error}.")
                 else:
                     continue
-                terms[term] = terms.get(term, 0.0) + self._worth(term)
+                terms[term] = terms.get(term, 0.0) + self._worth(term, number)
         return terms
 
-    def _worth(self, term: str) -> float:
+    def _worth(self, term: str, ran: int) -> float:
+        """What a term is worth after `ran` actions of the turn."""
         solo = self._solo
         figures = {"step": solo.step_penalty, "box": solo.box_reward, "success": solo.success_reward}
-        return figures.get(term, solo.invalid_penalty)
+        return figures.get(term, solo.invalid_cost(ran))
 
     def _act(self, i: int, move: int, deeds: _Deeds) -> str:
         """One move of one player; the name of the reward term it earned."""

@@ -65,7 +65,7 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._batch = self._make_batch()
         self._rewards = np.zeros(5)
         for code, name in kernel.TERM_NAMES.items():
-            self._rewards[code] = getattr(one, _REWARD_ARGUMENT[name], 0.0)
+            self._rewards[code] = one.invalid_cost() if name == "invalid" else getattr(one, _REWARD_ARGUMENT[name], 0.0)
         self._started = False
 
     def _make_batch(self) -> kernel.Batch:
@@ -183,7 +183,6 @@ _REWARD_ARGUMENT = {
     "step": "step_penalty",
     "box": "box_reward",
     "success": "success_reward",
-    "invalid": "invalid_penalty",
 }
 
 

@@ -54,6 +54,10 @@ class GridState(State):
         """Height and width."""
         return len(self.rows), len(self.rows[0])
 
+    def anchor(self) -> str:
+        """The drawing: everything else follows from it."""
+        return self.symbolic()
+
     def to_json(self) -> dict[str, Any]:
         """The rows and the structured form together."""
         return {"rows": list(self.rows), **self.structured()}
@@ -197,6 +201,11 @@ class GridWorld(AgentEnv[Any, Any]):
         if self.kind == "grid":
             return moves[0]
         return ", ".join(ACTIONS[move] for move in moves[: self.max_actions_per_turn])
+
+    def actions_needed(self) -> int | None:
+        """The length of a shortest solution."""
+        moves = self._solve()
+        return len(moves) if moves else None
 
     @abstractmethod
     def _solve(self) -> list[int] | None:

@@ -97,6 +97,7 @@ class SVGEnv(AgentEnv[Any, Any]):
     - `success_threshold=0.9`: of the main similarity.
     - `image_size=224`: pixels of each half, 48 to 1024.
     - `max_turns=2`, `max_actions_per_turn=1`, `invalid_penalty=0.0`, `split="train"`, `render_mode=None`.
+    - `whole_turn_penalty=False`: of no effect here, where actions cost nothing.
     - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
 
     A task is `icon:SPLIT:GRADE:INDEX`, the content hash of a file's SVG, or SVG code of your own.
@@ -266,6 +267,10 @@ class SVGEnv(AgentEnv[Any, Any]):
     def oracle(self) -> str | None:
         """The target's own code, as the gate writes it."""
         return None if self._over else self._target
+
+    def actions_needed(self) -> int:
+        """One: the target can be drawn at once, and drawing it again with a speck is no progress."""
+        return 1
 
     @property
     def tools(self) -> list[dict[str, Any]]:

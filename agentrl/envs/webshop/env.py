@@ -29,7 +29,7 @@ from agentrl.envs.webshop.admissible import PICTURE, REPLY_FORM, Past, admissibl
 from agentrl.envs.webshop.goals import Goal, GoalIds
 from agentrl.envs.webshop.navigation import LAST_NUMBER, clicked, page_at, searched, shown_results
 from agentrl.envs.webshop.official_store import SHUFFLE_SEED
-from agentrl.envs.webshop.oracle import hasty_action, right_action
+from agentrl.envs.webshop.oracle import actions_needed, hasty_action, right_action
 from agentrl.envs.webshop.page_html import page_html
 from agentrl.envs.webshop.page_text import page_rich_text, page_text, with_history
 from agentrl.envs.webshop.pages import (
@@ -133,6 +133,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
     - `show_attributes=False`: give products a further sub page with their hidden attributes.
     - `image_size=800`: width and height of the picture.
     - `max_actions_per_turn=1`, `split="train"`, `render_mode=None`.
+    - `whole_turn_penalty=False`: of no effect here, where actions cost nothing.
     - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
 
     ## Protocols
@@ -439,6 +440,10 @@ class WebShopEnv(AgentEnv[Any, Any]):
         """The next right action."""
         action = None if self._over else right_action(self.shop, self._place, self.goal)
         return None if action is None else self.reply(action)
+
+    def actions_needed(self) -> int | None:
+        """How many of the oracle's actions the purchase takes from here."""
+        return None if self._over else actions_needed(self.shop, self._place, self.goal)
 
     @property
     def tools(self) -> list[dict[str, Any]]:

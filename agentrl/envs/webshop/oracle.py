@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from agentrl.envs.common.catalogue.product import Product
@@ -19,11 +20,28 @@ def right_action(shop: Shop, place: Place, goal: Goal) -> str | None:
         return _at_the_product(shop, place, goal)
     hits = shop.hits(place.query, place.lot) if place.query else ()
     if place.page == RESULTS and goal.asin in hits:
-        return _towards(hits.index(goal.asin) // RESULTS_PER_PAGE + 1, place.number, goal.asin)
+        return _towards(_page_of(goal.asin, hits), place.number, goal.asin)
     if place.page == ITEM and goal.asin in hits:
         return click(PREV)
     query = finding_query(shop, goal)
     return None if query is None else f"search[{query}]"
+
+
+def actions_needed(shop: Shop, place: Place, goal: Goal) -> int | None:
+    """How many right actions lead from a place to the purchase; None where no search finds the product."""
+    wanted = best_choices(shop.known(goal.asin), goal)
+    if place.asin == goal.asin:
+        return (place.page in SUB_PAGES) + len(set(wanted.items()) - set(place.options)) + 1
+    from_results = 1 + len(wanted) + 1  # open it, choose, buy
+    hits = shop.hits(place.query, place.lot) if place.query else ()
+    if goal.asin in hits and place.page in (RESULTS, ITEM):
+        return (place.page == ITEM) + abs(_page_of(goal.asin, hits) - place.number) + from_results
+    query = finding_query(shop, goal)
+    return None if query is None else _page_of(goal.asin, shop.hits(query)) + from_results
+
+
+def _page_of(asin: str, hits: Sequence[str]) -> int:
+    return hits.index(asin) // RESULTS_PER_PAGE + 1
 
 
 def _at_the_product(shop: Shop, place: Place, goal: Goal) -> str:

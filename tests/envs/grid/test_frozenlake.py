@@ -193,6 +193,36 @@ def test_rewards_can_be_chosen() -> None:
     assert env.step("Down, Down")[1] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("turn", "plain", "whole"),
+    [
+        ("nonsense", -0.1, -0.3),
+        ("Right, jump, Right", -0.2, -0.3),
+        ("Right, Right, jump", -0.3, -0.3),
+        ("", -0.1, -0.3),
+    ],
+)
+def test_an_invalid_turn_can_be_made_no_cheaper_than_a_full_one(turn: str, plain: float, whole: float) -> None:
+    for option, cost in ((False, plain), (True, whole)):
+        env = text_env(whole_turn_penalty=option)
+        env.reset(options={"task": TASK})
+        assert env.step(turn)[1] == pytest.approx(cost)
+        assert env.step("Down")[1] == pytest.approx(-0.1)  # valid turns cost what they did
+    with pytest.raises(ConfigError, match="whole_turn_penalty must be True or False"):
+        text_env(whole_turn_penalty="yes")
+
+
+def test_invalid_numbers_cost_the_same_one_at_a_time_and_vectorised() -> None:
+    options = {"step_penalty": -0.4, "whole_turn_penalty": True, "levels": 8}
+    one, many = (
+        gym.make("agentrl/FrozenLake-Grid-v0", **options),
+        gym.make_vec("agentrl/FrozenLake-Grid-v0", 2, **options),
+    )
+    one.reset(seed=0)
+    many.reset(seed=0)
+    assert one.step(9)[1] == many.step(np.array([9, 9]))[1][0] == pytest.approx(-0.4)
+
+
 # ---------------------------------------------------------------------- levels
 
 

@@ -28,9 +28,11 @@ def test_the_oracle_buys_what_is_wanted_for_500_goals(shop: WebShopEnv, record_p
     rewards, turns = [], []
     for task in shop.tasks()[:GOALS]:
         shop.reset(options={"task": task})
-        reward = 0.0
+        reward, needed = 0.0, []
         while (action := shop.oracle()) is not None:
+            needed.append(shop.actions_needed())
             _, reward, *_, info = shop.step(action)
+        assert needed == list(range(info["turn"], 0, -1))  # it knows how far it is
         rewards.append(reward)
         turns.append(info["turn"])
     record_property("figures", f"{len(rewards)} goals, mean reward {np.mean(rewards)}, {np.mean(turns):.2f} turns")
