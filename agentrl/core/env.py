@@ -63,6 +63,8 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     guides: ClassVar[Mapping[str, str]] = {}  # representation -> how to write it, for the agent
     step_penalty: float = 0.0  # what every action costs
     snapshot_version: ClassVar[int] = 1
+    # Arguments that came later: snapshots without them are read as if they had these values.
+    added_parameters: ClassVar[Mapping[str, Any]] = {}
     _arguments: dict[str, Any]  # as given to the constructor
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -276,7 +278,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
 
     def restore(self, blob: bytes) -> None:
         """Continue from `snapshot()`. A bad blob raises `SnapshotError` and changes nothing."""
-        data = open_blob(blob, self._identity())
+        data = open_blob(blob, self._identity(), self.added_parameters)
         before = self._save_all()
         try:
             self._load_all(data)

@@ -13,7 +13,7 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -34,8 +34,11 @@ def seal_blob(identity: dict[str, Any], data: dict[str, Any]) -> bytes:
     return MAGIC + hashlib.blake2b(body, digest_size=DIGEST_SIZE).digest() + body
 
 
-def open_blob(blob: Any, identity: dict[str, Any]) -> dict[str, Any]:
-    """The data of a blob that is whole and comes from an equal identity; `SnapshotError` otherwise."""
+def open_blob(blob: Any, identity: dict[str, Any], added: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The data of a blob that is whole and comes from an equal identity; `SnapshotError` otherwise.
+
+    `added`: the parameters that blobs of earlier versions do not name, and what they would have said.
+    """
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise SnapshotError(f"a snapshot must be bytes; got {type(blob).__name__}")
     blob = bytes(blob)
@@ -50,6 +53,8 @@ def open_blob(blob: Any, identity: dict[str, Any]) -> dict[str, Any]:
         theirs, data = content["identity"], content["data"]
     except (msgspec.MsgspecError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from error
+    if added and isinstance(theirs, dict) and isinstance(theirs.get("parameters"), dict):
+        theirs = {**theirs, "parameters": {**added, **theirs["parameters"]}}
     if theirs != msgspec.msgpack.decode(msgspec.msgpack.encode(identity)):
         raise SnapshotError(f"the snapshot was taken elsewhere: {_difference(theirs, identity)}")
     return data

@@ -44,7 +44,7 @@ from agentrl.envs.webshop.pages import (
     available_actions,
     instruction,
 )
-from agentrl.envs.webshop.protocols import named, settings_of
+from agentrl.envs.webshop.protocols import SUITE, named, settings_of
 from agentrl.envs.webshop.reward import Reward, exact_terms, purchase_parts
 from agentrl.envs.webshop.shop import RANDOM, ShopSpec, open_shop
 from agentrl.envs.webshop.state import ShopState
@@ -202,6 +202,10 @@ class WebShopEnv(AgentEnv[Any, Any]):
     """
 
     state_type = ShopState
+    added_parameters: ClassVar[dict[str, Any]] = {
+        **{"protocol": None, "cuts": SUITE.cuts, "reward": SUITE.reward, "prompt": SUITE.prompt},
+        **{"draw": "walk", "shuffle_seed": SHUFFLE_SEED},
+    }
     representations = frozenset({"natural", "structured"})
     guides: ClassVar[dict[str, str]] = {
         "natural": "Say which page this is (with the search and its page of results, or the product), which options "

@@ -16,6 +16,7 @@ from gymnasium.envs.registration import EnvSpec
 
 import agentrl
 from agentrl.core.errors import ConfigError, SnapshotError
+from agentrl.core.snapshot import seal_blob
 from agentrl.envs.webshop.actions import Action, read_tagged_turn, tagged_reply
 from agentrl.envs.webshop.admissible import LONGEST, Past, step_prompt
 from agentrl.envs.webshop.env import WebShopEnv
@@ -342,6 +343,19 @@ def test_specs_and_snapshots_round_trip(official: Path, protocol: str) -> None:
     other.reset(seed=0)
     with pytest.raises(SnapshotError):
         agentrl.restore(other, agentrl.snapshot(made))
+
+
+def test_snapshots_from_before_there_were_protocols_fit_the_suite_settings_only() -> None:
+    env = small_shop()
+    env.reset(seed=3)
+    identity = env._identity()
+    parameters = {k: v for k, v in identity["parameters"].items() if k not in WebShopEnv.added_parameters}
+    old = seal_blob({**identity, "parameters": parameters}, env._save_all())
+    same, other = small_shop(), small_shop(protocol="webshop")
+    same.restore(old)
+    assert same.state() == env.state()
+    with pytest.raises(SnapshotError, match=r"protocol is None there and 'webshop' here"):
+        other.restore(old)
 
 
 @pytest.mark.parametrize("policy", [OraclePolicy(), RandomPolicy(seed=0), NaiveShopper()])
