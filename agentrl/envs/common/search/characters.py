@@ -27,11 +27,12 @@ _EXACT = {
     **dict.fromkeys(range(0x1F3FB, 0x1F400), ATTACHED),  # skin tones
     **dict.fromkeys(range(0x3021, 0x302A), ALONE),  # numerals written among Han characters
     **dict.fromkeys((0x3007, 0x3038, 0x3039, 0x303A), ALONE),
-    **dict.fromkeys((0x5F3, 0x2139, 0x3005, 0x3006), LETTER),
+    **dict.fromkeys((0x5F3, 0x2139, 0x3005), LETTER),
     **dict.fromkeys((*range(0x3031, 0x3036), 0x309B, 0x309C, 0x30A0), KATAKANA),
     **dict.fromkeys((*range(0x32D0, 0x32FF), *range(0x3300, 0x3358)), KATAKANA),  # in circles and squares
     **dict.fromkeys((0xFF9E, 0xFF9F), ATTACHED),  # voiced sound marks of half width
     0x66B: DIGIT,
+    0x3006: OTHER,
     0x200B: OTHER,  # zero width space divides words
     0x200D: JOINER,
     **dict.fromkeys(map(ord, CONNECTORS), UNDERSCORE),
