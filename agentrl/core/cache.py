@@ -44,13 +44,22 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise
 
 
-def cached_arrays(name: str, build: Callable[[], Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The arrays stored under `name`; built (and stored, where the disk allows) when missing or damaged."""
+Arrays = dict[str, np.ndarray]
+
+
+def cached_arrays(
+    name: str, build: Callable[[], Mapping[str, np.ndarray]], usable: Callable[[Arrays], bool] = bool
+) -> Arrays:
+    """The arrays stored under `name`; built (and stored, where the disk allows) when missing, damaged or not `usable`.
+
+    A file's hash tells damage and not intent: whoever can write the cache can write the hash. So content that could do
+    harm must be looked at.
+    """
     path = cache_dir() / f"{name}.npz"
-    if (found := _read(path)) is not None:
+    if (found := _read(path, usable)) is not None:
         return found
     with builder_lock(path):
-        if (found := _read(path)) is not None:  # another process has built it while we waited
+        if (found := _read(path, usable)) is not None:  # another process has built it while we waited
             return found
         arrays = {key: np.ascontiguousarray(value) for key, value in build().items()}
         _store(path, arrays)
@@ -90,14 +99,22 @@ def _store(path: Path, arrays: dict[str, np.ndarray]) -> None:
         log.warning("cannot cache %s: %s", path, error)
 
 
-def _read(path: Path) -> dict[str, np.ndarray] | None:
+def _read(path: Path, usable: Callable[[Arrays], bool]) -> Arrays | None:
     try:
         data = read_regular(path)
     except OSError:
         return None
     digest, body = data[:32], data[32:]
-    if hashlib.sha256(body).digest() != digest:
+    arrays = _arrays(body) if hashlib.sha256(body).digest() == digest else None
+    if arrays is None or not usable(arrays):
         log.warning("%s is damaged; building it again", path)
         return None
-    with np.load(io.BytesIO(body), allow_pickle=False) as file:
-        return dict(file)
+    return arrays
+
+
+def _arrays(body: bytes) -> Arrays | None:
+    try:
+        with np.load(io.BytesIO(body), allow_pickle=False) as file:
+            return dict(file)
+    except Exception:  # a zip file of arrays can be wrong in many ways
+        return None

@@ -307,6 +307,8 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
 
     def _load_all(self, data: dict[str, Any]) -> None:
         kept = msgspec.convert(data, _Kept)
+        if kept.turn is not None and kept.turn > self.max_turns:
+            raise ValueError("it has played more turns than there are")
         if kept.world is not None:
             self._load(kept.world)
         self._np_random = None if kept.random is None else generator_from_json(kept.random)

@@ -174,10 +174,24 @@ def save_attributes(wrapper: Any, *names: str) -> bytes:
 
 
 def load_attributes(wrapper: Any, blob: bytes, *names: str) -> None:
-    """Inverse of `save_attributes`; sets nothing unless everything can be read."""
+    """Inverse of `save_attributes`; sets nothing unless everything can be read and is of the kind that is there now."""
     data = msgspec.msgpack.decode(blob)
-    for name, value in {name: _unpack(data[name]) for name in names}.items():
+    values = {name: _unpack(data[name]) for name in names}
+    for name, value in values.items():
+        now = getattr(wrapper, name)
+        if value is not None and now is not None and _kind(value) != _kind(now):
+            raise ValueError(f"{name} must be {_kind(now)}; got {_kind(value)}")
+    for name, value in values.items():
         setattr(wrapper, name, value)
+
+
+def _kind(value: Any) -> str:
+    """What sort of value this is; numbers are of one kind, as are lists and tuples."""
+    if isinstance(value, (bool, int, float, np.generic)):
+        return "a number"
+    if isinstance(value, deque):
+        return f"a deque of at most {value.maxlen}"
+    return "a list" if isinstance(value, (list, tuple)) else type(value).__name__
 
 
 def _remember(wrapper: type, *names: str) -> None:

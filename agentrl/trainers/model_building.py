@@ -45,10 +45,18 @@ def make_policy(options: RunArguments, engine: LoadedModel, *, sharded: bool) ->
         model = load_model(options.model, _loading_device(engine, sharded), "float32").model
     if options.lora_rank:
         model = with_adapters(model, options.lora_rank, options.lora_alpha or 2 * options.lora_rank, options.seed)
+    _check_finite(model, options.model)
     model = _ready_to_train(model, gradient_checkpointing=options.gradient_checkpointing)
     if not check_head(model, model.config.get_text_config().vocab_size):
         raise ConfigError(f"{type(model).__name__} changes its logits after the output layer; not supported")
     return model
+
+
+def _check_finite(model: Any, name: str) -> None:
+    """Weights that are not numbers would train to nothing, and fail far from their cause."""
+    for parameter, weights in model.named_parameters():
+        if not bool(torch.isfinite(weights).all()):
+            raise ConfigError(f"the weights of the model {name} must be finite; {parameter} holds NaN or infinity")
 
 
 def make_critic(kind: CriticKind, options: RunArguments, engine: LoadedModel, *, sharded: bool) -> Critic | None:

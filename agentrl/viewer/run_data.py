@@ -115,8 +115,13 @@ def figure(line: Line, *path: str) -> float | None:
     value: Any = line
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
-    fits = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if fits else None
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return None
+    return number if math.isfinite(number) else None
 
 
 def interval(line: Line, name: str) -> Interval | None:

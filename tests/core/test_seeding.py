@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from gymnasium.utils.seeding import np_random
@@ -83,6 +85,16 @@ def test_a_generator_comes_back_from_json_with_the_same_future(kind: type[np.ran
 def test_only_bit_generators_are_read_from_json() -> None:
     with pytest.raises(ValueError, match="got 'seed'"):
         generator_from_json('{"bit_generator": "seed"}')
+
+
+@pytest.mark.parametrize("place", [-1, 10**6, 2**31 - 1, True, 1.5, None])
+def test_a_place_outside_of_the_buffer_is_refused(place) -> None:
+    twister = np.random.MT19937(1).state
+    twister["state"]["pos"] = place
+    philox = {**np.random.Philox(1).state, "buffer_pos": place}
+    for state in (twister, philox):
+        with pytest.raises(ValueError, match="must be a whole number"):
+            generator_from_json(json.dumps(state, default=lambda value: value.tolist()))
 
 
 def test_a_coprime_stride_visits_every_place() -> None:

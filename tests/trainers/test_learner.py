@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import shutil
 from dataclasses import replace
 from typing import Any
 
@@ -334,3 +335,16 @@ def test_engine_and_policy_are_one_model_where_no_copy_is_needed(options) -> Non
     learner = Learner(options)
     assert learner.engine.model is learner.policy
     assert load_model(options.model, "cpu", "float32").model is not learner.policy
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_named(options, tmp_path, nano, wrong) -> None:
+    from safetensors.torch import load_file, save_file
+
+    model = shutil.copytree(nano, tmp_path / "model")
+    content = load_file(model / "model.safetensors")
+    name = next(name for name in content if "mlp" in name)
+    content[name][0, 0] = wrong
+    save_file(content, model / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ConfigError, match=rf"{name} holds NaN or infinity"):
+        Learner(replace(options, model=str(model)))

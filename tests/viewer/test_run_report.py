@@ -155,6 +155,15 @@ def test_numbers_that_are_none_are_left_out(tmp_path):
     assert not re.search(r'[="\s(](nan|inf)', html)
 
 
+def test_numbers_of_thousands_of_digits_are_no_figures(tmp_path):
+    folder = write_run(tmp_path, rl_lines())
+    with open(folder / "metrics.jsonl", "a") as file:
+        for digits in (400, 4000, 5000):
+            file.write('{"kind": "train", "iteration": ' + "9" * digits + "}\n")
+    assert len(read_run(folder).train) == len(read_run(write_run(tmp_path / "plain", rl_lines())).train)
+    write_run_report(folder)
+
+
 def test_a_half_written_line_costs_that_line_only(tmp_path):
     folder = write_run(tmp_path, rl_lines(4))
     with open(folder / "metrics.jsonl", "ab") as file:

@@ -154,6 +154,10 @@ class FrozenLakeEnv(GridWorld):
         fell = tile == HOLE
         return Outcome({"step": self.step_penalty}, True, bool(fell), False, "You fell into a hole." if fell else "")
 
+    def sound(self, boards: np.ndarray) -> np.ndarray:
+        """One player and one goal, on which the player may stand."""
+        return super().sound(boards) & (self._counted(boards, "G*") == 1)
+
     def _check_level(self, state: GridState) -> None:
         super()._check_level(state)
         if not state.find("P") or len(state.find("G")) != 1:
@@ -189,13 +193,20 @@ class FrozenLakeEnv(GridWorld):
         size, limits = self.size, (self.min_solution, self.max_solution)
         parameters: dict[str, Any] = {"size": size, "solution": limits}
         if size <= 4 and self.hole_probability is None:
-            pool = level_pool("frozenlake", parameters, self.split, None, lambda: every_lake(size, limits, self.split))
+            pool = level_pool(
+                "frozenlake", parameters, self.split, None, lambda: every_lake(size, limits, self.split), self.sound
+            )
             return pool.first(self.levels)
         chance = DEFAULT_HOLE_PROBABILITY if self.hole_probability is None else self.hole_probability
         parameters["hole_probability"] = chance
         count = self.levels or (131_072 if size <= 8 else 16_384)
         return level_pool(
-            "frozenlake", parameters, self.split, count, lambda: random_lakes(size, limits, self.split, chance)
+            "frozenlake",
+            parameters,
+            self.split,
+            count,
+            lambda: random_lakes(size, limits, self.split, chance),
+            self.sound,
         )
 
 

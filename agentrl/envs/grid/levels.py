@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -119,15 +120,24 @@ _POOLS: dict[str, LevelPool] = {}  # what this process has loaded already
 
 
 def level_pool(
-    game: str, parameters: dict[str, Any], split: str, count: int | None, generate: Callable[[], Batches]
+    game: str,
+    parameters: dict[str, Any],
+    split: str,
+    count: int | None,
+    generate: Callable[[], Batches],
+    sound: Callable[[np.ndarray], np.ndarray],
 ) -> LevelPool:
-    """The pool of a game's parameters and split: from memory, from the cache, or made now."""
+    """The pool of a game's parameters and split: from memory, from the cache, or made now.
+
+    Levels of the cache are played only if all of them are `sound`: compiled code runs on them.
+    """
     key = json.dumps([POOL_FORMAT, game, parameters, split, count], sort_keys=True)
     if key not in _POOLS:
         name = "levels/" + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
         place = f"the {split} levels of {game} {json.dumps(parameters)}"
+        usable = partial(_usable, size=parameters["size"], sound=sound)
         with said_when_slow(f"making {place}, once; they are kept in {cache_dir()}"):
-            pool = LevelPool(**cached_arrays(name, lambda: take_levels(generate(), count)))
+            pool = LevelPool(**cached_arrays(name, lambda: take_levels(generate(), count), usable))
         if not len(pool):
             raise ConfigError(
                 f"no {game} level has these properties: {json.dumps(parameters)}. "
@@ -137,3 +147,12 @@ def level_pool(
             _POOLS.pop(next(iter(_POOLS)))
         _POOLS[key] = pool
     return _POOLS[key]
+
+
+def _usable(arrays: dict[str, np.ndarray], size: int, sound: Callable[[np.ndarray], np.ndarray]) -> bool:
+    """Whether these are the arrays of a `LevelPool` of boards of this size."""
+    if arrays.keys() != {"grids", "lengths"}:
+        return False
+    grids, lengths = arrays["grids"], arrays["lengths"]
+    shapes = grids.shape == (len(lengths), size, size) and lengths.ndim == 1
+    return shapes and grids.dtype == np.uint8 and lengths.dtype.kind in "iu" and bool(sound(grids).all())

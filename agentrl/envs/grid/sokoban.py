@@ -153,6 +153,14 @@ class SokobanEnv(GridWorld):
             return Outcome({"box": self.box_reward}, feedback="A box is on a target.")
         return Outcome({"step": self.step_penalty})
 
+    def sound(self, boards: np.ndarray) -> np.ndarray:
+        """One player, a closed border, and as many boxes and targets as the game has."""
+        edge = np.ones(boards.shape[1:], bool)
+        edge[1:-1, 1:-1] = False
+        closed = (boards[:, edge] == WALL).all(axis=1)
+        counts = (self._counted(boards, "X*") == self.boxes) & (self._counted(boards, "O*S") == self.boxes)
+        return super().sound(boards) & closed & counts
+
     def _check_level(self, state: GridState) -> None:
         super()._check_level(state)
         last = self.size - 1
@@ -175,11 +183,13 @@ class SokobanEnv(GridWorld):
         size, boxes, limits = self.size, self.boxes, (self.min_solution, self.max_solution)
         parameters = {"size": size, "boxes": boxes, "solution": limits}
         if size <= 6 and boxes == 1:
-            pool = level_pool("sokoban", parameters, self.split, None, lambda: every_room(size, limits, self.split))
+            pool = level_pool(
+                "sokoban", parameters, self.split, None, lambda: every_room(size, limits, self.split), self.sound
+            )
             return pool.first(self.levels)
         wanted = self.levels or (16_384 if boxes == 1 and size <= 8 else 8_192)
         return level_pool(
-            "sokoban", parameters, self.split, wanted, lambda: random_rooms(size, boxes, limits, self.split)
+            "sokoban", parameters, self.split, wanted, lambda: random_rooms(size, boxes, limits, self.split), self.sound
         )
 
 

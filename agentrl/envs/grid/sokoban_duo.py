@@ -484,8 +484,8 @@ class SokobanDuo(ParallelEnv):
             saved = msgspec.convert(data, _Saved)
             codes = np.frombuffer(saved.codes, np.uint8).reshape(self.size, self.size).copy()
             players = find_players(codes)
-            if codes.max() >= len(SYMBOLS) or len(saved.feedback) != 2 or saved.turn < 0:
-                raise ValueError("something is out of range")
+            if not self._sound(codes) or len(saved.feedback) != 2 or saved.turn < 0:
+                raise ValueError("its room cannot come up in this game")
         except (ValueError, TypeError, IndexError, msgspec.ValidationError) as error:
             raise SnapshotError(f"the snapshot does not fit SokobanDuo: {error}") from error
         self._codes, self._players, self._turn = codes, players, saved.turn
@@ -493,6 +493,12 @@ class SokobanDuo(ParallelEnv):
         self._terminated, self._truncated, self._success = (saved.terminated, saved.truncated, saved.success)
         self._feedback = saved.feedback
         self.agents = [] if self._over else list(AGENTS)
+
+    def _sound(self, codes: np.ndarray) -> bool:
+        """Whether this room has one second player and is a room of the one-player game without that one."""
+        second, on_target = codes == ON_FLOOR[1], codes == ON_TARGET[1]
+        alone = np.where(second, SYMBOLS.index("_"), np.where(on_target, SYMBOLS.index("O"), codes)).astype(np.uint8)
+        return int((second | on_target).sum()) == 1 and bool(self._solo.sound(alone[None]).all())
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_window": None}  # a window belongs to its process

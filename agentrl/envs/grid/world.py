@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -147,6 +147,20 @@ class GridWorld(AgentEnv[Any, Any]):
         self._check_level(self.state_type(tuple(rows)))
         return task, np.array([[self.symbols.index(symbol) for symbol in row] for row in rows], np.uint8)
 
+    def sound(self, boards: np.ndarray) -> np.ndarray:
+        """Whether the rules can run on each of some boards [n, size, size], at any moment of an episode: bool [n].
+
+        Asked of boards that come from a file or a snapshot; the rules themselves do not look for an edge again.
+        """
+        known = (boards < len(self.symbols)).all(axis=(1, 2))
+        return known & (self._counted(boards, self.player_symbols) == 1)
+
+    def _counted(self, boards: np.ndarray, symbols: str) -> np.ndarray:
+        """How many cells of each board hold any of these symbols: int [n]."""
+        wanted = np.zeros(256, bool)
+        wanted[[self.symbols.index(symbol) for symbol in symbols]] = True
+        return wanted[boards].sum(axis=(1, 2))
+
     def _check_level(self, state: GridState) -> None:
         if len(state.find(self.player_symbols)) != 1:
             raise ConfigError(f"a level must have exactly one player ({' or '.join(self.player_symbols)})")
@@ -276,8 +290,8 @@ class GridWorld(AgentEnv[Any, Any]):
     def _load(self, data: dict[str, Any]) -> None:
         saved = msgspec.convert(data, _Saved)
         codes = np.frombuffer(saved.codes, np.uint8).reshape(self.size, self.size).copy()
-        if codes.max() >= len(self.symbols):
-            raise ValueError("a symbol code is out of range")
+        if not self.sound(codes[None]).all():
+            raise ValueError("its board cannot come up in this game")
         self._restore_walk(saved.level, saved.stride)
         self._codes, self._named, self._key = codes, saved.named, saved.key
         self._player = self._find_player()
@@ -294,7 +308,7 @@ class GridWorld(AgentEnv[Any, Any]):
 
 class _Saved(msgspec.Struct):
     codes: bytes
-    key: int
+    key: Annotated[int, msgspec.Meta(ge=0)]
     level: int
     stride: int
     named: str | None

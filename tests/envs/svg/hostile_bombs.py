@@ -79,6 +79,32 @@ def bombs(canaries: Canaries) -> Iterator[Hostile]:
         ("drawn",),
     )
     yield Hostile("dash bomb", svg('<path d="M0 0h900000" stroke="red" stroke-dasharray=".0001"/>'), ("expansion",))
+    outline = "M0 0" + "l1 1" * 6000
+    yield Hostile(
+        "a long path for all by style", svg(f"<style>path{{d:{outline}}}</style>" + "<path/>" * 1500), ("expansion",)
+    )
+    dashes = '<rect {}stroke="red" stroke-dasharray=".01"/>'
+    wide = "width:999999;height:999999"
+    yield Hostile("dashes around a rectangle by style", svg(dashes.format(f'style="{wide}" ')), ("expansion",))
+    yield Hostile("dashes by rule", svg(f"<style>rect{{{wide}}}</style>" + dashes.format("") * 3), ("expansion",))
+    turned = "rotate(1)" * 450
+    yield Hostile(
+        "much to read by rule",
+        svg(f"<style>path{{transform:{turned}}}</style>" + '<path d="M0 0"/>' * 2000),
+        ("expansion",),
+    )
+    yield Hostile(
+        "much to read, used often",
+        svg(f'<path id="a" d="M0 0h9" transform="{turned}"/>' + '<use href="#a"/>' * 2000),
+        ("expansion",),
+    )
+    yield Hostile(
+        "marker bomb by rule",
+        svg(
+            f"<style>#a{{d:{points[:4000]}}}</style>" + marker.format(BOX * 300) + '<path id="a" marker-mid="url(#m)"/>'
+        ),
+        ("expansion",),
+    )
     yield Hostile(
         "dash bomb by style",
         svg('<style>path{stroke-dasharray:1e-9}</style><path d="M0 0h9" stroke="red"/>'),

@@ -52,6 +52,12 @@ def test_json_lines_take_any_likely_column(tmp_path: Path, column: str) -> None:
     assert len(collection.codes) == 6 and collection.skipped == {"unreadable": 5}
 
 
+def test_numbers_of_thousands_of_digits_cost_their_line_only(tmp_path: Path) -> None:
+    rows = [json.dumps({"svg": GOOD[0]}), '{"width": ' + "9" * 5000 + "}", json.dumps({"svg": GOOD[1]})]
+    (tmp_path / "icons.jsonl").write_text("\n".join(rows))
+    assert sum(load_collection(str(tmp_path / "icons.jsonl")).skipped.values()) == 1
+
+
 def test_parquet_in_the_layout_of_svg_icons_simple(tmp_path: Path) -> None:
     table = {"Filename": [f"{i}.svg" for i in range(43)], "Svg": [*GOOD, None, "<svg", ""]}
     pq.write_table(pa.table(table), tmp_path / "icons.parquet")

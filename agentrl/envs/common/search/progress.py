@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,9 +13,19 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+def _import_rich() -> None:
+    """For the first time, without moving the user's random numbers: rich draws one from the global generator."""
+    state = random.getstate()
+    try:
+        import rich.progress  # noqa: F401
+    finally:
+        random.setstate(state)
+
+
 @contextmanager
 def progress_bar(title: str = "search index", console: Console | None = None) -> Iterator[Progress]:
     """For `build_index(progress=...)`: a bar on standard error, or nothing where that is not a terminal."""
+    _import_rich()
     import rich.console
     import rich.progress
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, NoReturn
 
-from agentrl.envs.svg.sandbox.reading import Drawing, Element
+from agentrl.envs.svg.sandbox.reading import LONG_VALUE, Drawing, Element
 from agentrl.envs.svg.sandbox.refusal import Limits, SvgRefused
 from agentrl.envs.svg.sandbox.values import NUMBER
-from agentrl.envs.svg.sandbox.vocabulary import HIDDEN, MARKERS, PAINTED, SHAPES, TEXTS
+from agentrl.envs.svg.sandbox.vocabulary import HIDDEN, LENGTHS, MARKERS, OUTLINES, PAINTED, SHAPES, TEXTS
 
 PATH_CHARACTERS = 100  # of path data that cost as much as a shape
 LETTERS = 4
@@ -20,7 +20,6 @@ RULES = 50  # parts of selectors that cost as much on each element
 DASHES = 100
 SEARCHED = 100  # elements the renderer looks through while it searches for a target
 OWN_CANVAS = 15.0  # a mask or a pattern is drawn on a canvas of its own
-LENGTHS = ("x1", "y1", "x2", "y2", "width", "height", "r", "rx", "ry")
 
 
 class Load(NamedTuple):
@@ -52,16 +51,22 @@ class _Estimate:
         self._active: set[Element] = set()
         self._search = len(drawing.elements) / SEARCHED
         self._dash_period = min(drawing.dash_periods, default=None)
-        self._base = 1 + drawing.selector_parts / RULES
+        self._base = 1 + drawing.selector_parts / RULES + drawing.rule_characters / PATH_CHARACTERS
+        # Rules are assumed to fit every element; of several that set one property, one counts.
+        geometry = drawing.rule_geometry
+        self._rule_length = sum(max(map(_total, geometry[name])) for name in LENGTHS if name in geometry)
+        outlines = [value for name in OUTLINES for value in geometry.get(name, ())]
+        self._rule_outline = max(map(_total, outlines), default=0.0)
+        self._rule_numbers = max((len(NUMBER.findall(value)) for value in outlines), default=0)
 
     def own_cost(self, element: Element) -> float:
         """The element alone."""
         cost = self._base
-        if element.tag in SHAPES:
-            data = element.attributes.get("d") or element.attributes.get("points") or ""
-            cost += len(data) / PATH_CHARACTERS
-            if self._dash_period is not None:
-                cost += _length(element, data) / self._dash_period / DASHES
+        values = element.attributes.items()
+        # Outlines, and styles and transformations of a length that takes time to read.
+        cost += sum(len(text) for name, text in values if name in OUTLINES or len(text) > LONG_VALUE) / PATH_CHARACTERS
+        if element.tag in SHAPES and self._dash_period is not None:
+            cost += self._length(element) / self._dash_period / DASHES
         elif element.tag in TEXTS:
             cost += sum(len(part) for part in element.content if isinstance(part, str)) / LETTERS
         return cost
@@ -113,7 +118,7 @@ class _Estimate:
         for name in ("fill", "stroke", *MARKERS):
             if name in self.drawing.referring:
                 load = self._heaviest(name, _inherited(element, name), level)
-                times = _vertices(element) if load.cost and name in MARKERS else 1
+                times = self._vertices(element) if load.cost and name in MARKERS else 1
                 cost, depth = cost + load.cost * times, max(depth, load.depth)
         return Load(cost, 0, depth)
 
@@ -141,6 +146,18 @@ class _Estimate:
                 depth = max(depth, load.depth)
         return Load(cost, painted, depth)
 
+    def _vertices(self, element: Element) -> int:
+        """More points than the element can have."""
+        own = max((len(NUMBER.findall(value)) for value in _outlines(element)), default=0)
+        return 2 + max(own, self._rule_numbers)
+
+    def _length(self, element: Element) -> float:
+        """More than the length of the element's outline."""
+        outline = max(self._rule_outline, *map(_total, _outlines(element)), 0.0)
+        places = (element.attributes, element.styled)
+        lengths = sum(_total(place[name]) for place in places for name in LENGTHS if name in place)
+        return 4 * outline + 8 * (lengths + self._rule_length)
+
 
 def _inherited(element: Element, name: str) -> str | None:
     """What the nearest of the element and its ancestors says about a property."""
@@ -152,14 +169,11 @@ def _inherited(element: Element, name: str) -> str | None:
     return None
 
 
-def _vertices(element: Element) -> int:
-    """More points than the element can have."""
-    return 2 + len(NUMBER.findall(element.attributes.get("d") or element.attributes.get("points") or ""))
+def _outlines(element: Element) -> list[str]:
+    """What may say where its outline runs: attributes, and its style in place of them."""
+    return [value for place in (element.attributes, element.styled) for name in OUTLINES if (value := place.get(name))]
 
 
-def _length(element: Element, data: str) -> float:
-    """More than the length of the element's outline."""
-    if data:
-        return 4 * sum(abs(float(number)) for number in NUMBER.findall(data))
-    values = (element.attributes.get(name, "") for name in LENGTHS)
-    return 8 * sum(abs(float(number)) for value in values for number in NUMBER.findall(value))
+def _total(text: str) -> float:
+    """The sum of the numbers in a value, whatever their signs."""
+    return sum(abs(float(number)) for number in NUMBER.findall(text))

@@ -14,7 +14,7 @@ from xml.parsers import expat
 from agentrl.envs.svg.sandbox.refusal import Limits, SvgRefused
 from agentrl.envs.svg.sandbox.stylesheet import Declarations, read_declarations, read_sheet
 from agentrl.envs.svg.sandbox.values import NUMBER, checked_href, checked_value, target_of
-from agentrl.envs.svg.sandbox.vocabulary import ATTRIBUTES, DRAWN, MARKERS, SILENT, TEXTS
+from agentrl.envs.svg.sandbox.vocabulary import ATTRIBUTES, DRAWN, GEOMETRY, MARKERS, SILENT, TEXTS
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
@@ -22,6 +22,7 @@ XML = "http://www.w3.org/XML/1998/namespace"
 # A text has no encoding; a declaration of one of these is a leftover, any other one an attempt at something.
 ENCODINGS = frozenset({"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1", "windows-1252"})
 SMALLEST_VIEW = 1e-3
+LONG_VALUE = 100  # characters; reading a longer one costs more than an element does
 ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 )
@@ -32,13 +33,15 @@ NEEDS_ESCAPE = re.compile(r'[&<>"\n\r\t]')
 class Element:
     """An allowed element: its checked attributes, declarations and references, and what is inside of it."""
 
-    __slots__ = ("attributes", "content", "parent", "references", "tag")
+    __slots__ = ("attributes", "content", "parent", "references", "styled", "tag")
 
     def __init__(self, tag: str, parent: Element | None) -> None:
         self.tag, self.parent = tag, parent
         self.attributes: dict[str, str] = {}
         self.references: dict[str, str] = {}
         """Property, or "href" -> the id it refers to; "" where it says that it refers to nothing."""
+        self.styled: dict[str, str] = {}
+        """Geometry that its style attribute declares: the renderer takes it in place of the attributes."""
         self.content: list[Element | str] = []
 
     @property
@@ -58,6 +61,9 @@ class Drawing:
         """Properties (and "href") that refer to something anywhere."""
         self.rules = self.selector_parts = 0
         self.rule_references: dict[str, set[str]] = {}
+        self.rule_geometry: dict[str, list[str]] = {}
+        self.rule_characters = 0
+        """Of long values in rules, any of which could hold for every element."""
         self.dash_periods: list[float] = []
 
 
@@ -214,6 +220,8 @@ class Reader:
         element.attributes["style"] = str(declarations)
         for name, (checked, _) in declarations.values.items():
             self._note(element, name, checked)
+            if name in GEOMETRY:
+                element.styled[name] = checked
 
     def _note(self, element: Element, name: str, value: str) -> None:
         """Remember what the cost of drawing depends on."""
@@ -243,6 +251,9 @@ class Reader:
 
     def _note_rule(self, declarations: Declarations) -> None:
         for name, (value, _) in declarations.values.items():
+            self.drawing.rule_characters += len(value) if len(value) > LONG_VALUE else 0
+            if name in GEOMETRY:
+                self.drawing.rule_geometry.setdefault(name, []).append(value)
             target = target_of(value)
             if target is not None:
                 self.drawing.rule_references.setdefault(name, set()).add(target)

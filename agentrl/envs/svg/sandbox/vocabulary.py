@@ -62,4 +62,7 @@ ATTRIBUTES: dict[str, str] = {
 PROPERTIES: dict[str, str] = {
     name: kind for name, kind in ATTRIBUTES.items() if kind != "name" and name == name.lower()
 }
+OUTLINES = ("d", "points")
+LENGTHS = ("x1", "y1", "x2", "y2", "width", "height", "r", "rx", "ry")
+GEOMETRY = frozenset({*OUTLINES, *LENGTHS})  # how long an outline is
 MARKERS = ("marker", "marker-start", "marker-mid", "marker-end")

@@ -130,7 +130,7 @@ def _json_rows(where: Path) -> Iterator[str | None]:
                 continue
             try:
                 row = json.loads(line)
-            except (json.JSONDecodeError, RecursionError):
+            except (ValueError, RecursionError):  # no JSON, or a number of thousands of digits
                 yield None
                 continue
             yield _svg_of(row) if isinstance(row, dict) else row if isinstance(row, str) else None
