@@ -10,6 +10,7 @@ import hashlib
 import io
 import os
 import stat
+from pathlib import Path
 
 
 def open_regular(path: str | os.PathLike[str]) -> io.BufferedReader:
@@ -34,3 +35,10 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
     """The hash of a regular file's content, in hexadecimal; `OSError` for anything else, at once."""
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def strange_file(folder: Path) -> Path | None:
+    """Something in a folder that is neither file nor folder: other libraries would open it and wait."""
+    return next(
+        (path for path in sorted(folder.iterdir()) if path.exists() and not (path.is_file() or path.is_dir())), None
+    )

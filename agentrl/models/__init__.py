@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.core.files import strange_file
 
 # name -> module:function that makes (or finds) the folder. Strings, so that reading the table imports nothing.
 BUILT_IN = {
@@ -31,6 +32,8 @@ def resolve_model(name: str | Path) -> Path:
 
 
 def _check(folder: Path) -> None:
+    if (strange := strange_file(folder)) is not None:
+        raise ConfigError(f"a model must consist of regular files; {strange} is not one")
     if not (folder / "config.json").is_file():
         raise ConfigError(f"{folder} must hold a model; it has no config.json")
     if not any(folder.glob("*.safetensors")):

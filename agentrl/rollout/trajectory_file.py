@@ -7,6 +7,7 @@ half line of a run that was killed and logs it; the writer never appends to it.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
@@ -46,6 +47,8 @@ class TrajectoryWriter:
             raise ConfigError(f"{self.path}: while a run lasts its trajectories are JSON lines; choose a .jsonl file")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists() and not self.path.is_file():  # opening a pipe would wait for its reader
+                raise OSError(errno.EINVAL, "not a regular file", str(self.path))
             self._file = open(self.path, "ab")  # noqa: SIM115 (closed by close)
             self._begin_on_a_new_line()
         except OSError as error:

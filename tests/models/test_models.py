@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
 
 import numpy as np
 import pytest
@@ -152,3 +154,10 @@ def test_the_manifest_names_every_file():
     folder = resolve_model("tiny-text")
     named = json.loads((folder / MANIFEST).read_text())
     assert set(named) == {path.name for path in folder.iterdir()} - {MANIFEST}
+
+
+def test_a_pipe_in_a_model_folder_is_refused_at_once(tmp_path):
+    folder = shutil.copytree(resolve_model("tiny-text"), tmp_path / "model")
+    os.mkfifo(folder / "chat_template.jinja.new")
+    with pytest.raises(ConfigError, match=r"regular files; .*chat_template\.jinja\.new is not one"):
+        resolve_model(folder)

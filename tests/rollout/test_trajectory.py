@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -310,3 +311,9 @@ def test_wrappers_of_others_are_found_by_place() -> None:
         wrappers=[{"wrapper": "gymnasium.wrappers:TimeLimit", "max_episode_steps": 1}],
     )
     assert result.turns_mean == 1.0
+
+
+def test_a_pipe_is_no_place_for_trajectories(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(ConfigError, match="not a regular file"):
+        TrajectoryWriter(tmp_path / "pipe.jsonl")

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from agentrl.core.errors import ConfigError
+from agentrl.core.files import read_regular
 
 PLACE = re.compile(r"base_model\.model\.extractor_list\.(\d+)\.model\.(.+)\.lora_([AB])\.weight")
 # What would need other formulas than ours; absent or empty in DreamSim's adapters.
@@ -46,7 +47,7 @@ def _merge(weight: Tensor | None, parts: dict[str, Tensor], factor: float, where
 def _factor(folder: Path) -> float:
     path = folder / "adapter_config.json"
     try:
-        settings = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        settings = msgspec.json.decode(read_regular(path), type=dict[str, Any])
         rank, alpha = int(settings["r"]), float(settings["lora_alpha"])
     except (OSError, msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"{path} must be the configuration of an adapter; got {error!r}") from error

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.core.files import strange_file
 from agentrl.judges.similarity.network import NetworkScorer
 from agentrl.judges.similarity.pictures import Pair, Size
 from agentrl.judges.similarity.preparation import Preparation, normalised, preparation_of
@@ -74,6 +75,8 @@ def model_folder(folder: Any) -> Path:
     path = Path(folder).expanduser()
     if not path.is_dir():
         raise ConfigError(f"folder {path} is not there; {WHERE}")
+    if (strange := strange_file(path)) is not None:
+        raise ConfigError(f"folder must hold regular files; {strange} is not one")
     if not (path / "config.json").is_file():
         raise ConfigError(f"folder {path} has no config.json; {WHERE}")
     if not any(path.glob("*.safetensors")):

@@ -35,7 +35,8 @@ def boards(codes: bytes, rng: np.random.Generator, count: int) -> list[bytes]:
 def play(env: Any) -> None:
     """Everything that a user may ask of an environment."""
     for action in ("Left, Up, Right", "Down, Down, Left", "Up, Up, Right"):
-        env.state().to_json(), env.state().natural(), env.oracle(), env.snapshot()
+        for ask in (env.state().to_json, env.state().natural, env.oracle, env.snapshot):
+            ask()
         if env._over:
             break
         env.step(action)
@@ -126,7 +127,7 @@ def open_rooms(n: int) -> np.ndarray:
 )
 def test_a_poisoned_level_cache_is_built_again(tmp_path, monkeypatch, caplog, arrays) -> None:
     monkeypatch.setenv("AGENTRL_CACHE", str(tmp_path))
-    options = {"size": 5, "min_solution": 5, "max_solution": 5}
+    options: dict[str, Any] = {"size": 5, "min_solution": 5, "max_solution": 5}
 
     def tasks() -> list[str]:
         monkeypatch.setattr(levels, "_POOLS", {})
