@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentrl.envs.webshop.pages import SEPARATOR, Page
+from agentrl.envs.webshop.pages import SEPARATOR, SHOWN_BLANK, Page
 
 
 def page_text(page: Page) -> str:
@@ -28,7 +28,7 @@ def page_rich_text(page: Page) -> str:
             lines += ["", f"[{button}] {part.text} [{button}_]"]
         elif part.kind == "button":
             lines.append(f"[button] {part.text} [button_]")
-        else:
+        elif part.text or part.kind in SHOWN_BLANK:
             lines.append(part.text)
     return "\n".join(remarks + lines) + "\n"
 

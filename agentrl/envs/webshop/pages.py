@@ -40,6 +40,7 @@ class Part(NamedTuple):
 
 
 Parts = tuple[Part, ...]
+SHOWN_BLANK = frozenset({"line"})  # an empty title is no string in the benchmark's pages; a blank feature is
 Targets = tuple[tuple[str, ...], tuple[int, ...]]
 
 
@@ -58,6 +59,8 @@ class Body:
         self._parts: Parts | None = None
         self._targets: Targets | None = None  # made at the first click
         self.clickables = _clickables(self._kinds, self._texts)
+        if "" in texts:
+            texts = [text for kind, text in zip(kinds, texts, strict=True) if text or kind in SHOWN_BLANK]
         self.text = SEPARATOR.join(texts)
 
     def choosing(self, options: Iterable[tuple[str, str]]) -> Body:

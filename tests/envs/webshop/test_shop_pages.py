@@ -251,3 +251,11 @@ def test_every_mode_shows_the_same_strings_in_an_episode(mode: str) -> None:
             break
         first, second = plain.step(action)[0]["text"], other.step(action)[0]["text"]
     assert "Thank you" in first
+
+
+def test_an_empty_title_is_no_string() -> None:
+    nameless = replace(SHIRT, title="")
+    for named, page in ((item_page(), item_page(nameless)), (results_page(1, 1, SHIRT), results_page(1, 1, nameless))):
+        assert page_text(page) == page_text(named).replace(f"{SHIRT.title} [SEP] ", "")
+        assert page_rich_text(page) == page_rich_text(named).replace(f"{SHIRT.title}\n", "")
+        assert [text for text in visible_strings(page_html(page)) if text] == page_text(page).split(" [SEP] ")
