@@ -63,7 +63,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     guides: ClassVar[Mapping[str, str]] = {}  # representation -> how to write it, for the agent
     step_penalty: float = 0.0  # what every action costs
     snapshot_version: ClassVar[int] = 1
-    # Arguments that came later: snapshots without them are read as if they had these values.
+    # What arguments that came later mean to snapshots without them, where it is not the argument's default.
     added_parameters: ClassVar[Mapping[str, Any]] = {}
     _arguments: dict[str, Any]  # as given to the constructor
 
@@ -278,7 +278,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
 
     def restore(self, blob: bytes) -> None:
         """Continue from `snapshot()`. A bad blob raises `SnapshotError` and changes nothing."""
-        data = open_blob(blob, self._identity(), self.added_parameters)
+        data = open_blob(blob, self._identity(), self._assumed())
         before = self._save_all()
         try:
             self._load_all(data)
@@ -291,6 +291,12 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     def _identity(self) -> dict[str, Any]:
         parameters = json.loads(json.dumps(self.parameters, default=_stable_name))
         return {"env": type(self).__name__, "version": self.snapshot_version, "parameters": parameters}
+
+    def _assumed(self) -> dict[str, Any]:
+        """The values of arguments that a snapshot does not name: they did not exist when it was taken."""
+        defaults = {**keyword_arguments(type(self)), **self.added_parameters}
+        named = {name: defaults[name] for name in self.parameters if name in defaults}
+        return json.loads(json.dumps(named, default=_stable_name))
 
     def _save_all(self) -> dict[str, Any]:
         return {

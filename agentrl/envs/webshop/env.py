@@ -203,8 +203,9 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     state_type = ShopState
     added_parameters: ClassVar[dict[str, Any]] = {
-        **{"protocol": None, "cuts": SUITE.cuts, "reward": SUITE.reward, "prompt": SUITE.prompt},
-        **{"draw": "walk", "shuffle_seed": SHUFFLE_SEED},
+        "cuts": SUITE.cuts,
+        "reward": SUITE.reward,
+        "prompt": SUITE.prompt,
     }
     representations = frozenset({"natural", "structured"})
     guides: ClassVar[dict[str, str]] = {
@@ -577,4 +578,4 @@ class _Saved(msgspec.Struct):
     place: Place
     seen: list[str]
     done: list[str]
-    opened: list[str]
+    opened: list[str] = []  # not in snapshots of earlier versions
