@@ -24,7 +24,7 @@ class Arguments(Common):
     """
 
     path: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN|FILE")]
-    """The run folder, or a file such as RUN/trajectories/train_000001.jsonl."""
+    """The run folder, or a file such as RUN/trajectories/iteration_000001.parquet."""
     replay: bool = False
     """Play episodes without pictures again to draw them. Builds the environments that the record names, and reads their
     data files: for runs you trust."""

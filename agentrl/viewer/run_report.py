@@ -31,6 +31,7 @@ LOSSES = {
     "nll": "negative log-likelihood",
     "kl": "KL to the reference",
     "approx_kl": "KL of one update",
+    "approx_kl_k1": "KL of one update, plain estimate",
     "entropy": "entropy",
     "clip_fraction": "share of clipped tokens",
     "grad_norm": "gradient norm",
