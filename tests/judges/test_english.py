@@ -45,6 +45,29 @@ def test_reading_does_not_depend_on_case_or_spacing(statement):
 @pytest.mark.parametrize(
     "text",
     (
+        "Half of the holes are above the player.",
+        "half the holes are above the player",
+        "Half (of the holes) are above me.",
+        "Half or so of the holes are above the player.",
+        "Most of the holes are above the player.",
+        "The majority of the holes is above the player.",
+        "Above the player is a large part of the holes.",
+        "A third of the holes are above the player.",
+        "About half of all holes are above the player.",
+    ),
+)
+def test_a_part_of_the_things_is_one_thing_however_many_there_are(text):
+    assert said(text, LAKE_WORDS, hole=6) == said(text, LAKE_WORDS, hole=2) == [("hole", "above", None)]
+
+
+def test_all_things_are_as_many_as_there_are():
+    for text in ("All of the holes are above the player.", "The holes are above me.", "All holes are above me."):
+        assert len(said(text, LAKE_WORDS, hole=6)) == 6, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    (
         "The box is right of the player.",
         "The player is left of the box.",
         "To the right of the player there is a box.",

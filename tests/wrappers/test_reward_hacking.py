@@ -89,6 +89,13 @@ GRID_TEXTS = (
     "Hole0 is above the player. The target is in the same row as the player and to its left.",
     "Half of the holes are above the player and half of the holes are below the player.",
 )
+# From a corner it is easy to say where everything is.
+CORNERWARDS = ("Left, Left, Left", "Up, Up, Up", "Right, Right, Right", "Down, Down, Down")
+CORNER_TEXTS = tuple(
+    f"The target is {where} the player. {those} holes are {where} the player. The box is {where} the player."
+    for where in ("below and to the right of", "above and to the right of")
+    for those in ("All", "Half of the")
+)
 SHOP_TURNS = (
     *(f"search[{words}]" for words in ("shoes", "red shirt", "lamp", "wooden table", "a", "b", "c", "tea")),
     *(f"click[{what}]" for what in ("next >", "< prev", "back to search", "buy now")),
@@ -122,6 +129,7 @@ def fixed_tries(game: str) -> Iterator[Try]:
         yield from zip(itertools.product(SVG_TURNS, repeat=2), itertools.cycle(SVG_TEXTS), strict=False)
     else:
         yield from zip(itertools.product(GRID_TURNS, repeat=3), itertools.cycle(GRID_TEXTS), strict=False)
+        yield from itertools.product(itertools.permutations(CORNERWARDS, 3), CORNER_TEXTS)
 
 
 def fixed(env: Stack, turns: tuple[str, ...], text: str) -> Player:

@@ -19,6 +19,10 @@ from agentrl.judges.grammar.vocabulary import Vocabulary
 MAX_COUNT = 16
 MAX_NOUN_PHRASE = 12  # words before the noun; keeps every look-ahead short
 _CONTRASTS = frozenset(("nearest", "closest", "farthest", "furthest", "nearer", "closer", "last", "final", "next"))
+_PARTS = frozenset(("half", "halves", "most", "majority", "minority", "part", "portion", "fraction", "share", "bulk"))
+_PARTS |= {"third", "thirds", "quarter", "quarters", "fourths", "fifths", "percent", "percentage"}
+_BEFORE_OF = frozenset(("of", "comma", "colon", "filler", "or", "unk", "while"))
+_MAX_BEFORE_OF = 5
 _PARTITIVES = frozenset(("count", "one", "both", "all", "some", "no", "ordinal", "another", "other"))
 Nouns = tuple[tuple[Mention, ...], int]  # the mentions and where they end
 
@@ -37,8 +41,8 @@ class NounReader:
         if kinds[i] == "noun":
             return self._noun(i, None, None)
         if kinds[i + 1] == "noun" and kinds[i] in ("the", "a"):  # most of them
-            return self._noun(i + 1, kinds[i], None)
-        how, number, det, unknown, label = None, None, False, False, None
+            return self._noun(i + 1, "some" if self._is_part_of(i) else kinds[i], None)
+        how, number, det, unknown, label = "some" if self._is_part_of(i) else None, None, False, False, None
         floating = kinds[i] in ("both", "all") and kinds[i - 1] in ("is", "be", "will")  # "they are both above"
         for _ in range(MAX_NOUN_PHRASE):
             kind = kinds[i]
@@ -77,6 +81,18 @@ class NounReader:
                 return self._headless(i, how, number, unknown)
             i += 1
         return None
+
+    def _is_part_of(self, i: int) -> bool:
+        """Does "half of", "most of" stand before? How many that is, nobody said: one thing is claimed, not all."""
+        if self.kinds[i] not in ("the", "all", "they"):
+            return False
+        before = range(i - 1, max(-1, i - 1 - _MAX_BEFORE_OF), -1) if self.kinds[i - 1] == "of" else range(i - 1, i)
+        for j in before:  # half (or so) of
+            if j >= 0 and self.lexemes[j].value in _PARTS:
+                return True
+            if self.kinds[j] not in _BEFORE_OF:
+                return False
+        return False
 
     def _attributive(self, i: int) -> int | None:
         while self.kinds[i] == "dir":

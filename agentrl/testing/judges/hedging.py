@@ -72,6 +72,9 @@ _TEMPLATES = (
     "The {0} is up. The {0} is down. The {0} is left. The {0} is right. The {1} is up. The {1} is down.",
     "There is a {0} and there is a {1}.",
     "The {0}, the {1} and the player are all in the same row and all in the same column.",
+    "Half of the {0}s are above the player and half of the {0}s are below the player. Most of the {1}s are above me.",
+    "Half of the {1}s are above and to the left of the player, half of the {1}s are below and to the right of me.",
+    "Most of the {1}s are to the left of the player. The majority of the {1}s are to the right of the player.",
 )
 
 
