@@ -492,3 +492,19 @@ def test_memories_of_another_stack_are_refused_and_nothing_changes() -> None:
     with pytest.raises(SnapshotError, match="does not fit"):
         core.restore_layers(env, [damaged, *before[1:]])
     assert core.snapshot_layers(env) == before
+
+
+@pytest.mark.parametrize(("wrapper", "name"), [("TimeLimit", "_elapsed_steps"), ("FrameStackObservation", "obs_queue")])
+@pytest.mark.parametrize("value", ["word", [1, 2], {"a": 1}, b"x"])
+def test_a_wrapper_s_memory_of_another_kind_is_refused(wrapper: str, name: str, value: Any) -> None:
+    env = make_stack()
+    env.reset(seed=1)
+    blob = agentrl.snapshot(env)
+    identity = core._stack_identity(env, core._layers(env)[0])
+    data = open_blob(blob, identity)
+    place = [type(layer).__name__ for layer in core._layers(env)[0]].index(wrapper)
+    data["layers"][place] = msgspec.msgpack.encode({name: value})
+    with pytest.raises(SnapshotError, match=f"{name} must be a"):
+        agentrl.restore(env, seal_blob(identity, data))
+    assert agentrl.snapshot(env) == blob
+    env.step(0)

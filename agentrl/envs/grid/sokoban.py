@@ -155,9 +155,8 @@ class SokobanEnv(GridWorld):
 
     def sound(self, boards: np.ndarray) -> np.ndarray:
         """One player, a closed border, and as many boxes and targets as the game has."""
-        edge = np.ones(boards.shape[1:], bool)
-        edge[1:-1, 1:-1] = False
-        closed = (boards[:, edge] == WALL).all(axis=1)
+        sides = (boards[:, 0], boards[:, -1], boards[:, :, 0], boards[:, :, -1])
+        closed = np.all([(side == WALL).all(axis=1) for side in sides], axis=0)
         counts = (self._counted(boards, "X*") == self.boxes) & (self._counted(boards, "O*S") == self.boxes)
         return super().sound(boards) & closed & counts
 

@@ -157,9 +157,11 @@ class GridWorld(AgentEnv[Any, Any]):
 
     def _counted(self, boards: np.ndarray, symbols: str) -> np.ndarray:
         """How many cells of each board hold any of these symbols: int [n]."""
-        wanted = np.zeros(256, bool)
-        wanted[[self.symbols.index(symbol) for symbol in symbols]] = True
-        return wanted[boards].sum(axis=(1, 2))
+        cells = boards.reshape(len(boards), -1)
+        held = np.zeros(cells.shape, bool)
+        for symbol in symbols:
+            held |= cells == self.symbols.index(symbol)
+        return held.view(np.uint8).sum(axis=1, dtype=np.uint16)
 
     def _check_level(self, state: GridState) -> None:
         if len(state.find(self.player_symbols)) != 1:
