@@ -62,7 +62,7 @@ def run(arguments: Arguments) -> int:
             signal.signal(number, lambda *_: ended.set())
         if arguments.json:
             facts = {"schema": 1, "base_url": server.base_url, "model": server.name, "key": key is not None}
-            print_json(facts | {"prompting": msgspec.to_builtins(settings)})
+            print_json(facts | ({} if settings is None else {"prompting": msgspec.to_builtins(settings)}))
         log(f"{server.name} listens at {server.base_url}; stop it with Ctrl-C")
         if settings is not None:
             options = f"--prompt-style {settings.prompt_style} --history {settings.history}"
