@@ -20,8 +20,7 @@ from agentrl.testing.judges.faulty_endpoint import FaultyEndpoint
 from agentrl.trainers.ppo import PPO
 from agentrl.trainers.run_folder import check_same_run
 from agentrl.trainers.trackers import make_trackers
-from agentrl.wrappers.reasoning import Reasoning
-from agentrl.wrappers.reasoning_reward import ReasoningReward
+from agentrl.wrappers import Reasoning, ReasoningReward
 
 LAKE = "agentrl/FrozenLake-Text-v0"
 BOTH = ("--strategy", "grounding_worldmodeling")
