@@ -17,7 +17,7 @@ from agentrl.core.errors import ConfigError, Fault
 from agentrl.core.policy import Policy
 from agentrl.core.response import STRATEGIES
 from agentrl.models.prompt_settings import as_trained, settings_of
-from agentrl.policies import KINDS, load_policy
+from agentrl.policies import KINDS, check_kind, load_policy
 from agentrl.registry import parts
 from agentrl.rollout.as_trained import layers, with_judge
 from agentrl.rollout.evaluate import Evaluation, Save, evaluate
@@ -94,6 +94,7 @@ def run(arguments: Arguments) -> int:
     """Evaluate and print; fails when no episode finished without a fault."""
     kwargs = json_object("--env-kwargs", arguments.env_kwargs)
     wrappers = chosen_wrappers(arguments)
+    check_kind(arguments.policy, arguments.id)
     label = f"{arguments.id} {arguments.policy}"
     with saving(arguments.save) as save, progress(label, arguments.episodes) as advance:
 

@@ -15,7 +15,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.secrecy import scrub
 from agentrl.core.specs import resolve
 from agentrl.rollout.agreement import Agreement, compare, distinct_requests, recorded_scores, scores_by
-from agentrl.rollout.judging import Report, settle
+from agentrl.rollout.judging import Report, check_judge, settle
 from agentrl.rollout.statistics import mean
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import images_folder, read_trajectories, write_trajectories
@@ -51,6 +51,7 @@ def run(arguments: Arguments) -> int:
     check_out(arguments)
     judge = resolve("judge", spec := judge_spec("--judge", arguments.judge))
     trajectories = read_trajectories(arguments.file)
+    check_judge(judge, trajectories)
     before, agreements = rewards(trajectories), None
     others = other_scores(trajectories, arguments)  # before the verdicts in the file are replaced
     report = judged(trajectories, judge, arguments)

@@ -142,6 +142,7 @@ def plan_runs(stages: Sequence[Stage], options: Sequence[Option], folder: Path, 
 
 def check_environments(plan: Plan) -> None:
     """Make every environment of every stage once: a wrong argument of the last stage must not be found hours later."""
+    from agentrl.core.spaces import require_text_env
     from agentrl.rollout.episode import make
     from agentrl.wrappers.build import wrap
 
@@ -152,7 +153,9 @@ def check_environments(plan: Plan) -> None:
         for spec in run.arguments.specs():
             content = json.dumps([spec.id, spec.kwargs, spec.wrappers], sort_keys=True)
             if content not in made:
-                wrap(make(spec.id, split="train", **spec.kwargs), spec.wrappers).close()
+                env = wrap(make(spec.id, split="train", **spec.kwargs), spec.wrappers)
+                env.close()
+                require_text_env(env, spec.id)
                 made.add(content)
 
 

@@ -14,7 +14,7 @@ from agentrl.cli.output import print_json, print_table, progress, waiting
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.seeding import episode_seed
-from agentrl.policies import load_policy
+from agentrl.policies import check_kind, load_policy
 from agentrl.rollout.as_trained import Prompting, prompting
 from agentrl.rollout.episode import make
 from agentrl.rollout.evaluate import checked_kwargs
@@ -58,6 +58,7 @@ def run(arguments: Arguments) -> int:
     """Play, record and say where the files are."""
     episodes = whole_number("--episodes", arguments.episodes, at_least=1)
     seed = whole_number("--seed", arguments.seed, at_least=0)
+    check_kind(arguments.policy, arguments.id)
     policy = load_policy(arguments.policy, seed=seed)
     kwargs = checked_kwargs(json_object("--env-kwargs", arguments.env_kwargs))
     how = prompting(policy, arguments.id, env_kwargs=kwargs)

@@ -55,8 +55,9 @@ class Policy(Protocol):
     `envs`, where given, are the environments of the conversations, in the same order: random and oracle policies
     look at them, language models do not. A policy for which many conversations at once are quicker says so with a true
     attribute `batched`; one that works on tokens offers `encode(conversation)`, whose `ids` are the prompt's tokens.
-    A policy with a true attribute `keyed` also takes `keys`, a name for each conversation, which seeds the sampling of
-    its answer: then an episode does not depend on which others run beside it.
+    One that only reads and writes text says so with a true attribute `needs_text`: environments without text are then
+    refused. A policy with a true attribute `keyed` also takes `keys`, a name for each conversation, which seeds the
+    sampling of its answer: then an episode does not depend on which others run beside it.
     """
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]: ...

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import CustomSpaceError
@@ -18,6 +19,27 @@ from agentrl.core.errors import ConfigError
 
 # Large enough that no tool pads or rejects; what would allocate by it is refused at the end of this file.
 ANY_LENGTH = 2**30
+
+
+def reads_text(env: gym.Env) -> bool:
+    """Do observations hold text? (Those of Grid kinds do not.)"""
+    space = env.observation_space
+    return isinstance(space, spaces.Dict) and "text" in space.spaces
+
+
+def writes_text(env: gym.Env) -> bool:
+    """Are actions text?"""
+    return isinstance(env.action_space, spaces.Text)
+
+
+def require_text_env(env: gym.Env, env_id: str) -> None:
+    """`ConfigError` for an environment that no language model could play."""
+    if not reads_text(env) or not writes_text(env):
+        raise ConfigError(
+            f"a language model plays environments that read and write text; {env_id} has observations "
+            f"{type(env.observation_space).__name__} and actions {type(env.action_space).__name__}: "
+            "use a Text or Visual kind, without wrappers that take the text away"
+        )
 
 
 class AnyText(spaces.Text):

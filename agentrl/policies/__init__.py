@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentrl.registry import Part, parts
+from agentrl.registry import Part, kind_of, parts
 
 if TYPE_CHECKING:
     from agentrl.core.policy import Policy
@@ -16,6 +16,18 @@ class PolicyKind(Part):
     """One row of the table of policies: a class that is called with the argument (if it takes one) and seed=..."""
 
     argument: str | None = None  # what follows the colon, in words; None: nothing does
+
+
+def check_kind(policy: str, env_id: str) -> None:
+    """`ConfigError` for a model and a Grid kind, which has no text: said before the model is loaded."""
+    from agentrl.core.errors import ConfigError
+
+    chosen = KINDS.get(policy.partition(":")[0])
+    if chosen is not None and chosen.argument is not None and kind_of(env_id) == "Grid":
+        raise ConfigError(
+            f"a language model plays environments that read and write text; {env_id} has neither: "
+            "use its Text or Visual kind"
+        )
 
 
 KINDS: dict[str, PolicyKind] = {

@@ -42,6 +42,7 @@ class HFPolicy:
     """
 
     name = "hf"
+    needs_text = True
     batched = True  # many conversations at once are quicker than one after the other
     keyed = True  # `act` takes keys that seed sampling
 

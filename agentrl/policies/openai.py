@@ -47,6 +47,7 @@ class OpenAIPolicy:
     """
 
     name = "openai"
+    needs_text = True
     batched = True  # as many questions at once as `concurrency` allows
 
     def __init__(

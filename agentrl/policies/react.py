@@ -51,6 +51,7 @@ class ReActPolicy:
         elif options:
             raise ConfigError(f"options of a ready policy cannot be changed: {', '.join(options)}")
         self.inner: Policy = inner
+        self.needs_text = True
         self.batched = bool(getattr(inner, "batched", False))
         self.examples = whole_number("examples", examples, at_least=0, at_most=20)
         self.tokenizer_hash = getattr(inner, "tokenizer_hash", None)

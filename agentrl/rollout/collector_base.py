@@ -13,7 +13,7 @@ from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError, EngineFault, Fault
 from agentrl.core.policy import Generation, Policy
 from agentrl.rollout.env_pool import EnvHandle, EnvPool, Place
-from agentrl.rollout.episode import LiveEpisode
+from agentrl.rollout.episode import LiveEpisode, check_text
 from agentrl.rollout.prompts import HISTORY, prompt_style
 from agentrl.rollout.record import TrajectoryBuilder, blank_record
 from agentrl.rollout.settler import resolved
@@ -151,6 +151,7 @@ class CollectorBase:
         try:
             job.handle = self.pool.open(job.place)
             job.builder.trajectory.env_id, job.builder.spec = job.handle.env_id, job.handle.spec
+            check_text(self.policy, job.handle.env, job.handle.env_id)
             observation, info = job.handle.reset(job.start)
             job.episode = LiveEpisode(job.handle.env, self._new_prompt(), job.builder)
             job.episode.begin(observation, info)

@@ -31,6 +31,7 @@ class Demonstrator:
     """
 
     name = "demonstrator"
+    needs_text = True
 
     def __init__(self, loaded: Any = None, *, mistakes: float = 0.0, kind: str = "random", seed: int = 0) -> None:
         if not 0 <= finite_number("mistakes", mistakes) <= 1:

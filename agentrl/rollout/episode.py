@@ -10,6 +10,7 @@ import gymnasium as gym
 from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Generation, Message, Policy
 from agentrl.core.secrecy import scrub
+from agentrl.core.spaces import require_text_env
 from agentrl.registry import find
 from agentrl.rollout.prompts import (
     PromptStyle,
@@ -93,8 +94,15 @@ class LiveEpisode:
         self.over = bool(terminated or truncated)
 
 
+def check_text(policy: Policy, env: gym.Env, env_id: str) -> None:
+    """`ConfigError` where a policy of text alone meets an environment without (a Grid kind)."""
+    if getattr(policy, "needs_text", False):
+        require_text_env(env, env_id)
+
+
 def run_episode(env: gym.Env, policy: Policy, seed: int, watcher: Watcher, prompt: PromptStyle | None = None) -> None:
     """Reset with `seed` and run one episode to its end; by default with the whole conversation as prompt."""
+    check_text(policy, env, env.spec.id if env.spec else type(env.unwrapped).__name__)
     episode = LiveEpisode(env, prompt or WholeConversation(), watcher)
     episode.begin(*env.reset(seed=seed))
     while not episode.over:

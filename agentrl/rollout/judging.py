@@ -17,8 +17,9 @@ from typing import Annotated, Any
 import msgspec
 
 from agentrl.core.arguments import whole_number
-from agentrl.core.errors import ConfigError
-from agentrl.core.judging import Judge, JudgeRequest, Purpose, Verdict
+from agentrl.core.env_class import state_type_of
+from agentrl.core.errors import ConfigError, JudgeFault
+from agentrl.core.judging import ChecksEnv, Judge, JudgeRequest, Purpose, Verdict
 from agentrl.core.secrecy import scrub
 from agentrl.core.settling import repetition_term
 from agentrl.core.specs import resolve
@@ -124,6 +125,26 @@ def judging_of(step: Step) -> StoredJudging:
         return msgspec.convert(step.info, StoredJudging)
     except msgspec.ValidationError as error:
         raise ConfigError(f"a step holds requests or verdicts that cannot be read: {error}") from error
+
+
+def check_judge(judge: Any, trajectories: Sequence[Trajectory]) -> None:
+    """`ConfigError` where a judge says of every environment in the trajectories that it cannot score it."""
+    if not isinstance(judge, ChecksEnv):
+        return
+    asked: dict[tuple[str, str], dict[Purpose, None]] = {}
+    for step in (step for trajectory in trajectories for step in trajectory.steps):
+        for stored in judging_of(step).judge_requests:
+            asked.setdefault((stored.env_id, stored.representation), {})[stored.purpose] = None
+    refusals = []
+    for (env_id, representation), purposes in asked.items():
+        try:
+            judge.check_env(env_id, state_type_of(env_id).claims(), representation, tuple(purposes))
+        except JudgeFault:  # an environment that is not known here: its requests say so one by one
+            return
+        except ConfigError as error:
+            refusals.append(error)
+    if asked and len(refusals) == len(asked):
+        raise refusals[0]
 
 
 # ---------------------------------------------------------------------- a round

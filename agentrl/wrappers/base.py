@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, SupportsFloat, TypeVar, cast
 
 import gymnasium as gym
-from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
 from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.core.snapshot import load_attributes, save_attributes
+from agentrl.core.spaces import reads_text, writes_text
 
 Layer = TypeVar("Layer", bound=gym.Wrapper)
 # By the contract no environment can read a closing tag without an opening one: a turn that is invalid everywhere.
@@ -26,6 +26,7 @@ class AgentWrapper(gym.Wrapper, RecordConstructorArgs):
     """A wrapper that `env.spec.to_json()` can rebuild, that snapshots cover, and that extends the system prompt."""
 
     memory: tuple[str, ...] = ()  # attributes the future depends on
+    needs: str | None = None  # the wrapper that must be inside this one
     meant_before: ClassVar[Mapping[str, Any]] = {}  # arguments added later -> what records without them mean
 
     def __init__(self, env: gym.Env, **arguments: Any) -> None:
@@ -74,19 +75,40 @@ def _plain_arguments(wrapper: str, arguments: Mapping[str, Any]) -> dict[str, An
     return plain
 
 
-def require_text(env: gym.Env, wrapper: str) -> None:
-    """`ConfigError` unless the environment reads and writes text."""
-    observation = env.observation_space
-    if not isinstance(observation, spaces.Dict) or "text" not in observation.spaces:
-        raise ConfigError(f'{wrapper} needs an observation with "text": use a Text or Visual kind; got {_label(env)}')
-    if not isinstance(env.action_space, spaces.Text):
-        raise ConfigError(f"{wrapper} needs actions in text: use a Text or Visual kind; got {_label(env)}")
+def require_text(env: gym.Env, wrapper: str, *, asks_for_form: bool = False) -> None:
+    """`ConfigError` unless the environment reads and writes text; one that names the wrapper which is in the way.
+
+    A wrapper that asks for a form of replies cannot go inside one that turns numbers into actions either.
+    """
+    for needed, has in (('an observation with "text"', reads_text), ("actions in text", writes_text)):
+        if has(env):
+            continue
+        if not has(env.unwrapped):
+            raise ConfigError(f"{wrapper} needs {needed}: use a Text or Visual kind; got {_label(env)}")
+        taker = _taker(env, has)
+        exclusive = asks_for_form and has is writes_text
+        advice = "leave one of the two out" if exclusive else f"put {taker} around {wrapper}"
+        raise ConfigError(f"{wrapper} needs {needed}, which {taker} inside it takes away: {advice}")
 
 
-def require_no_reasoning(env: gym.Env, wrapper: str) -> None:
+def _taker(env: gym.Env, has: Callable[[gym.Env], bool]) -> str:
+    """The innermost wrapper without something that what it wraps still has."""
+    layer, name = env, ""
+    while isinstance(layer, gym.Wrapper) and not has(layer):
+        layer, name = layer.env, type(layer).__name__
+    return name
+
+
+def require_no_reasoning(env: gym.Env, wrapper: str, advice: str) -> None:
     """`ConfigError` if a Reasoning wrapper below would find every translated action malformed."""
     if env.has_wrapper_attr("gold"):
-        raise ConfigError(f"put Reasoning around {wrapper}, not inside it: it would find no reply in its form")
+        raise ConfigError(f"Reasoning inside {wrapper} would find no reply in its form; {advice}")
+
+
+def require_no_second(env: gym.Env, kind: type[gym.Wrapper]) -> None:
+    """`ConfigError` if there is a wrapper of this kind below: two forms of replies contradict each other."""
+    if find_layer(env, kind) is not None:
+        raise ConfigError(f"{kind.__name__} is in this stack already; use it once")
 
 
 def require_free_reply(env: gym.Env, wrapper: str) -> None:

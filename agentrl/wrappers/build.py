@@ -27,11 +27,12 @@ def wrap(env: gym.Env, wrappers: Sequence[Mapping[str, Any]]) -> gym.Env:
 def _wrap(env: gym.Env, wrappers: Sequence[Mapping[str, Any]]) -> gym.Env:
     if isinstance(wrappers, (str, bytes, Mapping)) or not isinstance(wrappers, Sequence):
         raise ConfigError(f"wrappers are a list such as {EXAMPLE}")
-    for entry in wrappers:
+    for place, entry in enumerate(wrappers):
         if not isinstance(entry, Mapping) or not isinstance(entry.get("wrapper"), str):
             raise ConfigError(f'each wrapper is an object with "wrapper" and its arguments, such as {EXAMPLE}')
         name = entry["wrapper"]
         kind, arguments = _find(name), {key: value for key, value in entry.items() if key != "wrapper"}
+        _check_order(kind, name, wrappers[:place], wrappers[place + 1 :])
         try:
             env = kind(env, **arguments)
         except AgentRLError:
@@ -39,6 +40,14 @@ def _wrap(env: gym.Env, wrappers: Sequence[Mapping[str, Any]]) -> gym.Env:
         except TypeError as error:  # no such argument, or one is missing
             raise ConfigError(f"wrapper {name} cannot be created: {error}") from error
     return env
+
+
+def _check_order(kind: type, name: str, inside: Sequence[Any], outside: Sequence[Any]) -> None:
+    """A wrapper that another one needs inside it, and that is listed after it, is not missing: the order is wrong."""
+    needed = getattr(kind, "needs", None)
+    listed = [[entry.get("wrapper") for entry in side if isinstance(entry, Mapping)] for side in (inside, outside)]
+    if needed is not None and needed not in listed[0] and needed in listed[1]:
+        raise ConfigError(f"wrappers are listed from the inside out: {needed} must come before {name}, which needs it")
 
 
 def _find(name: str) -> type[gym.Wrapper]:

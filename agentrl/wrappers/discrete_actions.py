@@ -14,9 +14,11 @@ from agentrl.wrappers.base import (
     AgentWrapper,
     StepResult,
     explain_invalid,
+    find_layer,
     require_no_reasoning,
     require_text,
 )
+from agentrl.wrappers.tool_calls import ToolCalls
 
 
 class DiscreteActions(AgentWrapper):
@@ -33,7 +35,11 @@ class DiscreteActions(AgentWrapper):
         if isinstance(env.action_space, spaces.Discrete):
             raise ConfigError("the actions are whole numbers already; DiscreteActions is for Text and Visual kinds")
         require_text(env, "DiscreteActions")
-        require_no_reasoning(env, "DiscreteActions")
+        require_no_reasoning(env, "DiscreteActions", "numbers have no form: leave one of the two out")
+        if find_layer(env, ToolCalls) is not None:
+            raise ConfigError(
+                "ToolCalls inside DiscreteActions would find no call in a number; leave one of the two out"
+            )
         self.names: tuple[str, ...] = tuple(getattr(self.unwrapped, "action_names", ()))
         if not self.names:
             raise ConfigError(f"{type(self.unwrapped).__name__} has no finite list of actions to number")

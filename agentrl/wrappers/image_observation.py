@@ -8,7 +8,7 @@ import gymnasium as gym
 from gymnasium import spaces
 
 from agentrl.core.errors import ConfigError
-from agentrl.wrappers.base import AgentWrapper, StepResult
+from agentrl.wrappers.base import AgentWrapper, StepResult, require_no_second
 
 
 class ImageObservation(AgentWrapper):
@@ -16,6 +16,7 @@ class ImageObservation(AgentWrapper):
 
     def __init__(self, env: gym.Env, key: str = "image") -> None:
         super().__init__(env, key=key)
+        require_no_second(env, ImageObservation)
         parts = env.observation_space.spaces if isinstance(env.observation_space, spaces.Dict) else {}
         if key not in parts:
             have = ", ".join(parts) or "no parts"

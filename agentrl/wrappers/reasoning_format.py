@@ -16,7 +16,15 @@ from agentrl.core.response import build_response as build_response
 from agentrl.core.response import check_strategy, fields_of, template
 from agentrl.core.response import parse_response as parse_response
 from agentrl.core.state import REPRESENTATIONS, State
-from agentrl.wrappers.base import AgentWrapper, StepResult, add_term, replace_feedback, require_free_reply, require_text
+from agentrl.wrappers.base import (
+    AgentWrapper,
+    StepResult,
+    add_term,
+    replace_feedback,
+    require_free_reply,
+    require_no_second,
+    require_text,
+)
 
 FORMAT_RULES = ("effective", "paper")
 _MEANINGS = {
@@ -66,8 +74,9 @@ class Reasoning(AgentWrapper):
     ) -> None:
         form = {"strategy": strategy, "representation": representation}
         super().__init__(env, **form, format_reward=format_reward, format_rule=format_rule)
-        require_text(env, "Reasoning")
+        require_text(env, "Reasoning", asks_for_form=True)
         require_free_reply(env, "Reasoning")
+        require_no_second(env, Reasoning)
         self.strategy = check_strategy(strategy)
         self.representation = self._check_representation(representation)
         self.format_reward = finite_number("format_reward", format_reward)

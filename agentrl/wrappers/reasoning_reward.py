@@ -12,7 +12,7 @@ import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
 from agentrl.core.arguments import finite_number
-from agentrl.core.errors import AgentRLError, ConfigError, JudgeFault
+from agentrl.core.errors import ConfigError, JudgeFault, MissingExtra
 from agentrl.core.judging import ChecksEnv, Judge, JudgeRequest, Purpose, Verdict
 from agentrl.core.response import fields_of
 from agentrl.core.specs import class_of, resolve
@@ -65,6 +65,7 @@ class ReasoningReward(AgentWrapper):
     """
 
     memory = ("_seed", "_episode")
+    needs = "Reasoning"
 
     def __init__(
         self,
@@ -155,8 +156,8 @@ class ReasoningReward(AgentWrapper):
             return  # it cannot be found here (reset says why), or accepts every environment
         try:
             judge: Any = self._judge or resolve("judge", self.judge_spec)
-        except AgentRLError:
-            return  # wrong arguments or a missing package: reset says so, unless it is judged elsewhere
+        except MissingExtra:
+            return  # reset says so, unless it is judged elsewhere
         state_type = getattr(self.unwrapped, "state_type", State)
         judge.check_env(self._env_id(), state_type.claims(), self.reasoning.representation, tuple(self.weights))
         if self._judge is None and callable(close := getattr(judge, "close", None)):

@@ -41,6 +41,8 @@ class RepetitionPenalty(AgentWrapper):
     counts away from the others (it fills a counter that is still empty, and no other).
     """
 
+    needs = "ReasoningReward"
+
     def __init__(
         self,
         env: gym.Env,

@@ -20,6 +20,7 @@ from agentrl.wrappers.base import (
     replace_feedback,
     require_free_reply,
     require_no_reasoning,
+    require_no_second,
     require_text,
 )
 
@@ -49,9 +50,10 @@ class ToolCalls(AgentWrapper):
 
     def __init__(self, env: gym.Env, max_parallel: int | None = None) -> None:
         super().__init__(env, max_parallel=max_parallel)
-        require_text(env, "ToolCalls")
+        require_text(env, "ToolCalls", asks_for_form=True)
         require_free_reply(env, "ToolCalls")
-        require_no_reasoning(env, "ToolCalls")
+        require_no_reasoning(env, "ToolCalls", "put Reasoning around ToolCalls")
+        require_no_second(env, ToolCalls)
         if not getattr(self.unwrapped, "tools", None):
             raise ConfigError(f"{type(self.unwrapped).__name__} offers no tools (AgentEnv.tools is empty)")
         most = self.unwrapped.max_actions_per_turn

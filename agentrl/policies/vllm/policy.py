@@ -47,6 +47,7 @@ class VLLMPolicy:
     """
 
     name = "vllm"
+    needs_text = True
     batched = True
 
     def __init__(
