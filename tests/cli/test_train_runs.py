@@ -265,11 +265,11 @@ def test_a_loss_that_is_no_number_is_one_line_and_keeps_the_last_good_checkpoint
 
     whole, calls = sft.imitate, []
 
-    def spoiled(learner, rows):
+    def spoiled(learner, *others):
         calls.append(1)
         if len(calls) == 2:
             next(learner.policy.parameters()).data[:] = float("nan")
-        return whole(learner, rows)
+        return whole(learner, *others)
 
     monkeypatch.setattr(sft, "imitate", spoiled)
     words = ("--iterations", "3", "--save-every", "1")

@@ -157,11 +157,10 @@ class GridWorld(AgentEnv[Any, Any]):
 
     def _counted(self, boards: np.ndarray, symbols: str) -> np.ndarray:
         """How many cells of each board hold any of these symbols: int [n]."""
-        cells = boards.reshape(len(boards), -1)
-        held = np.zeros(cells.shape, bool)
+        held = np.zeros(boards.shape, bool)
         for symbol in symbols:
-            held |= cells == self.symbols.index(symbol)
-        return held.view(np.uint8).sum(axis=1, dtype=np.uint16)
+            held |= boards == self.symbols.index(symbol)
+        return held.view(np.uint8).sum(axis=(1, 2), dtype=np.uint16)
 
     def _check_level(self, state: GridState) -> None:
         if len(state.find(self.player_symbols)) != 1:
