@@ -133,7 +133,8 @@ def clean(text: str, cap: int) -> str:
     text = re.sub(r"[^\S\n\t]", " ", text).strip()
     if not cut and len(text) <= cap:
         return _without_markers(text)
-    return _without_markers(text[: cap - len(CUT)]) + CUT  # cut first: the end of a text may complete a marker
+    # Cut first: the end of a text may complete a marker.
+    return (_without_markers(text[: cap - len(CUT)]) + CUT).lstrip()
 
 
 def _visible(text: str) -> str:
