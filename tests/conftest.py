@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from agentrl.core.errors import AgentRLError
 from agentrl.registry import FAMILIES, TABLE, is_available
@@ -24,6 +25,10 @@ REQUIREMENTS = {
     "c_kernel": "needs the compiled kernels (a C compiler at installation)",
     **{marker: f"needs the extra {entry.extra}" for marker, entry in EXTRAS.items()},
 }
+
+# A shared machine may stop for seconds at any time: how long an example takes says nothing.
+settings.register_profile("agentrl", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("agentrl")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -42,7 +42,8 @@ def test_names_of_secrets(name: str) -> None:
     ["api_key_env", "max_tokens", "tokenizer", "key", "text", "secretary", "eos_token", "stop_token", "author"],
 )
 def test_names_that_hold_none(name: str) -> None:
-    assert scrub({name: CANARY, "n": 3}) == {name: CANARY, "n": 3}
+    value = "nobody-hides-this"  # not the canary: other tests have this process strike it out
+    assert scrub({name: value, "n": 3}) == {name: value, "n": 3}
 
 
 def test_a_secret_under_its_name_is_found_wherever_else_it_stands() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
+
 from agentrl.core.slow import said_when_slow
 
 
@@ -31,6 +33,6 @@ def test_the_levels_of_a_game_say_what_is_made_and_where_it_is_kept(tmp_path, mo
         return every_lake(2, (1, 2), "train")
 
     for _ in range(2):  # the second time they are in memory
-        levels.level_pool("frozenlake", {"size": 2}, "train", None, slowly)
+        levels.level_pool("frozenlake", {"size": 2}, "train", None, slowly, lambda boards: np.ones(len(boards), bool))
     said = capsys.readouterr().err
     assert said == f'making the train levels of frozenlake {{"size": 2}}, once; they are kept in {tmp_path}\n'

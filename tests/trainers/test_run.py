@@ -119,7 +119,7 @@ class Teacher(Demonstrator):
 
 
 def judged_run(undecided: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[ppo.PPO, Run]:
-    args = toys.ppo(undecided, folder, **JUDGED)
+    args = toys.ppo(undecided, folder, **JUDGED, format_rule="paper")  # random turns are judged like the others
     monkeypatch.setattr(Run, "sampler", lambda self, **_: Teacher(self.learner.engine, mistakes=0.5))
     return args, Run(args, "ppo", make_learner(args))
 
