@@ -8,7 +8,6 @@ a catalogue of fewer than 100,000 products uses proportionally fewer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from agentrl.envs.common.catalogue.generated import GeneratedCatalogue
 from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.common.catalogue.random_numbers import RandomNumbers, pick, random_numbers
 from agentrl.envs.common.catalogue.words import Attribute, Noun, words
-from agentrl.envs.webshop.goals import Goal, Split, known_split, price_clause, price_limit, split_sizes
+from agentrl.envs.webshop.goals import Goal, Goals, Split, known_split, price_clause, price_limit, split_sizes
 
 ALL_GOALS = 12_087
 GOALS_PER_PAIR = 3
@@ -27,8 +26,8 @@ _SCATTER = (
 )
 
 
-class GeneratedGoals(Sequence[Goal]):
-    """The goals of one split; `[i]` computes goal number i alone."""
+class GeneratedGoals(Goals):
+    """The goals of one split of a generated catalogue."""
 
     def __init__(self, catalogue: GeneratedCatalogue, split: str) -> None:
         self._catalogue = catalogue
@@ -38,16 +37,8 @@ class GeneratedGoals(Sequence[Goal]):
     def __len__(self) -> int:
         return self._pairs * GOALS_PER_PAIR
 
-    @overload
-    def __getitem__(self, index: int) -> Goal: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Goal]: ...
-    def __getitem__(self, index: int | slice) -> Goal | list[Goal]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        place = index + len(self) if index < 0 else index
-        if not 0 <= place < len(self):
-            raise IndexError(f"goal {index} of {len(self)} in {self.split}")
+    def goal(self, place: int) -> Goal:
+        """Computed alone."""
         turn, pair = divmod(place, self._pairs)
         return self._wish(self._first + pair, turn, f"{self.split}-{place}")
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, overload
+
+import numpy as np
 
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.envs.common.catalogue.product import fraction_for
@@ -71,6 +74,32 @@ def split_sizes(goals: int) -> dict[Split, int]:
     test = min(500, goals // 6)
     dev = min(1000, goals // 6)
     return {"train": goals - dev - test, "dev": dev, "test": test}
+
+
+class Goals(Sequence[Goal]):
+    """The goals of one split. A kind of goals says how many there are and makes one at a time."""
+
+    split: Split
+
+    @abstractmethod
+    def goal(self, place: int) -> Goal:
+        """The goal at a place that exists."""
+
+    @abstractmethod
+    def weights(self) -> np.ndarray:
+        """How likely each goal is when goals are drawn by weight, relative to the others."""
+
+    @overload
+    def __getitem__(self, index: int) -> Goal: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Goal]: ...
+    def __getitem__(self, index: int | slice) -> Goal | list[Goal]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(f"goal {index} of {len(self)} in {self.split}")
+        return self.goal(place)
 
 
 class GoalIds(Sequence[str]):

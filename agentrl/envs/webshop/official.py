@@ -6,7 +6,6 @@ import random
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import overload
 
 import msgspec
 import numpy as np
@@ -15,7 +14,7 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.cache import builder_lock, cache_dir
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.catalogue.product import Product, listing_note
-from agentrl.envs.webshop.goals import Goal, Split, known_split
+from agentrl.envs.webshop.goals import Goal, Goals, Split, known_split
 from agentrl.envs.webshop.official_store import SHUFFLE_SEED, Facts, GoalKind, Sources, Store, convert, is_whole
 
 VERSION = 2  # raise it with every change of what a store holds
@@ -116,7 +115,7 @@ class OfficialCatalogue:
         return index
 
 
-class OfficialGoals(Sequence[Goal]):
+class OfficialGoals(Goals):
     """The goals of one split, in the benchmark's order."""
 
     def __init__(self, store: Store, split: Split, order: Sequence[int]) -> None:
@@ -129,16 +128,8 @@ class OfficialGoals(Sequence[Goal]):
         """How likely each goal is when goals are drawn by weight, relative to the others."""
         return self._store.weights()[np.array(self._order, dtype=np.int64)]
 
-    @overload
-    def __getitem__(self, index: int) -> Goal: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Goal]: ...
-    def __getitem__(self, index: int | slice) -> Goal | list[Goal]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        place = index + len(self) if index < 0 else index
-        if not 0 <= place < len(self):
-            raise IndexError(f"goal {index} of {len(self)} in {self.split}")
+    def goal(self, place: int) -> Goal:
+        """Read from the store."""
         number, weight, raw = self._store.goal(self._order[place])
         product = self._store.product(number)
         return Goal(

@@ -22,8 +22,8 @@ from agentrl.envs.common.search import CatalogueDocuments, RepairingIndex
 from agentrl.envs.common.search.progress import progress_bar
 from agentrl.envs.webshop.facets import KINDS, MOST, Facets
 from agentrl.envs.webshop.generated_goals import GeneratedGoals
-from agentrl.envs.webshop.goals import Goal
-from agentrl.envs.webshop.official import OfficialCatalogue, OfficialGoals
+from agentrl.envs.webshop.goals import Goal, Goals
+from agentrl.envs.webshop.official import OfficialCatalogue
 from agentrl.envs.webshop.official_store import SHUFFLE_SEED
 from agentrl.envs.webshop.pages import Body
 from agentrl.envs.webshop.reward import OUR_RULES, Reward, benchmark_rules, fit_of, unmet, with_options
@@ -115,7 +115,7 @@ class Shop:
             lambda split, place, asin: fit_of(self.known(asin), self.goal(split, place), self.rules)
         )
         self.goal: Callable[[str, int], Goal] = lru_cache(GOALS_KEPT)(lambda split, place: self.goals(split)[place])
-        self.goals: Callable[[str], GeneratedGoals | OfficialGoals] = lru_cache(3)(self._goals)
+        self.goals: Callable[[str], Goals] = lru_cache(3)(self._goals)
         self._weight_sums = lru_cache(3)(lambda split: np.cumsum(self.goals(split).weights()))
         self._search = lru_cache(SEARCHES_KEPT)(self._search_index)
 
@@ -129,7 +129,7 @@ class Shop:
                 folder, self._documents, fingerprint=fingerprint, processes=processes, progress=progress
             )
 
-    def _goals(self, split: str) -> GeneratedGoals | OfficialGoals:
+    def _goals(self, split: str) -> Goals:
         if isinstance(self.catalogue, OfficialCatalogue):
             return self.catalogue.goals(split, self.spec.cuts, self.spec.shuffle_seed)
         return GeneratedGoals(self.catalogue, split)
