@@ -27,6 +27,7 @@ class Progress:
         self._report, self._label, self._total, self._clock = report, label, total, clock
         self._done, self._started = 0, clock()
         self._spoke = self._started
+        self._first: tuple[float, int] | None = None  # when the first were done, and how many these were
         self._speaking, self._over = threading.Lock(), threading.Event()
 
     def __call__(self, *what: Any) -> None:
@@ -36,6 +37,8 @@ class Progress:
     def add(self, count: int) -> None:
         """Several more."""
         self._done += count
+        if self._first is None:
+            self._first = self._clock(), self._done
         self._speak_when_due()
 
     def __enter__(self) -> Progress:
@@ -56,5 +59,10 @@ class Progress:
             if now - self._spoke < SECONDS_BETWEEN_LINES or done >= self._total or self._over.is_set():
                 return
             self._spoke, spent = now, now - self._started
-            left = f", about {spent / done * (self._total - done):.0f} s left" if done else ""
-            self._report(f"{self._label}: {done} of {self._total}, {spent:.0f} s{left}")
+            self._report(f"{self._label}: {done} of {self._total}, {spent:.0f} s{self._rest(now, done)}")
+
+    def _rest(self, now: float, done: int) -> str:
+        """An estimate, in words. The first take as long as all that is loaded for them: they say nothing of others."""
+        since, before = self._first or (now, done)
+        left = (now - since) / (done - before) * (self._total - done) if done > before else None
+        return "" if left is None else f", about {left:.0f} s left"

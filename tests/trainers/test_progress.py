@@ -25,15 +25,16 @@ def test_a_first_thing_that_takes_long_is_heard_of_while_it_does(monkeypatch: py
 
 def test_a_line_now_and_then_with_an_estimate() -> None:
     said: list[str] = []
-    times = iter([0.0, *(4.0 * done for done in range(1, 11))])
-    advance = Progress(said.append, "demonstrations", 10, clock=lambda: next(times))
-    for _ in range(10):
+    clock = [0.0]
+    advance = Progress(said.append, "demonstrations", 10, clock=lambda: clock[0])
+    for done in range(1, 11):
+        clock[0] = 40.0 + 4.0 * done  # before the first one something was loaded
         advance("any", "thing")
     assert SECONDS_BETWEEN_LINES == 10.0
     assert said == [
-        "demonstrations: 3 of 10, 12 s, about 28 s left",
-        "demonstrations: 6 of 10, 24 s, about 16 s left",
-        "demonstrations: 9 of 10, 36 s, about 4 s left",
+        "demonstrations: 1 of 10, 44 s",
+        "demonstrations: 4 of 10, 56 s, about 24 s left",
+        "demonstrations: 7 of 10, 68 s, about 12 s left",
     ]
 
 
