@@ -17,6 +17,7 @@ from agentrl.rollout.trajectory import Trajectory
 from agentrl.viewer.canvas import chart_style
 from agentrl.viewer.episode_gif import episodes_gif
 from agentrl.viewer.eval_report import bar_figure, results_table, short_name
+from agentrl.viewer.findings import card, sharpening
 
 LEVELS = 48  # looked at for one that was lost before and is won after
 INTRO = (
@@ -67,7 +68,7 @@ def write_page(
         if (run.folder / "report.html").exists()
     )
     sections = [
-        section("Success on unseen levels", bar_figure(results)),
+        section("Success on unseen levels", bar_figure(results), _learned(trained)),
         section("The same level, before and after reinforcement learning", _film(film)) if film else "",
         section("Curves and episodes of both stages", f"<ul>{links}</ul>") if links else "",
         section("Figures", results_table(results)),
@@ -76,6 +77,14 @@ def write_page(
     footer = f"agentrl {__version__}, {seconds / 60:.1f} minutes, recipe {plan.recipe}."
     html = page(title, INTRO, [part for part in sections if part], footer, style=chart_style())
     return write_whole(plan.folder / "report.html", html)
+
+
+def _learned(trained: Sequence[Evaluation]) -> str:
+    """What reinforcement learning did, where it changed how the model plays and not what it would play at best."""
+    after = trained[2:]  # sampled and greedy in turn: at the start, after imitation, after reinforcement learning
+    lines = [{"iteration": place, **result.to_json()} for place, result in enumerate(after)]
+    found = sharpening("", lines[::2], lines[1::2])
+    return card("note", *found) if found else ""
 
 
 def _film(path: Path) -> str:

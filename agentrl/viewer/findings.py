@@ -18,11 +18,12 @@ LEAST_EXPLAINED = 0.05  # of the variance of the returns
 def findings(run: RunData) -> str:
     """Every finding as a card."""
     said = [("alarm", critic_finding(run)), *(("note", text) for text in sharpening_findings(run))]
-    return "\n".join(
-        f'<div class="card {kind}" role="note"><b>{safe(found[0])}</b> {safe(found[1])}</div>'
-        for kind, found in said
-        if found
-    )
+    return "\n".join(card(kind, *found) for kind, found in said if found)
+
+
+def card(kind: str, head: str, text: str) -> str:
+    """A finding as HTML; `kind` is "alarm" or "note"."""
+    return f'<div class="card {kind}" role="note"><b>{safe(head)}</b> {safe(text)}</div>'
 
 
 def critic_finding(run: RunData) -> tuple[str, str] | None:
@@ -48,10 +49,11 @@ def sharpening_findings(run: RunData) -> list[tuple[str, str]]:
     if not points(run.train, "reward_mean"):  # imitation: nothing was reinforced
         return []
     pairs = eval_pairs(run.evals).items()
-    return [found for name, (sampled, greedy) in pairs if (found := _sharpening(name, sampled, greedy))]
+    return [found for name, (sampled, greedy) in pairs if (found := sharpening(name, sampled, greedy))]
 
 
-def _sharpening(name: str, sampled: Sequence[Line], greedy: Sequence[Line]) -> tuple[str, str] | None:
+def sharpening(name: str, sampled: Sequence[Line], greedy: Sequence[Line]) -> tuple[str, str] | None:
+    """Head and text of the finding, from evaluations in both modes of play, the earliest first."""
     of_sampled, of_greedy = _gain(sampled), _gain(greedy)
     if of_sampled is None or of_greedy is None:
         return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agentrl.cli import demo
+from agentrl.cli import demo, demo_page
 from agentrl.cli.demo import Moment, checked, demo_plan, free_folder
 from agentrl.recipes import load_recipe
 from agentrl.rollout.evaluate import Evaluation
@@ -111,6 +111,14 @@ def test_the_promises_are_those_of_sampled_play_with_intervals_apart():
     unknown = moments(0.0, 0.5, 0.9)
     unknown[-1] = replace(unknown[-1], sampled=replace(unknown[-1].sampled, success=None, success_ci=None))
     assert [check.passed for check in checked(unknown)] == [True, False, False, False]
+
+
+def test_the_page_says_where_greedy_play_did_not_gain():
+    def learned(*shares):
+        return demo_page._learned([result(0.0), result(0.0), *map(result, shares)])
+
+    assert "only sharpened sampling" in learned(0.57, 0.89, 0.83, 0.88)
+    assert learned(0.57, 0.60, 0.83, 0.88) == learned(0.57, 0.89, 0.58, 0.88) == ""
 
 
 def test_the_recipe_of_the_demo_measures_at_least_500_unseen_levels_in_both_modes(tmp_path):
