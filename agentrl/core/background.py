@@ -89,8 +89,16 @@ def _serve(loop: asyncio.AbstractEventLoop, closers: list[Closer]) -> None:
         loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         loop.run_until_complete(asyncio.gather(*(closer() for closer in closers), return_exceptions=True))
         loop.run_until_complete(loop.shutdown_asyncgens())
+        _drop_connections(loop)
     finally:
         loop.close()
+
+
+def _drop_connections(loop: asyncio.AbstractEventLoop) -> None:
+    """A request that was cancelled at a bad moment leaves its connection behind, unknown to its client."""
+    for transport in list(getattr(loop, "_transports", {}).values()):  # of asyncio's own loops on Unix
+        transport.abort()
+    loop.run_until_complete(asyncio.sleep(0))
 
 
 def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread, pid: int) -> None:
