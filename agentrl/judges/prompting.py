@@ -138,7 +138,7 @@ def clean(text: str, cap: int) -> str:
 
 
 def _visible(text: str) -> str:
-    """The characters that can be seen, and only so many accents on one letter."""
+    """The visible characters, with at most `MOST_MARKS` accents on one letter."""
     kept, marks = [], 0
     for each in text:
         category = unicodedata.category(each)[0]

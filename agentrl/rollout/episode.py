@@ -39,9 +39,9 @@ class Watcher(Protocol):
 
 
 def check_id(env_id: str) -> None:
-    """`ConfigError` with the nearest id if there is no such environment."""
+    """Raise `ConfigError`, which names the nearest id, if the environment is unknown."""
     if not isinstance(env_id, str):
-        raise ConfigError(f"an environment is chosen by its id, not by {type(env_id).__name__}")
+        raise ConfigError(f"an environment id must be a string; got {type(env_id).__name__}")
     # "module:id" imports the module first: that is how environments of other packages are found.
     if ":" not in env_id and env_id not in gym.registry:
         find(env_id)

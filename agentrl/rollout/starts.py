@@ -22,7 +22,7 @@ class EnvSpec:
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str):
-            raise ConfigError(f"an environment is chosen by its id, not by {type(self.id).__name__}")
+            raise ConfigError(f"an environment id must be a string; got {type(self.id).__name__}")
         if not isinstance(self.kwargs, Mapping):
             raise ConfigError(f"kwargs must be a mapping of argument names to values; got {type(self.kwargs).__name__}")
         if "split" in self.kwargs:

@@ -1,9 +1,9 @@
 """HTTP servers whose connections have limits: a client that says little, or slowly, must not keep others out.
 
 While it is the client's turn, a connection has `SECONDS` to send a request's head and its body, however it spreads the
-bytes, and `IDLE_SECONDS` between two requests. Of one address only so many connections may be in that state, and only
-so many may be open in all: beyond, those that have waited longest are closed, and where none can be, the newcomer is
-told to come back. Connections whose request is complete are never closed for the sake of others.
+bytes, and `IDLE_SECONDS` between two requests. At most `MOST_WAITING` connections of one address may be in that state,
+and at most `MOST_CONNECTIONS` may be open in all. Beyond that, those that have waited longest are closed; where none
+can be, a new connection gets status 503. Connections whose request is complete are never closed to make room.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ class Reasoning(AgentWrapper):
 
     - `"effective"`: no reply that ignores the task may live on its form. A turn is paid only if its actions were valid
       (else `info["unpaid"]` is "invalid"), every part says something (the dots of the template do not: "template"), the
-      true state changed ("unchanged") and no more turns were paid than right play of this task takes ("enough"; where
-      the environment cannot say, by `actions_needed`, there is no such limit). `ReasoningReward` does as it does.
+      true state changed ("unchanged") and no more turns were paid than right play of this task takes ("enough"; no
+      limit where `actions_needed()` of the environment is None). `ReasoningReward` follows the same rule.
     - `"paper"`: every strict reply is paid, as in the VAGEN paper.
 
     A broken reply has `info["format"]` False, "format" as `info["fault"]` and `info["unpaid"]`, and still runs whatever

@@ -169,7 +169,7 @@ class FrozenLakeEnv(GridWorld):
         return self._best_gamble() if self.slippery else shortest_path(self._codes, self._player)
 
     def actions_needed(self) -> int | None:
-        """The length of a shortest path; on slippery ice nobody knows."""
+        """The length of a shortest path; None on slippery ice, where it is random."""
         return None if self.slippery else super().actions_needed()
 
     def _best_gamble(self) -> list[int] | None:

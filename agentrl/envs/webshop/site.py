@@ -1,7 +1,7 @@
 """The shop as a web site for a person: the same pages, search and score that an agent gets, one session a visitor.
 
-No script, a strict content policy, everything escaped. Whoever looks is shown a goal; whoever acts gets a session with
-that goal, and is known by a cookie from then on. `agentrl site` serves it, and answers to this machine only.
+No script, a strict content policy, everything escaped. A first GET shows a goal; the first action starts a session with
+that goal, identified by a cookie. `agentrl site` serves it, and answers to this machine only.
 """
 
 from __future__ import annotations
