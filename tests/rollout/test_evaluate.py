@@ -125,7 +125,7 @@ def test_the_same_seed_gives_the_same_result_and_another_gives_another():
         ({"seed": -1}, "seed must be"),
         ({"split": "validation"}, "split must be one of"),
         ({"env_id": "agentrl/FrozenLak-Text-v0"}, 'Did you mean "agentrl/FrozenLake-Text-v0"'),
-        ({"env_id": None}, "chosen by its id"),
+        ({"env_id": None}, "an environment id must be a string"),
         ({"env_id": "no_such_module_here:x-v0"}, "cannot be made"),
         ({"env_id": "CartPole-v1"}, "cannot be made.*split"),
         ({"policy": "oracel"}, 'Did you mean "oracle"'),
