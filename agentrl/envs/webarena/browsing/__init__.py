@@ -1,0 +1,1 @@
+"""Browsing: tabs, history, clicks and forms, behind one interface for every back end."""

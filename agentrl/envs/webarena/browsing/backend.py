@@ -1,0 +1,85 @@
+"""What every back end offers: `dom` (no browser) and `browser` (Chromium). An environment knows only this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from agentrl.envs.webarena.browsing.view import View
+
+
+class ActionFailed(Exception):
+    """The action cannot be done on this page; the message is one sentence for the agent."""
+
+
+class EvaluationPage(Protocol):
+    """A page beside those of the agent, with the agent's cookies, on which evaluators look around."""
+
+    @property
+    def url(self) -> str: ...
+    def goto(self, url: str) -> None:
+        """Open an address; `EnvFault` where the site does not answer."""
+        ...
+
+    def content(self) -> str:
+        """The HTML of the page."""
+        ...
+
+    def evaluate(self, expression: str) -> str:
+        """What a JavaScript expression such as `document.querySelector(...).outerText` gives, as text."""
+        ...
+
+    def request(self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
+        """Ask the site's REST interface with a JSON body; the decoded JSON."""
+        ...
+
+
+class Backend(Protocol):
+    """The agent's browser. Elements are named by their ids in the newest view. Actions that cannot be done raise
+    `ActionFailed` and change nothing."""
+
+    def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
+        """Forget everything; open these addresses in tabs (the first is active) with these cookies by origin."""
+        ...
+
+    def view(self) -> View:
+        """The active tab at this moment; the same object until something changes."""
+        ...
+
+    def open(self, url: str) -> None: ...
+    def click(self, element: int, button: str = "left") -> None: ...
+    def hover(self, element: int) -> None: ...
+    def type(self, element: int, text: str, *, enter: bool = False) -> None:
+        """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
+        ...
+
+    def press(self, key: str) -> None:
+        """A key or combination such as "Enter", "Tab", "Escape", "Control+A", on the focused element."""
+        ...
+
+    def scroll(self, direction: str) -> None:
+        """ "up" or "down", by two thirds of the viewport."""
+        ...
+
+    def select(self, element: int, option: str) -> None:
+        """Choose the first option whose text contains `option`, in either case of letters."""
+        ...
+
+    def back(self) -> None: ...
+    def forward(self) -> None: ...
+    def new_tab(self) -> None: ...
+    def focus_tab(self, number: int) -> None: ...
+    def close_tab(self) -> None: ...
+    def evaluation_page(self, *, last: bool = False) -> EvaluationPage:
+        """A fresh page; with `last`, one that shows what the active tab shows (form contents included)."""
+        ...
+
+    def save(self) -> dict[str, Any]:
+        """Tabs, history, cookies, scroll, form contents, as values that msgpack can write."""
+        ...
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Inverse of `save`; ValueError if it does not fit."""
+        ...
+
+    def close(self) -> None: ...

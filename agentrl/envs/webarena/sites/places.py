@@ -1,0 +1,120 @@
+"""Which sites there are, under which addresses, with which accounts and base data. Names are those of the benchmark."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import sqlite3
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from agentrl.core.cache import builder_lock, cache_dir
+from agentrl.envs.webarena.sites.site import SESSION_TABLE, Site, session_token
+
+log = logging.getLogger(__name__)
+SITE_MODULES = "agentrl.envs.webarena.sites"
+
+
+@dataclass(frozen=True)
+class Account:
+    """Who the agent is on a site."""
+
+    name: str
+    password: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """One site: its address (the benchmark's placeholder stands for it), module, data and the agent's account."""
+
+    placeholder: str
+    url: str
+    module: str  # below SITE_MODULES; has `site`
+    data: str  # name of the base data; two sites may share it
+    account: Account | None = None
+
+    @property
+    def site(self) -> Site:
+        """The site itself; imported when it is first needed."""
+        return import_module(f"{SITE_MODULES}.{self.module}").site
+
+    @property
+    def origin(self) -> str:
+        """Scheme and host."""
+        return "/".join(self.url.split("/", 3)[:3])
+
+
+PLACES: dict[str, Place] = {
+    "shopping": Place(
+        "__SHOPPING__", "http://shopping.localhost", "shop.site", "store",
+        Account("emma.lopez@gmail.com", "Password.123"),
+    ),
+    "shopping_admin": Place(
+        "__SHOPPING_ADMIN__", "http://admin.localhost/admin", "admin.site", "store", Account("admin", "admin1234")
+    ),
+    "reddit": Place(
+        "__REDDIT__", "http://forum.localhost", "forum.site", "forum", Account("MarvelsGrantMan136", "test1234")
+    ),
+    "gitlab": Place("__GITLAB__", "http://code.localhost", "code.site", "code", Account("byteblaze", "hello1234")),
+    "map": Place("__MAP__", "http://map.localhost", "map.site", "map"),
+}  # fmt: skip
+# Base data: the module below SITE_MODULES with `VERSION` and `build(connection)`.
+DATA: dict[str, str] = {"store": "store.data", "forum": "forum.data", "code": "code.data", "map": "map.data"}
+
+
+def cookies(names: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """The cookies of a browser whose user is logged in on these sites: origin -> name -> value."""
+    found: dict[str, dict[str, str]] = {}
+    for name in names:
+        place = PLACES.get(name)
+        if place is not None and place.account is not None:
+            token = session_token(place.site.name, place.account.name)
+            found.setdefault(place.origin, {})[place.site.cookie] = token
+    return found
+
+
+@cache
+def base_file(data: str) -> Path:
+    """The file with the base data of that name, built on first use and kept in the cache."""
+    module: Any = import_module(f"{SITE_MODULES}.{DATA[data]}")
+    path = cache_dir() / "webarena" / f"{data}-{module.VERSION}.sqlite"
+    if _is_whole(path):
+        return path
+    with builder_lock(path):
+        if not _is_whole(path):
+            log.info("building the data of %s", data)
+            _build(path, module)
+    return path
+
+
+def _build(path: Path, module: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        connection = sqlite3.connect(temporary, isolation_level=None)
+        connection.execute("PRAGMA synchronous=OFF")
+        connection.execute("BEGIN")
+        connection.executescript(SESSION_TABLE)
+        module.build(connection)
+        connection.execute("COMMIT") if connection.in_transaction else None
+        connection.execute("PRAGMA user_version = 1")  # written last: a file without it is not whole
+        connection.execute("VACUUM")
+        connection.close()
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        try:
+            return connection.execute("PRAGMA user_version").fetchone()[0] == 1
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return False

@@ -1,0 +1,1 @@
+"""The data of the shop, which its storefront and its administration share."""

@@ -1,0 +1,101 @@
+"""`Template`: a kind of task with thousands of instances, each with an exact evaluator and a solution.
+
+A solution is a list of `On`: what to do on which page. From any page, the last `On` that fits the page decides, and of
+its actions the first that is not done yet. So it needs no memory and works from wherever an agent went.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentrl.envs.webarena.sites.world import World
+
+Parameters = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Click:
+    """Click what matches: a CSS selector, a text (of the element, compared without surrounding space), or both."""
+
+    selector: str = "*"
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Type into a field; done when it holds the text. With `enter`, Enter is pressed in the same action."""
+
+    selector: str
+    text: str
+    enter: bool = False
+
+
+@dataclass(frozen=True)
+class Choose:
+    """Choose an option of a <select> by its text; done when it is chosen."""
+
+    selector: str
+    option: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """Tick a check box or radio button (or clear it); done when it is."""
+
+    selector: str
+    on: bool = True
+
+
+@dataclass(frozen=True)
+class Goto:
+    """Open an address (with a placeholder such as `__SHOPPING__`); for what no link leads to."""
+
+    url: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """End the episode with this answer ("" where nothing was asked)."""
+
+    text: str = ""
+
+
+Act = Click | Fill | Choose | Check | Goto | Answer
+
+
+@dataclass(frozen=True)
+class On:
+    """What to do on pages whose address matches `url` (a regular expression, searched in the whole address, with
+    placeholders such as `__SHOPPING__` for the sites) and whose text contains `contains`; `when` may look at the data
+    of the episode."""
+
+    url: str
+    acts: Sequence[Act]
+    contains: str = ""
+    when: Callable[[World], bool] | None = None
+
+
+@dataclass(frozen=True)
+class Template:
+    """A kind of task.
+
+    `parameters` lists all instances as JSON-able dictionaries, from the base data, in a fixed order. `intents` are
+    `str.format` strings over them. `evaluation` gives the benchmark's `eval` object and may use the placeholders.
+    """
+
+    name: str  # "shop-cheapest-in-category": site first
+    sites: tuple[str, ...]  # names of the benchmark: shopping, shopping_admin, reddit, gitlab, map
+    skill: str  # what must be mastered; templates that need the same share it
+    intents: tuple[str, ...]
+    parameters: Callable[[World], Iterable[dict[str, Any]]]
+    evaluation: Callable[[Parameters], dict[str, Any]]
+    solution: Callable[[Parameters], Sequence[On]]
+    start: str = ""  # address with placeholders; empty: the home pages of the sites
+
+
+def literal(text: str) -> str:
+    """A part of an address, for `On.url`."""
+    return re.escape(text)
