@@ -94,6 +94,7 @@ class Template:
     evaluation: Callable[[Parameters], dict[str, Any]]
     solution: Callable[[Parameters], Sequence[On]]
     start: str = ""  # address with placeholders; empty: the home pages of the sites
+    held_out: bool = False  # all instances belong to the test split; others are split by their data
 
 
 def literal(text: str) -> str:
