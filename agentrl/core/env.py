@@ -141,7 +141,8 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
             return self._observe(), 0.0, self._terminated, self._truncated, info
         done, terms, effective, fault = self._run(self._read(action))
         self._turn += 1
-        self._truncated = not self._terminated and self._turn >= self.max_turns
+        if not self._terminated and self._turn >= self.max_turns:
+            self._reach_limit(terms)
         if self.render_mode == "human":
             self.render()
         info = self._told(done, terms, valid=fault is None, effective=effective, fault=fault)
@@ -203,6 +204,15 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         fault = None if error is None else "invalid_action" if turn.actions or done else "unparsed"
         return done, terms, effective, fault
 
+    def _reach_limit(self, terms: dict[str, float]) -> None:
+        """The last turn is over and the task is not: truncate, unless the environment finds it solved after all."""
+        outcome = self._at_limit()
+        for name, value in outcome.terms.items():
+            terms[name] = terms.get(name, 0.0) + value
+        self._terminated, self._success = outcome.terminated, outcome.success
+        self._truncated = not self._terminated
+        self._feedback = " ".join(filter(None, (self._feedback, outcome.feedback)))
+
     def _told(
         self, actions: list[str], terms: dict[str, float], *, valid: bool, effective: bool, fault: str | None
     ) -> dict[str, Any]:
@@ -229,7 +239,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
             "actions": actions,
             "feedback": self._feedback,
             "reward_terms": terms,
-            "pending": [],
+            "pending": self._owed(),
             "format": None,
             "fault": fault,
             "limit": "task" if self._truncated else None,
@@ -400,6 +410,15 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     @abstractmethod
     def _act(self, primitive: Any) -> Outcome:
         """Run one primitive action."""
+
+    def _at_limit(self) -> Outcome:
+        """What the end of the last turn brings; an environment that looks at the result only at the end does it here.
+        An outcome that terminates replaces the truncation."""
+        return Outcome({})
+
+    def _owed(self) -> list[str]:
+        """Names of reward terms that are not known yet."""
+        return []
 
     def action_name(self, primitive: Any) -> str:
         """The name of a primitive action in `info["actions"]`."""

@@ -57,13 +57,20 @@ class Goto:
 
 
 @dataclass(frozen=True)
+class Switch:
+    """Go to another of the open tabs; a task on two sites starts with one tab for each."""
+
+    tab: int
+
+
+@dataclass(frozen=True)
 class Answer:
     """End the episode with this answer ("" where nothing was asked)."""
 
     text: str = ""
 
 
-Act = Click | Fill | Choose | Check | Goto | Answer
+Act = Click | Fill | Choose | Check | Goto | Switch | Answer
 
 
 @dataclass(frozen=True)
@@ -82,8 +89,10 @@ class On:
 class Template:
     """A kind of task.
 
-    `parameters` lists all instances as JSON-able dictionaries, from the base data, in a fixed order. `intents` are
-    `str.format` strings over them. `evaluation` gives the benchmark's `eval` object and may use the placeholders.
+    `parameters` lists all instances as JSON-able dictionaries, from the base data, in a fixed order. The first entry of
+    each is what the task is about (a product, a project): instances about one thing never come into two splits.
+    `intents` are `str.format` strings over the entries. `evaluation` gives the benchmark's `eval` object and may use
+    the placeholders.
     """
 
     name: str  # "shop-cheapest-in-category": site first
