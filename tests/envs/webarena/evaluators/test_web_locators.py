@@ -1,0 +1,121 @@
+"""Locators: JavaScript expressions over a page, without a browser."""
+
+from __future__ import annotations
+
+import pytest
+from lxml import html
+
+from agentrl.envs.webarena.evaluators.locators import check_locator, evaluate_locator
+from agentrl.envs.webarena.evaluators.nodes import LocatorError, close_brackets
+
+PAGE = html.document_fromstring("""<!doctype html><html><head><title> The  title</title></head><body>
+<div class="x"> Hello  <b>big</b> <i> world</i><p>paragraph</p>tail <span style="display:none">hidden</span></div>
+<ul id="notes-list"><li>1<li class="last"><div class="body">second</div></ul>
+<input type="checkbox" title="General Subscription" checked><input type="checkbox" id="off" value="7">
+<select name="s"><option>a<option value="q" selected>b</select><textarea name="t">hey</textarea>
+<input name="product[price]" value="9.50">
+<table><tr><td>1<td>2<tr><td>3<td>4</table><p class="cover"><i>x</i> busy </p>
+<div class="links"><a href="/u">u</a><img src="/v" alt="picture"></div><pre>a
+  b</pre><div hidden class="secret">code</div></body></html>""")
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("document.querySelector('.x').outerText", "Hello big world\n\nparagraph\n\ntail"),
+        ("document.querySelector('.x').innerText", "Hello big world\n\nparagraph\n\ntail"),
+        ("document.querySelector('b').textContent", "big"),
+        ("document.querySelector('[id=\"notes-list\"').lastElementChild.querySelector('.body').outerText", "second"),
+        ("document.querySelector('ul').firstElementChild.outerText", "1"),
+        ("document.querySelector('ul').children[1].className", "last"),
+        ("document.querySelector('[title=\"General Subscription\"').checked.toString()", "true"),
+        ("document.querySelector('#off').checked.toString()", "false"),
+        ("document.querySelector('#off').checked", "False"),
+        ("document.querySelector('#off').value", "7"),
+        ("document.querySelector('select').selectedIndex", "1"),
+        ("document.querySelector('select').value", "q"),
+        ("document.querySelector('textarea').value", "hey"),
+        ("document.querySelector('[name=\"product[price]\"').value", "9.50"),
+        ("document.querySelector('table').outerText", "1\t2\n3\t4"),
+        ("document.querySelector('.cover').lastChild.textContent", " busy "),
+        ("document.querySelectorAll('td')[2].outerText", "3"),
+        ("document.querySelectorAll('td').length", "4"),
+        ("document.querySelector('pre').outerText", "a\n  b"),
+        ("document.querySelector('.secret').outerText", "code"),
+        ("document.querySelector('img').getAttribute('alt')", "picture"),
+        ("document.querySelector('img').getAttribute('href')", "None"),
+        ("document.querySelector('i').innerHTML", " world"),
+        ("document.title", "The title"),
+        ("document.querySelector('.x').querySelector('body i').tagName", "I"),
+        ("document.querySelector('b').outerText + (document.querySelector('.no')?.outerText || '')", "big"),
+        ("document.querySelector('b').outerText + document.querySelector('i').outerText", "bigworld"),
+        (
+            "[...document.querySelector('.links').querySelectorAll('[href],[src]')]"
+            ".map(elem => elem.getAttribute('href') || elem.getAttribute('src')).join(' ')",
+            "/u /v",
+        ),
+        ("() => document.querySelector('b').outerText", "big"),
+        ("document.querySelectorAll('td').length > 3 ? 'many' : 'few'", "many"),
+        ("document.querySelector('.no')?.querySelector('b').outerText ?? 'nothing'", "nothing"),
+        ("document.querySelector('b').click()", "None"),
+        ("[...document.querySelectorAll('li')].filter(e => e.outerText === 'second')[0].className", "last"),
+    ],
+)
+def test_expressions_give_what_a_browser_gives(expression: str, text: str) -> None:
+    assert evaluate_locator(expression, PAGE) == text
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "document.querySelector('.no').outerText",
+        "document.querySelectorAll('td')[9].outerText",
+        "document.querySelector('').outerText",
+        "document.querySelector('a[').nothing()",
+        "document.nothing()",
+        "window.open('http://example.com')",
+        "alert(1)",
+        "(" * 5000,
+        "document." + "a" * 50_000,
+        "document.querySelector(",
+        "'unclosed",
+        "document.querySelector('b').__class__.__mro__",
+        "",
+    ],
+)
+def test_what_fails_in_a_browser_gives_no_text(expression: str) -> None:
+    assert evaluate_locator(expression, PAGE) in ("", "None")
+
+
+def test_live_contents_of_fields_come_before_those_of_the_page() -> None:
+    field, box, choice = (PAGE.xpath(path)[0] for path in ("//textarea", "//input[@id='off']", "//select"))
+    values = {field: "typed", box: "on", choice: "a"}
+    assert evaluate_locator("document.querySelector('textarea').value", PAGE, values) == "typed"
+    assert evaluate_locator("document.querySelector('#off').checked.toString()", PAGE, values) == "true"
+    assert evaluate_locator("document.querySelector('#off').value", PAGE, values) == "7"
+    assert evaluate_locator("document.querySelector('select').selectedIndex", PAGE, values) == "0"
+
+
+def test_style_sheets_decide_what_is_displayed() -> None:
+    shown = evaluate_locator(
+        "document.querySelector('.x').outerText", PAGE, {}, lambda element: "none" if element.tag == "b" else "inline"
+    )
+    assert shown == "Hello world\n\nparagraph\n\ntail hidden"
+
+
+@pytest.mark.parametrize(
+    ("selector", "closed"),
+    [
+        ('[name="product[price]"', '[name="product[price]"]'),
+        ("[name='x", "[name='x']"),
+        ('input[name="a"]', 'input[name="a"]'),
+        (".a[b", ".a[b]"),
+    ],
+)
+def test_open_brackets_are_closed(selector: str, closed: str) -> None:
+    assert close_brackets(selector) == closed
+
+
+def test_what_cannot_be_read_is_said() -> None:
+    with pytest.raises(LocatorError, match="expected"):
+        check_locator("document.querySelector('a'")
