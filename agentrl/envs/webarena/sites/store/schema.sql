@@ -69,19 +69,28 @@ CREATE TABLE invoice (
     id INTEGER PRIMARY KEY, increment_id TEXT NOT NULL UNIQUE, order_id INTEGER NOT NULL, state TEXT NOT NULL, -- Paid, Pending, Canceled
     grand_total REAL NOT NULL, created_at TEXT NOT NULL
 );
+CREATE INDEX invoice_order ON invoice (order_id);
 CREATE TABLE shipment (
     id INTEGER PRIMARY KEY, increment_id TEXT NOT NULL UNIQUE, order_id INTEGER NOT NULL, carrier TEXT NOT NULL DEFAULT '',
     tracking_title TEXT NOT NULL DEFAULT '', tracking_number TEXT NOT NULL DEFAULT '', created_at TEXT NOT NULL
 );
+CREATE INDEX shipment_order ON shipment (order_id);
 CREATE TABLE creditmemo (
     id INTEGER PRIMARY KEY, increment_id TEXT NOT NULL UNIQUE, order_id INTEGER NOT NULL, grand_total REAL NOT NULL,
     created_at TEXT NOT NULL
 );
+CREATE INDEX creditmemo_order ON creditmemo (order_id);
 CREATE TABLE cart_item ( -- of a customer, or of a guest's session
     id INTEGER PRIMARY KEY, customer_id INTEGER, session_id INTEGER, product_id INTEGER NOT NULL,
     options TEXT NOT NULL DEFAULT '', qty INTEGER NOT NULL
 );
 CREATE INDEX cart_item_customer ON cart_item (customer_id);
+CREATE TABLE cart_coupon ( -- the code that was applied to a cart
+    id INTEGER PRIMARY KEY, customer_id INTEGER, session_id INTEGER, code TEXT NOT NULL
+);
+CREATE TABLE compare_item (
+    id INTEGER PRIMARY KEY, customer_id INTEGER, session_id INTEGER, product_id INTEGER NOT NULL
+);
 CREATE TABLE wishlist_item (
     id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL, product_id INTEGER NOT NULL, options TEXT NOT NULL DEFAULT '',
     comment TEXT NOT NULL DEFAULT '', qty INTEGER NOT NULL DEFAULT 1, added_at TEXT NOT NULL
@@ -104,7 +113,8 @@ CREATE TABLE search_term (
 CREATE TABLE cart_rule ( -- "Cart Price Rules" of the marketing menu
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, coupon_code TEXT NOT NULL DEFAULT '', action TEXT NOT NULL, -- by_percent, by_fixed
     discount_amount REAL NOT NULL, is_active INTEGER NOT NULL DEFAULT 1, from_date TEXT NOT NULL DEFAULT '',
-    to_date TEXT NOT NULL DEFAULT '', times_used INTEGER NOT NULL DEFAULT 0
+    to_date TEXT NOT NULL DEFAULT '', times_used INTEGER NOT NULL DEFAULT 0,
+    min_subtotal REAL NOT NULL DEFAULT 0, description TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE admin_user (
     id INTEGER PRIMARY KEY, username TEXT NOT NULL UNIQUE, password TEXT NOT NULL, firstname TEXT NOT NULL,

@@ -1,0 +1,111 @@
+"""Products and their categories, from the generated catalogue. Long texts stay there: `text_of` gives them."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import cache
+from random import Random
+from typing import Any
+
+from agentrl.envs.common.catalogue import GeneratedCatalogue, Product
+from agentrl.envs.common.catalogue.families import charm
+from agentrl.envs.common.catalogue.product import NO_PRICE, path_names
+from agentrl.envs.webarena.sites.database import START
+
+SEED, SIZE = 0, 4_000
+DISABLED, OUT_OF_STOCK, ON_SALE, NEW = 0.008, 0.04, 0.08, 0.05  # shares of all products
+SHOP_OPENED = datetime(2021, 10, 4, 8, 30)
+
+
+@cache
+def catalogue() -> GeneratedCatalogue:
+    """The catalogue that the shop sells."""
+    return GeneratedCatalogue(seed=SEED, size=SIZE)
+
+
+def catalogue_product(product: Mapping[str, Any] | sqlite3.Row) -> Product | None:
+    """The catalogue's record of a row of `product`; None for what an administrator added."""
+    index = product["catalogue_index"]
+    return None if index is None else catalogue().product(index)
+
+
+def description_of(product: Mapping[str, Any] | sqlite3.Row) -> str:
+    """The long text: an administrator's, or else the catalogue's."""
+    record = catalogue_product(product)
+    return product["description"] or (record.description if record else "")
+
+
+def bullets_of(product: Mapping[str, Any] | sqlite3.Row) -> tuple[str, ...]:
+    """The short points above the long text."""
+    record = catalogue_product(product)
+    if product["short_description"]:
+        return (product["short_description"],)
+    return record.bullets if record else ()
+
+
+def slug(text: str, longest: int = 120) -> str:
+    """A part of an address: letters and digits in lower case, joined by hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower().replace("'", ""))[:longest].strip("-")
+
+
+def build_products(connection: sqlite3.Connection) -> None:
+    """Fill `category`, `product` and `product_option`."""
+    records = [catalogue().product(index) for index in range(SIZE)]
+    rng, leaves = Random("products"), _build_categories(connection, records)
+    taken: set[str] = set()
+    products, options = [], []
+    for index, record in enumerate(records):
+        url_key = slug(record.title)
+        if url_key in taken:
+            url_key = f"{url_key}-{record.asin.lower()}"
+        taken.add(url_key)
+        products.append(_row(index, record, url_key, leaves[path_names(record.category_path)], rng))
+        for name, values in record.options.items():
+            options += [(index + 1, name.title(), value, place) for place, value in enumerate(values)]
+    names = (
+        "id, sku, name, url_key, category_id, brand, kind, price, special_price, qty, is_in_stock, status, sale,"
+        " is_new, weight, catalogue_index, created_at, updated_at"
+    )
+    connection.executemany(f"INSERT INTO product ({names}) VALUES ({', '.join('?' * 18)})", products)
+    connection.executemany(
+        "INSERT INTO product_option (product_id, name, value, position) VALUES (?, ?, ?, ?)", options
+    )
+
+
+def _build_categories(connection: sqlite3.Connection, records: list[Product]) -> dict[tuple[str, ...], int]:
+    """All categories, outer ones first; the ids by path."""
+    paths = sorted({path_names(record.category_path) for record in records})
+    ids: dict[tuple[str, ...], int] = {}
+    for depth in (1, 2, 3):
+        for path in sorted({path[:depth] for path in paths}):
+            ids[path] = len(ids) + 1
+            parent = ids.get(path[:-1])
+            url_path = "/".join(slug(name) for name in path)
+            row = (ids[path], parent, path[-1], url_path, ids[path])
+            connection.execute("INSERT INTO category VALUES (?, ?, ?, ?, ?)", row)
+    return ids
+
+
+def _row(index: int, record: Product, url_key: str, category: int, rng: Random) -> tuple[Any, ...]:
+    traits = catalogue().traits(index)
+    price = record.price
+    if record.pricing == NO_PRICE:  # the benchmark's price for "unknown" would look odd on hundreds of products
+        price = round(charm(traits.family.noun.price * rng.uniform(0.6, 1.7), rng.randrange(65536)), 2)
+    special = round(price * (1 - rng.choice((0.1, 0.15, 0.2, 0.25, 0.3))), 2) if rng.random() < ON_SALE else None
+    quantity = 0 if rng.random() < OUT_OF_STOCK else rng.choice((rng.randrange(1, 6), *[rng.randrange(6, 400)] * 9))
+    is_new = rng.random() < NEW
+    last = timedelta(days=80) if is_new else START - SHOP_OPENED - timedelta(days=100)
+    created = START - last * rng.random() - timedelta(hours=2) if is_new else SHOP_OPENED + last * rng.random() ** 2
+    updated = created + (START - timedelta(hours=1) - created) * rng.random()
+    return (
+        index + 1, record.asin, record.title, url_key, category, traits.brand, record.query, price, special, quantity,
+        int(quantity > 0), 2 if rng.random() < DISABLED else 1, int(special is not None), int(is_new),
+        round(rng.uniform(0.2, 6.0), 1), index, _stamp(created), _stamp(updated),
+    )  # fmt: skip
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.isoformat(" ", "seconds")

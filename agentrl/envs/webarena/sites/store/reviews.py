@@ -1,0 +1,105 @@
+"""Reviews: who wrote what about which product, with stars that fit the words."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import datetime, timedelta
+from random import Random
+
+from agentrl.envs.webarena.sites.store.people import AGENT
+from agentrl.envs.webarena.sites.store.products import catalogue
+from agentrl.envs.webarena.sites.store.review_texts import Aspect, aspects
+from agentrl.envs.webarena.sites.store.words import words
+
+MOST_PER_PRODUCT = 24
+REVIEWED = 930  # products
+PENDING, REFUSED = 0.016, 0.006  # shares of the reviews
+OF_AGENT = 9
+_FIRST, _LAST = datetime(2022, 1, 15), datetime(2025, 6, 15, 20, 0)
+Review = tuple[int, int | None, str, str, str, int, str, str]
+
+
+def build_reviews(connection: sqlite3.Connection) -> None:
+    """Fill `review`."""
+    rng = Random("reviews")
+    people = connection.execute("SELECT id, firstname FROM customer WHERE id <> ? ORDER BY id", (AGENT,)).fetchall()
+    products = connection.execute("SELECT id, kind, brand, catalogue_index FROM product WHERE status = 1").fetchall()
+    rows: list[Review] = []
+    for product in rng.sample(products, REVIEWED):
+        count = min(MOST_PER_PRODUCT, 1 + int(rng.expovariate(0.2)))
+        mean = rng.choice((2.2, 3.0, 3.6, 4.0, 4.4, 4.7))
+        nicknames = rng.sample(words("people.toml")["nicknames"], count)
+        for nickname in nicknames:
+            author, written = _author(people, nickname, rng)
+            rows.append(_review(product, author, written, _stars(mean, rng), rng))
+    rows += _of_agent(connection, rng)
+    rows.sort(key=lambda row: row[-1])
+    names = "product_id, customer_id, nickname, title, detail, rating, status, created_at"
+    connection.executemany(f"INSERT INTO review ({names}) VALUES ({', '.join('?' * 8)})", rows)
+
+
+def _author(people: list[tuple[int, str]], nickname: str, rng: Random) -> tuple[int | None, str]:
+    """A customer under the first name, now and then, or a guest under any name."""
+    if rng.random() < 0.12:
+        return rng.choice(people)
+    return None, nickname + rng.choice(("", "", "", f" {chr(65 + rng.randrange(26))}.", str(rng.randrange(60, 99))))
+
+
+def _review(product: tuple[int, str, str, int], customer: int | None, nickname: str, stars: int, rng: Random) -> Review:
+    number, kind, brand, index = product
+    written = _FIRST + (_LAST - _FIRST) * rng.random() ** 0.7
+    draw = rng.random()
+    status = "Approved"
+    if draw < PENDING:
+        status, written = "Pending", _LAST - timedelta(days=40) * rng.random()
+    elif draw < PENDING + REFUSED:
+        status = "Not Approved"
+    title = rng.choice(words("reviews.toml")["titles"][str(stars)]).format(noun=kind, brand=brand)
+    detail = _detail(catalogue().filed(index)[0], stars, rng).format(noun=kind, brand=brand)
+    return number, customer, nickname, title, detail, stars, status, _stamp(written)
+
+
+def _detail(category: str, stars: int, rng: Random) -> str:
+    """An opening, two or three aspects, a closing. Praise and complaint in the proportion of the stars."""
+    texts, good = words("reviews.toml"), stars >= 3
+    mood = "good" if good else "bad"
+    chosen = rng.sample(aspects(category), rng.choice((2, 2, 3)))
+    parts = [rng.choice(texts["openings"][mood])]
+    parts += [_sentence(aspect, good, rng) for aspect in chosen[:-1]]
+    mixed = stars in (2, 3, 4) and rng.random() < 0.85
+    if mixed:
+        parts.append(rng.choice(texts["turns"]))
+    parts.append(_sentence(chosen[-1], good != mixed, rng))
+    parts.append("" if mixed else rng.choice(texts["closings"][mood]))
+    return " ".join(part for part in parts if part)
+
+
+def _sentence(aspect: Aspect, good: bool, rng: Random) -> str:
+    return rng.choice(aspect.praise if good else aspect.complaint)
+
+
+def _stars(mean: float, rng: Random) -> int:
+    return max(1, min(5, round(rng.gauss(mean, 1.1))))
+
+
+def _of_agent(connection: sqlite3.Connection, rng: Random) -> list[Review]:
+    """Reviews by the agent's customer of things she had bought, shortly after they arrived."""
+    bought = connection.execute(
+        "SELECT product.id, kind, brand, catalogue_index, min(sales_order.created_at) FROM sales_order"
+        " JOIN order_item ON order_item.order_id = sales_order.id JOIN product ON product.id = product_id"
+        " WHERE customer_id = ? AND sales_order.status = 'Complete' AND sales_order.created_at < '2025-05-01'"
+        " AND product.status = 1 GROUP BY product.id ORDER BY product.id",
+        (AGENT,),
+    ).fetchall()
+    rows = []
+    for *product, ordered in rng.sample(bought, OF_AGENT):
+        review = _review(
+            (product[0], product[1], product[2], product[3]), AGENT, "Emma", rng.choice((1, 2, 3, 4, 4, 5, 5)), rng
+        )
+        written = datetime.fromisoformat(ordered) + timedelta(days=rng.randrange(9, 30), hours=rng.randrange(9))
+        rows.append((*review[:-2], "Approved", _stamp(written)))
+    return rows
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.isoformat(" ", "seconds")
