@@ -12,7 +12,7 @@ from agentrl.envs.webarena.sites.store.products import build_products
 from agentrl.envs.webarena.sites.store.reviews import build_reviews
 
 PACKAGE = "agentrl.envs.webarena.sites.store"
-VERSION = 1  # raise it with every change of the schema or of what is generated
+VERSION = 2  # raise it with every change of the schema or of what is generated
 
 
 def build(connection: sqlite3.Connection) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 
 from agentrl.envs.webarena.sites.store.people import AGENT
 from agentrl.envs.webarena.sites.store.products import catalogue
@@ -22,7 +24,9 @@ Review = tuple[int, int | None, str, str, str, int, str, str]
 def build_reviews(connection: sqlite3.Connection) -> None:
     """Fill `review`."""
     rng = Random("reviews")
-    people = connection.execute("SELECT id, firstname FROM customer WHERE id <> ? ORDER BY id", (AGENT,)).fetchall()
+    people = connection.execute(
+        "SELECT id, firstname, created_at FROM customer WHERE id <> ? ORDER BY id", (AGENT,)
+    ).fetchall()
     products = connection.execute("SELECT id, kind, brand, catalogue_index FROM product WHERE status = 1").fetchall()
     rows: list[Review] = []
     for product in rng.sample(products, REVIEWED):
@@ -30,22 +34,25 @@ def build_reviews(connection: sqlite3.Connection) -> None:
         mean = rng.choice((2.2, 3.0, 3.6, 4.0, 4.4, 4.7))
         nicknames = rng.sample(words("people.toml")["nicknames"], count)
         for nickname in nicknames:
-            author, written = _author(people, nickname, rng)
-            rows.append(_review(product, author, written, _stars(mean, rng), rng))
+            review = _review(product, _stars(mean, rng), rng)
+            customer, name = _author(people, nickname, review[-1], rng)
+            rows.append((review[0], customer, name, *review[1:]))
     rows += _of_agent(connection, rng)
     rows.sort(key=lambda row: row[-1])
     names = "product_id, customer_id, nickname, title, detail, rating, status, created_at"
     connection.executemany(f"INSERT INTO review ({names}) VALUES ({', '.join('?' * 8)})", rows)
 
 
-def _author(people: list[tuple[int, str]], nickname: str, rng: Random) -> tuple[int | None, str]:
-    """A customer under the first name, now and then, or a guest under any name."""
-    if rng.random() < 0.12:
-        return rng.choice(people)
+def _author(people: list[tuple[int, str, str]], nickname: str, written: str, rng: Random) -> tuple[int | None, str]:
+    """A customer of that time under the first name, now and then, or a guest under any name."""
+    number, firstname, joined = rng.choice(people)
+    if joined < written and rng.random() < 0.2:
+        return number, firstname
     return None, nickname + rng.choice(("", "", "", f" {chr(65 + rng.randrange(26))}.", str(rng.randrange(60, 99))))
 
 
-def _review(product: tuple[int, str, str, int], customer: int | None, nickname: str, stars: int, rng: Random) -> Review:
+def _review(product: Sequence[Any], stars: int, rng: Random) -> tuple[int, str, str, int, str, str]:
+    """Product, title, text, stars, status and time of a review by somebody."""
     number, kind, brand, index = product
     written = _FIRST + (_LAST - _FIRST) * rng.random() ** 0.7
     draw = rng.random()
@@ -56,7 +63,7 @@ def _review(product: tuple[int, str, str, int], customer: int | None, nickname: 
         status = "Not Approved"
     title = rng.choice(words("reviews.toml")["titles"][str(stars)]).format(noun=kind, brand=brand)
     detail = _detail(catalogue().filed(index)[0], stars, rng).format(noun=kind, brand=brand)
-    return number, customer, nickname, title, detail, stars, status, _stamp(written)
+    return number, title, detail, stars, status, _stamp(written)
 
 
 def _detail(category: str, stars: int, rng: Random) -> str:
@@ -91,13 +98,11 @@ def _of_agent(connection: sqlite3.Connection, rng: Random) -> list[Review]:
         " AND product.status = 1 GROUP BY product.id ORDER BY product.id",
         (AGENT,),
     ).fetchall()
-    rows = []
+    rows: list[Review] = []
     for *product, ordered in rng.sample(bought, OF_AGENT):
-        review = _review(
-            (product[0], product[1], product[2], product[3]), AGENT, "Emma", rng.choice((1, 2, 3, 4, 4, 5, 5)), rng
-        )
+        review = _review(product, rng.choice((1, 2, 3, 4, 4, 5, 5)), rng)
         written = datetime.fromisoformat(ordered) + timedelta(days=rng.randrange(9, 30), hours=rng.randrange(9))
-        rows.append((*review[:-2], "Approved", _stamp(written)))
+        rows.append((review[0], AGENT, "Emma", *review[1:4], "Approved", _stamp(written)))
     return rows
 
 
