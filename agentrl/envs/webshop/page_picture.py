@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from agentrl.envs.common.catalogue.photos import photo
 from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.webshop.canvas import (
     ACCENT,
@@ -27,7 +28,6 @@ from agentrl.envs.webshop.canvas import (
     Colour,
 )
 from agentrl.envs.webshop.pages import BUY, DONE, ITEM, RESULTS, SEARCH, Page, Part
-from agentrl.envs.webshop.photos import photo
 
 MARGIN = 20
 INNER = UNITS - 2 * MARGIN

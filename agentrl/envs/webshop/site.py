@@ -197,7 +197,7 @@ def _stylesheet() -> bytes:
 
 
 def _png(product: Any) -> bytes:
-    from agentrl.envs.webshop.photos import photo
+    from agentrl.envs.common.catalogue.photos import photo
 
     file = io.BytesIO()
     photo(product, PHOTO_PIXELS).save(file, "PNG")

@@ -9,8 +9,8 @@ from zlib import crc32
 from PIL import Image, ImageColor, ImageDraw
 
 from agentrl.envs.common.catalogue.matching import COLOURS
+from agentrl.envs.common.catalogue.photo_shapes import BY_CATEGORY, PALETTE, SHAPES, TINTS, WORDS
 from agentrl.envs.common.catalogue.product import Product
-from agentrl.envs.webshop.photo_shapes import BY_CATEGORY, PALETTE, SHAPES, TINTS, WORDS
 
 FINER = 4  # drawn this many times larger, so that edges come out smooth
 BACK = (244, 246, 248)
