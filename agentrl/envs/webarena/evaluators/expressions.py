@@ -1,7 +1,7 @@
 """JavaScript expressions as tasks use them to look at a page: a tokenizer and a parser, and nothing that runs code.
 
 `parse` turns a text into a function of the names it uses (`document`, the arguments of arrow functions). What the
-values are and which methods they have is the business of `values.py` and `nodes.py`.
+values are and which methods they have is the business of `nodes.py`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from agentrl.envs.webarena.evaluators.nodes import get
-from agentrl.envs.webarena.evaluators.values import (
-    UNDEFINED,
-    LocatorError,
-    UnreadableLocator,
-    add,
-    call,
-    is_nullish,
-    is_true,
-    truth,
-)
+from agentrl.envs.webarena.evaluators.nodes import UNDEFINED, LocatorError, add, call, get, is_nullish, is_true, truth
 
 LONGEST = 20_000  # characters of an expression
 Names = Mapping[str, Any]
@@ -53,17 +43,17 @@ class Token:
 
 @lru_cache(512)
 def parse(text: str) -> Expression:
-    """The expression as a function; `UnreadableLocator` if it is none, or uses something that is not known here."""
+    """The expression as a function; `LocatorError` if it is none, or uses something that is not known here."""
     if len(text) > LONGEST:
-        raise UnreadableLocator(f"an expression may have {LONGEST:,} characters; this one has {len(text):,}")
+        raise LocatorError(f"an expression may have {LONGEST:,} characters; this one has {len(text):,}")
     parser = _Parser(_tokens(text))
     try:
         expression = parser.expression()
     except RecursionError:
-        raise UnreadableLocator("the expression is nested too deeply") from None
+        raise LocatorError("the expression is nested too deeply") from None
     parser.accept(";")
     if parser.token.kind != "end":
-        raise UnreadableLocator(f"unexpected {parser.token.text!r}")
+        raise LocatorError(f"unexpected {parser.token.text!r}")
     return expression
 
 
@@ -72,7 +62,7 @@ def _tokens(text: str) -> list[Token]:
     while place < len(text):
         found = TOKEN.match(text, place)
         if found is None:
-            raise UnreadableLocator(f"unexpected {text[place]!r} at character {place + 1}")
+            raise LocatorError(f"unexpected {text[place]!r} at character {place + 1}")
         if found.lastgroup is not None:
             tokens.append(Token(found.lastgroup, found[0]))
         place = found.end()
@@ -102,11 +92,11 @@ class _Parser:
 
     def expect(self, sign: str) -> None:
         if self.accept(sign) is None:
-            raise UnreadableLocator(f"expected {sign!r}, found {self.token.text or 'the end'!r}")
+            raise LocatorError(f"expected {sign!r}, found {self.token.text or 'the end'!r}")
 
     def name(self) -> str:
         if self.token.kind != "name":
-            raise UnreadableLocator(f"expected a name, found {self.token.text or 'the end'!r}")
+            raise LocatorError(f"expected a name, found {self.token.text or 'the end'!r}")
         self.place += 1
         return self.tokens[self.place - 1].text
 
@@ -203,7 +193,7 @@ class _Parser:
             return lambda _: number
         if token.kind == "name":
             return _name(token.text)
-        raise UnreadableLocator(f"unexpected {token.text or 'end'!r}")
+        raise LocatorError(f"unexpected {token.text or 'end'!r}")
 
     def _list(self, end: str) -> Expression:
         """Values up to a bracket; `...x` stands for all values of x."""
@@ -225,7 +215,7 @@ class _Parser:
             names = self._parameter_names()
             self.expect("=>")
             return names
-        except UnreadableLocator:
+        except LocatorError:
             self.place = start
             return None
 
@@ -243,7 +233,7 @@ class _Parser:
     def _arrow(self, parameters: list[str]) -> Expression:
         if self.accept("{"):  # { return x; }
             if self.name() != "return":
-                raise UnreadableLocator("the body of a function must be one return")
+                raise LocatorError("the body of a function must be one return")
             body = self.expression()
             self.accept(";")
             self.expect("}")
@@ -265,7 +255,7 @@ def _name(name: str) -> Expression:
 
     def look_up(names: Names) -> Any:
         if name not in names:
-            raise UnreadableLocator(f"the name {name[:50]!r} is not known without a browser")
+            raise LocatorError(f"{name} is not defined")
         return names[name]
 
     return look_up
