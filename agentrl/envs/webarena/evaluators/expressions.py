@@ -1,7 +1,7 @@
 """JavaScript expressions as tasks use them to look at a page: a tokenizer and a parser, and nothing that runs code.
 
 `parse` turns a text into a function of the names it uses (`document`, the arguments of arrow functions). What the
-values are and which methods they have is the business of `nodes.py`.
+values are and which methods they have is the business of `values.py` and `nodes.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from agentrl.envs.webarena.evaluators.nodes import UNDEFINED, LocatorError, add, call, get, is_nullish, is_true, truth
+from agentrl.envs.webarena.evaluators.nodes import get
+from agentrl.envs.webarena.evaluators.values import (
+    UNDEFINED,
+    LocatorError,
+    UnreadableLocator,
+    add,
+    call,
+    is_nullish,
+    is_true,
+    truth,
+)
 
 LONGEST = 20_000  # characters of an expression
 Names = Mapping[str, Any]
@@ -43,17 +53,17 @@ class Token:
 
 @lru_cache(512)
 def parse(text: str) -> Expression:
-    """The expression as a function; `LocatorError` if it is none, or uses something that is not known here."""
+    """The expression as a function; `UnreadableLocator` if it is none, or uses something that is not known here."""
     if len(text) > LONGEST:
-        raise LocatorError(f"an expression may have {LONGEST:,} characters; this one has {len(text):,}")
+        raise UnreadableLocator(f"an expression may have {LONGEST:,} characters; this one has {len(text):,}")
     parser = _Parser(_tokens(text))
     try:
         expression = parser.expression()
     except RecursionError:
-        raise LocatorError("the expression is nested too deeply") from None
+        raise UnreadableLocator("the expression is nested too deeply") from None
     parser.accept(";")
     if parser.token.kind != "end":
-        raise LocatorError(f"unexpected {parser.token.text!r}")
+        raise UnreadableLocator(f"unexpected {parser.token.text!r}")
     return expression
 
 
@@ -62,7 +72,7 @@ def _tokens(text: str) -> list[Token]:
     while place < len(text):
         found = TOKEN.match(text, place)
         if found is None:
-            raise LocatorError(f"unexpected {text[place]!r} at character {place + 1}")
+            raise UnreadableLocator(f"unexpected {text[place]!r} at character {place + 1}")
         if found.lastgroup is not None:
             tokens.append(Token(found.lastgroup, found[0]))
         place = found.end()
@@ -92,11 +102,11 @@ class _Parser:
 
     def expect(self, sign: str) -> None:
         if self.accept(sign) is None:
-            raise LocatorError(f"expected {sign!r}, found {self.token.text or 'the end'!r}")
+            raise UnreadableLocator(f"expected {sign!r}, found {self.token.text or 'the end'!r}")
 
     def name(self) -> str:
         if self.token.kind != "name":
-            raise LocatorError(f"expected a name, found {self.token.text or 'the end'!r}")
+            raise UnreadableLocator(f"expected a name, found {self.token.text or 'the end'!r}")
         self.place += 1
         return self.tokens[self.place - 1].text
 
@@ -193,7 +203,7 @@ class _Parser:
             return lambda _: number
         if token.kind == "name":
             return _name(token.text)
-        raise LocatorError(f"unexpected {token.text or 'end'!r}")
+        raise UnreadableLocator(f"unexpected {token.text or 'end'!r}")
 
     def _list(self, end: str) -> Expression:
         """Values up to a bracket; `...x` stands for all values of x."""
@@ -215,7 +225,7 @@ class _Parser:
             names = self._parameter_names()
             self.expect("=>")
             return names
-        except LocatorError:
+        except UnreadableLocator:
             self.place = start
             return None
 
@@ -233,7 +243,7 @@ class _Parser:
     def _arrow(self, parameters: list[str]) -> Expression:
         if self.accept("{"):  # { return x; }
             if self.name() != "return":
-                raise LocatorError("the body of a function must be one return")
+                raise UnreadableLocator("the body of a function must be one return")
             body = self.expression()
             self.accept(";")
             self.expect("}")
@@ -255,7 +265,7 @@ def _name(name: str) -> Expression:
 
     def look_up(names: Names) -> Any:
         if name not in names:
-            raise LocatorError(f"{name} is not defined")
+            raise UnreadableLocator(f"the name {name[:50]!r} is not known without a browser")
         return names[name]
 
     return look_up

@@ -7,7 +7,15 @@ from typing import Any
 
 from agentrl.envs.webarena.evaluators.expressions import parse
 from agentrl.envs.webarena.evaluators.inner_text import Display, display_by_tag
-from agentrl.envs.webarena.evaluators.nodes import UNDEFINED, Document, LocatorError, Node, Page, TextNode
+from agentrl.envs.webarena.evaluators.nodes import (
+    UNDEFINED,
+    Document,
+    LocatorError,
+    Node,
+    Page,
+    TextNode,
+    UnreadableLocator,
+)
 
 
 def evaluate_locator(
@@ -17,7 +25,8 @@ def evaluate_locator(
 
     `root` is the <html> element (lxml), `values` the live contents of fields by element (as in `View`), `display` says
     how an element is displayed where style sheets are known. An expression that fails on the page gives "", as in the
-    benchmark; other values look as Python prints them there: "None" for null, "True", "3".
+    benchmark; other values look as Python prints them there: "None" for null, "True", "3". `UnreadableLocator`, an
+    `EnvFault`, where the expression uses something that is not known here: then nobody can say what it would give.
     """
     try:
         return _printed(run_locator(expression, root, values, display))
@@ -34,13 +43,13 @@ def run_locator(
         found = parse(expression)({"document": Document(page)})
         return found() if callable(found) else found  # "() => ..." is called, as browsers' drivers do
     except RecursionError:
-        raise LocatorError("the expression is nested too deeply") from None
+        raise UnreadableLocator("the expression is nested too deeply") from None
     except (TypeError, AttributeError, ValueError) as error:
         raise LocatorError(f"the expression fails: {error}") from error
 
 
 def check_locator(expression: str) -> None:
-    """`LocatorError` with the reason where an expression cannot be read at all."""
+    """`UnreadableLocator` with the reason where an expression cannot be read at all."""
     parse(expression)
 
 

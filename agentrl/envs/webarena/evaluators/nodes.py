@@ -1,4 +1,4 @@
-"""The values that locators work with: elements, texts, lists, and the properties and methods that they have."""
+"""The document and its elements as locators see them, with the properties and methods that they have."""
 
 from __future__ import annotations
 
@@ -13,21 +13,17 @@ from lxml import html
 from lxml.cssselect import CSSSelector
 
 from agentrl.envs.webarena.evaluators.inner_text import Display, display_by_tag, inner_text
+from agentrl.envs.webarena.evaluators.values import (
+    UNDEFINED,
+    LocatorError,
+    UnreadableLocator,
+    as_text,
+    get_of_list,
+    is_nullish,
+)
 
 REFLECTED = {"className": "class", **{name: name for name in ("id", "title", "name", "placeholder", "alt")}}
 FIELDS = frozenset({"input", "textarea", "select", "option", "button"})
-
-
-class LocatorError(ValueError):
-    """The expression cannot be read, or fails on this page as it would in a browser."""
-
-
-class _Undefined:
-    def __repr__(self) -> str:
-        return "undefined"
-
-
-UNDEFINED: Any = _Undefined()
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ def get(owner: Any, key: Any) -> Any:
     if is_nullish(owner):
         raise LocatorError(f"{owner!r} has no properties".replace("None", "null"))
     if isinstance(owner, (list, str)):
-        return _get_of_list(owner, key)
+        return get_of_list(owner, key)
     if isinstance(owner, Document):
         return _get_of_document(owner, key)
     if isinstance(owner, Node):
@@ -79,16 +75,6 @@ def get(owner: Any, key: Any) -> Any:
     if key == "toString":
         return lambda *_: as_text(owner)
     return UNDEFINED
-
-
-def call(function: Any, arguments: list[Any]) -> Any:
-    """Call what `get` or an arrow function gave."""
-    if not callable(function):
-        raise LocatorError(f"{as_text(function)[:50]} is not a function")
-    try:
-        return function(*arguments)
-    except (TypeError, AttributeError, IndexError) as error:
-        raise LocatorError(f"the call fails: {error}") from error
 
 
 def _get_of_document(document: Document, key: Any) -> Any:
@@ -102,8 +88,7 @@ def _get_of_document(document: Document, key: Any) -> Any:
         return "" if title is None else " ".join((title.text or "").split())
     if key == "getElementById":
         return lambda name: next((node for node in _all(root) if node.element.get("id") == as_text(name)), None)
-    searching = _searching(root, key)
-    return UNDEFINED if searching is None else searching
+    return _searching(root, key)
 
 
 def _get_of_node(node: Node, key: Any) -> Any:
@@ -113,24 +98,13 @@ def _get_of_node(node: Node, key: Any) -> Any:
         return PROPERTIES[key](node)
     if key in METHODS:
         return METHODS[key](node)
-    searching = _searching(node, key)
-    return UNDEFINED if searching is None else searching
-
-
-def _get_of_list(owner: list[Any] | str, key: Any) -> Any:
-    if key == "length":
-        return len(owner)
-    if isinstance(key, int) and not isinstance(key, bool):
-        return owner[key] if 0 <= key < len(owner) else UNDEFINED
-    methods = TEXT_METHODS if isinstance(owner, str) else LIST_METHODS
-    method = methods.get(key)
-    return UNDEFINED if method is None else lambda *arguments: method(owner, *arguments)
+    return _searching(node, key)
 
 
 # ---------------------------------------------------------------------- searching
 
 
-def _searching(node: Node, key: Any) -> Callable[..., Any] | None:
+def _searching(node: Node, key: Any) -> Callable[..., Any]:
     if key == "querySelector":
         return lambda selector: _first(node, selector)
     if key == "querySelectorAll":
@@ -139,7 +113,7 @@ def _searching(node: Node, key: Any) -> Callable[..., Any] | None:
         return lambda names: list(_matches(node, "".join(f".{name}" for name in str(names).split())))
     if key == "getElementsByTagName":
         return lambda name: list(_matches(node, name))
-    return None
+    raise UnreadableLocator(f"the property {as_text(key)[:50]!r} of elements is not known without a browser")
 
 
 def _first(node: Node, selector: Any) -> Node | None:
@@ -307,89 +281,3 @@ METHODS: dict[str, Callable[[Node], Callable[..., Any]]] = {
     "closest": lambda node: lambda selector: _closest(node, selector),
     "click": lambda node: lambda: UNDEFINED,  # pages without scripts have nothing that a click would unfold
 }
-
-
-# ---------------------------------------------------------------------- texts and lists
-
-
-def _joined(values: list[Any], separator: Any = ",") -> str:
-    return as_text(separator).join("" if is_nullish(value) else as_text(value) for value in values)
-
-
-TEXT_METHODS: dict[Any, Callable[..., Any]] = {
-    "toString": lambda text: text,
-    "trim": lambda text: text.strip(),
-    "toLowerCase": lambda text: text.lower(),
-    "toUpperCase": lambda text: text.upper(),
-    "includes": lambda text, part: as_text(part) in text,
-    "startsWith": lambda text, part: text.startswith(as_text(part)),
-    "endsWith": lambda text, part: text.endswith(as_text(part)),
-    "replace": lambda text, old, new: text.replace(as_text(old), as_text(new), 1),
-    "replaceAll": lambda text, old, new: text.replace(as_text(old), as_text(new)),
-    "split": lambda text, separator: text.split(as_text(separator)) if separator else list(text),
-    "slice": lambda text, start=0, end=None: text[start:end],
-}
-LIST_METHODS: dict[Any, Callable[..., Any]] = {
-    "toString": _joined,
-    "join": _joined,
-    "map": lambda values, function: [function(value) for value in values],
-    "filter": lambda values, function: [value for value in values if is_true(function(value))],
-    "find": lambda values, function: next((value for value in values if is_true(function(value))), UNDEFINED),
-    "includes": lambda values, value: value in values,
-    "slice": lambda values, start=0, end=None: values[start:end],
-    "item": lambda values, place=0: values[place] if 0 <= place < len(values) else None,
-    "at": lambda values, place=0: values[place] if -len(values) <= place < len(values) else UNDEFINED,
-}
-
-
-# ---------------------------------------------------------------------- operators
-
-
-def is_nullish(value: Any) -> bool:
-    """null or undefined."""
-    return value is None or value is UNDEFINED
-
-
-def is_true(value: Any) -> bool:
-    """What JavaScript takes for true: lists and elements always."""
-    return not is_nullish(value) and (isinstance(value, (list, Node, Document, TextNode)) or bool(value))
-
-
-def add(sign: str, left: Any, right: Any) -> Any:
-    """`+` of numbers or of texts, `-` of numbers."""
-    numbers = all(isinstance(value, (int, float)) for value in (left, right))
-    if sign == "-":
-        if not numbers:
-            raise LocatorError("only numbers can be subtracted")
-        return left - right
-    return left + right if numbers else as_text(left) + as_text(right)
-
-
-def truth(sign: str, left: Any, right: Any) -> bool:
-    """A comparison. Values of different types are never equal, except null and undefined for `==`."""
-    if sign in ("==", "!=", "===", "!=="):
-        equal = left == right and isinstance(left, bool) == isinstance(right, bool)
-        if len(sign) == 2 and is_nullish(left) and is_nullish(right):
-            equal = True
-        return equal == (sign[0] == "=")
-    both = (left, right)
-    if not (all(isinstance(value, str) for value in both) or all(isinstance(value, (int, float)) for value in both)):
-        return False
-    return {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[sign]
-
-
-def as_text(value: Any) -> str:
-    """A value as JavaScript would write it into a text."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if value is None:
-        return "null"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    if isinstance(value, list):
-        return _joined(value)
-    if isinstance(value, (Node, Document, TextNode)):
-        return "[object Node]"
-    return str(value)

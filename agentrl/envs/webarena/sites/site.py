@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from agentrl.core.errors import MissingExtra
+from agentrl.envs.webarena.browsing.font import font_file
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Request, Response
 
@@ -26,6 +27,7 @@ SESSION_TABLE = """CREATE TABLE session (
     id INTEGER PRIMARY KEY, site TEXT NOT NULL, token TEXT NOT NULL, user_id INTEGER, message TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX session_token ON session (site, token);"""
+FONT = "site.ttf"
 STATIC_TYPES = {".css": "text/css; charset=utf-8", ".png": "image/png", ".ttf": "font/ttf"}
 
 
@@ -250,6 +252,8 @@ def _templates(folder: str) -> jinja2.Environment:
 @lru_cache(256)  # names come from visitors
 def static(folder: str, name: str) -> Response:
     """A file of a site's `static` folder, or of the one that all sites share."""
+    if name == FONT:
+        return Response(font_file(), content_type=STATIC_TYPES[".ttf"])
     suffix = name[name.rfind(".") :]
     if suffix in STATIC_TYPES and re.fullmatch(r"[\w-]+\.\w+", name):
         for package in (f"{PACKAGE}.{folder}", PACKAGE):

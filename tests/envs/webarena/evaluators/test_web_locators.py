@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from lxml import html
 
+from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.evaluators.locators import check_locator, evaluate_locator
-from agentrl.envs.webarena.evaluators.nodes import LocatorError, close_brackets
+from agentrl.envs.webarena.evaluators.nodes import close_brackets
+from agentrl.envs.webarena.evaluators.values import UnreadableLocator
 
 PAGE = html.document_fromstring("""<!doctype html><html><head><title> The  title</title></head><body>
 <div class="x"> Hello  <b>big</b> <i> world</i><p>paragraph</p>tail <span style="display:none">hidden</span></div>
@@ -72,19 +74,34 @@ def test_expressions_give_what_a_browser_gives(expression: str, text: str) -> No
         "document.querySelectorAll('td')[9].outerText",
         "document.querySelector('').outerText",
         "document.querySelector('a[').nothing()",
+        "document.querySelector('b').getAttribute('title').trim()",
+        "document.querySelector('b').outerText.length()",
+    ],
+)
+def test_what_fails_in_a_browser_gives_no_text(expression: str) -> None:
+    assert evaluate_locator(expression, PAGE) == ""
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
         "document.nothing()",
         "window.open('http://example.com')",
         "alert(1)",
+        "document.querySelector('b').offsetWidth",
+        "document.querySelector('b').outerText.normalize()",
+        "document.querySelector('b').__class__.__mro__",
         "(" * 5000,
         "document." + "a" * 50_000,
         "document.querySelector(",
         "'unclosed",
-        "document.querySelector('b').__class__.__mro__",
+        "while (true) {}",
         "",
     ],
 )
-def test_what_fails_in_a_browser_gives_no_text(expression: str) -> None:
-    assert evaluate_locator(expression, PAGE) in ("", "None")
+def test_what_is_not_known_here_is_a_fault_and_no_empty_text(expression: str) -> None:
+    with pytest.raises(EnvFault):
+        evaluate_locator(expression, PAGE)
 
 
 def test_live_contents_of_fields_come_before_those_of_the_page() -> None:
@@ -117,5 +134,5 @@ def test_open_brackets_are_closed(selector: str, closed: str) -> None:
 
 
 def test_what_cannot_be_read_is_said() -> None:
-    with pytest.raises(LocatorError, match="expected"):
+    with pytest.raises(UnreadableLocator, match="expected"):
         check_locator("document.querySelector('a'")

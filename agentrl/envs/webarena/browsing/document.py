@@ -1,0 +1,131 @@
+"""HTML text as a tree that layouts and forms can trust: a root, a body, rows within table bodies, bounded depth."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from agentrl.core.errors import MissingExtra
+
+try:
+    from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+except ImportError as error:  # pragma: no cover (set-up installs it)
+    raise MissingExtra("lxml", "web") from error
+
+MAX_DEPTH = 200  # deeper elements become neighbours; Chromium does the same at 512
+_CONTROLS = {"input", "textarea", "select", "button"}
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def whole(text: str) -> str:
+    """The text without halves of characters, which cannot be sent or saved."""
+    return text if text.isascii() else _HALVES.sub("\ufffd", text)
+
+
+def parse(html: str) -> Any:
+    """The <html> element of a page, whatever the text is."""
+    data = whole(html).replace("\x00", "\ufffd").encode()
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_pis=True)
+    try:
+        root = etree.fromstring(data, parser) if data.strip() else None
+    except etree.LxmlError:
+        root = None
+    if root is None or root.tag != "html":
+        root = etree.fromstring("<html><head></head><body></body></html>", etree.HTMLParser())
+    if root.find("body") is None and root.find("frameset") is None:
+        etree.SubElement(root, "body")
+    if root.find("head") is None:
+        root.insert(0, etree.Element("head"))
+    _bound_depth(root)
+    _complete_tables(root)
+    return root
+
+
+def _bound_depth(root: Any) -> None:
+    """Move what is nested too deep beside its parent, so that nobody's recursion is."""
+    depth = 0
+    deep = []
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        if event == "start" and depth == MAX_DEPTH + 1:
+            deep.append(element)
+    for element in deep:
+        _flatten(element)
+
+
+def _flatten(element: Any) -> None:
+    """Make all descendants neighbours of the element, in the same order."""
+    place = element
+    for descendant in list(element.iterdescendants()):
+        tail, descendant.tail = descendant.tail, None
+        place.addnext(descendant)
+        descendant.tail = tail
+        place = descendant
+
+
+def _complete_tables(root: Any) -> None:
+    """Browsers put rows that stand directly in a table into a <tbody>."""
+    for table in root.iter("table"):
+        body = None
+        for child in list(table):
+            if child.tag != "tr":
+                body = None
+            elif body is None:
+                body = table.makeelement("tbody")
+                child.addprevious(body)
+                body.append(child)
+            else:
+                body.append(child)
+
+
+def serialise(root: Any) -> str:
+    """The HTML of a page as a browser writes it."""
+    return "<!DOCTYPE html>" + etree.tostring(root, encoding="unicode", method="html")
+
+
+class Document:
+    """A parsed page. Nobody may change its tree: pages with the same text share it."""
+
+    def __init__(self, html: str) -> None:
+        self.root = parse(html)
+        # Kept, because dictionaries are keyed by these very objects.
+        self.elements: list[Any] = [element for element in self.root.iter() if isinstance(element.tag, str)]
+        self.index: dict[Any, int] = {element: number for number, element in enumerate(self.elements)}
+        self.title = " ".join(self._title().split())
+        self.controls = [element for element in self.elements if element.tag in _CONTROLS]
+
+    def _title(self) -> str:
+        found = self.root.find("head/title")
+        if found is None:
+            found = next(self.root.iter("title"), None)
+        return "" if found is None else found.text or ""
+
+    @property
+    def base(self) -> str:
+        """The address in <base href>, against which links are read; mostly empty."""
+        found = self.root.find("head/base")
+        return "" if found is None else found.get("href", "")
+
+    def sheets(self) -> list[tuple[str, str]]:
+        """Style sheets in order: ("href", address) or ("text", contents)."""
+        found = []
+        for element in self.root.iter("link", "style"):
+            if element.tag == "style":
+                found.append(("text", element.text or ""))
+            elif "stylesheet" in (element.get("rel") or "").lower().split() and element.get("href"):
+                found.append(("href", element.get("href")))
+        return found
+
+    def fragment(self, name: str) -> Any:
+        """The element that `#name` leads to."""
+        for element in self.elements:
+            if element.get("id") == name or (element.tag == "a" and element.get("name") == name):
+                return element
+        return None
+
+
+@lru_cache(96)
+def document(html: str) -> Document:
+    """The parsed page with this text; what was read last is kept."""
+    return Document(html)

@@ -1,0 +1,195 @@
+"""`DomBackend`: browsing without a browser. Pages are parsed, laid out and acted on in this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentrl.envs.webarena.browsing.backend import ActionFailed
+from agentrl.envs.webarena.browsing.clicks import activate, check_typable, focus, send_form
+from agentrl.envs.webarena.browsing.evaluation import DomEvaluationPage
+from agentrl.envs.webarena.browsing.forms import acceptable, is_disabled, kind_of, option_text, options_of
+from agentrl.envs.webarena.browsing.keyboard import focused_element, press
+from agentrl.envs.webarena.browsing.loading import Loader
+from agentrl.envs.webarena.browsing.session import Session
+from agentrl.envs.webarena.browsing.view import VIEWPORT, Tab, View
+from agentrl.envs.webarena.sites.world import World
+
+BUTTONS = ("left", "middle", "right")
+
+
+class DomBackend:
+    """The agent's browser over a world of embedded sites; see `Backend` for what its methods do.
+
+    It runs no scripts and shows no pictures. May be used from several threads, one call at a time.
+    """
+
+    def __init__(self, world: World, viewport: tuple[int, int] = VIEWPORT) -> None:
+        self.world, self.viewport = world, viewport
+        self._session = Session(world, viewport)
+        self._lock = threading.RLock()
+        self._view: tuple[int, View] | None = None  # with the version of the session that it shows
+
+    # ------------------------------------------------------------------ what is shown
+
+    def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
+        """Forget everything; open these addresses in tabs with these cookies by origin."""
+        with self._lock:
+            self._session.start(urls, cookies)
+
+    def view(self) -> View:
+        """The active tab at this moment."""
+        with self._lock:
+            if self._view is None or self._view[0] != self._session.version:
+                self._view = (self._session.version, self._make_view())
+            return self._view[1]
+
+    def _make_view(self) -> View:
+        session = self._session
+        entry, page = session.entry, session.page
+        document = page.document
+        boxes, labels = page.at(entry.scroll)
+        contents = session.contents
+        values = {
+            control: contents.value(control)
+            for control in document.controls
+            if kind_of(control) not in ("button", "hidden")
+        }
+        return View(
+            entry.url, document.title, document.root, boxes, labels, values, self._tabs(), session.active, entry.scroll,
+            page.height, focused_element(session), entry.page.status, self.viewport, entry.page.error,
+        )  # fmt: skip
+
+    def _tabs(self) -> tuple[Tab, ...]:
+        entries = [tab.entry for tab in self._session.tabs]
+        return tuple(Tab(entry.url, entry.page.title) for entry in entries)
+
+    def _element(self, number: int) -> Any:
+        labels = self.view().labels
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(labels):
+            raise ActionFailed(f"There is no element {number}; the ids on this page are 0 to {len(labels) - 1}.")
+        return labels[number]
+
+    # ------------------------------------------------------------------ actions
+
+    def open(self, url: str) -> None:
+        """Open an address in the active tab."""
+        with self._lock:
+            self._session.open(url)
+
+    def click(self, element: int, button: str = "left") -> None:
+        """Click an element. A right click opens no menu here, a middle click opens a link in a new tab."""
+        with self._lock:
+            found = self._element(element)
+            if button not in BUTTONS:
+                raise ActionFailed(f"There is no mouse button {button[:40]!r}; buttons are {', '.join(BUTTONS)}.")
+            if button == "left":
+                activate(self._session, found)
+            elif button == "middle" and next(found.iterancestors("a"), found).get("href") is not None:
+                activate(self._session, found, new_tab=True)
+
+    def hover(self, element: int) -> None:
+        """Move the mouse to an element; nothing on these pages reacts to it."""
+        with self._lock:
+            self._element(element)
+
+    def type(self, element: int, text: str, *, enter: bool = False) -> None:
+        """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
+        with self._lock:
+            field = self._element(element)
+            check_typable(field)
+            accepted = acceptable(field, text)
+            if accepted is None:
+                raise ActionFailed(f"The field takes a {field.get('type', 'text')}, not {text[:60]!r}.")
+            session = self._session
+            focus(session, field)
+            session.contents.put(field, accepted)
+            if enter and field.tag != "textarea":
+                send_form(session, field)
+
+    def press(self, key: str) -> None:
+        """Press a key or combination on the focused element."""
+        with self._lock:
+            press(self._session, key)
+
+    def scroll(self, direction: str) -> None:
+        """Scroll "up" or "down" by two thirds of the viewport."""
+        with self._lock:
+            if direction not in ("up", "down"):
+                raise ActionFailed(f"The page scrolls up or down, not {direction[:40]!r}.")
+            step = self.viewport[1] * 2 // 3
+            self._session.scroll_to(self._session.entry.scroll + (step if direction == "down" else -step))
+
+    def select(self, element: int, option: str) -> None:
+        """Choose the first option whose text contains `option`, in either case of letters."""
+        with self._lock:
+            found = self._element(element)
+            if found.tag != "select":
+                raise ActionFailed("This element is not a drop-down list.")
+            if is_disabled(found):
+                raise ActionFailed("This element is disabled.")
+            wanted = " ".join(option.lower().split())
+            for number, candidate in enumerate(options_of(found)):
+                if wanted in option_text(candidate).lower() and candidate.get("disabled") is None:
+                    focus(self._session, found)
+                    self._session.contents.put(found, str(number))
+                    return
+            raise ActionFailed(f"No option contains {option[:60]!r}.")
+
+    def back(self) -> None:
+        """Show the page before this one, as it was left."""
+        with self._lock:
+            self._session.travel(-1)
+
+    def forward(self) -> None:
+        """Show the page that was left by going back."""
+        with self._lock:
+            self._session.travel(1)
+
+    def new_tab(self) -> None:
+        """Open an empty tab and show it."""
+        with self._lock:
+            self._session.new_tab()
+
+    def focus_tab(self, number: int) -> None:
+        """Show the tab with this number, from 0."""
+        with self._lock:
+            self._session.focus_tab(number)
+
+    def close_tab(self) -> None:
+        """Close the active tab."""
+        with self._lock:
+            self._session.close_tab()
+
+    # ------------------------------------------------------------------ evaluation and saving
+
+    def evaluation_page(self, *, last: bool = False) -> DomEvaluationPage:
+        """A fresh page with the agent's cookies; with `last`, one that shows what the active tab shows."""
+        with self._lock:
+            session = self._session
+            cookies = {origin: dict(jar) for origin, jar in session.loader.cookies.items()}
+            page = DomEvaluationPage(Loader(self.world, cookies))
+            if last:
+                page.show(session.entry)
+            return page
+
+    def save(self) -> dict[str, Any]:
+        """Tabs, history, cookies, scroll, form contents, as values that msgpack can write."""
+        with self._lock:
+            return self._session.save()
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Inverse of `save`; ValueError if it does not fit, and then nothing changes."""
+        with self._lock:
+            self._session.load(saved)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"world": self.world, "viewport": self.viewport, "saved": self.save()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        DomBackend.__init__(self, state["world"], state["viewport"])
+        self.load(state["saved"])

@@ -1,0 +1,240 @@
+"""Flex containers (rows, wrapped rows, columns) and grids with given columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentrl.envs.webarena.browsing.boxes import FLEX, Node
+from agentrl.envs.webarena.browsing.intrinsic import preferred_width, replaced_size, smallest_width
+from agentrl.envs.webarena.browsing.style import Style
+from agentrl.envs.webarena.browsing.stylesheet import Fraction
+
+if TYPE_CHECKING:
+    from agentrl.envs.webarena.browsing.layout import Layout
+
+
+class _Item(NamedTuple):
+    """A box that was placed in a row, which may still move or grow."""
+
+    node: Node
+    start: int  # its boxes are placed[start:end]
+    end: int
+    x: float
+    width: float
+    height: float
+
+
+def lay_row(layout: Layout, node: Node, x: float, y: float, width: float, height: float | None) -> float:
+    """Boxes side by side; the height of all rows."""
+    style = node.style
+    items: list[Node] = node.children  # type: ignore[assignment]
+    rows = _rows(items, style, width)
+    top = y
+    for number, row in enumerate(rows):
+        y += style.row_gap if number else 0.0
+        y += _lay_one_row(layout, style, row, x, y, width, height if len(rows) == 1 else None)
+    return y - top
+
+
+def _rows(items: list[Node], style: Style, width: float) -> list[list[Node]]:
+    """Which boxes share a row."""
+    if not style.wraps_items:
+        return [items] if items else []
+    rows: list[list[Node]] = []
+    used = 0.0
+    for item in items:
+        wanted = _base(item, width) + item.style.margin_left + item.style.margin_right
+        if rows and used + style.column_gap + wanted <= width + 0.02:
+            rows[-1].append(item)
+            used += style.column_gap + wanted
+        else:
+            rows.append([item])
+            used = wanted
+    return rows
+
+
+def _base(item: Node, width: float) -> float:
+    """The width that a box has before rows are filled up."""
+    style = item.style
+    if style.basis is not None:
+        return max(
+            style.basis if style.border_box else style.basis + style.left + style.right, style.left + style.right
+        )
+    if style.width_share is not None:
+        return style.width_share * width
+    return preferred_width(item)
+
+
+def _shares(items: list[Node], style: Style, width: float) -> list[float]:
+    """The widths of boxes in a row: what they want, and then their share of what is left or lacking."""
+    bases = [_base(item, width) for item in items]
+    margins = sum(item.style.margin_left + item.style.margin_right for item in items)
+    free = width - margins - style.column_gap * (len(items) - 1) - sum(bases)
+    grows = free > 0
+    weights = [item.style.grow if grows else item.style.shrink * base for item, base in zip(items, bases, strict=True)]
+    least = [_least(item) for item in items]
+    most = [item.style.max_width for item in items]
+    sizes = [min(max(base, low), high) for base, low, high in zip(bases, least, most, strict=True)]
+    fixed = {number for number, weight in enumerate(weights) if not weight}
+    if not fixed and not items:
+        return sizes
+    while len(fixed) < len(items):
+        loose = [number for number in range(len(items)) if number not in fixed]
+        room = width - margins - style.column_gap * (len(items) - 1)
+        room -= sum(sizes[number] for number in fixed) + sum(bases[number] for number in loose)
+        total = sum(weights[number] for number in loose)
+        if grows and total < 1:
+            total = 1.0
+        wanted = {number: bases[number] + room * weights[number] / total for number in loose}
+        bounded = {number: min(max(size, least[number]), most[number]) for number, size in wanted.items()}
+        sizes = [bounded.get(number, size) for number, size in enumerate(sizes)]
+        excess = sum(bounded[number] - wanted[number] for number in loose)
+        broken = [number for number in loose if (bounded[number] - wanted[number]) * (excess or 1e-9) > 0]
+        if abs(excess) < 1e-6:
+            broken = loose
+        fixed |= set(broken or loose)
+    return sizes
+
+
+def _least(item: Node) -> float:
+    """Boxes do not shrink below their contents, unless they clip them."""
+    style = item.style
+    if style.clips or style.min_width:
+        return style.min_width
+    smallest = smallest_width(item)
+    return smallest if style.width is None else min(smallest, style.width)
+
+
+def _lay_one_row(
+    layout: Layout, style: Style, items: list[Node], x: float, y: float, width: float, height: float | None
+) -> float:
+    sizes = _shares(items, style, width)
+    outer = [size + item.style.margin_left + item.style.margin_right for size, item in zip(sizes, items, strict=True)]
+    free = width - sum(outer) - style.column_gap * (len(items) - 1)
+    autos = sum(item.style.auto_left + item.style.auto_right for item in items)
+    at, gap = (x, style.column_gap) if autos else _spread(style, x, free, len(items))
+    placed: list[_Item] = []
+    for item, size in zip(items, sizes, strict=True):
+        at += max(0.0, free) / autos if item.style.auto_left else 0.0
+        left = at + item.style.margin_left
+        start = len(layout.placed)
+        tall = layout.box(item, left, y + item.style.margin_top, size)
+        placed.append(_Item(item, start, len(layout.placed), left, size, tall))
+        at = left + size + item.style.margin_right + gap
+        at += max(0.0, free) / autos if item.style.auto_right else 0.0
+    tallest = max((item.height + _margins(item.node) for item in placed), default=0.0)
+    row_height = tallest if height is None else height
+    for item in placed:
+        _align(layout, item, style, y, row_height)
+    return row_height
+
+
+def _margins(node: Node) -> float:
+    return node.style.margin_top + node.style.margin_bottom
+
+
+def _spread(style: Style, x: float, free: float, count: int) -> tuple[float, float]:
+    """Where the first box stands, and the distance between boxes."""
+    gap = style.column_gap
+    match style.justify:
+        case "flex-end" | "end" | "right":
+            return x + free, gap
+        case "center":
+            return x + free / 2, gap
+        case "space-between" if count > 1 and free > 0:
+            return x, gap + free / (count - 1)
+        case "space-around" if free > 0:
+            return x + free / count / 2, gap + free / count
+        case "space-evenly" if free > 0:
+            return x + free / (count + 1), gap + free / (count + 1)
+    return x, gap
+
+
+def _align(layout: Layout, item: _Item, style: Style, y: float, row_height: float) -> None:
+    """Move or stretch a box within the height of its row."""
+    own = item.node.style
+    how = style.align_items if own.align_self == "auto" else own.align_self
+    room = row_height - item.height - _margins(item.node)
+    if how in ("stretch", "normal"):
+        if room and own.height is None and item.node.element is not None:
+            _stretch(layout, item, y, row_height)
+        return
+    if how in ("center", "flex-end", "end"):
+        layout.shift(item.start, item.end, 0.0, room / 2 if how == "center" else room)
+
+
+def _stretch(layout: Layout, item: _Item, y: float, row_height: float) -> None:
+    node, own = item.node, item.node.style
+    tall = min(max(row_height - _margins(node), own.min_height), own.max_height)
+    if node.kind == FLEX or node.element.tag == "button":  # what is inside may stand elsewhere now
+        height_of = layout.box
+        if item.end == len(layout.placed):
+            del layout.placed[item.start :]
+            height_of(node, item.x, y + own.margin_top, item.width, tall)
+            return
+        inner = len(layout.placed)
+        height_of(node, item.x, y + own.margin_top, item.width, tall)
+        layout.placed[item.start : item.end] = layout.placed[inner:]
+        del layout.placed[inner:]
+        return
+    element, x, top, width, _ = layout.placed[item.end - 1]
+    layout.placed[item.end - 1] = (element, x, top, width, tall)
+
+
+def lay_column(layout: Layout, node: Node, x: float, y: float, width: float, height: float | None) -> float:
+    """Boxes below each other in a flex container: margins do not collapse, and boxes are as wide as the container."""
+    style, top = node.style, y
+    for number, item in enumerate(node.children):
+        assert isinstance(item, Node)
+        own = item.style
+        y += (style.row_gap if number else 0.0) + own.margin_top
+        how = style.align_items if own.align_self == "auto" else own.align_self
+        room = width - own.margin_left - own.margin_right
+        size = layout.block_width(item, width) if how in ("stretch", "normal") else layout.fitted_width(item, room)
+        indent = own.margin_left
+        if how == "center":
+            indent += (room - size) / 2
+        elif how in ("flex-end", "end"):
+            indent += room - size
+        y += layout.box(item, x + indent, y, size) + own.margin_bottom
+    return y - top
+
+
+def lay_grid(layout: Layout, node: Node, x: float, y: float, width: float) -> float:
+    """Boxes in rows of given columns."""
+    style, top = node.style, y
+    tracks = _tracks(style, width)
+    lefts = [x + sum(tracks[:number]) + style.column_gap * number for number in range(len(tracks))]
+    for first in range(0, len(node.children), len(tracks)):
+        y += style.row_gap if first else 0.0
+        placed: list[_Item] = []
+        for item, left, track in zip(node.children[first:], lefts, tracks, strict=False):
+            assert isinstance(item, Node)
+            placed.append(_cell(layout, item, left, y, track))
+        tallest = max(item.height + _margins(item.node) for item in placed)
+        for item in placed:
+            _align(layout, item, style, y, tallest)
+        y += tallest
+    return y - top
+
+
+def _cell(layout: Layout, item: Node, left: float, y: float, track: float) -> _Item:
+    own = item.style
+    size = replaced_size(item, None)[0] if item.kind == 5 else layout.block_width(item, track)
+    start = len(layout.placed)
+    tall = layout.box(item, left + own.margin_left, y + own.margin_top, size)
+    return _Item(item, start, len(layout.placed), left + own.margin_left, size, tall)
+
+
+def _tracks(style: Style, width: float) -> list[float]:
+    """The widths of the columns of a grid."""
+    columns = style.columns or (Fraction(1.0),)
+    shares = [
+        1.0 if isinstance(track, str) else track.share if isinstance(track, Fraction) else 0.0 for track in columns
+    ]
+    fixed = [track if isinstance(track, float) else 0.0 for track in columns]
+    free = max(0.0, width - sum(fixed) - style.column_gap * (len(columns) - 1))
+    return [
+        size + free * share / max(sum(shares), 1.0) if share else size
+        for size, share in zip(fixed, shares, strict=True)
+    ]

@@ -1,0 +1,102 @@
+"""The one font of the embedded sites (Pillow's own), and how wide its characters are.
+
+Pages switch kerning and ligatures off, so that a text is as wide as its characters together. Widths are in thousandths
+of the font size.
+"""
+
+from __future__ import annotations
+
+import struct
+import unicodedata
+from functools import cache
+from io import BytesIO
+
+from PIL import ImageFont
+
+# Heights above and below the baseline, in thousandths; browsers round them to whole pixels for every size.
+ASCENT, DESCENT = 970, 230
+_WIDE = 1000  # characters of East Asia, pictures
+
+
+@cache
+def font_file() -> bytes:
+    """The font as a TrueType file."""
+    source = ImageFont.load_default(14).path  # type: ignore[union-attr]
+    assert isinstance(source, BytesIO)
+    return source.getvalue()
+
+
+class _Widths(dict[str, int]):
+    """Width by character; those that the font lacks are estimated, because a browser takes them from another font."""
+
+    def __missing__(self, character: str) -> int:
+        width = self[character] = self._estimate(character)
+        return width
+
+    def _estimate(self, character: str) -> int:
+        if character == "\xa0":
+            return self[" "]
+        if unicodedata.combining(character) or unicodedata.category(character) in ("Cc", "Cf", "Mn", "Me"):
+            return 0
+        plain = unicodedata.normalize("NFD", character)[0]
+        if plain != character and plain in self:
+            return self[plain]
+        if unicodedata.east_asian_width(character) in "WF":
+            return _WIDE
+        return _FALLBACK.get(character, 600)
+
+
+# Widths of the common sans-serif fonts that browsers fall back to.
+_FALLBACK = {
+    "\u2013": 556, "\u2014": 1000, "\u2022": 350, "\xd7": 584, "\u20ac": 556, "\xa3": 556, "\u2192": 1000,
+    "\u2190": 1000, "\u2009": 200, "\u202f": 200,
+}  # fmt: skip
+
+
+@cache
+def widths() -> _Widths:
+    """Width of every character in thousandths of the font size."""
+    data = font_file()
+    tables = {}
+    for number in range(struct.unpack_from(">H", data, 4)[0]):
+        tag, _, offset, _ = struct.unpack_from(">4sLLL", data, 12 + 16 * number)
+        tables[tag] = offset
+    advances = _advances(data, tables)
+    return _Widths({character: advances[min(glyph, len(advances) - 1)] for character, glyph in _glyphs(data, tables)})
+
+
+def _advances(data: bytes, tables: dict[bytes, int]) -> list[int]:
+    """Width of every glyph (table `hmtx`)."""
+    count = struct.unpack_from(">H", data, tables[b"hhea"] + 34)[0]
+    return [struct.unpack_from(">H", data, tables[b"hmtx"] + 4 * number)[0] for number in range(count)]
+
+
+def _glyphs(data: bytes, tables: dict[bytes, int]) -> list[tuple[str, int]]:
+    """Which glyph stands for which character (table `cmap`, format 4, which Pillow's font has)."""
+    start = tables[b"cmap"]
+    places = [
+        struct.unpack_from(">HHL", data, start + 4 + 8 * n) for n in range(struct.unpack_from(">H", data, start + 2)[0])
+    ]
+    table = start + next(offset for platform, encoding, offset in places if (platform, encoding) == (3, 1))
+    count = struct.unpack_from(">H", data, table + 6)[0] // 2
+
+    def column(number: int, kind: str) -> tuple[int, ...]:
+        # The columns stand one after the other, with a padding of two bytes behind the first.
+        return struct.unpack_from(f">{count}{kind}", data, table + 14 + 2 * count * number + (2 if number else 0))
+
+    found = []
+    ranges_at = table + 16 + 6 * count
+    for row, (end, first, delta, jump) in enumerate(
+        zip(column(0, "H"), column(1, "H"), column(2, "h"), column(3, "H"), strict=True)
+    ):
+        for code in range(first, min(end, 0xFFFE) + 1):
+            glyph = code
+            if jump:
+                glyph = struct.unpack_from(">H", data, ranges_at + 2 * row + jump + 2 * (code - first))[0]
+            found.append((chr(code), (glyph + delta) & 0xFFFF))
+    return found
+
+
+def text_width(text: str) -> int:
+    """How wide a text is on one line, in thousandths of the font size."""
+    return sum(map(widths().__getitem__, text))

@@ -1,0 +1,341 @@
+"""Lines: words, inline elements and boxes between them, broken and aligned as a browser does."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from agentrl.envs.webarena.browsing.boxes import BREAK, INLINE, Node
+from agentrl.envs.webarena.browsing.font import text_width, widths
+from agentrl.envs.webarena.browsing.style import Style
+from agentrl.envs.webarena.browsing.text import count_lines, run_of
+
+if TYPE_CHECKING:
+    from agentrl.envs.webarena.browsing.layout import Layout
+
+_TEXT, _SPACE, _OPEN, _CLOSE, _ATOM, _BREAK = range(6)
+_SPACE_WIDTH = widths()[" "]
+_SLACK = 0.02  # browsers calculate in 64ths of a pixel
+_TAB = 8
+
+
+def lay_lines(layout: Layout, children: list[Node | str], style: Style, x: float, y: float, width: float) -> float:
+    """Lay texts and inline boxes out in lines from (x, y); the height they take."""
+    if len(children) == 1 and children[0].__class__ is str and style.white_space == "normal":
+        run = run_of(children[0])  # type: ignore[arg-type]
+        count = count_lines(run, style.font_size, width, style.wraps_anywhere)
+        if count:
+            height = count * (style.ascent + style.descent)
+            layout.baseline = y + height - style.descent
+            return height
+        return 0.0
+    lines = _Lines(layout, style, x, y, width)
+    lines.add(children, style)
+    return lines.finish() - y
+
+
+class _Lines:
+    """Lines under construction. `line` is what certainly stands on the current line; `waiting` is what follows without
+    a place to break, and moves to the next line if it does not fit. Pieces are (kind, value, width, style)."""
+
+    def __init__(self, layout: Layout, style: Style, x: float, y: float, width: float) -> None:
+        self._layout, self._style = layout, style
+        self._x, self._y, self._width = x, y, width + _SLACK
+        self._line: list[tuple[int, Any, float, Style]] = []
+        self._waiting: list[tuple[int, Any, float, Style]] = []
+        self._line_width = self._waiting_width = 0.0
+        self._filled = self._spaced = False
+        self._open: list[Node] = []  # elements that go on from the line before
+
+    # ------------------------------------------------------------------ what comes in
+
+    def add(self, children: list[Node | str], style: Style) -> None:
+        """Take texts and boxes in, in order."""
+        for child in children:
+            if child.__class__ is str:
+                self._add_text(child, style)  # type: ignore[arg-type]
+            elif child.kind == INLINE:  # type: ignore[union-attr]
+                self._add_element(child)  # type: ignore[arg-type]
+            elif child.kind == BREAK:  # type: ignore[union-attr]
+                self._wait(_BREAK, child, 0.0, child.style)  # type: ignore[union-attr]
+                self._end_line()
+            else:
+                self._add_atom(child)  # type: ignore[arg-type]
+
+    def _add_element(self, node: Node) -> None:
+        style = node.style
+        self._wait(_OPEN, node, style.margin_left + style.left, style)
+        self.add(node.children, style)
+        piece = (_CLOSE, node, style.right + style.margin_right, style)
+        if self._waiting:
+            self._wait(*piece)
+        else:
+            self._line.append(piece)
+            self._line_width += piece[2]
+
+    def _add_text(self, text: str, style: Style) -> None:
+        if style.white_space not in ("normal", "nowrap"):
+            self._add_preserved(text, style)
+            return
+        run = run_of(text)
+        scale = style.font_size / 1000
+        if run.leading:
+            self._add_space(style, scale)
+        if run.words:
+            self._add_words(run, style, scale)
+            if run.trailing:
+                self._add_space(style, scale)
+
+    def _add_words(self, run: Any, style: Style, scale: float) -> None:
+        words = run.words
+        last = words[-1]
+        if not style.wraps:
+            self._wait(_TEXT, "", run.width * scale, style)
+        elif len(words) > 1 and self._line_width + self._waiting_width + run.width * scale <= self._width:
+            # All fits: one piece, but for the last word, which what follows may drag to the next line.
+            before = run.width - last.width - (_SPACE_WIDTH if last.space else 0)
+            self._wait(_TEXT, "", before * scale, style)
+            self._break_or_space(last.space, style, scale)
+            self._wait(_TEXT, last.text, last.width * scale, style)
+        else:
+            for number, (word, width, space) in enumerate(words):
+                if number:
+                    self._break_or_space(space, style, scale)
+                self._wait(_TEXT, word, width * scale, style)
+
+    def _break_or_space(self, space: bool, style: Style, scale: float) -> None:
+        if space:
+            self._add_space(style, scale)
+        else:
+            self._commit()
+
+    def _add_space(self, style: Style, scale: float) -> None:
+        """A space that collapses with others and vanishes at the ends of a line."""
+        if style.wraps:
+            self._commit()
+        if self._spaced or not (self._filled or self._waiting_has_content()):
+            return
+        piece = (_SPACE, None, _SPACE_WIDTH * scale, style)
+        if style.wraps:
+            self._line.append(piece)
+            self._line_width += piece[2]
+        else:
+            self._wait(*piece)
+        self._spaced = True
+
+    def _waiting_has_content(self) -> bool:
+        return any(piece[0] in (_TEXT, _ATOM) for piece in self._waiting)
+
+    def _add_preserved(self, text: str, style: Style) -> None:
+        """Text whose spaces and line ends count (`pre`, `pre-wrap`)."""
+        scale = style.font_size / 1000
+        for number, row in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")):
+            if number:
+                self._wait(_BREAK, None, 0.0, style)
+                self._end_line()
+            row = row.expandtabs(_TAB)
+            if not style.wraps:
+                if row:
+                    self._wait(_TEXT, row, text_width(row) * scale, style)
+                continue
+            for word in row.split(" "):
+                if word:
+                    self._wait(_TEXT, word, text_width(word) * scale, style)
+                self._commit()
+                self._line.append((_SPACE, None, _SPACE_WIDTH * scale, style))
+                self._line_width += _SPACE_WIDTH * scale
+            if row:
+                self._filled = True
+            self._line_width -= self._line.pop()[2]
+
+    def _add_atom(self, node: Node) -> None:
+        """A box that stands in a line like one big letter."""
+        layout, style = self._layout, node.style
+        start = len(layout.placed)
+        width = layout.fitted_width(node, self._width - _SLACK - style.margin_left - style.margin_right)
+        outer, layout.baseline = layout.baseline, None
+        height = layout.box(node, 0.0, 0.0, width)
+        baseline, layout.baseline = layout.baseline, outer
+        if baseline is None or style.clips:
+            baseline = height + style.margin_bottom
+        if style.wraps:
+            self._commit()
+        value = (node, start, len(layout.placed), height, baseline + style.margin_top)
+        self._wait(_ATOM, value, style.margin_left + width + style.margin_right, style)
+        if self._style.wraps:
+            self._commit()
+
+    def _wait(self, kind: int, value: Any, width: float, style: Style) -> None:
+        self._waiting.append((kind, value, width, style))
+        self._waiting_width += width
+        if kind in (_TEXT, _ATOM):
+            self._spaced = False
+
+    # ------------------------------------------------------------------ where lines end
+
+    def _commit(self) -> None:
+        """A line may end here: what waits gets its place."""
+        if not self._waiting:
+            return
+        if self._filled and self._line_width + self._waiting_width > self._width:
+            self._flush()
+        if self._waiting_width > self._width and self._style.wraps_anywhere:
+            self._split()
+            return
+        self._line += self._waiting
+        self._line_width += self._waiting_width
+        self._filled = self._filled or self._waiting_has_content()
+        self._waiting, self._waiting_width = [], 0.0
+
+    def _split(self) -> None:
+        """Break a word that no line can hold."""
+        pieces, self._waiting, self._waiting_width = self._waiting, [], 0.0
+        for kind, value, width, style in pieces:
+            if kind == _TEXT and value and style.wraps and self._line_width + width > self._width:
+                self._split_text(value, style)
+                continue
+            if self._filled and kind == _ATOM and self._line_width + width > self._width:
+                self._flush()
+            self._line.append((kind, value, width, style))
+            self._line_width += width
+            self._filled = self._filled or kind in (_TEXT, _ATOM)
+
+    def _split_text(self, text: str, style: Style) -> None:
+        scale = style.font_size / 1000
+        ends = list(accumulate(map(widths().__getitem__, text)))
+        start, done = 0, 0
+        while start < len(ends):
+            room = (self._width - self._line_width) / scale
+            end = bisect_right(ends, done + room, start)
+            if end == start and not self._filled:
+                end = start + 1
+            if end > start:
+                width = (ends[end - 1] - done) * scale
+                self._line.append((_TEXT, "", width, style))
+                self._line_width += width
+                self._filled = True
+                start, done = end, ends[end - 1]
+            if start < len(ends):
+                self._flush()
+
+    def _end_line(self) -> None:
+        """A line ends here in any case."""
+        self._commit()
+        self._filled = True
+        self._flush()
+        self._spaced = False
+
+    def finish(self) -> float:
+        """The place below the last line."""
+        self._commit()
+        if self._line:
+            self._flush()
+        return self._y
+
+    # ------------------------------------------------------------------ a finished line
+
+    def _flush(self) -> None:
+        line, width = self._trimmed()
+        ascent, descent = self._heights(line)
+        height = ascent + descent
+        if not self._filled and not any(piece[0] == _OPEN and piece[2] for piece in line):
+            ascent = height = 0.0  # nothing but empty elements
+        offset = self._offset(width)
+        self._place(line, self._x + offset, self._y, self._y + ascent, height)
+        if height:
+            self._layout.baseline = self._y + ascent
+        self._y += height
+        self._line, self._line_width = [], 0.0
+        self._filled, self._spaced = False, False
+
+    def _trimmed(self) -> tuple[list[tuple[int, Any, float, Style]], float]:
+        """The line without the space at its end, and its width."""
+        line, width = self._line, self._line_width
+        for number in range(len(line) - 1, -1, -1):
+            kind = line[number][0]
+            if kind == _SPACE:
+                width -= line[number][2]
+                line[number] = (_SPACE, None, 0.0, line[number][3])
+            elif kind not in (_OPEN, _CLOSE, _BREAK):
+                break
+        return line, width
+
+    def _heights(self, line: list[tuple[int, Any, float, Style]]) -> tuple[float, float]:
+        """How far the line reaches above and below its baseline."""
+        own = self._style
+        ascent, descent = own.ascent, own.descent
+        tallest = 0.0
+        for node in self._open:
+            ascent, descent = max(ascent, node.style.ascent), max(descent, node.style.descent)
+        for kind, value, _, style in line:
+            if kind == _OPEN and style is not own:
+                shift = _shift(style, own)
+                ascent, descent = max(ascent, style.ascent - shift), max(descent, style.descent + shift)
+            elif kind == _ATOM:
+                node, _, _, height, baseline = value
+                whole = height + style.margin_top + style.margin_bottom
+                if style.valign in ("top", "bottom"):
+                    tallest = max(tallest, whole)
+                    continue
+                if style.valign == "middle":
+                    baseline = _middle(whole, own)
+                shift = _shift(style, own)
+                ascent, descent = max(ascent, baseline - shift), max(descent, whole - baseline + shift)
+        return ascent, max(descent, tallest - ascent)
+
+    def _offset(self, width: float) -> float:
+        room = self._width - _SLACK - width
+        if room <= 0 or self._style.align in ("left", "start", "justify"):
+            return 0.0
+        return room / 2 if self._style.align in ("center", "-webkit-center") else room
+
+    def _place(self, line: list[Any], x: float, top: float, baseline: float, height: float) -> None:
+        placed = self._layout.placed
+        begun: dict[Node, tuple[float, int]] = {}
+        for kind, value, width, style in line:
+            if kind == _OPEN:
+                begun[value] = (x + style.margin_left, len(self._open))
+                self._open.append(value)
+            elif kind == _CLOSE:
+                self._open.remove(value)
+                if value in begun:
+                    left, _ = begun.pop(value)
+                    self._place_element(value, left, x + style.right - left, baseline)
+            elif kind == _ATOM:
+                node, start, end, atom_height, atom_baseline = value
+                whole = atom_height + style.margin_top + style.margin_bottom
+                if style.valign == "top":
+                    y = top
+                elif style.valign == "bottom":
+                    y = top + height - whole
+                elif style.valign == "middle":
+                    y = baseline - _middle(whole, self._style)
+                else:
+                    y = baseline - atom_baseline + _shift(style, self._style)
+                self._layout.shift(start, end, x + style.margin_left, y + style.margin_top)
+            elif kind == _BREAK and value is not None:
+                placed.append(
+                    (value.element, x, baseline - style.font_ascent, 0.0, style.font_ascent + style.font_descent)
+                )
+            x += width
+        for node, (left, _) in begun.items():  # goes on in the next line
+            self._place_element(node, left, x - left, baseline)
+
+    def _place_element(self, node: Node, left: float, width: float, baseline: float) -> None:
+        style = node.style
+        baseline += _shift(style, self._style)
+        height = style.font_ascent + style.font_descent + style.top + style.bottom
+        self._layout.placed.append((node.element, left, baseline - style.font_ascent - style.top, width, height))
+
+
+def _shift(style: Style, parent: Style) -> float:
+    """How far below the baseline of its line an element stands."""
+    if style.valign == "super":
+        return -(parent.font_size // 3 + 1)
+    return parent.font_size // 5 + 1 if style.valign == "sub" else 0.0
+
+
+def _middle(height: float, parent: Style) -> float:
+    """The part of a vertically centred box above the baseline."""
+    return height / 2 + parent.font_size * 0.25

@@ -1,0 +1,177 @@
+"""Widths that boxes want by themselves, before it is known how much room there is."""
+
+from __future__ import annotations
+
+import re
+
+from agentrl.envs.webarena.browsing.boxes import BREAK, FLEX, GRID, INLINE, REPLACED, TABLE, Node
+from agentrl.envs.webarena.browsing.font import text_width, widths
+from agentrl.envs.webarena.browsing.style import Style
+from agentrl.envs.webarena.browsing.text import run_of
+
+_DEFAULT_SIZES = {"img": (0.0, 0.0), "svg": (300.0, 150.0), "video": (300.0, 150.0), "canvas": (300.0, 150.0)}
+_ARROW = 22.0  # the sign at the right end of a select
+_UNIT = 1 / 64  # what Chromium calculates in
+
+
+def preferred_width(node: Node) -> float:
+    """The width of a box whose lines are broken only where they must be."""
+    if node.preferred is None:
+        node.preferred = _preferred(node)
+    return node.preferred
+
+
+def _preferred(node: Node) -> float:
+    style = node.style
+    if style.width is not None:
+        return max(min(style.width, style.max_width), style.min_width)
+    if node.kind == REPLACED:
+        return replaced_size(node, None)[0]
+    if node.kind == FLEX and not style.direction.startswith("column"):
+        inner = sum(outer_width(child) for child in node.children) + style.column_gap * max(0, len(node.children) - 1)
+    elif node.kind == GRID:
+        tracks = [track if isinstance(track, float) else 0.0 for track in style.columns]
+        inner = sum(tracks) + style.column_gap * max(0, len(tracks) - 1)
+        inner = inner or max((outer_width(child) for child in node.children), default=0.0)
+    elif node.kind == TABLE:
+        inner = _table_width(node)
+    elif node.stacks:
+        inner = max((outer_width(child) for child in node.children), default=0.0)
+    else:
+        inner = lines_width(node.children, style)
+    return max(min(inner + style.left + style.right, style.max_width), style.min_width)
+
+
+def outer_width(node: Node | str) -> float:
+    """The preferred width with margins."""
+    assert isinstance(node, Node)
+    return preferred_width(node) + node.style.margin_left + node.style.margin_right
+
+
+def _table_width(node: Node) -> float:
+    columns: dict[int, float] = {}
+    for row in rows_of(node):
+        at = 0
+        for cell in row.children:
+            if isinstance(cell, Node):
+                columns[at] = max(columns.get(at, 0.0), preferred_width(cell))
+                at += 1
+    return sum(columns.values())
+
+
+def rows_of(node: Node) -> list[Node]:
+    """The rows of a table or of a group of rows, in order."""
+    found = []
+    for child in node.children:
+        if isinstance(child, Node):
+            if child.style.display == "table-row":
+                found.append(child)
+            elif child.style.display.endswith("-group"):
+                found += rows_of(child)
+    return found
+
+
+def lines_width(children: list[Node | str], style: Style) -> float:
+    """The width of the longest line of texts and inline boxes, if lines end only where they must."""
+    measure = _Measure()
+    measure.add(children, style)
+    measure.end()
+    # Chromium rounds up what text takes.
+    return -(-measure.longest // _UNIT) * _UNIT
+
+
+class _Measure:
+    """Adds up a line."""
+
+    def __init__(self) -> None:
+        self.longest = self._width = self._space = 0.0
+
+    def add(self, children: list[Node | str], style: Style) -> None:
+        for child in children:
+            if isinstance(child, str):
+                self._add_text(child, style)
+            elif child.kind == INLINE:
+                self._width += child.style.margin_left + child.style.left
+                self.add(child.children, child.style)
+                self._width += child.style.margin_right + child.style.right
+            elif child.kind == BREAK:
+                self.end()
+            else:
+                self._put(outer_width(child))
+
+    def _add_text(self, text: str, style: Style) -> None:
+        scale = style.font_size / 1000
+        if style.white_space not in ("normal", "nowrap"):
+            for number, row in enumerate(text.split("\n")):
+                if number:
+                    self.end()
+                self._put(text_width(row.expandtabs(8)) * scale)
+            return
+        run = run_of(text)
+        space = widths()[" "] * scale
+        if run.leading and self._width:
+            self._space = space
+        if run.words:
+            self._put(run.width * scale)
+            self._space = space if run.trailing else 0.0
+
+    def _put(self, width: float) -> None:
+        self._width += self._space + width
+        self._space = 0.0
+
+    def end(self) -> None:
+        """A line ends."""
+        self.longest = max(self.longest, self._width)
+        self._width = self._space = 0.0
+
+
+def replaced_size(node: Node, width: float | None) -> tuple[float, float]:
+    """Width and height of a picture or control; `width` where it is known already."""
+    style, element = node.style, node.element
+    own_width, own_height = _DEFAULT_SIZES.get(element.tag, (0.0, style.ascent + style.descent))
+    own_width = _number(element.get("width"), own_width)
+    own_height = _number(element.get("height"), own_height)
+    if element.tag == "select":
+        texts = ["".join(option.itertext()) for option in element.iter("option")][:1000]
+        longest = max((run_of(text).width for text in texts), default=0)
+        own_width = longest * style.font_size / 1000 + _ARROW
+    own_width, own_height = own_width + style.left + style.right, own_height + style.top + style.bottom
+    if width is None:
+        width = style.width if style.width is not None else own_width
+        width = max(min(width, style.max_width), style.min_width)
+    height = style.height if style.height is not None else own_height
+    return width, max(min(height, style.max_height), style.min_height)
+
+
+def _number(text: str | None, default: float) -> float:
+    return float(text) if text and re.fullmatch(r"\d{1,5}", text) else default
+
+
+def smallest_width(node: Node) -> float:
+    """The width below which the contents of a box stick out of it."""
+    style = node.style
+    if style.width is not None:
+        return max(min(style.width, style.max_width), style.min_width)
+    if node.kind == REPLACED:
+        return replaced_size(node, None)[0]
+    parts = [_smallest_part(child, style) for child in node.children]
+    if node.kind == FLEX and not style.direction.startswith("column") and not style.wraps_items:
+        inner = sum(parts) + style.column_gap * max(0, len(parts) - 1)
+    elif node.kind in (TABLE, GRID):
+        inner = preferred_width(node) - style.left - style.right if node.kind == GRID else sum(parts[:1])
+    elif not style.wraps:
+        inner = lines_width(node.children, style) if not node.stacks else max(parts, default=0.0)
+    else:
+        inner = max(parts, default=0.0)
+    return max(min(inner + style.left + style.right, style.max_width), style.min_width)
+
+
+def _smallest_part(child: Node | str, style: Style) -> float:
+    if isinstance(child, Node):
+        return smallest_width(child) + child.style.margin_left + child.style.margin_right
+    scale = style.font_size / 1000
+    if not style.wraps:
+        return run_of(child).width * scale
+    if style.wraps_anywhere:
+        return max(map(widths().__getitem__, set(child.strip())), default=0) * scale
+    return max((word.width for word in run_of(child).words), default=0) * scale

@@ -1,0 +1,169 @@
+"""Loading pages: requests to the sites with the cookies of their origin, redirects, style sheets."""
+
+from __future__ import annotations
+
+import html as markup
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+from zlib import compress, decompress
+
+from agentrl.core.errors import EnvFault
+from agentrl.envs.webarena.browsing.addresses import BLANK, BadAddress, origin_of, resolve
+from agentrl.envs.webarena.browsing.document import document, whole
+from agentrl.envs.webarena.sites.messages import Fields, Request, Response
+from agentrl.envs.webarena.sites.world import World, place_of
+
+MAX_REDIRECTS = 10
+_EMPTY = "<!doctype html><html><head></head><body></body></html>"
+_COMPRESSED_FROM = 4_096  # characters
+MAX_SHEETS = 100  # kept in memory
+_sheet_texts: dict[str, str] = {}
+
+
+class Page:
+    """An answer as it was received; nothing in it ever changes."""
+
+    def __init__(self, url: str, text: str | bytes, status: int, sheets: tuple[str, ...], error: str = "") -> None:
+        self.url, self.status, self.sheets, self.error = url, status, sheets, error
+        self._text = text  # bytes: as `save` packed it
+
+    @cached_property
+    def html(self) -> str:
+        """The text of the page."""
+        return decompress(self._text).decode() if isinstance(self._text, bytes) else self._text
+
+    @cached_property
+    def packed(self) -> str | bytes:
+        """The text, compressed if it is long."""
+        if isinstance(self._text, bytes) or len(self._text) < _COMPRESSED_FROM:
+            return self._text
+        return compress(self._text.encode(), 1)
+
+    @cached_property
+    def title(self) -> str:
+        """What the tab is called."""
+        return document(self.html).title
+
+    def save(self, sheets: dict[str, int]) -> dict[str, Any]:
+        """All of it, as values that msgpack can write; style sheets are numbered by `sheets`."""
+        numbers = [sheets.setdefault(sheet, len(sheets)) for sheet in self.sheets]
+        return {"url": self.url, "text": self.packed, "status": self.status, "error": self.error, "sheets": numbers}
+
+    @classmethod
+    def load(cls, saved: Mapping[str, Any], sheets: Sequence[str]) -> Page:
+        """Inverse of `save`."""
+        named = tuple(str(sheets[number]) for number in saved["sheets"])
+        return cls(saved["url"], saved["text"], saved["status"], named, saved["error"])
+
+
+def blank() -> Page:
+    """The page of a new tab."""
+    return Page(BLANK, _EMPTY, 200, ())
+
+
+class Loader:
+    """Asks sites for pages. `cookies`: origin -> name -> value."""
+
+    def __init__(self, world: World, cookies: dict[str, dict[str, str]] | None = None) -> None:
+        self.world, self.cookies = world, {} if cookies is None else cookies
+
+    def load(self, url: str, method: str = "GET", fields: Fields = ()) -> Page:
+        """The page under an absolute address, redirects followed."""
+        if url == BLANK:
+            return blank()
+        for _ in range(MAX_REDIRECTS + 1):
+            if place_of(url) is None:
+                return _unreachable(url)
+            response = self.fetch(Request(method, url, fields, self.cookies.get(origin_of(url), {})))
+            if response.location is None or not 300 <= response.status < 400:
+                return self._page(url, response)
+            try:
+                target = resolve(url, response.location)
+            except BadAddress:
+                return _failed(url, "The page leads to an address that cannot be opened.")
+            # A fragment is not sent; it stays unless the new address has one of its own.
+            _, mark, fragment = url.partition("#")
+            url = target if "#" in target or not mark else f"{target}#{fragment}"
+            method, fields = "GET", ()
+        return _failed(url, "The page redirects too often.")
+
+    def fetch(self, request: Request) -> Response:
+        """One answer of a site, whose cookies are kept."""
+        try:
+            response = self.world.fetch(request)
+        except EnvFault:
+            raise
+        except Exception as error:
+            raise EnvFault(f"{request.url} did not answer: {type(error).__name__}: {error}") from error
+        jar = self.cookies.setdefault(origin_of(request.url), {}) if response.cookies else {}
+        for name, value in response.cookies.items():
+            if value is None:
+                jar.pop(name, None)
+            else:
+                jar[name] = value
+        return response
+
+    def _page(self, url: str, response: Response) -> Page:
+        if not response.content_type.lower().startswith(("text/html", "application/xhtml")):
+            return Page(url, _as_text(url, response), response.status, ())
+        text = whole(response.text)
+        return Page(url, text, response.status, self._sheets(url, text))
+
+    def _sheets(self, url: str, text: str) -> tuple[str, ...]:
+        """The style sheets that a page names, in order: texts or absolute addresses."""
+        page = document(text)
+        base = _resolved(url, page.base) or url
+        found = []
+        for kind, value in page.sheets():
+            if kind == "text":
+                found.append(value)
+            elif address := _resolved(base, value):
+                found.append(self._sheet(address))
+        return tuple(found)
+
+    def _sheet(self, url: str) -> str:
+        """A style sheet. Those of the sites are files, the same in every episode, and are asked for once."""
+        found = _sheet_texts.get(url)
+        if found is None:
+            if place_of(url) is None:
+                return ""
+            response = self.fetch(Request("GET", url))
+            found = response.text if response.status == 200 and response.content_type.startswith("text/css") else ""
+            if urlsplit(url).path.startswith("/static/") and len(_sheet_texts) < MAX_SHEETS:
+                _sheet_texts[url] = found
+        return found
+
+
+def _resolved(base: str, link: str) -> str:
+    try:
+        return resolve(base, link) if link else ""
+    except BadAddress:
+        return ""
+
+
+def _unreachable(url: str) -> Page:
+    host = urlsplit(url).netloc
+    return _failed(url, f"The site {host} cannot be reached.")
+
+
+@lru_cache(64)
+def _message(text: str) -> str:
+    text = markup.escape(text)
+    return f"<!doctype html><html><head><title>{text}</title></head><body><p>{text}</p></body></html>"
+
+
+def _failed(url: str, reason: str) -> Page:
+    return Page(url, _message(reason[:300]), 404, (), reason[:300])
+
+
+def _as_text(url: str, response: Response) -> str:
+    """A page that shows a file."""
+    name = markup.escape(urlsplit(url).path.rpartition("/")[2])
+    kind = response.content_type.partition(";")[0].strip().lower()
+    if not kind.startswith(("text/", "application/json", "application/xml")):
+        shown = f"({markup.escape(kind)}, {len(response.body)} bytes)"
+    else:
+        shown = markup.escape(whole(response.text))
+    return f"<!doctype html><html><head><title>{name}</title></head><body><pre>{shown}</pre></body></html>"

@@ -1,0 +1,68 @@
+"""Pages laid out, kept by their text: the same page in another step or episode costs a look-up."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property, lru_cache
+from typing import Any
+
+from agentrl.envs.webarena.browsing.document import Document, document
+from agentrl.envs.webarena.browsing.labels import choose, clickable_by_markup
+from agentrl.envs.webarena.browsing.layout import Placed, lay_out
+from agentrl.envs.webarena.browsing.style import cascade
+from agentrl.envs.webarena.browsing.view import Box
+
+CACHE_SIZE = 128
+
+
+class LaidOut:
+    """A page with the boxes of its elements. Nobody may change it."""
+
+    def __init__(self, document: Document, sheets: tuple[str, ...], opened: frozenset[int], viewport: tuple[int, int]):
+        self.document, self.viewport = document, viewport
+        details = {document.elements[number] for number in opened}
+        self._placement = lay_out(document.root, cascade(sheets), details, viewport[0])
+        self.height = max(math.floor(self._placement.height + 0.5), viewport[1])
+        self._seen: dict[int, tuple[dict[Any, Box], tuple[Any, ...]]] = {}
+
+    @property
+    def bottom(self) -> int:
+        """How far the page can be scrolled."""
+        return self.height - self.viewport[1]
+
+    def at(self, scroll: int) -> tuple[dict[Any, Box], tuple[Any, ...]]:
+        """The boxes in pixels of the viewport, and the labelled elements, when the page is scrolled this far."""
+        found = self._seen.get(scroll)
+        if found is None:
+            if len(self._seen) >= 8:
+                self._seen.clear()
+            boxes = {placed[0]: _box(placed, scroll) for placed in self._placement.boxes}
+            found = self._seen[scroll] = (boxes, self._labels(boxes))
+        return found
+
+    def _labels(self, boxes: dict[Any, Box]) -> tuple[Any, ...]:
+        index = self.document.index
+        return choose(self._clickables, self._ends, index, boxes, self._placement.clipping, self.viewport)
+
+    @cached_property
+    def _clickables(self) -> list[Any]:
+        """Elements that could be labelled, in document order."""
+        found = (clickable_by_markup(self.document.elements) | self._placement.pointers) - self._placement.invisible
+        return sorted(found, key=self.document.index.__getitem__)
+
+    @cached_property
+    def _ends(self) -> dict[Any, int]:
+        index = self.document.index
+        return {element: index[element] + sum(1 for _ in element.iter("*")) for element in self._clickables}
+
+
+def _box(placed: Placed, scroll: int) -> Box:
+    _, left, top, width, height = placed
+    floor = math.floor
+    return Box(floor(left + 0.5), floor(top + 0.5) - scroll, floor(width + 0.5), floor(height + 0.5))
+
+
+@lru_cache(CACHE_SIZE)
+def laid_out(html: str, sheets: tuple[str, ...], opened: frozenset[int], viewport: tuple[int, int]) -> LaidOut:
+    """The page with this text and these style sheets; `opened` are the numbers of its open <details>."""
+    return LaidOut(document(html), sheets, opened, viewport)

@@ -1,0 +1,199 @@
+"""`Session`: tabs and cookies of a user, and everything that leads from page to page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from agentrl.envs.webarena.browsing.addresses import BadAddress, resolve, typed, without_fragment
+from agentrl.envs.webarena.browsing.backend import ActionFailed
+from agentrl.envs.webarena.browsing.forms import Contents, Submission, encode
+from agentrl.envs.webarena.browsing.loading import Loader, Page
+from agentrl.envs.webarena.browsing.page import LaidOut
+from agentrl.envs.webarena.browsing.tab import Entry, Tab
+from agentrl.envs.webarena.sites.messages import Fields
+from agentrl.envs.webarena.sites.world import World
+
+MAX_TABS = 20
+
+
+class Session:
+    """Tabs, their histories, cookies. `version` grows with every change that a view could show."""
+
+    def __init__(self, world: World, viewport: tuple[int, int]) -> None:
+        self.viewport = viewport
+        self.loader = Loader(world)
+        self.tabs: list[Tab] = [Tab()]
+        self.active = 0
+        self.version = 0
+
+    @property
+    def tab(self) -> Tab:
+        """The active tab."""
+        return self.tabs[self.active]
+
+    @property
+    def entry(self) -> Entry:
+        """What the active tab shows."""
+        return self.tabs[self.active].entry
+
+    @property
+    def page(self) -> LaidOut:
+        """What the active tab shows, with boxes."""
+        return self.entry.laid_out(self.viewport)
+
+    @property
+    def contents(self) -> Contents:
+        """What the fields of the active tab hold."""
+        return self.entry.contents(self.page.document)
+
+    # ------------------------------------------------------------------ from page to page
+
+    def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
+        """Forget everything; open these addresses in tabs with these cookies."""
+        self.loader.cookies = {origin: dict(jar) for origin, jar in cookies.items()}
+        self.tabs, self.active = [Tab(self.loader.load(_typed(url))) for url in urls] or [Tab()], 0
+        for tab in self.tabs:
+            self._arrive(tab.entry)
+        self.version += 1
+
+    def open(self, text: str) -> None:
+        """Open what a user types into the address bar."""
+        self._go(_typed(text))
+
+    def follow(self, link: str, target: str = "") -> None:
+        """Follow a link of the page."""
+        url = self._resolve(link)
+        if _is_new(target):
+            self.new_tab(self.loader.load(url))
+        elif "#" in url and without_fragment(url) == without_fragment(self.entry.url):
+            entry = replace(self.entry, url=url, changed=dict(self.entry.changed))
+            self.tab.push(entry, replace=url == self.entry.url)
+            self._arrive(entry)
+        else:
+            self._go(url)
+
+    def send(self, submission: Submission) -> None:
+        """Send a form."""
+        url = without_fragment(self._resolve(submission.action) if submission.action else self.entry.url)
+        fields: Fields = ()
+        if submission.method == "GET":
+            url = urlunsplit(urlsplit(url)._replace(query=encode(submission.fields)))
+        else:
+            fields = submission.fields
+        if _is_new(submission.target):
+            self.new_tab(self.loader.load(url, submission.method, fields))
+        else:
+            self._go(url, submission.method, fields)
+
+    def reload(self) -> None:
+        """Ask for the page again."""
+        page = self.loader.load(self.entry.url)
+        self.tab.push(Entry(page, page.url), replace=True)
+        self._arrive(self.entry)
+
+    def _go(self, url: str, method: str = "GET", fields: Fields = ()) -> None:
+        same = url == self.entry.url or self.entry.url == "about:blank"
+        page = self.loader.load(url, method, fields)
+        self.tab.push(Entry(page, page.url), replace=same)
+        self._arrive(self.entry)
+
+    def _arrive(self, entry: Entry) -> None:
+        """Scroll to the fragment of the address, and focus what the page wants focused."""
+        self.version += 1
+        fragment = unquote(entry.url.partition("#")[2])
+        if not fragment and "autofocus" not in entry.page.html:
+            return
+        page = entry.laid_out(self.viewport)
+        target = page.document.fragment(fragment) if fragment else None
+        if target is not None:
+            boxes, _ = page.at(0)
+            if target in boxes:
+                entry.scroll = max(0, min(boxes[target].top, page.bottom))
+        focused = next((element for element in page.document.controls if element.get("autofocus") is not None), None)
+        if focused is not None and entry.focus is None:
+            entry.focus = page.document.index[focused]
+
+    def _resolve(self, link: str) -> str:
+        base = self.page.document.base
+        try:
+            return resolve(resolve(self.entry.url, base) if base else self.entry.url, link)
+        except BadAddress as error:
+            raise ActionFailed(f"Nothing happened: {error}.") from error
+
+    # ------------------------------------------------------------------ history and tabs
+
+    def travel(self, steps: int) -> None:
+        """Back (negative) or forward in the history of the tab."""
+        place = self.tab.place + steps
+        if not 0 <= place < len(self.tab.entries):
+            where = "earlier" if steps < 0 else "later"
+            raise ActionFailed(f"There is no {where} page in the history of this tab.")
+        self.tab.place = place
+        self.version += 1
+
+    def scroll_to(self, place: int) -> None:
+        """Scroll the page to this height, as far as it goes."""
+        self.entry.scroll = max(0, min(place, self.page.bottom))
+        self.version += 1
+
+    def new_tab(self, page: Page | None = None) -> None:
+        """Open a tab, which becomes the active one."""
+        if len(self.tabs) >= MAX_TABS:
+            raise ActionFailed(f"There are {MAX_TABS} tabs already; close one first.")
+        self.tabs.append(Tab(page))
+        self.active = len(self.tabs) - 1
+        self._arrive(self.entry)
+
+    def focus_tab(self, number: int) -> None:
+        """Show another tab; they are numbered from 0."""
+        if not 0 <= number < len(self.tabs):
+            raise ActionFailed(f"There is no tab {number}; the tabs are 0 to {len(self.tabs) - 1}.")
+        self.active = number
+        self.version += 1
+
+    def close_tab(self) -> None:
+        """Close the active tab; the one before it is shown."""
+        if len(self.tabs) == 1:
+            raise ActionFailed("The only tab cannot be closed.")
+        del self.tabs[self.active]
+        self.active = max(0, self.active - 1)
+        self.version += 1
+
+    # ------------------------------------------------------------------ saving
+
+    def save(self) -> dict[str, Any]:
+        """Everything, as values that msgpack can write."""
+        pages: dict[Page, int] = {}
+        tabs = [tab.save(pages) for tab in self.tabs]
+        sheets: dict[str, int] = {}
+        saved = [page.save(sheets) for page in pages]
+        cookies = {origin: dict(jar) for origin, jar in self.loader.cookies.items()}
+        return {"tabs": tabs, "active": self.active, "pages": saved, "sheets": list(sheets), "cookies": cookies}
+
+    def load(self, saved: Mapping[str, Any]) -> None:
+        """Inverse of `save`; ValueError if it does not fit."""
+        try:
+            pages = [Page.load(page, saved["sheets"]) for page in saved["pages"]]
+            tabs = [Tab.load(tab, pages) for tab in saved["tabs"]]
+            active = int(saved["active"])
+            cookies = {origin: dict(jar) for origin, jar in saved["cookies"].items()}
+            tabs[active].entry.laid_out(self.viewport)
+        except Exception as error:
+            raise ValueError(f"the saved tabs cannot be read: {type(error).__name__}: {error}") from error
+        self.tabs, self.active, self.loader.cookies = tabs, active, cookies
+        self.version += 1
+
+
+def _typed(text: str) -> str:
+    try:
+        return typed(text)
+    except BadAddress as error:
+        raise ActionFailed(f"Nothing was opened: {error}.") from error
+
+
+def _is_new(target: str) -> bool:
+    """Does a `target` attribute ask for a new tab?"""
+    return target.strip().lower() not in ("", "_self", "_parent", "_top")

@@ -1,0 +1,348 @@
+"""How elements look, as far as a layout needs it: the cascade over the CSS subset of the embedded sites.
+
+Selectors: compounds of tag, `.class` and `#id`, joined by a space or `>`, in lists; rules with anything else (states,
+attributes, siblings) are skipped, and so are at-rules. Lengths in px, em or, for widths, percent. Properties: display
+(block, inline, inline-block, none, flex, inline-flex, grid, table and its parts, list-item), box-sizing, width, height,
+min-* and max-* of them, margin, padding, border widths, gap, font-size, line-height, text-align, vertical-align,
+white-space, overflow, overflow-wrap, visibility, cursor, flex (row and column, wrapping, align-items, align-self,
+justify-content) and grid-template-columns. Nothing floats, nothing is positioned.
+
+An element's style depends only on the tag, id, class and style attributes of itself and its ancestors. That chain is
+interned: elements that share it, on this page or the next, share one `Style`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+from agentrl.envs.webarena.browsing.font import ASCENT, DESCENT
+from agentrl.envs.webarena.browsing.stylesheet import Compound, Declarations, Em, Percent, Rule, Sheet, declare
+
+MAX_CHAINS = 40_000  # kept for one set of style sheets; hostile pages could make any number
+
+# What browsers do without any style sheet, as far as it matters here.
+BROWSER_SHEET = """
+head, script, style, link, meta, title, template, noscript, datalist, area, base, param, source, track, dialog, rp
+  { display: none }
+html, body, address, article, aside, blockquote, center, dd, details, div, dl, dt, fieldset, figcaption, figure,
+footer, form, frameset, frame, h1, h2, h3, h4, h5, h6, header, hgroup, hr, legend, li, main, menu, nav, ol, p, pre,
+search, section, summary, ul, optgroup, option { display: block }
+body { margin: 8px }
+p, blockquote, figure, dl, ul, ol, pre { margin-top: 1em; margin-bottom: 1em }
+blockquote, figure { margin-left: 40px; margin-right: 40px }
+ul, ol, menu { padding-left: 40px }
+dd { margin-left: 40px }
+h1 { font-size: 32px; margin-top: 21px; margin-bottom: 21px }
+h2 { font-size: 24px; margin-top: 20px; margin-bottom: 20px }
+h3 { font-size: 18.72px; margin-top: 18.7px; margin-bottom: 18.7px }
+h4 { margin-top: 21.3px; margin-bottom: 21.3px }
+h5 { font-size: 13.28px; margin-top: 22.2px; margin-bottom: 22.2px }
+h6 { font-size: 10.72px; margin-top: 25px; margin-bottom: 25px }
+small, sub, sup { font-size: 11.67px }
+hr { border: 1px solid; margin: 8px 0px }
+fieldset { border: 2px groove; padding: 5px 10px 9px 10px; margin: 0px 2px }
+legend { padding: 0px 2px }
+pre, listing, xmp, plaintext { white-space: pre; display: block }
+textarea { white-space: pre-wrap }
+nobr { white-space: nowrap }
+center { text-align: center }
+sub { vertical-align: sub }
+sup { vertical-align: super }
+table { display: table; box-sizing: border-box; text-align: left; white-space: normal }
+caption { display: table-caption; text-align: center }
+thead { display: table-header-group } tbody { display: table-row-group } tfoot { display: table-footer-group }
+tr { display: table-row }
+td, th { display: table-cell; padding: 1px; vertical-align: middle }
+th { text-align: center }
+col { display: table-column } colgroup { display: table-column-group }
+button, input, select, textarea { display: inline-block; box-sizing: border-box; font-size: 13.33px;
+  line-height: normal; text-align: left; white-space: normal; padding: 1px 2px; border: 2px solid }
+textarea { padding: 2px; border: 1px solid; width: 182px; height: 36px; white-space: pre-wrap }
+input { width: 153px; height: 21px }
+select { height: 19px; border: 1px solid; cursor: default }
+button { text-align: center; padding: 1px 6px; cursor: default }
+label { cursor: default }
+img, svg, video, canvas, object, embed, iframe, audio, meter, progress { display: inline-block }
+iframe, object, embed { width: 300px; height: 150px }
+"""
+
+
+class Style:
+    """The computed style of an element, ready for the layout: all lengths in pixels."""
+
+    # Inherited
+    font_size: float
+    line_height: float | Em | None
+    align: str
+    white_space: str
+    wraps: bool
+    wraps_anywhere: bool
+    hidden: bool
+    pointer: bool
+    # Of a line of text: what the line takes above and below the baseline, and what the letters take
+    ascent: float
+    descent: float
+    font_ascent: float
+    font_descent: float
+    # The box: sizes are those of the border box; `left` and its like are padding and border together
+    display: str
+    inline: bool
+    border_box: bool
+    width: float | None
+    width_share: float | None
+    height: float | None
+    min_width: float
+    min_height: float
+    max_width: float
+    max_height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+    margin_left: float
+    margin_right: float
+    margin_top: float
+    margin_bottom: float
+    padding_left: float
+    padding_right: float
+    padding_top: float
+    padding_bottom: float
+    border_left: float
+    border_right: float
+    border_top: float
+    border_bottom: float
+    auto_left: bool
+    auto_right: bool
+    # How contents are arranged
+    valign: str
+    clips: bool
+    row_gap: float
+    column_gap: float
+    grow: float
+    shrink: float
+    basis: float | None
+    wraps_items: bool
+    direction: str
+    align_items: str
+    align_self: str
+    justify: str
+    columns: tuple[Any, ...]
+
+    def __init__(self, declared: Declarations, parent: Style | None) -> None:
+        self._inherit(declared, parent)
+        self._size(declared)
+        self._surround(declared)
+        self._arrange(declared)
+
+    def _inherit(self, declared: Declarations, parent: Style | None) -> None:
+        get = declared.get
+        size = get("font-size")
+        inherited = parent.font_size if parent else 16.0
+        if isinstance(size, float):
+            self.font_size = min(size, 1000.0)
+        elif isinstance(size, Em | Percent):
+            self.font_size = min(size[0] * inherited, 1000.0)
+        else:
+            self.font_size = inherited
+        height = get("line-height", "inherit")
+        if isinstance(height, float | Em):
+            self.line_height = height
+        else:
+            self.line_height = parent.line_height if height == "inherit" and parent else None
+        self.align = _keyword(declared, "text-align", parent.align if parent else "left")
+        self.white_space = _keyword(declared, "white-space", parent.white_space if parent else "normal")
+        self.wraps = self.white_space in ("normal", "pre-wrap", "pre-line", "break-spaces")
+        anywhere = get("overflow-wrap") or get("word-break")
+        self.wraps_anywhere = (
+            anywhere in ("anywhere", "break-word", "break-all")
+            if anywhere and anywhere != "inherit"
+            else bool(parent and parent.wraps_anywhere)
+        )
+        self.hidden = _keyword(declared, "visibility", "hidden" if parent and parent.hidden else "visible") != "visible"
+        self.pointer = _keyword(declared, "cursor", "pointer" if parent and parent.pointer else "auto") == "pointer"
+        self._metrics()
+
+    def _metrics(self) -> None:
+        """Heights of a line of text above and below the baseline, as Chromium rounds them."""
+        self.font_ascent = float(math.floor(ASCENT * self.font_size / 1000 + 0.5))
+        self.font_descent = float(math.floor(DESCENT * self.font_size / 1000 + 0.5))
+        text_height = self.font_ascent + self.font_descent
+        height = self.line_height
+        line = text_height if height is None else height[0] * self.font_size if isinstance(height, Em) else height
+        self.ascent = self.font_ascent + math.floor((line - text_height) / 2)
+        self.descent = line - self.ascent
+
+    def _size(self, declared: Declarations) -> None:
+        self.display = _keyword(declared, "display", "inline")
+        self.inline = self.display in ("inline", "inline-block", "inline-flex", "inline-grid", "inline-table")
+        self.border_box = declared.get("box-sizing") == "border-box"
+        for side in ("top", "right", "bottom", "left"):
+            margin = declared.get(f"margin-{side}", 0.0)
+            if side in ("left", "right"):
+                setattr(self, f"auto_{side}", margin == "auto")
+            setattr(self, f"margin_{side}", self._pixels(margin))
+            setattr(self, f"padding_{side}", max(0.0, self._pixels(declared.get(f"padding-{side}", 0.0))))
+            setattr(self, f"border_{side}", max(0.0, self._pixels(declared.get(f"border-{side}-width", 0.0))))
+        self.left = self.padding_left + self.border_left
+        self.right = self.padding_right + self.border_right
+        self.top = self.padding_top + self.border_top
+        self.bottom = self.padding_bottom + self.border_bottom
+
+    def _surround(self, declared: Declarations) -> None:
+        """Widths and heights of the border box, whatever `box-sizing` says."""
+        extra_width = 0.0 if self.border_box else self.left + self.right
+        extra_height = 0.0 if self.border_box else self.top + self.bottom
+        width = declared.get("width")
+        self.width_share = width.share if isinstance(width, Percent) else None
+        for name, extra in (("width", extra_width), ("height", extra_height)):
+            least = self._optional(declared.get(name))
+            setattr(self, name, None if least is None else least + extra)
+            setattr(
+                self,
+                f"min_{name}",
+                self._pixels(declared.get(f"min-{name}", 0.0)) + extra if f"min-{name}" in declared else 0.0,
+            )
+            most = self._optional(declared.get(f"max-{name}"))
+            setattr(self, f"max_{name}", math.inf if most is None else most + extra)
+        if self.width is not None:
+            self.width = max(self.width, self.left + self.right)
+        if self.height is not None:
+            self.height = max(self.height, self.top + self.bottom)
+
+    def _arrange(self, declared: Declarations) -> None:
+        self.valign = _keyword(declared, "vertical-align", "baseline")
+        overflow = [declared.get(name, "visible") for name in ("overflow", "overflow-x", "overflow-y")]
+        self.clips = any(value in ("hidden", "auto", "scroll", "clip") for value in overflow)
+        self.row_gap = self._pixels(declared.get("row-gap", 0.0))
+        self.column_gap = self._pixels(declared.get("column-gap", 0.0))
+        self.grow = self._pixels(declared.get("flex-grow", 0.0))
+        self.shrink = self._pixels(declared.get("flex-shrink", 1.0))
+        basis = declared.get("flex-basis", "auto")
+        self.basis = None if basis in ("auto", "normal", "none") else self._pixels(basis)
+        self.wraps_items = declared.get("flex-wrap", "nowrap") != "nowrap"
+        self.direction = _keyword(declared, "flex-direction", "row")
+        self.align_items = _keyword(declared, "align-items", "stretch")
+        self.align_self = _keyword(declared, "align-self", "auto")
+        self.justify = _keyword(declared, "justify-content", "flex-start")
+        self.columns = declared.get("grid-template-columns", ())
+
+    def _pixels(self, value: Any) -> float:
+        if isinstance(value, float):
+            return value if abs(value) < 1e7 else 0.0
+        return value.size * self.font_size if isinstance(value, Em) else 0.0
+
+    def _optional(self, value: Any) -> float | None:
+        return self._pixels(value) if isinstance(value, float | Em) else None
+
+
+def _keyword(declared: Declarations, name: str, default: str) -> str:
+    value = declared.get(name, default)
+    return value if isinstance(value, str) and value not in ("inherit", "initial") else default
+
+
+class Chain:
+    """An element as style sheets see it: tag, id and classes of itself and, through `parent`, of its ancestors."""
+
+    __slots__ = ("cascade", "children", "classes", "identifier", "parent", "style", "tag")
+
+    def __init__(self, cascade: Cascade, parent: Chain | None, tag: str, name: str, classes: str, inline: str) -> None:
+        self.cascade, self.parent, self.tag, self.identifier = cascade, parent, tag, name
+        self.classes = frozenset(classes.split())
+        self.children: dict[tuple[str, str | None, str | None, str | None], Chain] = {}
+        self.style = Style(cascade.declarations(self, inline), parent.style if parent else None)
+
+    def child(self, tag: str, classes: str | None, name: str | None, inline: str | None) -> Chain:
+        """The chain of an element with these attributes within this one."""
+        key = (tag, classes, name, inline)
+        found = self.children.get(key)
+        return found if found is not None else self._add(key)
+
+    def _add(self, key: tuple[str, str | None, str | None, str | None]) -> Chain:
+        # Ids and classes that no rule names are left out, so that their number does not matter.
+        tag, classes, name, inline = key
+        known = self.cascade.sheet
+        classes = " ".join(sorted(known.classes.intersection((classes or "").split())))
+        name = name if name in known.identifiers else None
+        plain = (tag, classes or None, name, inline)
+        found = self.children.get(plain)
+        if found is None:
+            found = Chain(self.cascade, self, tag, name or "", classes, inline or "")
+        self.children[plain] = found
+        if len(self.children) < MAX_CHAINS // 10:
+            self.children[key] = found
+        return found
+
+
+class Cascade:
+    """The styles of pages with one set of style sheets."""
+
+    def __init__(self, texts: tuple[str, ...]) -> None:
+        self.sheet = Sheet(texts)
+        self.count = 0
+        self.root = Chain(self, None, "", "", "", "")
+
+    def declarations(self, chain: Chain, inline: str) -> Declarations:
+        """What holds for an element, later and more special rules over others."""
+        self.count += 1
+        found: list[tuple[tuple[Any, ...], Declarations]] = []
+        for origin, sheet in enumerate((_browser_sheet(), self.sheet)):
+            for order, rule in sheet.candidates(chain.tag, chain.identifier, chain.classes):
+                if _matches(rule, chain):
+                    found.append(((0, origin, rule.specificity, order), rule.declarations))
+                    found.append(((1, origin, rule.specificity, order), rule.important))
+        if inline:
+            ordinary, important = declare(inline)
+            found += [((0, 2), ordinary), ((1, 2), important)]
+        merged: Declarations = {}
+        for _, declarations in sorted(found, key=lambda entry: entry[0]):
+            merged.update(declarations)
+        if chain.tag == "a":
+            merged.setdefault("cursor", "pointer")
+        return merged
+
+
+@lru_cache(1)
+def _browser_sheet() -> Sheet:
+    return Sheet([BROWSER_SHEET])
+
+
+@lru_cache(32)
+def _cascade(texts: tuple[str, ...]) -> list[Cascade]:
+    return [Cascade(texts)]
+
+
+def cascade(texts: tuple[str, ...]) -> Cascade:
+    """The styles of pages with these style sheets, kept from page to page."""
+    kept = _cascade(texts)
+    if kept[0].count > MAX_CHAINS:
+        kept[0] = Cascade(texts)
+    return kept[0]
+
+
+def _matches(rule: Rule, chain: Chain) -> bool:
+    selector = rule.selector
+    return _fits(selector[-1], chain) and _leads(selector, len(selector) - 1, chain)
+
+
+def _leads(selector: tuple[Compound, ...], place: int, chain: Chain) -> bool:
+    """Do the ancestors of an element match what stands before `place` in the selector?"""
+    if place == 0:
+        return True
+    ancestor = chain.parent
+    while ancestor is not None:
+        if _fits(selector[place - 1], ancestor) and _leads(selector, place - 1, ancestor):
+            return True
+        if selector[place].child:
+            return False
+        ancestor = ancestor.parent
+    return False
+
+
+def _fits(compound: Compound, chain: Chain) -> bool:
+    return (
+        (not compound.tag or compound.tag == chain.tag)
+        and (not compound.identifier or compound.identifier == chain.identifier)
+        and compound.classes <= chain.classes
+    )

@@ -1,0 +1,103 @@
+"""Texts as lines see them: collapsed white space, words that may stand on lines of their own, and their widths."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import accumulate
+from typing import NamedTuple
+
+from agentrl.envs.webarena.browsing.font import widths
+
+_SPACES = re.compile(r"[ \t\n\r\f]+")
+# A line may end behind a hyphen or dash between letters, and around ideographs.
+_BREAKS = re.compile(
+    r"(?<=[A-Za-z0-9\u00c0-\u024f]-)(?=[A-Za-z\u00c0-\u024f(])|(?<=[\u2013\u2014?])(?=[A-Za-z0-9])|(?=[\u2e80-\ua4cf\uac00-\ud7a3])|(?<=[\u2e80-\ua4cf\uac00-\ud7a3])(?=\w)"
+)
+_NEEDS_BREAKS = re.compile(r"[-?\u2013\u2014\u2e80-\ua4cf\uac00-\ud7a3]")
+CACHE_SIZE = 20_000
+_LONG = 2_000  # longer texts are not worth keeping
+
+
+class Word(NamedTuple):
+    """A part of a text that stays on one line if it fits, in thousandths of the font size."""
+
+    text: str
+    width: int
+    space: bool  # is there a space before it?
+
+
+class Run(NamedTuple):
+    """A piece of text with its white space collapsed."""
+
+    words: tuple[Word, ...]
+    width: int  # on one line, without space at its ends
+    leading: bool  # begins with space
+    trailing: bool  # ends with space
+
+
+_SPACE_WIDTH = widths()[" "]
+_runs: dict[str, Run] = {}
+
+
+def run_of(text: str) -> Run:
+    """The words of a text; what was read last is kept."""
+    found = _runs.get(text)
+    if found is None:
+        found = _read(text)
+        if len(text) <= _LONG:
+            if len(_runs) >= CACHE_SIZE:
+                _runs.clear()
+            _runs[text] = found
+    return found
+
+
+def _read(text: str) -> Run:
+    width_of = widths().__getitem__
+    parts = _SPACES.split(text)
+    leading, trailing = parts[0] == "", parts[-1] == ""
+    words: list[Word] = []
+    total = 0
+    for part in parts:
+        if not part:
+            continue
+        space = bool(words) or leading
+        total += _SPACE_WIDTH if words else 0
+        for piece in _BREAKS.split(part) if _NEEDS_BREAKS.search(part) else (part,):
+            if piece:
+                width = sum(map(width_of, piece))
+                words.append(Word(piece, width, space))
+                total += width
+                space = False
+    return Run(tuple(words), total, leading and len(parts) > 1, trailing and len(parts) > 1)
+
+
+def count_lines(run: Run, size: float, limit: float, anywhere: bool) -> int:
+    """On how many lines a text stands that begins on a line of its own."""
+    limit = limit * 1000 / size + 0.5
+    if run.width <= limit:
+        return 1 if run.words else 0
+    lines, used = 1, 0
+    for word, width, space in run.words:
+        wanted = used + width + (_SPACE_WIDTH if space and used else 0)
+        if wanted <= limit:
+            used = wanted
+            continue
+        if used:
+            lines += 1
+        used = width
+        if width > limit and anywhere:
+            more, used = broken(word, limit)
+            lines += more
+    return lines
+
+
+def broken(word: str, limit: float) -> tuple[int, int]:
+    """A word too long for a line, broken anywhere: how many lines it fills, and the width of the rest on the last."""
+    ends = list(accumulate(map(widths().__getitem__, word)))
+    lines, start, done = 0, 0, 0
+    while True:
+        end = max(bisect_right(ends, done + limit, start), start + 1)
+        if end >= len(ends):
+            return lines, ends[-1] - done
+        lines, start, done = lines + 1, end, ends[end - 1]

@@ -1,0 +1,93 @@
+"""Who judges answers that rules of comparison cannot: `"rule"`, a function of one's own, or a judge such as an LLM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from agentrl.core.errors import AgentRLError, ConfigError, JudgeFault
+from agentrl.core.judging import Judge, JudgeRequest, Verdict
+from agentrl.core.specs import resolve
+from agentrl.envs.webarena.evaluators.rule_judge import agrees, refuses
+
+RULE = "rule"
+ENV_ID = "agentrl/WebArenaLite-Text-v0"
+
+
+@dataclass(frozen=True)
+class AnswerQuestion:
+    """Does `answer` say what all `references` say? Where there are none, the task cannot be done: does the answer say
+    so, and for this `reason` (if one is known)?"""
+
+    intent: str
+    references: tuple[str, ...]
+    answer: str
+    reason: str = ""
+
+    @property
+    def right_answer(self) -> str:
+        """What a right answer says, as one text."""
+        if self.references:
+            return ", ".join(self.references)
+        because = f", because: {self.reason}" if self.reason else ""
+        return f"N/A (the task cannot be done{because})"
+
+
+AnswerJudge = Callable[[AnswerQuestion], bool]
+
+
+def answer_judge(judge: object) -> AnswerJudge:
+    """A judge of answers: "rule"; a function (intent, right answer, answer) -> bool or score; or what
+    `agentrl.core.specs.resolve` takes. Whatever goes wrong with it is a `JudgeFault`."""
+    if judge == RULE:
+        return by_rule
+    if isinstance(judge, (str, Mapping, Judge)):
+        return lambda question: _by_model(_resolved(judge), question)
+    if callable(judge):
+        return lambda question: _by_function(judge, question)
+    raise ConfigError(f'judge must be "rule", a function, a judge or its spec; got {type(judge).__name__}')
+
+
+def by_rule(question: AnswerQuestion) -> bool:
+    """The rule judge."""
+    if question.references:
+        return agrees(question.references, question.answer, question.intent)
+    return refuses(question.reason, question.answer)
+
+
+def _by_function(function: Callable[..., Any], question: AnswerQuestion) -> bool:
+    try:
+        verdict = function(question.intent, question.right_answer, question.answer)
+    except JudgeFault:
+        raise
+    except Exception as error:
+        raise JudgeFault(f"the judge of answers failed: {type(error).__name__}: {error}") from error
+    if not isinstance(verdict, (bool, int, float)) or not 0 <= verdict <= 1:
+        raise JudgeFault(f"a judge of answers must return a bool or a score from 0 to 1; got {verdict!r}")
+    return verdict >= 0.5
+
+
+def _by_model(judge: Judge, question: AnswerQuestion) -> bool:
+    facts = {"task": question.intent, "right answer": question.right_answer}
+    request = JudgeRequest("answer", ENV_ID, "answer", question.answer, facts)
+    try:
+        verdict = judge.score_sync([request])[0]
+    except AgentRLError:
+        raise
+    except Exception as error:
+        raise JudgeFault(f"the judge of answers failed: {type(error).__name__}: {error}") from error
+    if isinstance(verdict, Verdict):
+        return verdict.score >= 0.5
+    raise verdict
+
+
+def _resolved(judge: Any) -> Judge:
+    return _from_json(json.dumps(judge, sort_keys=True)) if isinstance(judge, (str, Mapping)) else judge
+
+
+@lru_cache(16)  # a judge holds connections and a cache of replies: one for all evaluations
+def _from_json(spec: str) -> Judge:
+    return resolve("judge", json.loads(spec))

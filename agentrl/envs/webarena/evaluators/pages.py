@@ -1,0 +1,75 @@
+"""Does a place on a page look as it should? The benchmark's `program_html`, over any back end."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from functools import cached_property
+from posixpath import normpath
+from urllib.parse import urlsplit, urlunsplit
+
+from agentrl.core.errors import EnvFault
+from agentrl.envs.webarena.browsing.backend import Backend, EvaluationPage
+from agentrl.envs.webarena.evaluators.answers import Dialect
+from agentrl.envs.webarena.evaluators.helpers import PREFIX, Surroundings, parse_helper
+from agentrl.envs.webarena.tasks.schema import HtmlTarget
+
+
+class Pages:
+    """The pages that an evaluation looks at: the one the agent left, and one of its own to go anywhere."""
+
+    def __init__(self, backend: Backend, addresses: Mapping[str, str]) -> None:
+        self._backend, self._addresses = backend, addresses
+
+    @cached_property
+    def last(self) -> EvaluationPage:
+        """What the agent saw at the end, form contents included."""
+        return self._backend.evaluation_page(last=True)
+
+    @cached_property
+    def own(self) -> EvaluationPage:
+        """A page beside those of the agent."""
+        return self._backend.evaluation_page()
+
+    def text_of(self, target: HtmlTarget, dialect: Dialect) -> str | None:
+        """The text at a target; None where the page has no such place. `EnvFault` where it cannot be looked at."""
+        page = self._open(target.url)
+        text = self._select(page, target)
+        return html.unescape(text) if text is not None and dialect == "webarena" else text
+
+    def _open(self, url: str) -> EvaluationPage:
+        if url.startswith(PREFIX):
+            url = self._call(url, self.own)
+        if url == "last":
+            return self.last
+        self.own.goto(plain_address(url))
+        return self.own
+
+    def _select(self, page: EvaluationPage, target: HtmlTarget) -> str | None:
+        locator = target.locator
+        if not locator.strip():
+            return page.content()
+        if locator.startswith(PREFIX):
+            return self._call(locator, page)
+        for action in target.prep_actions:
+            page.evaluate(action)
+        if locator.startswith("lambda:"):
+            found = page.evaluate(locator.removeprefix("lambda:").strip())
+            return None if found in ("", "None", "False", "0") else found
+        return page.evaluate(locator)
+
+    def _call(self, text: str, page: EvaluationPage) -> str:
+        try:
+            call = parse_helper(text)
+        except ValueError as error:
+            raise EnvFault(f"the task's evaluator cannot be run: {error}") from None
+        return call.run(Surroundings(page, self.last.url, self._addresses))
+
+
+def plain_address(url: str) -> str:
+    """The address without "..", as browsers ask for it."""
+    parts = urlsplit(url)
+    if "/../" not in parts.path and "/./" not in parts.path:
+        return url
+    path = normpath(parts.path) + ("/" if parts.path.endswith("/") else "")
+    return urlunsplit((*parts[:2], path, *parts[3:]))

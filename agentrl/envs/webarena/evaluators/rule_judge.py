@@ -1,0 +1,207 @@
+"""The rule judge of answers: does an answer say what a reference says? No model; when in doubt, no.
+
+Amounts must agree whatever their notation (see `quantities.py`), and no other amount of the same kind may be offered
+beside them. Names and other words of the reference must occur. What is said must not be denied. Where references are
+of the form "key: value", each value must stand by its key.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+from agentrl.envs.webarena.evaluators.quantities import MONTHS, Quantity, read_quantities
+
+LONGEST = 20_000  # characters of an answer that are read; a rule needs no more
+_FILLERS = """a an the is are was were be been am it its this that these those of to in on at for from by with and or as
+    i my me you your we our they their he she his her do does did has have had will would can could there here so then
+    about around approximately total answer which who what when where how than s t order takes take
+    name email phone number id date time purchase"""
+_NEGATIONS = """no not never none neither nor without cannot cant isnt arent wasnt werent dont doesnt didnt wont wouldnt
+    couldnt shouldnt hasnt havent hadnt unable impossible nothing nobody nowhere"""
+FILLERS, NEGATIONS = frozenset(_FILLERS.split()), frozenset(_NEGATIONS.split())
+YES, NO = frozenset({"yes", "yeah", "yep", "true", "correct"}), frozenset({"no", "nope", "false", "incorrect"})
+CLAUSE_END = re.compile(r"[.;!?\n](?=\s|$)|\bbut\b|\balthough\b|\bwhile\b|,(?=\s)")
+WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
+REFUSALS = re.compile(
+    r"\bn/a\b|\bnot (?:possible|achievable|available|feasible|applicable)\b|\bimpossible\b|\bunachievable\b"
+    r"|\b(?:can ?not|can't|could not|couldn't) be (?:done|completed|achieved|found)\b"
+)
+MOST_KEYED = 40
+A_SENTENCE = 5  # words with meaning: a reference of so many may be quoted, and numbers beside it are no guesses
+
+
+def normalised(text: str) -> str:
+    """In lower case, with plain quotes and letters."""
+    text = unicodedata.normalize("NFKC", text[:LONGEST]).lower()
+    return text.replace("\u2019", "'").replace("\u2018", "'").replace("\u2013", "-").replace("\u2014", "-").strip()
+
+
+def agrees(references: Sequence[str], answer: str, question: str = "") -> bool:
+    """Does the answer say everything that the references say, and nothing against it?"""
+    wanted, answer, question = [normalised(each) for each in references], normalised(answer), normalised(question)
+    if not answer:
+        return False
+    offered = read_quantities(answer)
+    asked = [quantity for text in wanted for quantity in read_quantities(text)]
+    if _offers_other_amounts(wanted, asked, [*asked, *read_quantities(question)], offered):
+        return False
+    if any(_count(each, offered) < _count(each, asked) for each in asked):
+        return False
+    if not all(_says(reference, answer) for reference in wanted):
+        return False
+    return len(wanted) == 1 or _values_stand_by_keys(wanted, answer)
+
+
+def refuses(reason: str, answer: str) -> bool:
+    """Does the answer say that the task cannot be done, for this reason?"""
+    answer, reason = normalised(answer), normalised(reason)
+    if reason and reason != "n/a":
+        clauses = [clause for clause in _clauses(answer) if _is_negated(clause)]
+        return _recall(_content(reason), _content(" ".join(clauses))) >= 0.6
+    return REFUSALS.search(answer) is not None
+
+
+def _offers_other_amounts(
+    references: Sequence[str], asked: Sequence[Quantity], known: Sequence[Quantity], offered: Sequence[Quantity]
+) -> bool:
+    """Are there amounts in the answer, of the kinds that are asked for, that nobody mentioned? Listing guesses must not
+    pay. Long references (addresses, quotations) leave room for numbers."""
+    kinds = {quantity.kind for quantity in asked}
+    if sum(len(_content(text)) for text in references) > A_SENTENCE:
+        kinds.discard("number")
+    return any(each.kind in kinds and not _count(each, known) for each in offered)
+
+
+def _count(quantity: Quantity, others: Sequence[Quantity]) -> int:
+    return sum(quantity.agrees_with(other) for other in others)
+
+
+# ---------------------------------------------------------------------- one reference
+
+
+def _says(reference: str, answer: str) -> bool:
+    """Does the answer have the words of the reference, and does it not deny them? Its amounts were compared before."""
+    quantities = read_quantities(reference)
+    polarity, reference = _split_polarity(reference)
+    said_polarity, rest = _split_polarity(answer)
+    if polarity and said_polarity and polarity != said_polarity:
+        return False
+    content = _content(reference)
+    if len(content) >= A_SENTENCE and reference.rstrip(" .") in rest:
+        return True  # quoted as it stands
+    if not content and not quantities:
+        return bool(polarity) and polarity == said_polarity and not (polarity == "yes" and _is_negated(rest))
+    needed = 0.5 if quantities else 1.0 if len(content) <= 4 else 0.75
+    share = _recall(content, _content(rest))
+    if share < needed and int(len(content) * needed) > share * len(content) + 1e-9:
+        return False
+    return not _is_denied(reference, content, quantities, rest)
+
+
+def _is_denied(reference: str, content: list[str], quantities: Sequence[Quantity], answer: str) -> bool:
+    """Is there a "not" in what the answer says about it, and none in the reference, or the other way round?"""
+    about = [clause for clause in _clauses(answer) if _touches(clause, content, quantities)]
+    return bool(about) and any(map(_is_negated, about)) != _is_negated(reference)
+
+
+def _touches(clause: str, content: list[str], quantities: Sequence[Quantity]) -> bool:
+    if _recall(content, _content(clause)) > 0:
+        return True
+    return any(_count(each, read_quantities(clause)) for each in quantities)
+
+
+def _split_polarity(text: str) -> tuple[str, str]:
+    """("yes" or "no" or "", the rest) by the first word; "no reviews" is no answer to a yes-or-no question."""
+    found = re.match(r"\W*([a-z]+)\b\s*(?P<sign>[,.!;:-]|$)?", text)
+    if found is None or (found[1] not in YES | NO) or (found["sign"] is None):
+        return "", text
+    return ("yes" if found[1] in YES else "no"), text[found.end() :]
+
+
+def _clauses(text: str) -> list[str]:
+    """The parts of a text that a "not" reaches: commas inside numbers and lists of names do not end one."""
+    pieces, begin = [], 0
+    for found in CLAUSE_END.finditer(text):
+        pieces.append(text[begin : found.start()])
+        begin = found.end()
+    return [piece for piece in (*pieces, text[begin:]) if piece.strip()]
+
+
+def _is_negated(text: str) -> bool:
+    bare = [word.replace("'", "") for word in WORD.findall(text)]
+    return any(word in NEGATIONS for word in bare)
+
+
+# ---------------------------------------------------------------------- words
+
+
+def _content(text: str) -> list[str]:
+    """The words that carry meaning, in a plain form; amounts are left out."""
+    for quantity in reversed(read_quantities(text)):
+        text = text[: quantity.begin] + " " + text[quantity.end :]
+    found = [word.removesuffix("'s").replace("'", "") for word in WORD.findall(text)]
+    return [plain(word) for word in found if word not in FILLERS and word not in NEGATIONS]
+
+
+@lru_cache(4096)
+def plain(word: str) -> str:
+    """A word without plural and other endings; months by number."""
+    if word in MONTHS:
+        return f"month{MONTHS[word]}"
+    word = re.sub(r"([a-z])\1", r"\1", word)
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending).rstrip("e")
+    return word.rstrip("e") if len(word) > 3 else word
+
+
+def _recall(wanted: list[str], said: list[str]) -> float:
+    """How much of what is wanted was said."""
+    if not wanted:
+        return 0.0
+    words = set(said)
+    return sum(word in words or _is_cut_off(word, words) for word in wanted) / len(wanted)
+
+
+def _is_cut_off(word: str, words: set[str]) -> bool:
+    """Is the word the beginning of one that was said (references have such mistakes)?"""
+    return len(word) >= 5 and any(other.startswith(word) and len(other) - len(word) <= 2 for other in words)
+
+
+# ---------------------------------------------------------------------- "driving: 13min", "walking: 1h 45min"
+
+
+def _values_stand_by_keys(references: Sequence[str], answer: str) -> bool:
+    pairs = [each.split(": ", 1) for each in references if ": " in each]
+    if len(pairs) != len(references) or len(pairs) > MOST_KEYED:
+        return True
+    places = [_find_key(key, answer) for key, _ in pairs]
+    if any(place is None for place in places):  # "name: ..." needs no key, "walking: ..." does
+        return not any(_content(key) for (key, _), place in zip(pairs, places, strict=True) if place is None)
+    ordered = sorted((place, index) for index, place in enumerate(places) if place is not None)
+    starts = [place for place, _ in ordered]
+    after = {index: answer[begin:end] for (begin, index), end in zip(ordered, [*starts[1:], len(answer)], strict=True)}
+    before = {index: answer[begin:end] for (end, index), begin in zip(ordered, [0, *starts[:-1]], strict=True)}
+    return any(all(_holds(pairs[index][1], part) for index, part in parts.items()) for parts in (after, before))
+
+
+def _find_key(key: str, answer: str) -> int | None:
+    """Where a key stands: its last word that occurs at all."""
+    places = {plain(found[0]): found.start() for found in reversed(list(WORD.finditer(answer)))}
+    return next((places[word] for word in reversed(_words(key)) if word in places), None)
+
+
+def _holds(value: str, part: str) -> bool:
+    quantities, offered = read_quantities(value), read_quantities(part)
+    if quantities:
+        kinds = {each.kind for each in quantities}
+        rivals = [each for each in offered if each.kind in kinds]
+        return all(_count(each, offered) for each in quantities) and all(_count(each, quantities) for each in rivals)
+    return _recall(_words(value), _words(part)) > 0.5
+
+
+def _words(text: str) -> list[str]:
+    return [plain(word) for word in WORD.findall(text)]

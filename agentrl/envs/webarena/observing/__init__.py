@@ -1,0 +1,1 @@
+"""Observations: a view of a page as text, in one of four modes."""

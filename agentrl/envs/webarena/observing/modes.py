@@ -1,0 +1,36 @@
+"""The modes by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.envs.webarena.browsing.view import View
+from agentrl.envs.webarena.observing.accessibility import accessibility_tree
+from agentrl.envs.webarena.observing.compact import compact_text
+from agentrl.envs.webarena.observing.raw import raw_html
+from agentrl.envs.webarena.observing.simplified import simplified_html
+
+# Of each mode: how it writes a page, and whether tabs and address stand above it unless said otherwise.
+MODES: dict[str, tuple[Callable[..., str], bool]] = {
+    "simplified": (simplified_html, False),
+    "accessibility": (accessibility_tree, True),
+    "html": (raw_html, False),
+    "compact": (compact_text, False),
+}
+
+
+def check_mode(name: Any) -> str:
+    """The name of a mode; ConfigError for anything else."""
+    if not isinstance(name, str) or name not in MODES:
+        raise ConfigError(
+            f"observation_mode must be one of {', '.join(MODES)}; got {name!r}.{did_you_mean(name, MODES)}"
+        )
+    return name
+
+
+def observe(view: View, mode: str = "simplified", *, header: bool | None = None) -> str:
+    """The page as text."""
+    write, default = MODES[mode]
+    return write(view, header=default if header is None else header)

@@ -1,0 +1,166 @@
+"""WebRL's simplified HTML: the elements in view with their ids, boxes, texts and live values, on one line."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agentrl.envs.webarena.browsing.view import Box, View
+from agentrl.envs.webarena.observing.texts import UNSEEN, chosen_option, under_header
+
+# In this order; a value that an earlier attribute has is not repeated.
+KEPT = ("title", "value", "type", "placeholder", "selected", "data-value", "data-text", "data-testid", "data-label")
+KEPT += ("data-bbox", "data-status")
+LONGEST = 500  # characters of a text or a value
+_KEPT = frozenset(KEPT)
+_LIVE = frozenset({"input", "select", "textarea", "option"})
+_TAG = re.compile(r"[a-z][a-z0-9-]*")
+
+
+class _Node:
+    """An element of the page, with what is known about it. What most elements lack is not set one by one."""
+
+    given: dict[str, str] | None = None
+    tails: list[str] | None = None  # its direct text nodes behind the first
+    children = 0  # how many of them have content
+    label: int | None = None
+    box: Box | None = None
+    keep = False
+
+    def __init__(self, number: int, parent: _Node | None, tag: str, text: str) -> None:
+        self.number = self.last = number  # places in document order: its own, and its last descendant's
+        self.parent, self.tag, self.text = parent, tag, text
+
+
+def simplified_html(view: View, *, header: bool = False) -> str:
+    """The page as WebRL's agents see it. Only "<", and quotation marks inside attributes, are written as entities."""
+    parts: list[str] = []
+    open_nodes: list[_Node] = []
+    for node in _printed(_outline(view)):
+        while open_nodes and open_nodes[-1].last < node.number:
+            parts.append(f"</{open_nodes.pop().tag}>")
+        parts.append(_start_tag(node))
+        if node.text:
+            parts.append(node.text.replace("<", "&lt;"))
+        open_nodes.append(node)
+    parts.extend(f"</{node.tag}>" for node in reversed(open_nodes))
+    return under_header(view, " ".join(parts), header)
+
+
+def _outline(view: View) -> list[_Node]:
+    """All elements in document order."""
+    nodes: list[_Node] = []
+    found: dict[Any, _Node] = {}
+    chosen: set[Any] = set()
+    ids, boxes, (width, height) = view.ids, view.boxes, view.viewport
+    for element in view.root.iter():
+        parent = found.get(element.getparent())
+        tail = element.tail
+        if tail and parent is not None and (words := tail.split()):
+            if parent.tails is None:
+                parent.tails = []
+            parent.tails.append(" ".join(words))
+        tag = element.tag
+        if not isinstance(tag, str) or tag in UNSEEN:
+            continue
+        text = element.text
+        found[element] = node = _Node(len(nodes), parent, tag, _clean(text) if text else "")
+        nodes.append(node)
+        attributes = element.items()
+        if attributes or tag in _LIVE:
+            node.given = _given(element, tag, attributes, view, chosen)
+        if element in boxes:
+            node.box = left, top, wide, high = boxes[element]
+            # As in the benchmark: what only touches the edge is in view.
+            if left <= width and top <= height and left + wide >= 0 and top + high >= 0:
+                node.keep = not (node.given and node.given.get("aria-hidden") == "true")
+        if element in ids:
+            node.label, node.keep = ids[element], True
+        elif tag == "option":
+            node.keep = node.keep or _is_in_kept_select(node)
+    return nodes
+
+
+def _clean(text: str) -> str:
+    return " ".join(text.split())[:LONGEST]
+
+
+def _given(
+    element: Any, tag: str, attributes: list[tuple[str, str]], view: View, chosen: set[Any]
+) -> dict[str, str] | None:
+    """Attributes that may be printed, and what a form field holds at the moment."""
+    given = {name: value for name, value in attributes if name in _KEPT or name == "aria-hidden"}
+    if tag not in _LIVE:
+        return given or None
+    value = view.values.get(element, "")
+    if tag == "select":
+        option = chosen_option(element, view)
+        given["data-value"], given["data-text"] = value, "" if option is None else "".join(option.itertext())
+        chosen.add(option)
+    elif tag == "option":
+        if element in chosen:
+            given["data-status"] = "selected"
+    elif given.get("type", "").lower() in ("checkbox", "radio"):
+        given["data-status"] = "checked" if value else "not-checked"
+    else:
+        given["data-value"] = value
+    return given
+
+
+def _is_in_kept_select(option: _Node) -> bool:
+    parent = option.parent
+    if parent is not None and parent.tag == "optgroup":
+        parent = parent.parent
+    return parent is not None and parent.tag == "select" and parent.keep
+
+
+def _printed(nodes: list[_Node]) -> list[_Node]:
+    """Of the elements in view, the ones with an id, with content, or with two children that have content. Of the others
+    only what is inside them is printed."""
+    printed = []
+    for node in reversed(nodes):
+        has_content = node.text or node.tails or (node.given and _has_value(node.given))
+        parent = node.parent
+        if parent is not None:
+            if parent.last < node.last:
+                parent.last = node.last
+            if has_content or node.children:
+                parent.children += 1
+        if node.keep and (has_content or node.children > 1 or node.label is not None):
+            printed.append(node)
+    printed.reverse()
+    return printed
+
+
+def _has_value(given: dict[str, str]) -> bool:
+    return any(
+        name in _KEPT and value.strip() and not (name == "type" and value == "hidden") for name, value in given.items()
+    )
+
+
+def _start_tag(node: _Node) -> str:
+    if not _TAG.fullmatch(node.tag) or node.tag == "image":
+        node.tag = "img" if node.tag == "image" else "div"
+    values: dict[str, str] = {}  # value -> name: each value once
+    for name in KEPT if node.given else ("data-text", "data-bbox"):
+        value = _value(node, name)
+        if value and value not in values:
+            values[value] = name
+    shown = "".join([f' {name}="{_quoted(value)}"' for value, name in values.items()])
+    return f"<{node.tag}{shown}>" if node.label is None else f'<{node.tag} id="{node.label}"{shown}>'
+
+
+def _value(node: _Node, name: str) -> str:
+    value = node.given.get(name) if node.given else None
+    if name == "data-bbox":
+        return "" if node.box is None else "{},{},{},{}".format(*node.box)
+    if name == "data-text" and value is None:
+        texts = [node.text, *(node.tails or ())]
+        return ",".join(texts if node.text else texts[1:])[:LONGEST]
+    return "" if value is None or (name == "type" and value == "hidden") else _clean(value)
+
+
+def _quoted(value: str) -> str:
+    if "<" in value or '"' in value:
+        return value.replace("<", "&lt;").replace('"', "&quot;")
+    return value

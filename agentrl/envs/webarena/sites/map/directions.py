@@ -1,0 +1,112 @@
+"""Directions: a form with two fields, and the fastest way between what they name."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from agentrl.envs.webarena.sites.map.atlas import Atlas
+from agentrl.envs.webarena.sites.map.geo import CENTRE, Point, parse, to_degrees
+from agentrl.envs.webarena.sites.map.graph import Route
+from agentrl.envs.webarena.sites.map.guide import steps, written_distance, written_time
+from agentrl.envs.webarena.sites.map.picture import MapView, fitting
+from agentrl.envs.webarena.sites.map.search import find
+from agentrl.envs.webarena.sites.map.views import HOME, Marker, link, map_page, world_map
+from agentrl.envs.webarena.sites.messages import Response
+from agentrl.envs.webarena.sites.site import Context
+
+
+class Engine(NamedTuple):
+    """An option of the form; the order is the benchmark's."""
+
+    name: str
+    mode: str
+    label: str
+
+
+ENGINES = (
+    Engine("fossgis_osrm_bike", "bike", "Bicycle (OSRM)"),
+    Engine("fossgis_osrm_car", "car", "Car (OSRM)"),
+    Engine("fossgis_osrm_foot", "foot", "Foot (OSRM)"),
+)
+CAR = ENGINES[1]
+Points = tuple[Point | None, Point | None]
+
+
+def route_points(text: str) -> Points:
+    """ "46.8,-35.4;46.9,-35.5" as two points; either may be missing."""
+    start, _, end = text[:100].partition(";")
+    return parse(start), parse(end)
+
+
+def routed(atlas: Atlas, engine: str, points: Points) -> Route | None:
+    """The fastest way between two points; None without both, or where no road is near."""
+    mode = next((known.mode for known in ENGINES if known.name == engine), CAR.mode)
+    start, end = points
+    return None if start is None or end is None else _route(atlas, mode, start, end)
+
+
+@lru_cache(2048)
+def _route(atlas: Atlas, mode: str, start: Point, end: Point) -> Route | None:
+    begin, finish = atlas.graph.snap(*start, mode), atlas.graph.snap(*end, mode)
+    return None if begin is None or finish is None else atlas.graph.route(begin, finish, mode)
+
+
+def directions(context: Context) -> Response:
+    """The form, and the route once both ends are known."""
+    engine = next((known for known in ENGINES if known.name == context.query("engine")), CAR)
+    typed = (context.query("route_from").strip(), context.query("route_to").strip())
+    if any(typed):
+        return _looked_up(context, engine, typed)
+    points = route_points(context.query("route"))
+    atlas = world_map(context)
+    names = tuple("" if point is None else atlas.named(*point) for point in points)
+    return _page(context, engine, names, points)
+
+
+def _looked_up(context: Context, engine: Engine, typed: tuple[str, str]) -> Response:
+    """What was typed becomes points, and those an address that can be sent to others."""
+    if not all(typed):
+        return _page(context, engine, typed, (None, None), problem="Both ends of the route are needed.")
+    found: list[str] = []
+    for text in typed:
+        point = _located(world_map(context), text)
+        if point is None:
+            problem = f"Sorry, nothing called '{text[:100]}' was found."
+            return _page(context, engine, typed, (None, None), problem=problem)
+        found.append(_written(point))
+    return context.redirect(link("/directions", engine=engine.name, route=";".join(found)))
+
+
+def _located(atlas: Atlas, text: str) -> Point | None:
+    """Coordinates, or where the best search result is."""
+    feature = find(atlas, text, CENTRE)
+    return parse(text) or ((feature.lat, feature.lon) if feature else None)
+
+
+def _page(context: Context, engine: Engine, names: tuple[str, ...], points: Points, *, problem: str = "") -> Response:
+    atlas = world_map(context)
+    route = routed(atlas, engine.name, points)
+    if route is None and None not in points:
+        problem = "No route was found between these two places."
+    shown = "" if points == (None, None) else ";".join("" if point is None else _written(point) for point in points)
+    reverse = ";".join(reversed(shown.split(";"))) if shown else ""
+    markers = [(*point, letter) for point, letter in zip(points, "AB", strict=True) if point is not None]
+    return map_page(
+        context, "directions.html", _view(route, markers), markers,
+        {"engine": engine.name, "route": shown} if route else None, engines=ENGINES, engine=engine,
+        route_from=names[0], route_to=names[1], problem=problem,
+        reverse=link("/directions", engine=engine.name, route=reverse) if reverse else "/directions",
+        distance=written_distance(route.metres) if route else "", time=written_time(route.seconds) if route else "",
+        steps=steps(atlas.graph, route) if route else [],
+    )  # fmt: skip
+
+
+def _view(route: Route | None, markers: list[Marker]) -> MapView:
+    if route is not None:
+        return fitting([to_degrees(point) for point in route.points])
+    return fitting([(lat, lon) for lat, lon, _ in markers]) if markers else HOME
+
+
+def _written(point: Point) -> str:
+    return f"{point[0]:.5f},{point[1]:.5f}"

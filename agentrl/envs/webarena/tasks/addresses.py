@@ -1,0 +1,69 @@
+"""Addresses of the sites: tasks name them by placeholders such as `__SHOPPING__`, which are replaced before use."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from agentrl.core.errors import ConfigError
+from agentrl.envs.webarena.sites.places import PLACES
+from agentrl.envs.webarena.tasks.schema import SITES, WebTask
+
+PLACEHOLDER = re.compile(r"__(" + "|".join(site.upper() for site in SITES) + r")__")
+
+
+def default_addresses() -> dict[str, str]:
+    """The addresses of the embedded sites."""
+    return {name: place.url for name, place in PLACES.items()}
+
+
+def addresses_from_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The addresses that environment variables give: `WA_SHOPPING` (BrowserGym's names) or `SHOPPING` (WebArena's), and
+    so on. Where both are set, the longer name counts."""
+    found: dict[str, str] = {}
+    for site in SITES:
+        for name in (site.upper(), f"WA_{site.upper()}"):
+            value = environment.get(name, "").strip().rstrip("/")
+            if re.match(r"https?://[^/\s]", value):
+                found[site] = value
+            elif value and name.startswith("WA_"):  # MAP alone may be a variable of some other program
+                raise ConfigError(f"{name} must be an address such as http://localhost:7770; got {value[:80]!r}")
+    return found
+
+
+def resolve(task: WebTask, addresses: Mapping[str, str] | None = None) -> WebTask:
+    """The task with addresses in the place of placeholders; `ConfigError` if it names a site without one."""
+    known = default_addresses() if addresses is None else addresses
+    missing = sorted(sites_named_by(task) - known.keys())
+    if missing:
+        raise ConfigError(
+            f"the task needs the address of {', '.join(missing)}: set WA_{missing[0].upper()} in the environment"
+        )
+    replaced = _replaced(msgspec.to_builtins(task), known)
+    if not replaced.get("start_url"):
+        replaced["start_url"] = " |AND| ".join(known[site] for site in task.sites if site in known)
+    return msgspec.convert(replaced, WebTask)
+
+
+def sites_named_by(task: WebTask) -> set[str]:
+    """The sites whose placeholders stand anywhere in the task."""
+    return {name.lower() for name in PLACEHOLDER.findall(msgspec.json.encode(task).decode())}
+
+
+def fill_in(text: str, addresses: Mapping[str, str]) -> str:
+    """A text with the addresses of the sites that are known."""
+    return PLACEHOLDER.sub(lambda found: addresses.get(found[1].lower(), found[0]).rstrip("/"), text)
+
+
+def _replaced(value: Any, addresses: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return fill_in(value, addresses)
+    if isinstance(value, list):
+        return [_replaced(item, addresses) for item in value]
+    if isinstance(value, dict):
+        return {key: _replaced(item, addresses) for key, item in value.items()}
+    return value
