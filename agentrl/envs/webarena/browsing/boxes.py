@@ -65,6 +65,8 @@ class Builder:
         if tag in _REPLACED:
             if tag == "input" and get("type", "").lower() == "hidden":
                 return None
+            if tag == "input" and get("type", "").lower() in ("checkbox", "radio"):
+                style = style.bare
             return Node(element, style, REPLACED, style.inline)
         node = Node(element, style, _KINDS.get(style.display, BLOCK), style.inline)
         self._fill(node, chain)

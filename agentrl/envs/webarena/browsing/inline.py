@@ -7,9 +7,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from agentrl.envs.webarena.browsing.boxes import BREAK, INLINE, Node
-from agentrl.envs.webarena.browsing.font import text_width, widths
+from agentrl.envs.webarena.browsing.font import X_HEIGHT, text_width, widths
 from agentrl.envs.webarena.browsing.style import Style
-from agentrl.envs.webarena.browsing.text import count_lines, run_of
+from agentrl.envs.webarena.browsing.text import count_lines, may_break, run_of
 
 if TYPE_CHECKING:
     from agentrl.envs.webarena.browsing.layout import Layout
@@ -46,6 +46,7 @@ class _Lines:
         self._waiting: list[tuple[int, Any, float, Style]] = []
         self._line_width = self._waiting_width = 0.0
         self._filled = self._spaced = False
+        self._tail = ""  # the last character, if text ended without a space
         self._open: list[Node] = []  # elements that go on from the line before
 
     # ------------------------------------------------------------------ what comes in
@@ -90,6 +91,9 @@ class _Lines:
     def _add_words(self, run: Any, style: Style, scale: float) -> None:
         words = run.words
         last = words[-1]
+        if self._tail and style.wraps and may_break(self._tail, words[0].text[0]):
+            self._commit()
+        self._tail = "" if run.trailing else last.text[-1]
         if not style.wraps:
             self._wait(_TEXT, "", run.width * scale, style)
         elif len(words) > 1 and self._line_width + self._waiting_width + run.width * scale <= self._width:
@@ -112,6 +116,7 @@ class _Lines:
 
     def _add_space(self, style: Style, scale: float) -> None:
         """A space that collapses with others and vanishes at the ends of a line."""
+        self._tail = ""
         if style.wraps:
             self._commit()
         if self._spaced or not (self._filled or self._waiting_has_content()):
@@ -152,6 +157,7 @@ class _Lines:
     def _add_atom(self, node: Node) -> None:
         """A box that stands in a line like one big letter."""
         layout, style = self._layout, node.style
+        self._tail = ""
         start = len(layout.placed)
         width = layout.fitted_width(node, self._width - _SLACK - style.margin_left - style.margin_right)
         outer, layout.baseline = layout.baseline, None
@@ -239,10 +245,15 @@ class _Lines:
         line, width = self._trimmed()
         ascent, descent = self._heights(line)
         height = ascent + descent
-        if not self._filled and not any(piece[0] == _OPEN and piece[2] for piece in line):
+        empty = not self._filled and not any(piece[0] == _OPEN and piece[2] for piece in line)
+        if empty:
             ascent = height = 0.0  # nothing but empty elements
+        start = len(self._layout.placed)
         offset = self._offset(width)
         self._place(line, self._x + offset, self._y, self._y + ascent, height)
+        if empty:
+            placed = self._layout.placed
+            placed[start:] = [(element, x, self._y, width, 0.0) for element, x, _, width, _ in placed[start:]]
         if height:
             self._layout.baseline = self._y + ascent
         self._y += height
@@ -332,10 +343,10 @@ class _Lines:
 def _shift(style: Style, parent: Style) -> float:
     """How far below the baseline of its line an element stands."""
     if style.valign == "super":
-        return -(parent.font_size // 3 + 1)
-    return parent.font_size // 5 + 1 if style.valign == "sub" else 0.0
+        return -(parent.font_size / 3 + 1)
+    return parent.font_size / 5 + 1 if style.valign == "sub" else 0.0
 
 
 def _middle(height: float, parent: Style) -> float:
     """The part of a vertically centred box above the baseline."""
-    return height / 2 + parent.font_size * 0.25
+    return height / 2 + parent.font_size * X_HEIGHT / 2000

@@ -14,7 +14,7 @@ interned: elements that share it, on this page or the next, share one `Style`.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from agentrl.envs.webarena.browsing.font import ASCENT, DESCENT
@@ -131,6 +131,7 @@ class Style:
     columns: tuple[Any, ...]
 
     def __init__(self, declared: Declarations, parent: Style | None) -> None:
+        self._declared = declared
         self._inherit(declared, parent)
         self._size(declared)
         self._surround(declared)
@@ -210,6 +211,12 @@ class Style:
             self.width = max(self.width, self.left + self.right)
         if self.height is not None:
             self.height = max(self.height, self.top + self.bottom)
+
+    @cached_property
+    def bare(self) -> Style:
+        """The same for a check box or radio button, which have neither padding nor border whatever is declared."""
+        declared = {name: value for name, value in self._declared.items() if not name.startswith(("padding", "border"))}
+        return Style(declared, self)
 
     def _arrange(self, declared: Declarations) -> None:
         self.valign = _keyword(declared, "vertical-align", "baseline")
