@@ -475,7 +475,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         state = super().__getstate__()
         for name in ("world", "backend", "_written_at", "_missing_at"):
             del state[name]  # connections and pages belong to their process
-        return {**state, "_saved": None if self._turn is None else self._save()}
+        return {**state, "_found": None, "_saved": None if self._turn is None else self._save()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         saved = state.pop("_saved")
