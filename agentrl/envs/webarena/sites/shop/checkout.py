@@ -41,7 +41,7 @@ def choose_shipping(context: Context) -> Response:
         return context.redirect(
             CHECKOUT, "error: The shipping method is missing. Select the shipping method and try again."
         )
-    if context.form("address_id") == "new":
+    if context.form("new_address") == "1":
         values, missing = address_from_form(context)
         if missing:
             return context.redirect(CHECKOUT, f"error: {missing}")
