@@ -13,6 +13,8 @@ from agentrl.envs.webarena.observing.texts import header as header_of
 from agentrl.envs.webarena.observing.tokens import token_bound
 
 MOST_TOKENS = 800
+_SURELY = 0.97  # of the tokens are given away: the estimate may be a little low
+_CLOSING = 25  # tokens of what is said beside the page: what is missing, why a page could not be shown
 _CHROME = frozenset({"nav", "header", "footer", "aside"})
 _INLINE = frozenset({"a", "abbr", "b", "bdi", "cite", "code", "em", "font", "i", "kbd", "label", "mark", "q", "s"})
 _INLINE |= {"samp", "small", "span", "strong", "sub", "sup", "time", "u", "var"}
@@ -57,9 +59,9 @@ def compact_text(view: View, *, header: bool = False, most_tokens: int = MOST_TO
     navigation, headers and footers, then elements from the end; the last line says how much is missing."""
     items = _Gatherer(view).items
     above = token_bound(header_of(view)) if header else 0
-    room = most_tokens - above - token_bound(squeezed(view.error, 300)) - 12
     scroll = _scroll_line(view)
-    lines = _fitted(items, room - token_bound(scroll))
+    told = above + token_bound(f"{squeezed(view.error, 300)} {scroll}") + _CLOSING
+    lines = _fitted(items, round(_SURELY * most_tokens) - told)
     return under_header(view, written("\n".join([*lines, scroll] if scroll else lines)), header)
 
 

@@ -15,5 +15,5 @@ _MARKS = re.compile(r"<(?=image\s*/?>|\|)", re.IGNORECASE)
 
 def raw_html(view: View, *, header: bool = False) -> str:
     """The document as it came. What was typed is not in it, as in a page's source."""
-    text = html.tostring(view.root, encoding="unicode", method="html", with_tail=False)
+    text = str(html.tostring(view.root, encoding="unicode", method="html", with_tail=False))
     return under_header(view, _MARKS.sub("&lt;", text), header)

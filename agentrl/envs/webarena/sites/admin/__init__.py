@@ -1,1 +1,0 @@
-"""The administration of the shop: orders, products, customers, content, marketing and reports."""

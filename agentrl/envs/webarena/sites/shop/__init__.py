@@ -1,1 +1,0 @@
-"""The storefront: catalogue, search, cart, checkout and the customer's account."""
