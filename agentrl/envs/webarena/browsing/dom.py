@@ -164,6 +164,11 @@ class DomBackend:
 
     # ------------------------------------------------------------------ evaluation and saving
 
+    @property
+    def cookies(self) -> dict[str, dict[str, str]]:
+        """The cookies by origin."""
+        return self._session.loader.cookies
+
     def evaluation_page(self, *, last: bool = False) -> DomEvaluationPage:
         """A fresh page with the agent's cookies; with `last`, one that shows what the active tab shows."""
         with self._lock:

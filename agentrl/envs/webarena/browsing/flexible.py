@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentrl.envs.webarena.browsing.boxes import FLEX, Node
-from agentrl.envs.webarena.browsing.intrinsic import preferred_width, replaced_size, smallest_width
+from agentrl.envs.webarena.browsing.boxes import FLEX, REPLACED, Node
+from agentrl.envs.webarena.browsing.intrinsic import preferred_width, replaced_size, smallest_contents
 from agentrl.envs.webarena.browsing.style import Style
 from agentrl.envs.webarena.browsing.stylesheet import Fraction
 
@@ -101,7 +101,7 @@ def _least(item: Node) -> float:
     style = item.style
     if style.clips or style.min_width:
         return style.min_width
-    smallest = smallest_width(item)
+    smallest = smallest_contents(item)
     return smallest if style.width is None else min(smallest, style.width)
 
 
@@ -190,7 +190,7 @@ def lay_column(layout: Layout, node: Node, x: float, y: float, width: float, hei
         y += (style.row_gap if number else 0.0) + own.margin_top
         how = style.align_items if own.align_self == "auto" else own.align_self
         room = width - own.margin_left - own.margin_right
-        size = layout.block_width(item, width) if how in ("stretch", "normal") else layout.fitted_width(item, room)
+        size = _column_width(layout, item, width) if how in ("stretch", "normal") else layout.fitted_width(item, room)
         indent = own.margin_left
         if how == "center":
             indent += (room - size) / 2
@@ -198,6 +198,14 @@ def lay_column(layout: Layout, node: Node, x: float, y: float, width: float, hei
             indent += room - size
         y += layout.box(item, x + indent, y, size) + own.margin_bottom
     return y - top
+
+
+def _column_width(layout: Layout, item: Node, width: float) -> float:
+    """The width of a box that stretches from side to side, even where it would not as a block."""
+    style = item.style
+    if style.width is None and style.width_share is None and item.kind != REPLACED:
+        return max(min(width - style.margin_left - style.margin_right, style.max_width), style.min_width)
+    return layout.block_width(item, width)
 
 
 def lay_grid(layout: Layout, node: Node, x: float, y: float, width: float) -> float:
@@ -220,7 +228,7 @@ def lay_grid(layout: Layout, node: Node, x: float, y: float, width: float) -> fl
 
 def _cell(layout: Layout, item: Node, left: float, y: float, track: float) -> _Item:
     own = item.style
-    size = replaced_size(item, None)[0] if item.kind == 5 else layout.block_width(item, track)
+    size = replaced_size(item, None)[0] if item.kind == REPLACED else _column_width(layout, item, track)
     start = len(layout.placed)
     tall = layout.box(item, left + own.margin_left, y + own.margin_top, size)
     return _Item(item, start, len(layout.placed), left + own.margin_left, size, tall)

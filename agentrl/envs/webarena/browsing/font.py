@@ -15,6 +15,7 @@ from PIL import ImageFont
 
 # Heights above and below the baseline, in thousandths; browsers round them to whole pixels for every size.
 ASCENT, DESCENT = 970, 230
+X_HEIGHT = 530  # of small letters
 _WIDE = 1000  # characters of East Asia, pictures
 
 

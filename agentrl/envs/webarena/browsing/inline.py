@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from agentrl.envs.webarena.browsing.boxes import BREAK, INLINE, Node
-from agentrl.envs.webarena.browsing.font import text_width, widths
+from agentrl.envs.webarena.browsing.font import X_HEIGHT, text_width, widths
 from agentrl.envs.webarena.browsing.style import Style
-from agentrl.envs.webarena.browsing.text import count_lines, run_of
+from agentrl.envs.webarena.browsing.text import count_lines, may_break, run_of
 
 if TYPE_CHECKING:
     from agentrl.envs.webarena.browsing.layout import Layout
@@ -46,7 +47,10 @@ class _Lines:
         self._waiting: list[tuple[int, Any, float, Style]] = []
         self._line_width = self._waiting_width = 0.0
         self._filled = self._spaced = False
+        self._tail = ""  # the last character, if text ended without a space
         self._open: list[Node] = []  # elements that go on from the line before
+        self._empty: list[Node] = []  # elements without a frame that nothing stands in yet
+        self._text: tuple[float, list[Node]] = (0.0, [])  # where a text begins, and elements that begin with it
 
     # ------------------------------------------------------------------ what comes in
 
@@ -90,6 +94,9 @@ class _Lines:
     def _add_words(self, run: Any, style: Style, scale: float) -> None:
         words = run.words
         last = words[-1]
+        if self._tail and style.wraps and may_break(self._tail, words[0].text[0]):
+            self._commit()
+        self._tail = "" if run.trailing else last.text[-1]
         if not style.wraps:
             self._wait(_TEXT, "", run.width * scale, style)
         elif len(words) > 1 and self._line_width + self._waiting_width + run.width * scale <= self._width:
@@ -112,6 +119,7 @@ class _Lines:
 
     def _add_space(self, style: Style, scale: float) -> None:
         """A space that collapses with others and vanishes at the ends of a line."""
+        self._tail = ""
         if style.wraps:
             self._commit()
         if self._spaced or not (self._filled or self._waiting_has_content()):
@@ -152,6 +160,7 @@ class _Lines:
     def _add_atom(self, node: Node) -> None:
         """A box that stands in a line like one big letter."""
         layout, style = self._layout, node.style
+        self._tail = ""
         start = len(layout.placed)
         width = layout.fitted_width(node, self._width - _SLACK - style.margin_left - style.margin_right)
         outer, layout.baseline = layout.baseline, None
@@ -239,10 +248,15 @@ class _Lines:
         line, width = self._trimmed()
         ascent, descent = self._heights(line)
         height = ascent + descent
-        if not self._filled and not any(piece[0] == _OPEN and piece[2] for piece in line):
+        empty = not self._filled and not any(piece[0] == _OPEN and piece[2] for piece in line)
+        if empty:
             ascent = height = 0.0  # nothing but empty elements
+        start = len(self._layout.placed)
         offset = self._offset(width)
         self._place(line, self._x + offset, self._y, self._y + ascent, height)
+        if empty:
+            placed = self._layout.placed
+            placed[start:] = [(element, x, self._y, width, 0.0) for element, x, _, width, _ in placed[start:]]
         if height:
             self._layout.baseline = self._y + ascent
         self._y += height
@@ -291,51 +305,84 @@ class _Lines:
         return room / 2 if self._style.align in ("center", "-webkit-center") else room
 
     def _place(self, line: list[Any], x: float, top: float, baseline: float, height: float) -> None:
-        placed = self._layout.placed
-        begun: dict[Node, tuple[float, int]] = {}
+        begun: dict[Node, tuple[float, list[Node]]] = {}  # framed elements: left edge, and who is as wide as they
         for kind, value, width, style in line:
+            if kind > _SPACE:
+                self._end_text(x, baseline)
+            elif self._empty:
+                self._text, self._empty = (x, self._empty), []
             if kind == _OPEN:
-                begun[value] = (x + style.margin_left, len(self._open))
                 self._open.append(value)
+                if value.framed:
+                    begun[value] = (x + style.margin_left, self._empty)
+                    self._empty = []
+                else:
+                    self._empty.append(value)
             elif kind == _CLOSE:
                 self._open.remove(value)
                 if value in begun:
-                    left, _ = begun.pop(value)
-                    self._place_element(value, left, x + style.right - left, baseline)
+                    left, others = begun.pop(value)
+                    self._place_element(value, left, x + style.right - left, baseline, others)
+                elif self._empty and value is self._empty[-1]:
+                    self._place_empty(x, baseline)
             elif kind == _ATOM:
-                node, start, end, atom_height, atom_baseline = value
-                whole = atom_height + style.margin_top + style.margin_bottom
-                if style.valign == "top":
-                    y = top
-                elif style.valign == "bottom":
-                    y = top + height - whole
-                elif style.valign == "middle":
-                    y = baseline - _middle(whole, self._style)
-                else:
-                    y = baseline - atom_baseline + _shift(style, self._style)
-                self._layout.shift(start, end, x + style.margin_left, y + style.margin_top)
+                self._place_atom(value, style, x, top, baseline, height)
             elif kind == _BREAK and value is not None:
-                placed.append(
-                    (value.element, x, baseline - style.font_ascent, 0.0, style.font_ascent + style.font_descent)
-                )
+                self._place_empty(x, baseline)
+                tall = style.font_ascent + style.font_descent
+                self._layout.placed.append((value.element, x, baseline - style.font_ascent, 0.0, tall))
             x += width
-        for node, (left, _) in begun.items():  # goes on in the next line
-            self._place_element(node, left, x - left, baseline)
+        self._end_text(x, baseline)
+        for node, (left, others) in begun.items():  # goes on in the next line
+            self._place_element(node, left, x - left, baseline, others)
 
-    def _place_element(self, node: Node, left: float, width: float, baseline: float) -> None:
+    def _place_empty(self, x: float, baseline: float) -> None:
+        """What stands in these elements first has no width."""
+        for node in self._empty:
+            self._place_element(node, x, 0.0, baseline)
+        self._empty = []
+
+    def _end_text(self, x: float, baseline: float) -> None:
+        """A text ends: elements without a frame that begin with it are as wide as it is."""
+        left, nodes = self._text
+        if nodes:
+            for node in nodes:
+                self._place_element(node, left, x - left, baseline)
+            self._text = (0.0, [])
+
+    def _place_atom(self, value: Any, style: Style, x: float, top: float, baseline: float, height: float) -> None:
+        _, start, end, tall, own_baseline = value
+        whole = tall + style.margin_top + style.margin_bottom
+        if style.valign == "top":
+            y = top
+        elif style.valign == "bottom":
+            y = top + height - whole
+        elif style.valign == "middle":
+            y = baseline - _middle(whole, self._style)
+        else:
+            y = baseline - own_baseline + _shift(style, self._style)
+        self._layout.shift(start, end, x + style.margin_left, y + style.margin_top)
+
+    def _place_element(
+        self, node: Node, left: float, width: float, baseline: float, others: Sequence[Node] = ()
+    ) -> None:
+        """Place an inline element; `others` begin with it and have no frame."""
         style = node.style
         baseline += _shift(style, self._style)
         height = style.font_ascent + style.font_descent + style.top + style.bottom
-        self._layout.placed.append((node.element, left, baseline - style.font_ascent - style.top, width, height))
+        top = baseline - style.font_ascent - style.top
+        self._layout.placed.append((node.element, left, top, width, height))
+        for other in others:
+            self._layout.placed.append((other.element, left, top, width, height))
 
 
 def _shift(style: Style, parent: Style) -> float:
     """How far below the baseline of its line an element stands."""
     if style.valign == "super":
-        return -(parent.font_size // 3 + 1)
-    return parent.font_size // 5 + 1 if style.valign == "sub" else 0.0
+        return -(parent.font_size / 3 + 1)
+    return parent.font_size / 5 + 1 if style.valign == "sub" else 0.0
 
 
 def _middle(height: float, parent: Style) -> float:
     """The part of a vertically centred box above the baseline."""
-    return height / 2 + parent.font_size * 0.25
+    return height / 2 + parent.font_size * X_HEIGHT / 2000

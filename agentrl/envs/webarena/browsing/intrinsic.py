@@ -10,7 +10,7 @@ from agentrl.envs.webarena.browsing.style import Style
 from agentrl.envs.webarena.browsing.text import run_of
 
 _DEFAULT_SIZES = {"img": (0.0, 0.0), "svg": (300.0, 150.0), "video": (300.0, 150.0), "canvas": (300.0, 150.0)}
-_ARROW = 22.0  # the sign at the right end of a select
+_ARROW = 20.0  # the sign at the right end of a select
 _UNIT = 1 / 64  # what Chromium calculates in
 
 
@@ -135,6 +135,8 @@ def replaced_size(node: Node, width: float | None) -> tuple[float, float]:
         texts = ["".join(option.itertext()) for option in element.iter("option")][:1000]
         longest = max((run_of(text).width for text in texts), default=0)
         own_width = longest * style.font_size / 1000 + _ARROW
+    elif element.tag == "input" and element.get("value"):
+        own_width = run_of(element.get("value")).width * style.font_size / 1000
     own_width, own_height = own_width + style.left + style.right, own_height + style.top + style.bottom
     if width is None:
         width = style.width if style.width is not None else own_width
@@ -148,10 +150,16 @@ def _number(text: str | None, default: float) -> float:
 
 
 def smallest_width(node: Node) -> float:
-    """The width below which the contents of a box stick out of it."""
+    """The width below which a box, or its contents, would stick out of what is around it."""
     style = node.style
     if style.width is not None:
         return max(min(style.width, style.max_width), style.min_width)
+    return smallest_contents(node)
+
+
+def smallest_contents(node: Node) -> float:
+    """The width below which the contents of a box stick out of it, whatever its own width is."""
+    style = node.style
     if node.kind == REPLACED:
         return replaced_size(node, None)[0]
     parts = [_smallest_part(child, style) for child in node.children]

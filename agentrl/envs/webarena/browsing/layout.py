@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from agentrl.envs.webarena.browsing.boxes import BLOCK, FLEX, GRID, INLINE, REPLACED, TABLE, Builder, Node
 from agentrl.envs.webarena.browsing.flexible import lay_column, lay_grid, lay_row
 from agentrl.envs.webarena.browsing.inline import lay_lines
-from agentrl.envs.webarena.browsing.intrinsic import preferred_width, replaced_size
+from agentrl.envs.webarena.browsing.intrinsic import preferred_width, replaced_size, smallest_width
 from agentrl.envs.webarena.browsing.style import Cascade
 from agentrl.envs.webarena.browsing.tables import lay_table
 
@@ -40,7 +40,11 @@ class Layout:
         wanted = style.height if style.height is not None else stretched
         inner = None if wanted is None else wanted - style.top - style.bottom
         start = len(self.placed)
-        content = self.contents(node, x + style.left, y + style.top, max(0.0, width - style.left - style.right), inner)
+        inner_width = max(0.0, width - style.left - style.right)
+        if node.stacks and node.element is not None and node.element.tag == "fieldset":
+            content = self._fieldset(node, x + style.left, y, inner_width)
+        else:
+            content = self.contents(node, x + style.left, y + style.top, inner_width, inner)
         height = content + style.top + style.bottom if wanted is None else wanted
         height = min(max(height, style.min_height), style.max_height)
         if node.element is not None and node.element.tag == "button":
@@ -49,6 +53,17 @@ class Layout:
             self.shift(start, len(self.placed), 0.0, space / 2)
             self.baseline = None if self.baseline is None else self.baseline + space / 2
         return height
+
+    def _fieldset(self, node: Node, x: float, y: float, width: float) -> float:
+        """The contents of a <fieldset>, whose <legend> stands on its upper border."""
+        style, legend = node.style, node.children[0]
+        if not isinstance(legend, Node) or legend.element is None or legend.element.tag != "legend":
+            return self._stack(node, x, y + style.top, width)
+        height = self.box(legend, x + legend.style.margin_left, y, self.block_width(legend, width))
+        beyond = max(0.0, height + legend.style.margin_bottom - style.border_top)
+        rest = Node(node.element, style, node.kind, node.level)
+        rest.children, rest.stacks, rest.root = node.children[1:], True, True
+        return beyond + self._stack(rest, x, y + style.top + beyond, width)
 
     def contents(self, node: Node, x: float, y: float, width: float, height: float | None) -> float:
         """Place what is in a box; the height it takes."""
@@ -106,7 +121,7 @@ class Layout:
             width = style.width_share * available
         elif node.kind == REPLACED:
             width = replaced_size(node, None)[0]
-        elif node.kind == TABLE or (node.element is not None and node.element.tag == "button"):
+        elif node.kind == TABLE or (node.element is not None and node.element.tag in ("button", "legend")):
             return self.fitted_width(node, available)
         else:
             width = available - style.margin_left - style.margin_right
@@ -121,7 +136,8 @@ class Layout:
             return max(min(style.width_share * available, style.max_width), style.min_width)
         if node.kind == REPLACED:
             return replaced_size(node, None)[0]
-        return min(preferred_width(node), max(available, style.min_width))
+        wanted = preferred_width(node)
+        return wanted if wanted <= available else max(available, smallest_width(node))
 
 
 def collapse(first: float, second: float) -> float:

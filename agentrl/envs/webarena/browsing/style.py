@@ -14,7 +14,7 @@ interned: elements that share it, on this page or the next, share one `Style`.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from agentrl.envs.webarena.browsing.font import ASCENT, DESCENT
@@ -54,6 +54,7 @@ table { display: table; box-sizing: border-box; text-align: left; white-space: n
 caption { display: table-caption; text-align: center }
 thead { display: table-header-group } tbody { display: table-row-group } tfoot { display: table-footer-group }
 tr { display: table-row }
+mark { background: yellow }
 td, th { display: table-cell; padding: 1px; vertical-align: middle }
 th { text-align: center }
 col { display: table-column } colgroup { display: table-column-group }
@@ -89,6 +90,7 @@ class Style:
     # The box: sizes are those of the border box; `left` and its like are padding and border together
     display: str
     inline: bool
+    framed: bool  # as an inline element, does it show a box of its own?
     border_box: bool
     width: float | None
     width_share: float | None
@@ -131,10 +133,12 @@ class Style:
     columns: tuple[Any, ...]
 
     def __init__(self, declared: Declarations, parent: Style | None) -> None:
+        self._declared = declared
         self._inherit(declared, parent)
         self._size(declared)
         self._surround(declared)
         self._arrange(declared)
+        self.framed = self._is_framed(declared)
 
     def _inherit(self, declared: Declarations, parent: Style | None) -> None:
         get = declared.get
@@ -211,6 +215,12 @@ class Style:
         if self.height is not None:
             self.height = max(self.height, self.top + self.bottom)
 
+    @cached_property
+    def bare(self) -> Style:
+        """The same for a check box or radio button, which have neither padding nor border whatever is declared."""
+        declared = {name: value for name, value in self._declared.items() if not name.startswith(("padding", "border"))}
+        return Style(declared, self)
+
     def _arrange(self, declared: Declarations) -> None:
         self.valign = _keyword(declared, "vertical-align", "baseline")
         overflow = [declared.get(name, "visible") for name in ("overflow", "overflow-x", "overflow-y")]
@@ -227,6 +237,12 @@ class Style:
         self.align_self = _keyword(declared, "align-self", "auto")
         self.justify = _keyword(declared, "justify-content", "flex-start")
         self.columns = declared.get("grid-template-columns", ())
+
+    def _is_framed(self, declared: Declarations) -> bool:
+        painted = [declared.get(name, "none") for name in ("background", "background-color", "outline")]
+        edges = (self.left, self.right, self.top, self.bottom, self.margin_left, self.margin_right)
+        shown = any(value not in ("none", "transparent", "inherit", "initial") for value in painted)
+        return shown or any(edges) or self.valign != "baseline"
 
     def _pixels(self, value: Any) -> float:
         if isinstance(value, float):

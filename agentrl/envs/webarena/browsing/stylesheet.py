@@ -260,5 +260,6 @@ _LENGTHS = {
 _KEYWORDS = {
     "display", "box-sizing", "text-align", "vertical-align", "white-space", "overflow", "overflow-wrap", "word-break",
     "visibility", "cursor", "flex-wrap", "flex-direction", "align-items", "align-self", "justify-content",
-    "table-layout", "overflow-x", "overflow-y", "border-collapse", "list-style", "grid-column",
+    "background", "background-color", "outline", "table-layout", "overflow-x", "overflow-y", "border-collapse",
+    "list-style", "grid-column",
 }  # fmt: skip

@@ -10,11 +10,21 @@ from typing import NamedTuple
 from agentrl.envs.webarena.browsing.font import widths
 
 _SPACES = re.compile(r"[ \t\n\r\f]+")
-# A line may end behind a hyphen or dash between letters, and around ideographs.
+# Where a line may end within a word, as observed in Chromium: behind hyphens, question marks and dashes, before opening
+# brackets that follow a sign, around ideographs.
+_IDEOGRAPH = "\u2e80-\ua4cf\uac00-\ud7a3"
+_LETTER = r"A-Za-z\u00c0-\u024f"
 _BREAKS = re.compile(
-    r"(?<=[A-Za-z0-9\u00c0-\u024f]-)(?=[A-Za-z\u00c0-\u024f(])|(?<=[\u2013\u2014?])(?=[A-Za-z0-9])|(?=[\u2e80-\ua4cf\uac00-\ud7a3])|(?<=[\u2e80-\ua4cf\uac00-\ud7a3])(?=\w)"
+    rf"(?<=[{_LETTER}0-9]-)(?=[0-9])"
+    rf"|(?<=-)(?=[\"#%&'(*+\-<=>@\[\\^_`{{|~{_LETTER}])"
+    rf"|(?<=\?)(?=[#$%&(*+\-0-9<=>@\[\\^_`{{|~{_LETTER}])"
+    rf"|(?<=[\u2026\u2013\u2014])(?=[#$%&(*+0-9<=>@\[\\^_`{{~{_LETTER}])"
+    r"|(?<=[!\"#%&)*+,.:;=>\\\]|}~])(?=[(<\[{])"
+    rf"|(?<=[{_LETTER}0-9])(?=\u2014)"
+    rf"|(?<=[{_LETTER}0-9%),.:;\]!?{_IDEOGRAPH}])(?=[{_IDEOGRAPH}])"
+    rf"|(?<=[{_IDEOGRAPH}])(?=[#$&(*+0-9<=>@\[\\^_`{{~{_LETTER}])"
 )
-_NEEDS_BREAKS = re.compile(r"[-?\u2013\u2014\u2e80-\ua4cf\uac00-\ud7a3]")
+_NEEDS_BREAKS = re.compile(rf"[-?(<\[{{\u2013\u2014\u2026{_IDEOGRAPH}]")
 CACHE_SIZE = 20_000
 _LONG = 2_000  # longer texts are not worth keeping
 
@@ -70,6 +80,12 @@ def _read(text: str) -> Run:
                 total += width
                 space = False
     return Run(tuple(words), total, leading and len(parts) > 1, trailing and len(parts) > 1)
+
+
+def may_break(before: str, after: str) -> bool:
+    """May a line end between two texts that no space parts?"""
+    pair = before + after
+    return _NEEDS_BREAKS.search(pair) is not None and any(found.start() == 1 for found in _BREAKS.finditer(pair))
 
 
 def count_lines(run: Run, size: float, limit: float, anywhere: bool) -> int:

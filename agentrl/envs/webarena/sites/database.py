@@ -122,10 +122,13 @@ class Database:
     def clear(self) -> None:
         """Forget all changes."""
         if self.writes or self.changes:
-            self._connection.set_authorizer(None)
-            self._connection.execute("ROLLBACK")
-            self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.set_authorizer(_authorize)
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        self._connection.set_authorizer(None)
+        self._connection.execute("ROLLBACK")
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.set_authorizer(_authorize)
         self.changes, self.writes = {}, 0
 
     def save(self) -> dict[str, Any]:
@@ -144,7 +147,7 @@ class Database:
                     self._put(table, int(row_id), row)
             self.writes = int(saved["writes"])
         except Exception as error:
-            self.clear()
+            self._roll_back()
             raise ValueError(f"the saved changes do not fit {self.path.name}: {error}") from error
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import secrets
@@ -81,7 +82,7 @@ def cookies(names: tuple[str, ...]) -> dict[str, dict[str, str]]:
 def base_file(data: str) -> Path:
     """The file with the base data of that name, built on first use and kept in the cache."""
     module: Any = import_module(f"{SITE_MODULES}.{DATA[data]}")
-    path = cache_dir() / "webarena" / f"{data}-{module.VERSION}.sqlite"
+    path = cache_dir() / "webarena" / f"{data}-{module.VERSION}-{_fingerprint(module)}.sqlite"
     if _is_whole(path):
         return path
     with builder_lock(path):
@@ -89,6 +90,15 @@ def base_file(data: str) -> Path:
             log.info("building the data of %s", data)
             _build(path, module)
     return path
+
+
+def _fingerprint(module: Any) -> str:
+    """Changes with the code and the schema that make the data."""
+    digest = hashlib.blake2b(digest_size=6)
+    folder = Path(module.__file__).parent
+    for source in sorted([*folder.rglob("*.py"), *folder.rglob("*.sql"), *folder.rglob("*.toml")]):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
 
 
 def _build(path: Path, module: Any) -> None:

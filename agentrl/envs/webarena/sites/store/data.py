@@ -10,9 +10,10 @@ from agentrl.envs.webarena.sites.store.orders import build_orders
 from agentrl.envs.webarena.sites.store.people import build_customers
 from agentrl.envs.webarena.sites.store.products import build_products
 from agentrl.envs.webarena.sites.store.reviews import build_reviews
+from agentrl.envs.webarena.sites.store.views import build_views
 
 PACKAGE = "agentrl.envs.webarena.sites.store"
-VERSION = 2  # raise it with every change of the schema or of what is generated
+VERSION = 4  # raise it with every change of the schema or of what is generated
 
 
 def build(connection: sqlite3.Connection) -> None:
@@ -24,3 +25,4 @@ def build(connection: sqlite3.Connection) -> None:
     build_content(connection)
     build_orders(connection)
     build_reviews(connection)
+    build_views(connection)

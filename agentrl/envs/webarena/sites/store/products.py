@@ -91,9 +91,9 @@ def _build_categories(connection: sqlite3.Connection, records: list[Product]) ->
 
 def _row(index: int, record: Product, url_key: str, category: int, rng: Random) -> tuple[Any, ...]:
     traits = catalogue().traits(index)
-    price = record.price
-    if record.pricing == NO_PRICE:  # the benchmark's price for "unknown" would look odd on hundreds of products
-        price = round(charm(traits.family.noun.price * rng.uniform(0.6, 1.7), rng.randrange(65536)), 2)
+    # The catalogue gives siblings one price, and a fixed one where it is unknown; in a shop they differ a little.
+    usual = traits.family.noun.price if record.pricing == NO_PRICE else record.price
+    price = round(charm(usual * rng.uniform(0.8, 1.25), rng.randrange(65536)), 2)
     special = round(price * (1 - rng.choice((0.1, 0.15, 0.2, 0.25, 0.3))), 2) if rng.random() < ON_SALE else None
     quantity = 0 if rng.random() < OUT_OF_STOCK else rng.choice((rng.randrange(1, 6), *[rng.randrange(6, 400)] * 9))
     is_new = rng.random() < NEW

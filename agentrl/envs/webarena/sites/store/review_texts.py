@@ -21,17 +21,20 @@ class Aspect:
 
 
 @cache
-def aspects(category: str) -> tuple[Aspect, ...]:
-    """What is said about products of a category of the catalogue ("electronics", "beauty" ...)."""
+def aspects(category: str, section: str) -> tuple[Aspect, ...]:
+    """What is said about products of a category of the catalogue ("beauty") and a section of it ("Hair Care")."""
     listed = words("reviews.toml")["aspects"]
-    found = (*listed[category], *listed[EVERYWHERE])
-    return tuple(Aspect(entry["name"], tuple(entry["praise"]), tuple(entry["complaint"])) for entry in found)
+    fitting = [entry for entry in listed[category] if section in entry.get("where", (section,))]
+    return tuple(
+        Aspect(entry["name"], tuple(entry["praise"]), tuple(entry["complaint"]))
+        for entry in (*fitting, *listed[EVERYWHERE])
+    )
 
 
-def complaints(category: str, kind: str, detail: str) -> list[str]:
+def complaints(category: str, section: str, kind: str, detail: str) -> list[str]:
     """The names of the aspects that a review of a product of this kind complains about."""
     return [
         aspect.name
-        for aspect in aspects(category)
+        for aspect in aspects(category, section)
         if any(sentence.format(noun=kind) in detail for sentence in aspect.complaint)
     ]

@@ -14,10 +14,14 @@ from agentrl.envs.webarena.sites.store.review_texts import Aspect, aspects
 from agentrl.envs.webarena.sites.store.words import words
 
 MOST_PER_PRODUCT = 24
-REVIEWED = 930  # products
+REVIEWED, POPULAR = 930, 450  # products, and those among them that were ordered
 PENDING, REFUSED = 0.016, 0.006  # shares of the reviews
 OF_AGENT = 9
 _FIRST, _LAST = datetime(2022, 1, 15), datetime(2025, 6, 15, 20, 0)
+_PRODUCTS = (
+    "SELECT product.id, kind, brand, catalogue_index, section.name FROM product"
+    " JOIN category ON category.id = category_id JOIN category AS section ON section.id = category.parent_id"
+)
 Review = tuple[int, int | None, str, str, str, int, str, str]
 
 
@@ -27,9 +31,12 @@ def build_reviews(connection: sqlite3.Connection) -> None:
     people = connection.execute(
         "SELECT id, firstname, created_at FROM customer WHERE id <> ? ORDER BY id", (AGENT,)
     ).fetchall()
-    products = connection.execute("SELECT id, kind, brand, catalogue_index FROM product WHERE status = 1").fetchall()
+    products = connection.execute(f"{_PRODUCTS} WHERE product.status = 1 ORDER BY product.id").fetchall()
+    sold = {number for (number,) in connection.execute("SELECT DISTINCT product_id FROM order_item")}
+    popular = [product for product in products if product[0] in sold]
+    others = [product for product in products if product[0] not in sold]
     rows: list[Review] = []
-    for product in rng.sample(products, REVIEWED):
+    for product in (*rng.sample(popular, POPULAR), *rng.sample(others, REVIEWED - POPULAR)):
         count = min(MOST_PER_PRODUCT, 1 + int(rng.expovariate(0.2)))
         mean = rng.choice((2.2, 3.0, 3.6, 4.0, 4.4, 4.7))
         nicknames = rng.sample(words("people.toml")["nicknames"], count)
@@ -53,7 +60,7 @@ def _author(people: list[tuple[int, str, str]], nickname: str, written: str, rng
 
 def _review(product: Sequence[Any], stars: int, rng: Random) -> tuple[int, str, str, int, str, str]:
     """Product, title, text, stars, status and time of a review by somebody."""
-    number, kind, brand, index = product
+    number, kind, brand, index, section = product
     written = _FIRST + (_LAST - _FIRST) * rng.random() ** 0.7
     draw = rng.random()
     status = "Approved"
@@ -62,15 +69,15 @@ def _review(product: Sequence[Any], stars: int, rng: Random) -> tuple[int, str, 
     elif draw < PENDING + REFUSED:
         status = "Not Approved"
     title = rng.choice(words("reviews.toml")["titles"][str(stars)]).format(noun=kind, brand=brand)
-    detail = _detail(catalogue().filed(index)[0], stars, rng).format(noun=kind, brand=brand)
+    detail = _detail(catalogue().filed(index)[0], section, stars, rng).format(noun=kind, brand=brand)
     return number, title, detail, stars, status, _stamp(written)
 
 
-def _detail(category: str, stars: int, rng: Random) -> str:
+def _detail(category: str, section: str, stars: int, rng: Random) -> str:
     """An opening, two or three aspects, a closing. Praise and complaint in the proportion of the stars."""
     texts, good = words("reviews.toml"), stars >= 3
     mood = "good" if good else "bad"
-    chosen = rng.sample(aspects(category), rng.choice((2, 2, 3)))
+    chosen = rng.sample(aspects(category, section), rng.choice((2, 2, 3)))
     parts = [rng.choice(texts["openings"][mood])]
     parts += [_sentence(aspect, good, rng) for aspect in chosen[:-1]]
     mixed = stars in (2, 3, 4) and rng.random() < 0.85
@@ -92,14 +99,15 @@ def _stars(mean: float, rng: Random) -> int:
 def _of_agent(connection: sqlite3.Connection, rng: Random) -> list[Review]:
     """Reviews by the agent's customer of things she had bought, shortly after they arrived."""
     bought = connection.execute(
-        "SELECT product.id, kind, brand, catalogue_index, min(sales_order.created_at) FROM sales_order"
-        " JOIN order_item ON order_item.order_id = sales_order.id JOIN product ON product.id = product_id"
-        " WHERE customer_id = ? AND sales_order.status = 'Complete' AND sales_order.created_at < '2025-05-01'"
-        " AND product.status = 1 GROUP BY product.id ORDER BY product.id",
+        "SELECT product_id, min(sales_order.created_at) FROM sales_order JOIN order_item ON order_id = sales_order.id"
+        " JOIN product ON product.id = product_id AND product.status = 1 WHERE customer_id = ?"
+        " AND sales_order.status = 'Complete' AND sales_order.created_at < '2025-05-01'"
+        " GROUP BY product_id ORDER BY product_id",
         (AGENT,),
     ).fetchall()
     rows: list[Review] = []
-    for *product, ordered in rng.sample(bought, OF_AGENT):
+    for number, ordered in rng.sample(bought, OF_AGENT):
+        product = connection.execute(f"{_PRODUCTS} WHERE product.id = ?", (number,)).fetchone()
         review = _review(product, rng.choice((1, 2, 3, 4, 4, 5, 5)), rng)
         written = datetime.fromisoformat(ordered) + timedelta(days=rng.randrange(9, 30), hours=rng.randrange(9))
         rows.append((review[0], AGENT, "Emma", *review[1:4], "Approved", _stamp(written)))

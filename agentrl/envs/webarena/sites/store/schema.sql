@@ -110,6 +110,10 @@ CREATE TABLE cms_page (
 CREATE TABLE search_term (
     id INTEGER PRIMARY KEY, query TEXT NOT NULL UNIQUE, results INTEGER NOT NULL, uses INTEGER NOT NULL
 );
+CREATE TABLE product_view ( -- how often a product was looked at in a month ("2025-05")
+    id INTEGER PRIMARY KEY, product_id INTEGER NOT NULL, month TEXT NOT NULL, views INTEGER NOT NULL
+);
+CREATE INDEX product_view_product ON product_view (product_id);
 CREATE TABLE cart_rule ( -- "Cart Price Rules" of the marketing menu
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, coupon_code TEXT NOT NULL DEFAULT '', action TEXT NOT NULL, -- by_percent, by_fixed
     discount_amount REAL NOT NULL, is_active INTEGER NOT NULL DEFAULT 1, from_date TEXT NOT NULL DEFAULT '',

@@ -1,0 +1,512 @@
+"""WebArena-Lite: tasks on five web sites, done by an agent that browses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import msgspec
+from gymnasium import spaces
+
+from agentrl.core.arguments import whole_number
+from agentrl.core.env import AgentEnv, Outcome
+from agentrl.core.errors import ConfigError, Fault, did_you_mean
+from agentrl.core.parsing import Turn, quote
+from agentrl.core.spaces import AnyText
+from agentrl.envs.webarena.acting.actions import Action
+from agentrl.envs.webarena.acting.grammars import GRAMMARS, check_grammar, read_turn, write
+from agentrl.envs.webarena.acting.performing import perform
+from agentrl.envs.webarena.acting.prompts import describe
+from agentrl.envs.webarena.acting.tools import action_of_call, call_of_action, tool_schemas
+from agentrl.envs.webarena.browsing.backend import ActionFailed
+from agentrl.envs.webarena.browsing.dom import DomBackend
+from agentrl.envs.webarena.browsing.view import View
+from agentrl.envs.webarena.evaluators.answers import DIALECTS
+from agentrl.envs.webarena.evaluators.evaluate import evaluate, missing
+from agentrl.envs.webarena.facts import cart_of, form_fields, page_kind, quoted_words, records, site_name
+from agentrl.envs.webarena.observing.modes import MODES, observe
+from agentrl.envs.webarena.oracle import next_action
+from agentrl.envs.webarena.sites.places import PLACES, cookies
+from agentrl.envs.webarena.sites.world import World
+from agentrl.envs.webarena.state import WebState
+from agentrl.envs.webarena.tasks.source import FileTasks, Found, GeneratedTasks, TaskSource, find_task
+
+OUTCOME = "outcome"  # the one reward term
+BACKENDS = ("dom",)
+EXPLANATIONS = {
+    "simplified": "You see the part of the page that is in view as HTML; what you can act on has an id.",
+    "accessibility": "You see what is in view of the page as a tree; what you can act on has an id in brackets.",
+    "compact": "You see what is in view of the page line by line; what you can act on has an id in brackets.",
+    "html": "You see the HTML of the whole page. What is in view and can be acted on is counted from 0, in order.",
+}
+NO_TEXT = ("checkbox", "radio", "submit", "button", "reset", "hidden", "image", "file")  # types of inputs
+UNREAD_REPLIES, EQUAL_ACTIONS = 3, 5  # in a row: when `early_stop` ends an episode
+# What `action_space.sample()` chooses from without looking at the page; `legal_actions` looks at it.
+SAMPLES = (
+    *(Action("click", element=number) for number in range(12)),
+    Action("search", element=1, text="report"),
+    Action("scroll_down"),
+    Action("back"),
+    Action("exit", text="done"),
+)
+
+
+class WebArenaLiteEnv(AgentEnv[Any, Any]):
+    """Do tasks on five web sites: a shop, its administration, a forum, a code host and a map.
+
+    ## Description
+    A person asks for something that takes browsing: find out a fact, bring up a page, or change something (order,
+    review, post, merge, invite). The agent sees the page as text, clicks, types, goes back, opens tabs, and ends with
+    an answer. The sites are real web applications over a database, with thousands of products, posts, commits and
+    places, served in this process: an episode starts in milliseconds, changes nothing for any other episode, and can
+    be saved and forked like every environment of the suite.
+
+    ![The five sites](../../_static/webarena.png)
+
+    `agentrl site agentrl/WebArenaLite-Text-v0` serves the sites to a person. Addresses, form names and page hooks are
+    those of the benchmark's sites (Magento, Postmill, GitLab, OpenStreetMap), so that its evaluators run on them
+    unchanged.
+
+    ## Observations
+    `{"text"}`: the instruction, what became of the last action where that is worth a word, and the part of the page
+    that is in view (1280 x 720 pixels), in one of four forms (`observation_mode`):
+
+    - `"simplified"`: WebRL's simplified HTML. What one can act on has an `id`; attributes tell place and contents.
+    - `"accessibility"`: tabs, address and a tree of roles and names as in WebArena, `[12] link 'Checkout'`.
+    - `"compact"`: one line for each element and text, at most 800 tokens of SmolLM2, for small models.
+    - `"html"`: the HTML of the whole page, without ids.
+
+    Ids are those of the elements that can be acted on and are in view, counted anew for every observation.
+
+    ## Actions
+    One a turn, bare or between `<answer>` and `</answer>`, in one of three grammars (`action_format`):
+
+    - `"webrl"`: `do(action="Click", element="12")`, `do(action="Type", argument="text", element="12")`, `Search` (type
+      and press Enter), `Select Dropdown Option`, `Hover`, `Right Click`, `Scroll Down`, `Scroll Up`, `Press Enter`,
+      `Go Backward`, `Go Forward`, `Switch Tab`, `Wait`, `Go To`, and `exit(message="answer")`. Lines of comment may
+      come before it. `strict_upstream=True` reads only what WebRL's own parser reads.
+    - `"webarena"`: `click [12]`, `type [12] [text] [1]`, `hover [12]`, `press [Enter]`, `scroll [down]`, `new_tab`,
+      `tab_focus [0]`, `close_tab`, `goto [url]`, `go_back`, `go_forward`, `stop [answer]`.
+    - `"browsergym"`: `click("12")`, `fill("12", "text")`, `select_option("12", "Blue")`, `press("12", "Enter")`,
+      `scroll(0, 400)`, `goto("url")`, `go_back()`, `new_tab()`, `send_msg_to_user("answer")`,
+      `report_infeasible("why")`.
+
+    An action that cannot be read or done changes nothing; `info["feedback"]` and the next observation say why.
+
+    ## Rewards
+    One term, `outcome`: 1 if the task's evaluator passes at the end, else 0. Evaluators are the benchmark's: the answer
+    (exact, containing, or judged), the address of the last page, and what stands on pages of the sites afterwards. They
+    run once, when the agent exits or its turns are used up, on a page of their own. Where nobody can tell (a task
+    without an evaluator, `hide_outcome=True`, a judge that does not answer) the term is pending: `info["pending"]` is
+    `["outcome"]`, and no zero is invented. An invalid action costs `invalid_penalty`, nothing by default.
+
+    ## Episode end
+    Terminates when the agent exits. After `max_turns` turns the evaluator runs all the same: a pass terminates,
+    anything else truncates (`info["limit"] == "task"`). With `early_stop=True` the benchmark's own script is followed,
+    which gives up after three replies in a row that cannot be read and after five equal actions in a row.
+
+    ## Arguments
+    - `observation_mode="simplified"`: or `"accessibility"`, `"compact"`, `"html"`.
+    - `action_format="webrl"`: `"webrl"`, `"webarena"` or `"browsergym"`.
+    - `sites=None`: only tasks that need no other sites than these, of `"shopping"`, `"shopping_admin"`, `"reddit"`,
+      `"gitlab"` and `"map"`.
+    - `task_file=None`: tasks from a file in the benchmark's schema, with ids `file:0`, `file:1`, ... Rows may have no
+      evaluator (`intent`, `sites`, `start_url`: the form of WebRL's instructions).
+    - `dialect="lite"`: whose rules of comparison the evaluators follow, WebArena-Lite's or (`"webarena"`) WebArena's.
+    - `judge="rule"`: who compares answers that need judgement: rules, a judge spec such as `{"kind": "llm", ...}`, or a
+      function.
+    - `hide_outcome=False`: leave every outcome pending, for reward models.
+    - `early_stop=False`, `strict_upstream=False`: see above.
+    - `show_feedback=True`: say in the observation why the last action failed.
+    - `show_address=None`: whether tabs and address stand above the page; by default as in the papers, which show them
+      with the accessibility tree only.
+    - `backend="dom"`: pages are parsed and laid out without a browser.
+    - `max_turns=30`, `invalid_penalty=0.0`, `max_actions_per_turn=1`, `split="train"`, `render_mode=None`.
+    - `whole_turn_penalty=False`: of no effect here, where actions cost nothing.
+    - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
+
+    ## Tasks
+    Generated from templates over the sites' data, each instance with an exact evaluator and a solution. Ids name the
+    template: `shop-price-of-product.17`. Instances are divided into splits by what they are about, and some templates
+    are kept for the test split altogether. `info["novelty"]` says what a test task has that training had not: "data"
+    (the template was trained), "template" (another one with the same skill was), or "skill". `info["template"]` and
+    `info["skill"]` name both, and `info["metrics"]` at the end tells success by site and novelty.
+
+    An id may hold the task itself: `intent:` and the base64 form of a JSON object with `intent`, `sites`, `start_url`.
+
+    ## Truth
+    `state()` supports `natural` and `structured`: site, kind and title of the page, contents of its form fields and of
+    the cart. `to_json()` adds `instruction`, `actions` and `page` (what an outcome judge reads), the rows that the
+    episode has changed, and what the evaluator still misses. `oracle()` gives the next right action of a generated
+    task from any page.
+
+    ## Honest note
+    These are embedded sites with generated data, not the official benchmark, and scores on them are not WebArena-Lite
+    scores. The benchmark's own tasks can be read (`task_file`), but their answers belong to its own data.
+    """
+
+    state_type = WebState
+    representations = frozenset({"natural", "structured"})
+    guides: ClassVar[dict[str, str]] = {
+        "natural": "Say which site and which kind of page this is, its title, what stands in the form fields, and what "
+        "is in the cart.",
+        "structured": 'A JSON object with the keys "site" (shopping, shopping_admin, reddit, gitlab, map), "kind" (of '
+        'page, such as "product", "cart" or "issue"), "title", "fields" (name of a form field to its content) and '
+        '"cart" (a list such as ["2 x Name"]).',
+    }
+
+    def __init__(
+        self,
+        *,
+        kind: str = "text",
+        sites: Sequence[str] | None = None,
+        observation_mode: str = "simplified",
+        action_format: str = "webrl",
+        backend: str = "dom",
+        task_file: str | os.PathLike[str] | None = None,
+        dialect: str = "lite",
+        judge: Any = "rule",
+        hide_outcome: bool = False,
+        early_stop: bool = False,
+        strict_upstream: bool = False,
+        show_feedback: bool = True,
+        show_address: bool | None = None,
+        max_turns: int = 30,
+        max_actions_per_turn: int = 1,
+        invalid_penalty: float = 0.0,
+        **others: Any,
+    ) -> None:
+        whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1, at_most=1)
+        super().__init__(max_turns=max_turns, invalid_penalty=invalid_penalty, **others)
+        self.kind = _one_of("kind", kind, ("text",))
+        self.observation_mode = _one_of("observation_mode", observation_mode, tuple(MODES))
+        self.action_format = _one_of("action_format", action_format, tuple(GRAMMARS))
+        self.dialect = _one_of("dialect", dialect, DIALECTS)
+        _one_of("backend", backend, BACKENDS)
+        check_grammar(self.action_format, strict_upstream)
+        self.judge, self.hide_outcome, self.early_stop = judge, bool(hide_outcome), bool(early_stop)
+        self.strict_upstream, self.show_feedback = bool(strict_upstream), bool(show_feedback)
+        self.show_address = show_address if show_address is None else bool(show_address)
+        self._source: TaskSource = GeneratedTasks(_site_names(sites)) if task_file is None else FileTasks(task_file)
+        self.observation_space = spaces.Dict({"text": AnyText()})
+        self.action_space = AnyText([write(action, self.action_format) for action in SAMPLES])
+        self._found: Found | None = None
+        self._open()
+
+    def _open(self) -> None:
+        """What belongs to this process: connections to the sites' data, and the pages that are open."""
+        self.world = World()
+        self.backend = DomBackend(self.world)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Nothing has happened yet in this episode."""
+        self._done: list[str] = []  # actions, oldest first
+        self._unread = 0  # replies in a row that could not be read
+        self._answer: str | None = None
+        self._score: float | None = None
+        self._pending = False
+        self._written_at: tuple[View, str] | None = None  # the page as text, and of which view
+        self._missing_at: tuple[View, tuple[str, ...]] | None = None
+
+    # ------------------------------------------------------------------ tasks
+
+    def tasks(self) -> Sequence[str]:
+        """The ids of this split's tasks."""
+        return self._source.ids(self.split)
+
+    def _find_task(self, task: Any) -> Found:
+        found = find_task(self._source, task, self.split) if isinstance(task, str) else None
+        if found is None:
+            shown = quote(task) if isinstance(task, str) else type(task).__name__
+            raise ConfigError(f"task must be one of tasks(), such as {self.tasks()[0]!r}; got {shown}")
+        return found
+
+    def _begin(self, task: Found) -> None:
+        self._found = task
+        self._forget()
+        self.world.clear()
+        self.backend.start(task.task.start_url.split(" |AND| "), cookies(task.task.sites))
+
+    def _task(self) -> str:
+        return self._current.id
+
+    @property
+    def _current(self) -> Found:
+        assert self._found is not None  # since the first reset
+        return self._found
+
+    # ------------------------------------------------------------------ turns
+
+    def _read(self, action: Any) -> Turn:
+        turn = read_turn(action, self.action_format, strict_upstream=self.strict_upstream)
+        self._unread = 0 if turn.actions else self._unread + 1
+        return turn
+
+    def _run(self, turn: Turn) -> tuple[list[str], dict[str, float], bool, str | None]:
+        done, terms, effective, fault = super()._run(turn)
+        stopped = self._stopped_early() if self.early_stop and not self._terminated else None
+        if stopped is not None:
+            terms = {**terms, **stopped.terms}
+            self._terminated, self._success = True, stopped.success
+            self._feedback = " ".join(filter(None, (self._feedback, stopped.feedback)))
+        return done, terms, effective, fault
+
+    def _stopped_early(self) -> Outcome | None:
+        """The benchmark's own script gives up on an agent that cannot be understood or repeats itself."""
+        repeated = len(self._done) >= EQUAL_ACTIONS and len(set(self._done[-EQUAL_ACTIONS:])) == 1
+        if self._unread < UNREAD_REPLIES and not repeated:
+            return None
+        return self._finish("", "Stopped early: " + ("the same action again and again." if repeated else "unreadable."))
+
+    def _act(self, primitive: Action) -> Outcome:
+        self._done.append(write(primitive, self.action_format))
+        if primitive.ends:
+            return self._finish(primitive.answer, "")
+        before = self._moment(self.backend.view())
+        try:
+            feedback = perform(primitive, self.backend)
+        except ActionFailed as problem:
+            return Outcome({}, valid=False, feedback=str(problem))
+        after = self.backend.view()
+        effective = self._moment(after) != before
+        if after.error or after.status >= 400:
+            feedback = feedback or after.error or f"The page could not be shown (status {after.status})."
+        return Outcome({}, effective=effective, feedback=feedback)
+
+    def _moment(self, view: View) -> tuple[Any, ...]:
+        """Differs whenever an action has changed anything."""
+        return view.url, view.root, view.scroll, view.active, view.tabs, tuple(view.values.values()), self.world.writes
+
+    def _finish(self, answer: str, feedback: str) -> Outcome:
+        """The result of the episode: 1, 0, or pending where nobody can tell yet."""
+        self._answer = answer
+        try:
+            self._score = self._evaluated(answer)
+        except Fault as fault:
+            feedback = f"The result could not be judged ({type(fault).__name__}: {fault})."
+        self._pending = self._score is None
+        terms = {} if self._score is None else {OUTCOME: self._score}
+        return Outcome(terms, True, True, self._score == 1.0, feedback)
+
+    def _evaluated(self, answer: str) -> float | None:
+        task = self._current.task
+        if self.hide_outcome or task.eval is None:
+            return None
+        return evaluate(task, answer, self.backend, self.dialect, self.judge).score
+
+    def _at_limit(self) -> Outcome:
+        """Without an answer; a task that only asked for a change may be done."""
+        outcome = self._finish("", "")
+        return outcome._replace(terminated=outcome.success)
+
+    def _owed(self) -> list[str]:
+        return [OUTCOME] if self._pending else []
+
+    def action_name(self, primitive: Action) -> str:
+        """The action in the grammar of this environment."""
+        return write(primitive, self.action_format)
+
+    def _info(self, actions: list[str], terms: dict[str, float], **facts: Any) -> dict[str, Any]:
+        info = super()._info(actions, terms, **facts)
+        info["url"] = self.backend.view().url
+        info.update(self._current.about())
+        info["metrics"] = self._metrics() if self._over and self._score is not None else {}
+        return info
+
+    def _metrics(self) -> dict[str, float]:
+        """The result once more, under what an analysis groups by: each site, and what was new about the task."""
+        task, about = self._current.task, self._current.about()
+        names = [*task.sites, *([f"new_{about['novelty']}"] if about["novelty"] else [])]
+        return {f"success_{name}": float(self._score or 0.0) for name in names}
+
+    # ------------------------------------------------------------------ the truth
+
+    def state(self) -> WebState:
+        """The page, the forms, the cart, what was changed, what is still missing."""
+        return self._described(self.backend.view())
+
+    def _described(self, view: View) -> WebState:
+        return WebState(
+            instruction=self._current.task.intent,
+            actions=tuple(self._done),
+            page=self._written(),
+            url=view.url,
+            site=site_name(view.url),
+            kind=page_kind(view),
+            title=view.title,
+            tabs=tuple(tab.title for tab in view.tabs),
+            scroll=view.scroll,
+            fields=form_fields(view),
+            cart=cart_of(self.world, self.backend.cookies),
+            records=records(self.world),
+            missing=self._missing(view),
+            answer=self._answer,
+            outcome=self._score,
+        )
+
+    def _missing(self, view: View) -> tuple[str, ...]:
+        """What the evaluator would not find now; looked up once for every view."""
+        if self._missing_at is None or self._missing_at[0] is not view:
+            task = self._current.task
+            found = () if task.eval is None else missing(task, self.backend, self.dialect)
+            self._missing_at = (view, tuple(found))
+        return self._missing_at[1]
+
+    def oracle(self) -> str | None:
+        """The next right action; None for tasks that were not generated here."""
+        action = None if self._over else self._right_action()
+        return None if action is None else write(action, self.action_format)
+
+    def _right_action(self) -> Action | None:
+        instance = self._current.instance
+        if instance is None:
+            return None
+        solution = instance.template.solution(instance.parameters)
+        return next_action(solution, self.backend.view(), self.world, instance.start_url)
+
+    def actions_needed(self) -> int | None:
+        """How many actions of the oracle the task takes from here, tried on a copy."""
+        if self._over or self._current.instance is None:
+            return None
+        copy = type(self)(**self._arguments)
+        try:
+            copy.restore(self.snapshot())
+            count = 0
+            while (action := copy.oracle()) is not None:
+                copy.step(action)
+                count += 1
+            return count
+        finally:
+            copy.close()
+
+    def legal_actions(self) -> list[str]:
+        """Every click, the words of the instruction in every text field, scrolling, going back and giving up."""
+        if self._over:
+            return []
+        view = self.backend.view()
+        actions = [Action("click", element=number) for number in range(len(view.labels))]
+        fields = [view.ids[field] for field in view.values if field in view.ids and field.get("type") not in NO_TEXT]
+        words = quoted_words(self._current.task.intent)
+        actions += [Action("search", element=field, text=text) for field in fields for text in words]
+        actions += [Action("scroll_down"), Action("back"), Action("exit", text=words[0])]
+        return [write(action, self.action_format) for action in actions]
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """One tool for each action."""
+        return list(tool_schemas())
+
+    def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
+        """A call as an action."""
+        action = action_of_call(name, arguments)
+        return None if action is None else write(action, self.action_format)
+
+    def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
+        """An action as a call."""
+        turn = read_turn(action, self.action_format)
+        call = call_of_action(turn.actions[0]) if turn.actions else None
+        return None if call is None else [call]
+
+    # ------------------------------------------------------------------ what the agent sees
+
+    @property
+    def system_prompt(self) -> str:
+        """The task, the observation, the actions and the limits."""
+        return (
+            "You are using a web browser to do what an instruction asks for: to find something out, to open a certain "
+            "page, or to change something on a web site. You are logged in where that is needed. "
+            f"{EXPLANATIONS[self.observation_mode]}\n{describe(self.action_format)}\n"
+            "If the instruction asks for information, the answer must be short and exact. If what it asks for cannot "
+            f"be done, answer N/A. You have {self.max_turns} turns. "
+            "Reply with one action, or put it between <answer> and </answer>."
+        )
+
+    def _observe(self) -> dict[str, Any]:
+        feedback = f"{self._feedback}\n" if self._feedback and self.show_feedback and not self._over else ""
+        return {"text": f"Instruction: {self._current.task.intent.replace('<', '(')}\n{feedback}{self._written()}"}
+
+    def _written(self) -> str:
+        """The page as text; made once for every view."""
+        view = self.backend.view()
+        if self._written_at is None or self._written_at[0] is not view:
+            self._written_at = (view, observe(view, self.observation_mode, header=self.show_address))
+        return self._written_at[1]
+
+    def _draw_text(self) -> str:
+        return observe(self.backend.view(), "compact")
+
+    # ------------------------------------------------------------------ fork
+
+    def _save(self) -> dict[str, Any]:
+        kept = _Saved(
+            index=self._index,
+            stride=self._stride,
+            task=self._task(),
+            world=self.world.save(),
+            backend=self.backend.save(),
+            done=self._done,
+            unread=self._unread,
+            answer=self._answer,
+            score=self._score,
+            pending=self._pending,
+        )
+        return msgspec.to_builtins(kept)
+
+    def _load(self, data: dict[str, Any]) -> None:
+        saved = msgspec.convert(data, _Saved)
+        found = self._find_task(saved.task)
+        self._restore_walk(saved.index, saved.stride)
+        self.world.load(saved.world)
+        self.backend.load(saved.backend)
+        self._found = found
+        self._forget()
+        self._done, self._unread, self._answer = saved.done, saved.unread, saved.answer
+        self._score, self._pending = saved.score, saved.pending
+
+    def close(self) -> None:
+        """Close the databases; may be called twice."""
+        super().close()
+        self.backend.close()
+        self.world.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        for name in ("world", "backend", "_written_at", "_missing_at"):
+            del state[name]  # connections and pages belong to their process
+        return {**state, "_found": None, "_saved": None if self._turn is None else self._save()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        saved = state.pop("_saved")
+        self.__dict__.update(state)
+        self._open()
+        if saved is not None:
+            self._load(saved)
+
+
+class _Saved(msgspec.Struct):
+    index: int
+    stride: int
+    task: str
+    world: dict[str, Any]
+    backend: dict[str, Any]
+    done: list[str]
+    unread: int
+    answer: str | None
+    score: float | None
+    pending: bool
+
+
+def _one_of(name: str, value: Any, known: Sequence[str]) -> str:
+    if value not in known:
+        raise ConfigError(f"{name} must be one of {', '.join(known)}; got {value!r}.{did_you_mean(str(value), known)}")
+    return value
+
+
+def _site_names(sites: Sequence[str] | None) -> tuple[str, ...]:
+    if sites is None:
+        return ()
+    if isinstance(sites, str) or not sites:
+        raise ConfigError(f"sites must be a list of {', '.join(PLACES)}; got {sites!r}")
+    return tuple(_one_of("sites", site, tuple(PLACES)) for site in sites)

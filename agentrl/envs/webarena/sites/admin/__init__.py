@@ -1,0 +1,1 @@
+"""The administration of the shop: orders, products, customers, content, marketing and reports."""

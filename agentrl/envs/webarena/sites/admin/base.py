@@ -1,0 +1,170 @@
+"""The site object that all pages of the administration register with, and how they read and write values."""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from importlib import import_module
+from typing import Any
+
+from agentrl.envs.webarena.sites.admin.menu import open_section, sections
+from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.messages import Request, Response
+from agentrl.envs.webarena.sites.site import PACKAGE, Context, Handler, NotFound, Site
+
+STORE_NAME = "Larkfield Market"
+MOST_MONEY = 1e9
+ORDER_STATUSES = ("Pending", "Processing", "Complete", "Canceled", "Closed", "On Hold", "Fraud")
+
+
+class AdminSite(Site):
+    """The administration. What lies outside /admin on its host is the storefront, as with the original."""
+
+    def handle(self, request: Request, db: Database) -> Response:
+        """Answer a request, or let the storefront do it."""
+        path = request.path
+        if path == "/admin" or path.startswith("/admin/") or path in ("/static/base.css", "/static/admin.css"):
+            return super().handle(request, db)
+        storefront: Site = import_module(f"{PACKAGE}.shop.site").site
+        return storefront.handle(request, db)
+
+    def shared(self, context: Context) -> Mapping[str, Any]:
+        """The menu with the section of this page open, and how values are written."""
+        path = context.request.path
+        return {
+            "menu": sections(), "section": open_section(path), "path": path, "store_name": STORE_NAME,
+            "money": money, "moment": moment, "day": day, "short_date": short_date,
+        }  # fmt: skip
+
+    def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
+        """What lies open for the administrator to do."""
+        return {
+            "pending_orders": db.value("SELECT count(*) FROM sales_order WHERE status = 'Pending'"),
+            "pending_reviews": db.value("SELECT count(*) FROM review WHERE status = 'Pending'"),
+        }
+
+
+site = AdminSite("shopping_admin", "admin", "admin_session", user_table="admin_user", login_path="/admin/")
+
+
+# ---------------------------------------------------------------------- what is asked for
+
+
+def record(context: Context, table: str, name: str = "id") -> sqlite3.Row:
+    """The row whose id is this part of the path; `NotFound` without one. Only members come this far."""
+    _ = context.member
+    found = context.db.get(table, context.number(context.params[name]))
+    if found is None:
+        raise NotFound
+    return found
+
+
+def short(text: str, most: int, label: str) -> str:
+    """A text of one line for a column that the original limits; `Refused` if it is longer."""
+    text = text.strip()
+    if len(text) > most:
+        raise Refused(f'"{label}" must have at most {most} characters.')
+    return text
+
+
+def required(text: str, label: str, most: int = 255) -> str:
+    """A text that must not be empty."""
+    text = short(text, most, label)
+    if not text:
+        raise Refused(f'"{label}" is a required field.')
+    return text
+
+
+def paragraphs(text: str) -> str:
+    """A text of several lines, as it was before a browser sent it."""
+    return text.replace("\r\n", "\n").strip()
+
+
+def amount(text: str, label: str, *, most: float = MOST_MONEY) -> float:
+    """A sum of money or other number that is not negative, rounded to cents."""
+    text = text.strip().removeprefix("$").replace(",", "")
+    if not re.fullmatch(r"[0-9]{1,12}(\.[0-9]{0,6})?|\.[0-9]{1,6}", text):
+        raise Refused(f'"{label}" must be a number that is not negative.')
+    value = float(text)
+    if not math.isfinite(value) or value > most:
+        raise Refused(f'"{label}" must be at most {most:,.0f}.')
+    return round(value, 2)
+
+
+def whole(text: str, label: str, *, most: int = 10**8) -> int:
+    """A whole number that is not negative ("5" or "5.00")."""
+    value = amount(text, label, most=most)
+    if value != int(value):
+        raise Refused(f'"{label}" must be a whole number.')
+    return int(value)
+
+
+class Refused(Exception):
+    """What was entered cannot be saved; the message says why."""
+
+
+def returns_to(address: str) -> Callable[[Handler], Handler]:
+    """Decorate a function that saves a form: a refusal leads back to this address (a format string over the parts of
+    the path) with the reason in red, and nothing is changed."""
+
+    def decorate(handler: Handler) -> Handler:
+        def guarded(context: Context) -> Response:
+            _ = context.member
+            try:
+                with context.db.atomic():
+                    return handler(context)
+            except Refused as refusal:
+                return context.redirect(address.format(**context.params), f"error: {refusal}")
+
+        return guarded
+
+    return decorate
+
+
+# ---------------------------------------------------------------------- how values are written
+
+
+def money(value: float | None) -> str:
+    """$1,234.50"""
+    value = value or 0.0
+    return f"-${-value:,.2f}" if value < -0.004 else f"${abs(value):,.2f}"
+
+
+def moment(text: str) -> str:
+    """Jun 15, 2025 9:05:00 AM"""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{when:%b} {when.day}, {when.year} {when.hour % 12 or 12}:{when:%M:%S %p}"
+
+
+def day(text: str) -> str:
+    """Jun 15, 2025"""
+    when = read_date(text[:10])
+    return text if when is None else f"{when:%b} {when.day}, {when.year}"
+
+
+def short_date(text: str) -> str:
+    """6/15/25: how date fields show what was entered."""
+    when = read_date(text[:10])
+    return text if when is None else f"{when.month}/{when.day}/{when:%y}"
+
+
+def read_date(text: str) -> date | None:
+    """A day entered as 6/15/2025, 06/15/25 or 2025-06-15; None if it is none of them."""
+    text = text.strip()
+    for pattern, order in (
+        (r"(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})", (2, 0, 1)),
+        (r"(\d{4})-(\d{1,2})-(\d{1,2})", (0, 1, 2)),
+    ):
+        if found := re.fullmatch(pattern, text, re.ASCII):
+            year, month, number = (int(found.groups()[index]) for index in order)
+            try:
+                return date(year + 2000 if year < 100 else year, month, number)
+            except ValueError:
+                return None
+    return None

@@ -1,0 +1,182 @@
+"""Customers: the grid, and one customer's account, addresses, orders, reviews, newsletter, cart and wish list."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from typing import Any
+
+from agentrl.envs.webarena.sites.admin.base import Refused, record, required, returns_to, short, site
+from agentrl.envs.webarena.sites.admin.grid import Column, Grid
+from agentrl.envs.webarena.sites.admin.orders import ORDERS
+from agentrl.envs.webarena.sites.messages import Response
+from agentrl.envs.webarena.sites.site import Context
+
+GROUPS = ("General", "Retailer", "Wholesale")
+GROUP_CHOICES = tuple((name, name) for name in GROUPS)
+EDIT = "/admin/customer/index/edit/id/{id}/"
+CUSTOMERS = Grid(
+    "/admin/customer/index/", "Customers",
+    "SELECT c.id AS id, c.firstname || ' ' || c.lastname AS name, c.email AS email, c.group_name AS group_name,"
+    " coalesce(nullif(c.telephone, ''), a.telephone, '') AS telephone, coalesce(a.postcode, '') AS postcode,"
+    " coalesce(a.country, '') AS country, coalesce(a.region, '') AS region, coalesce(a.city, '') AS city,"
+    " c.created_at AS created_at"
+    " FROM customer c LEFT JOIN address a ON a.id = (SELECT b.id FROM address b WHERE b.customer_id = c.id"
+    " ORDER BY b.is_billing DESC, b.id LIMIT 1)",
+    (
+        Column("id", "ID", "number", 60), Column("name", "Name"), Column("email", "Email", width=220),
+        Column("group_name", "Group", "choice", 90, GROUP_CHOICES), Column("telephone", "Phone", width=120),
+        Column("postcode", "ZIP", width=70), Column("region", "State/Province", width=120),
+        Column("country", "Country", width=110), Column("city", "City", shown=False),
+        Column("created_at", "Customer Since", "date", 110),
+    ),
+    searched=("name", "email", "telephone", "postcode"), edit=EDIT, descending=False,
+    add=("/admin/customer/index/new/", "Add New Customer"), actions=(
+        ("delete", "Delete"), ("subscribe", "Subscribe to Newsletter"), ("unsubscribe", "Unsubscribe from Newsletter"),
+    ), actions_path="/admin/customer/index/massAction/",
+)  # fmt: skip
+TABS = (
+    ("view", "Customer View"), ("account", "Account Information"), ("addresses", "Addresses"), ("orders", "Orders"),
+    ("newsletter", "Newsletter"), ("reviews", "Product Reviews"), ("cart", "Shopping Cart"), ("wishlist", "Wish List"),
+)  # fmt: skip
+
+
+@site.get(CUSTOMERS.path)
+def grid(context: Context) -> Response:
+    """All customers."""
+    _ = context.member
+    return context.page("grid.html", kind="customers", title=CUSTOMERS.title, view=CUSTOMERS.view(context))
+
+
+@site.post(CUSTOMERS.actions_path)
+@returns_to(CUSTOMERS.path)
+def mass_action(context: Context) -> Response:
+    """Delete marked customers, or change their subscription."""
+    action, chosen = context.form("action"), _marked(context)
+    if action not in dict(CUSTOMERS.actions):
+        raise Refused("Please select an action.")
+    for customer in chosen:
+        if action == "delete":
+            context.db.delete("customer", customer["id"])
+        else:
+            subscribe(context, customer, on=action == "subscribe")
+    return context.redirect(CUSTOMERS.path, f"A total of {len(chosen)} record(s) were updated.")
+
+
+def _marked(context: Context) -> list[sqlite3.Row]:
+    found = [context.db.get("customer", context.number(text)) for text in context.forms("selected")]
+    if not (chosen := [row for row in found if row is not None]):
+        raise Refused("You haven't selected any items!")
+    return chosen
+
+
+def subscribe(context: Context, customer: sqlite3.Row, *, on: bool) -> None:
+    """Keep the customer's flag and the list of subscribers in step."""
+    db, status = context.db, "Subscribed" if on else "Unsubscribed"
+    db.update("customer", customer["id"], subscribed=int(on))
+    entry = db.row("SELECT * FROM newsletter_subscriber WHERE customer_id = ?", customer["id"])
+    if entry is not None:
+        db.update("newsletter_subscriber", entry["id"], status=status)
+    elif on:
+        db.insert("newsletter_subscriber", email=customer["email"], customer_id=customer["id"], status=status)
+
+
+@site.get(EDIT, EDIT + "tab/{tab}/")
+def edit(context: Context) -> Response:
+    """One customer; a tab at a time."""
+    customer = record(context, "customer")
+    wanted = context.params.get("tab") or context.query("tab")
+    tab = wanted if wanted in dict(TABS) else "view"
+    template = "customer_items.html" if tab in ("cart", "wishlist") else f"customer_{tab}.html"
+    return context.page(
+        template, kind="customer", title=f"{customer['firstname']} {customer['lastname']}", customer=customer,
+        tabs=TABS, tab=tab, groups=GROUP_CHOICES,
+        **_contents(context, customer, tab),
+    )  # fmt: skip
+
+
+def _contents(context: Context, customer: sqlite3.Row, tab: str) -> dict[str, Any]:
+    """What a tab shows beside the account itself."""
+    db, number = context.db, customer["id"]
+    if tab == "orders":
+        own = ORDERS.among(
+            f"SELECT * FROM ({ORDERS.source}) WHERE id IN (SELECT id FROM sales_order WHERE customer_id = ?)", number,
+            path=EDIT.format(id=number) + "tab/orders/", actions=(),
+        )  # fmt: skip
+        return {"view": own.view(context)}
+    query = {
+        "view": "SELECT count(*) AS orders, coalesce(sum(grand_total), 0) AS total, coalesce(avg(grand_total), 0) AS"
+        " average, max(created_at) AS last FROM sales_order WHERE customer_id = ? AND status != 'Canceled'",
+        "addresses": "SELECT * FROM address WHERE customer_id = ? ORDER BY is_billing DESC, id",
+        "reviews": "SELECT r.*, p.name AS product FROM review r JOIN product p ON p.id = r.product_id"
+        " WHERE r.customer_id = ? ORDER BY r.created_at DESC LIMIT 40",
+        "cart": "SELECT i.*, p.name AS product, p.price AS price FROM cart_item i JOIN product p ON p.id = i.product_id"
+        " WHERE i.customer_id = ? ORDER BY i.id LIMIT 40",
+        "wishlist": "SELECT i.*, p.name AS product, p.price AS price FROM wishlist_item i JOIN product p"
+        " ON p.id = i.product_id WHERE i.customer_id = ? ORDER BY i.id LIMIT 40",
+    }.get(tab)
+    rows = db.rows(query, number) if query else []
+    address = db.row("SELECT * FROM address WHERE customer_id = ? ORDER BY is_billing DESC, id LIMIT 1", number)
+    return {"rows": rows, "address": address}
+
+
+@site.get("/admin/customer/index/new/")
+def new(context: Context) -> Response:
+    """The form of a customer who is not there yet."""
+    _ = context.member
+    return context.page("customer_new.html", kind="customer_new", title="New Customer", groups=GROUP_CHOICES)
+
+
+def _account(context: Context, own_id: int = 0) -> dict[str, str]:
+    """The fields of an account; `Refused` where they cannot be saved."""
+    form = context.form
+    email = required(form("customer[email]"), "Email")
+    if not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", email):
+        raise Refused("Please enter a valid email address (Ex: johndoe@domain.com).")
+    if context.db.value("SELECT count(*) FROM customer WHERE email = ? AND id != ?", email, own_id):
+        raise Refused("A customer with the same email address already exists in an associated website.")
+    group = form("customer[group_id]", GROUPS[0])
+    if group not in GROUPS:
+        raise Refused("Choose a group from the list.")
+    return {
+        "firstname": required(form("customer[firstname]"), "First Name"),
+        "lastname": required(form("customer[lastname]"), "Last Name"), "email": email, "group_name": group,
+        "telephone": short(form("customer[telephone]"), 255, "Phone"),
+    }  # fmt: skip
+
+
+@site.post("/admin/customer/index/save/")
+@returns_to("/admin/customer/index/new/")
+def create(context: Context) -> Response:
+    """Add a customer, who sets a password through the storefront."""
+    number = context.db.insert("customer", **_account(context), password="", created_at=context.db.now())
+    return context.redirect(EDIT.format(id=number), "You saved the customer.")
+
+
+@site.post("/admin/customer/index/save/id/{id}/")
+@returns_to(EDIT + "tab/account/")
+def save(context: Context) -> Response:
+    """Change a customer's account."""
+    customer = record(context, "customer")
+    context.db.update("customer", customer["id"], **_account(context, customer["id"]))
+    return context.redirect(EDIT.format(id=customer["id"]) + "tab/account/", "You saved the customer.")
+
+
+@site.post("/admin/customer/index/newsletter/id/{id}/")
+@returns_to(EDIT + "tab/newsletter/")
+def save_newsletter(context: Context) -> Response:
+    """Change a customer's subscription."""
+    customer = record(context, "customer")
+    subscribe(context, customer, on=bool(context.form("subscription_status")))
+    return context.redirect(EDIT.format(id=customer["id"]) + "tab/newsletter/", "You saved the customer.")
+
+
+@site.get("/admin/customer/group/")
+def groups(context: Context) -> Response:
+    """How many customers each group has."""
+    _ = context.member
+    rows = context.db.rows("SELECT group_name, count(*) FROM customer GROUP BY group_name ORDER BY group_name")
+    return context.page(
+        "table.html", kind="customer_groups", title="Customer Groups", headings=("Group", "Customers"),
+        rows=[tuple(row) for row in rows],
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""The storefront: catalogue, search, cart, checkout and the customer's account."""

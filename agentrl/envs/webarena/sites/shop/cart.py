@@ -1,0 +1,172 @@
+"""The shopping cart and its totals."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Any
+
+from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.messages import Response
+from agentrl.envs.webarena.sites.shop.base import (
+    cart_items,
+    cart_owner,
+    chosen_options,
+    decoded_path,
+    product_by_id,
+    site,
+    subtotal,
+)
+from agentrl.envs.webarena.sites.shop.product import compare_add
+from agentrl.envs.webarena.sites.shop.wishes import wish_add
+from agentrl.envs.webarena.sites.site import Context
+from agentrl.envs.webarena.sites.store.pricing import SHIPPING_METHODS, ShippingMethod, applies, discount
+
+CART = "/checkout/cart/"
+MOST_PIECES = 10_000  # of one line
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a cart costs."""
+
+    subtotal: float
+    discount: float
+    shipping: float
+    method: ShippingMethod
+    code: str
+
+    @property
+    def grand(self) -> float:
+        """All together."""
+        return round(self.subtotal - self.discount + self.shipping, 2)
+
+
+def totals(context: Context, items: list[sqlite3.Row], method: ShippingMethod = SHIPPING_METHODS[0]) -> Totals:
+    """The totals of the visitor's cart if it is sent by this method."""
+    code, amount = coupon_of(context), subtotal(items)
+    reduced = discount(amount, context.db.now()[:10], rules(context.db), code)
+    return Totals(amount, reduced, method.amount(sum(item["qty"] for item in items)), method, code)
+
+
+def rules(db: Database) -> list[dict[str, Any]]:
+    """All cart price rules."""
+    return [dict(rule) for rule in db.rows("SELECT * FROM cart_rule ORDER BY id")]
+
+
+def coupon_of(context: Context) -> str:
+    """The code that was applied to the visitor's cart."""
+    row = _coupon_row(context)
+    return "" if row is None else row["code"]
+
+
+def _coupon_row(context: Context) -> sqlite3.Row | None:
+    customer, session = cart_owner(context)
+    column, value = ("customer_id", customer) if customer is not None else ("session_id", session)
+    return context.db.row(f"SELECT * FROM cart_coupon WHERE {column} = ?", value)
+
+
+@site.get("/checkout/cart", "/checkout/cart/index")
+def cart_page(context: Context) -> Response:
+    """Everything in the cart."""
+    items = cart_items(context.db, *cart_owner(context))
+    return context.page("cart.html", items=items, totals=totals(context, items))
+
+
+@site.post(
+    "/checkout/cart/add", "/checkout/cart/add/product/{product}", "/checkout/cart/add/uenc/{uenc}/product/{product}"
+)
+def cart_add(context: Context) -> Response:
+    """Put a product into the cart and stay on the page. Other buttons of the form put it on other lists."""
+    if context.form("addto") in ("wishlist", "compare"):
+        return wish_add(context) if context.form("addto") == "wishlist" else compare_add(context)
+    product = product_by_id(context.db, context.number(context.params.get("product") or context.form("product")))
+    path = f"/{product['url_key']}.html"
+    options = chosen_options(context, product["id"])
+    if options is None:
+        return context.redirect(path, "error: You need to choose options for your item.")
+    problem = add_to_cart(context, product, options, context.number(context.form("qty", "1").strip(), 0))
+    if problem:
+        return context.redirect(path, f"error: {problem}")
+    back = decoded_path(context.params.get("uenc", ""), path)
+    return context.redirect(back, f"You added {product['name']} to your shopping cart.")
+
+
+def add_to_cart(context: Context, product: sqlite3.Row, options: str, qty: int) -> str:
+    """Add pieces to the visitor's cart; why it cannot be done, or ""."""
+    if qty < 1:
+        return "Please enter a quantity greater than 0."
+    context.visit()
+    customer, session = cart_owner(context)
+    present = [
+        item
+        for item in cart_items(context.db, customer, session)
+        if item["product_id"] == product["id"] and item["options"] == options
+    ]
+    wanted = qty + sum(item["qty"] for item in present)
+    if not product["is_in_stock"] or product["qty"] < 1:
+        return "Product that you are trying to add is not available."
+    if wanted > min(product["qty"], MOST_PIECES):
+        return "The requested qty is not available."
+    if present:
+        context.db.update("cart_item", present[0]["id"], qty=wanted)
+        return ""
+    owner = {"customer_id": customer} if customer is not None else {"session_id": session}
+    context.db.insert("cart_item", product_id=product["id"], options=options, qty=qty, **owner)
+    return ""
+
+
+@site.post("/checkout/cart/updatePost")
+def cart_update(context: Context) -> Response:
+    """Change quantities (zero removes a line), or empty the cart."""
+    items = cart_items(context.db, *cart_owner(context))
+    if context.form("update_cart_action") == "empty_cart":
+        for item in items:
+            context.db.delete("cart_item", item["id"])
+        return context.redirect(CART)
+    removed = context.number(context.form("remove"))
+    if removed:
+        return _delete(context, removed)
+    for item in items:
+        wanted = context.number(context.form(f"cart[{item['id']}][qty]"), item["qty"])
+        if wanted == 0:
+            context.db.delete("cart_item", item["id"])
+        elif wanted > min(item["stock"], MOST_PIECES):
+            return context.redirect(CART, f"error: The requested qty is not available: {item['name']}")
+        elif wanted != item["qty"]:
+            context.db.update("cart_item", item["id"], qty=wanted)
+    return context.redirect(CART)
+
+
+@site.post("/checkout/cart/delete")
+def cart_delete(context: Context) -> Response:
+    """Remove a line."""
+    return _delete(context, context.number(context.form("id")))
+
+
+def _delete(context: Context, wanted: int) -> Response:
+    for item in cart_items(context.db, *cart_owner(context)):
+        if item["id"] == wanted:
+            context.db.delete("cart_item", wanted)
+    return context.redirect(CART)
+
+
+@site.post("/checkout/cart/couponPost")
+def coupon(context: Context) -> Response:
+    """Apply a coupon code, or take it back."""
+    row, code = _coupon_row(context), context.form("coupon_code").strip()
+    if context.form("remove") == "1":
+        if row is not None:
+            context.db.delete("cart_coupon", row["id"])
+        return context.redirect(CART, "You canceled the coupon code.")
+    amount, today = subtotal(cart_items(context.db, *cart_owner(context))), context.db.now()[:10]
+    fitting = [rule for rule in rules(context.db) if rule["coupon_code"] and applies(rule, amount, today, code)]
+    if not code or not fitting:
+        return context.redirect(CART, f'error: The coupon code "{code[:80]}" is not valid.')
+    context.visit()
+    customer, session = cart_owner(context)
+    if row is not None:
+        context.db.delete("cart_coupon", row["id"])
+    owner = {"customer_id": customer} if customer is not None else {"session_id": session}
+    context.db.insert("cart_coupon", code=fitting[0]["coupon_code"], **owner)
+    return context.redirect(CART, f'You used coupon code "{fitting[0]["coupon_code"]}".')

@@ -1,0 +1,117 @@
+"""The page of one product, and comparing several."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from agentrl.envs.webarena.sites.messages import Response
+from agentrl.envs.webarena.sites.shop.base import (
+    FINAL_PRICE,
+    cart_owner,
+    decoded_path,
+    options_of,
+    product_by_id,
+    ratings_of,
+    site,
+)
+from agentrl.envs.webarena.sites.shop.listing import page_links
+from agentrl.envs.webarena.sites.site import Context
+from agentrl.envs.webarena.sites.store.products import bullets_of, description_of
+
+REVIEWS_PER_PAGE = 10
+MOST_COMPARED = 20
+
+
+def product_page(context: Context, product: sqlite3.Row) -> Response:
+    """Everything about a product, with one page of its reviews."""
+    db, path = context.db, f"/{product['url_key']}.html"
+    total = db.value("SELECT count(*) FROM review WHERE product_id = ? AND status = 'Approved'", product["id"])
+    last = max(1, -(-total // REVIEWS_PER_PAGE))
+    page = min(max(1, context.number(context.query("p", "1"), 1)), last)
+    reviews = db.rows(
+        "SELECT * FROM review WHERE product_id = ? AND status = 'Approved'"
+        " ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?",
+        product["id"], REVIEWS_PER_PAGE, (page - 1) * REVIEWS_PER_PAGE,
+    )  # fmt: skip
+    return context.page(
+        "product.html",
+        product=product,
+        trail=trail_of(context, product),
+        options=options_of(db, product["id"]),
+        bullets=bullets_of(product),
+        description=description_of(product),
+        rating=ratings_of(db, [product["id"]]).get(product["id"]),
+        reviews=reviews,
+        review_total=total,
+        pages=page_links(page, last, lambda number: f"{path}?p={number}" if number > 1 else path),
+    )
+
+
+def trail_of(context: Context, product: sqlite3.Row) -> list[tuple[str, str]]:
+    """Name and address of the categories that the product lies in, outermost first."""
+    category = context.db.get("category", product["category_id"])
+    if category is None:
+        return []
+    rows = context.db.rows(
+        "SELECT name, url_path FROM category WHERE ? || '/' LIKE url_path || '/%'", category["url_path"]
+    )
+    return [(row["name"], f"/{row['url_path']}.html") for row in sorted(rows, key=lambda row: len(row["url_path"]))]
+
+
+# ---------------------------------------------------------------------- comparing
+
+
+@site.get("/catalog/product_compare", "/catalog/product_compare/index")
+def compare(context: Context) -> Response:
+    """The chosen products side by side."""
+    rows = _compared(context)
+    ratings = ratings_of(context.db, [row["product_id"] for row in rows])
+    return context.page("compare.html", items=rows, ratings=ratings)
+
+
+@site.post("/catalog/product_compare/add")
+def compare_add(context: Context) -> Response:
+    """Put a product on the list."""
+    product = product_by_id(context.db, context.number(context.params.get("product") or context.form("product")))
+    context.visit()
+    customer, session = cart_owner(context)
+    back = decoded_path(context.params.get("uenc", ""), f"/{product['url_key']}.html")
+    present = _compared(context)
+    if len(present) >= MOST_COMPARED:
+        return context.redirect(back, f"error: You can compare up to {MOST_COMPARED} products.")
+    if product["id"] not in {row["product_id"] for row in present}:
+        owner = {"customer_id": customer} if customer is not None else {"session_id": session}
+        context.db.insert("compare_item", product_id=product["id"], **owner)
+    return context.redirect(back, f"You added product {product['name']} to the comparison list.")
+
+
+@site.post("/catalog/product_compare/remove")
+def compare_remove(context: Context) -> Response:
+    """Take one product off the list."""
+    for row in _compared(context):
+        if row["id"] == context.number(context.form("item")):
+            context.db.delete("compare_item", row["id"])
+            return context.redirect(
+                "/catalog/product_compare/", f"You removed product {row['name']} from the comparison list."
+            )
+    return context.redirect("/catalog/product_compare/")
+
+
+@site.post("/catalog/product_compare/clear")
+def compare_clear(context: Context) -> Response:
+    """Empty the list."""
+    for row in _compared(context):
+        context.db.delete("compare_item", row["id"])
+    return context.redirect("/catalog/product_compare/", "You cleared the comparison list.")
+
+
+def _compared(context: Context) -> list[sqlite3.Row]:
+    customer, session = cart_owner(context)
+    column, value = ("customer_id", customer) if customer is not None else ("session_id", session)
+    return context.db.rows(
+        "SELECT compare_item.id, product_id, product.name, url_key, sku, brand, is_in_stock, weight, catalogue_index,"
+        f" description, short_description, {FINAL_PRICE} AS final_price FROM compare_item"
+        f" JOIN product ON product.id = product_id WHERE compare_item.{column} = ? AND status = 1"
+        " ORDER BY compare_item.id",
+        value,
+    )

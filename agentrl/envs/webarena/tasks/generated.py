@@ -1,0 +1,179 @@
+"""The generated tasks: every instance of every template, divided into splits.
+
+Instances of a template are divided by what they are about (their first parameter): a thing of the test split is never
+asked about in training, by any template. Held-out templates are in the test split altogether.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agentrl.core.cache import builder_lock, cache_dir, write_atomically
+from agentrl.core.files import read_regular
+from agentrl.envs.webarena.sites.places import PLACES, base_file
+from agentrl.envs.webarena.sites.world import World
+from agentrl.envs.webarena.tasks.template import Parameters, Template
+
+log = logging.getLogger(__name__)
+MODULES = ("shop", "admin", "forum", "code", "map", "across")
+SHARES = (("train", 0.7), ("dev", 0.8), ("test", 1.0))  # cumulated
+MOST = {"train": 120, "dev": 20, "test": 40}  # instances of a template, so that none crowds out the others
+NOVELTIES = ("data", "template", "skill")
+
+
+@cache
+def templates() -> dict[str, Template]:
+    """All templates by name."""
+    found: dict[str, Template] = {}
+    for module in _present():
+        for template in import_module(f"agentrl.envs.webarena.tasks.{module}").TEMPLATES:
+            if template.name in found:
+                raise ValueError(f"two templates are called {template.name}")
+            found[template.name] = template
+    return found
+
+
+def _present() -> list[str]:
+    return [module for module in MODULES if Path(__file__).with_name(f"{module}.py").exists()]
+
+
+def novelty(template: Template) -> str:
+    """What is new about a template's test tasks: only the data, the template as well, or even the skill."""
+    if not template.held_out:
+        return "data"
+    trained = {other.skill for other in templates().values() if not other.held_out}
+    return "template" if template.skill in trained else "skill"
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One generated task."""
+
+    id: str  # template and number: "shop-price-of-product.17"
+    template: Template
+    parameters: Parameters = field(repr=False)
+
+    @property
+    def start_url(self) -> str:
+        """Addresses with placeholders, one for each tab."""
+        return self.template.start or " |AND| ".join(PLACES[name].placeholder for name in self.template.sites)
+
+    def official(self) -> dict[str, Any]:
+        """The task as an object of the benchmark's schema."""
+        intent, values = _phrased(self.id, self.template), dict(self.parameters)
+        return {
+            "task_id": self.id,
+            "sites": list(self.template.sites),
+            "require_login": True,
+            "storage_state": None,
+            "start_url": self.start_url,
+            "geolocation": None,
+            "intent_template": intent,
+            "intent_template_id": self.template.name,
+            "instantiation_dict": values,
+            "intent": intent.format(**values),
+            "require_reset": False,
+            "eval": self.template.evaluation(self.parameters),
+        }
+
+
+def _phrased(task_id: str, template: Template) -> str:
+    return template.intents[_number(task_id, 2**32) % len(template.intents)]
+
+
+@cache
+def generated_ids(split: str, sites: tuple[str, ...] = ()) -> Sequence[str]:
+    """The ids of a split; with `sites`, of tasks that need no other site."""
+    found: list[str] = []
+    for name, rows in _all_parameters().items():
+        template = templates()[name]
+        if not sites or set(template.sites) <= set(sites):
+            found += [f"{name}.{number}" for number in _chosen(template, rows, split)]
+    return tuple(found)
+
+
+def find_generated(task_id: str) -> Instance | None:
+    """The task with this id, of whatever split."""
+    name, _, number = task_id.rpartition(".")
+    rows = _all_parameters().get(name, ())
+    known = number.isascii() and number.isdecimal() and str(int(number[:9])) == number and int(number) < len(rows)
+    return Instance(task_id, templates()[name], rows[int(number)]) if known else None
+
+
+def split_of(template: Template, parameters: Parameters) -> str:
+    """Where an instance belongs."""
+    if template.held_out:
+        return "test"
+    place = _number(str(next(iter(parameters.values()), "")), 2**32) / 2**32
+    return next(split for split, end in SHARES if place < end)
+
+
+def _chosen(template: Template, rows: Sequence[Parameters], split: str) -> list[int]:
+    numbers = [number for number, row in enumerate(rows) if split_of(template, row) == split]
+    drawn = sorted(numbers, key=lambda number: _number(f"{template.name}|{number}", 2**32))
+    return sorted(drawn[: MOST[split]])
+
+
+def _number(text: str, below: int) -> int:
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % below
+
+
+# ---------------------------------------------------------------------- all instances, kept in the cache
+
+
+@cache
+def _all_parameters() -> Mapping[str, Sequence[Parameters]]:
+    """Template -> instances. Listing them takes some seconds of queries, so they are kept on disk."""
+    path = cache_dir() / "webarena" / f"tasks-{_fingerprint()}.json"
+    if (found := _read(path)) is not None:
+        return found
+    with builder_lock(path):
+        if (found := _read(path)) is not None:
+            return found
+        rows = _listed()
+        body = msgspec.json.encode(rows)
+        try:
+            write_atomically(path, hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+        except OSError as error:  # read-only home, full disk: slower next time, not broken now
+            log.warning("cannot cache %s: %s", path, error)
+    return rows
+
+
+def _listed() -> dict[str, list[dict[str, Any]]]:
+    world = World()
+    try:
+        rows = {name: list(template.parameters(world)) for name, template in templates().items()}
+    finally:
+        world.close()
+    return msgspec.json.decode(msgspec.json.encode(rows), type=dict[str, list[dict[str, Any]]])
+
+
+def _read(path: Path) -> dict[str, list[dict[str, Any]]] | None:
+    try:
+        digest, _, body = read_regular(path).partition(b"\n")
+    except OSError:
+        return None
+    if hashlib.sha256(body).hexdigest().encode() != digest:
+        log.warning("%s is damaged; listing the tasks again", path)
+        return None
+    return msgspec.json.decode(body, type=dict[str, list[dict[str, Any]]])
+
+
+def _fingerprint() -> str:
+    """Changes with the templates and with the data they ask about."""
+    digest = hashlib.blake2b(digest_size=8)
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(source.read_bytes())
+    for data in sorted({PLACES[site].data for template in templates().values() for site in template.sites}):
+        digest.update(base_file(data).name.encode())
+    return digest.hexdigest()
