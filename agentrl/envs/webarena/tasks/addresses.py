@@ -62,7 +62,7 @@ def fill_in(text: str, addresses: Mapping[str, str]) -> str:
 def _replaced(value: Any, addresses: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return fill_in(value, addresses)
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_replaced(item, addresses) for item in value]
     if isinstance(value, dict):
         return {key: _replaced(item, addresses) for key, item in value.items()}
