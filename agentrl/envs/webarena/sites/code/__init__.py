@@ -1,0 +1,1 @@
+"""The code host: projects with files and history, issues, merge requests, groups, members."""

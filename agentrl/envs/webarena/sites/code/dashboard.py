@@ -1,0 +1,182 @@
+"""The pages of somebody who is signed in: projects, issues, merge requests, to-dos, groups, milestones, activity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentrl.envs.webarena.sites.code.host import MINE, VISIBLE, Page, like, paged, site, user_id
+from agentrl.envs.webarena.sites.code.listing import listing
+from agentrl.envs.webarena.sites.messages import Response
+from agentrl.envs.webarena.sites.site import Context, NotFound
+
+PROJECT_COLUMNS = """project.*, (SELECT count(*) FROM star WHERE star.project_id = project.id) AS stars,
+    (SELECT count(*) FROM project f WHERE f.forked_from_id = project.id) AS forks"""
+PROJECT_SORTS = {
+    "latest_activity_desc": ("Updated date", "project.updated_at DESC, project.id"),
+    "stars_desc": ("Most stars", "stars DESC, project.id"),
+    "created_desc": ("Last created", "project.created_at DESC, project.id"),
+    "created_asc": ("Oldest created", "project.created_at, project.id"),
+    "name_asc": ("Name", "lower(project.name), project.id"),
+    "name_desc": ("Name, descending", "lower(project.name) DESC, project.id"),
+}
+STARRED = "EXISTS (SELECT 1 FROM star s WHERE s.project_id = project.id AND s.user_id = ?1)"
+EVENTS = """SELECT event.*, user.username, user.name AS user_name, project.namespace, project.path FROM event
+    JOIN user ON user.id = event.user_id JOIN project ON project.id = event.project_id"""
+
+
+def project_list(context: Context, where: str, *values: Any, default: str = "latest_activity_desc") -> dict[str, Any]:
+    """Projects that the visitor may see, with the sorting and the name filter of the address. `?1` is the visitor."""
+    sort = context.query("sort", default)
+    sort = sort if sort in PROJECT_SORTS else default
+    name = context.query("name") or context.query("search")
+    mark = len(values) + 2
+    sql = f"""SELECT {PROJECT_COLUMNS} FROM project WHERE {VISIBLE} AND ({where})
+        AND (project.name LIKE ?{mark} ESCAPE '!' OR project.path LIKE ?{mark} ESCAPE '!'
+        OR project.description LIKE ?{mark} ESCAPE '!')
+        ORDER BY {PROJECT_SORTS[sort][1]}"""
+    page = paged(context, sql, user_id(context), *values, like(name))
+    return {"page": page, "sort": sort, "name": name, "sorts": {key: text for key, (text, _) in PROJECT_SORTS.items()}}
+
+
+@site.get("/", "/dashboard/projects", "/dashboard")
+def your_projects(context: Context) -> Response:
+    """Projects that the visitor is a member of; guests get the public ones."""
+    if context.user is None:
+        return explore(context)
+    mine = "project.owner_id = ?1" if context.query("personal") else MINE
+    return context.page(
+        "projects.html", here="personal" if context.query("personal") else "yours", **project_list(context, mine)
+    )
+
+
+@site.get("/dashboard/projects/starred")
+def starred_projects(context: Context) -> Response:
+    """Projects that the visitor has starred."""
+    _ = context.member
+    return context.page("projects.html", here="starred", **project_list(context, STARRED))
+
+
+@site.get("/explore", "/explore/projects")
+def explore(context: Context) -> Response:
+    """All projects that the visitor may see."""
+    return context.page("projects.html", here="explore", **project_list(context, "1"))
+
+
+@site.get("/explore/projects/starred")
+def most_stars(context: Context) -> Response:
+    """All projects, those with the most stars first."""
+    return context.page("projects.html", here="explore", **project_list(context, "1", default="stars_desc"))
+
+
+@site.get("/dashboard/issues")
+def my_issues(context: Context) -> Response:
+    """Issues of all projects, usually filtered by assignee or author."""
+    return _tickets(context, "issues")
+
+
+@site.get("/dashboard/merge_requests")
+def my_merge_requests(context: Context) -> Response:
+    """Merge requests of all projects, usually filtered by assignee or reviewer."""
+    return _tickets(context, "merge_requests")
+
+
+def _tickets(context: Context, kind: str) -> Response:
+    name = context.member["username"]
+    people = ("assignee_username", "author_username", "reviewer_username")
+    if not any(context.query(field) for field in people) and not context.query("scope"):
+        return context.redirect(f"/dashboard/{kind}?assignee_username={name}")
+    return context.page("dashboard_tickets.html", list=listing(context, kind))
+
+
+@site.get("/dashboard/todos")
+def todos(context: Context) -> Response:
+    """What waits for the visitor."""
+    state = "done" if context.query("state") == "done" else "pending"
+    rows = paged(
+        context,
+        """SELECT todo.*, user.name AS author_name, user.username AS author_username, project.namespace, project.path,
+             coalesce(issue.title, merge_request.title) AS title, coalesce(issue.iid, merge_request.iid) AS iid
+           FROM todo JOIN user ON user.id = todo.author_id JOIN project ON project.id = todo.project_id
+           LEFT JOIN issue ON issue.id = todo.issue_id LEFT
+           JOIN merge_request ON merge_request.id = todo.merge_request_id
+           WHERE todo.user_id = ? AND todo.state = ? ORDER BY todo.created_at DESC, todo.id""",
+        context.member["id"],
+        state,
+    )
+    done = context.db.value("SELECT count(*) FROM todo WHERE user_id = ? AND state = 'done'", context.member["id"])
+    return context.page("todos.html", page=rows, state=state, done=done)
+
+
+@site.post("/dashboard/todos/{todo}/done", "/dashboard/todos/{todo}/restore")
+def mark_todo(context: Context) -> Response:
+    """One to-do is done, or waits again."""
+    row = context.db.get("todo", context.number(context.params["todo"]))
+    if row is None or row["user_id"] != context.member["id"]:
+        raise NotFound
+    done = context.request.path.rstrip("/").endswith("done")
+    context.db.update("todo", row["id"], state="done" if done else "pending")
+    return context.redirect("/dashboard/todos" if done else "/dashboard/todos?state=done", "To-do item updated.")
+
+
+@site.post("/dashboard/todos/mark_all_done")
+def mark_all_todos(context: Context) -> Response:
+    """Everything is done."""
+    for row in context.db.rows("SELECT id FROM todo WHERE user_id = ? AND state = 'pending'", context.member["id"]):
+        context.db.update("todo", row["id"], state="done")
+    return context.redirect("/dashboard/todos", "Everything was marked as done.")
+
+
+@site.get("/dashboard/groups", "/explore/groups")
+def groups(context: Context) -> Response:
+    """Groups of the visitor, or all of them."""
+    mine = context.request.path.startswith("/dashboard")
+    if mine:
+        _ = context.member
+    rows = context.db.rows(
+        """SELECT team.*, m.access_level, (SELECT count(*) FROM team_member t WHERE t.team_id = team.id) AS people,
+             (SELECT count(*) FROM project WHERE project.team_id = team.id
+             AND project.visibility != 'private') AS projects
+           FROM team LEFT JOIN team_member m ON m.team_id = team.id AND m.user_id = ?1
+           WHERE m.id IS NOT NULL OR (?2 AND (team.visibility = 'public' OR (team.visibility = 'internal' AND ?1 > 0)))
+           ORDER BY team.name""",
+        user_id(context),
+        not mine,
+    )
+    return context.page("groups.html", rows=rows, mine=mine)
+
+
+@site.get("/dashboard/milestones")
+def milestones(context: Context) -> Response:
+    """Open milestones of the visitor's projects."""
+    rows = paged(
+        context,
+        f"""SELECT milestone.*, project.namespace, project.path FROM milestone
+            JOIN project ON project.id = milestone.project_id
+            WHERE {MINE} AND milestone.state = 'active' ORDER BY milestone.due_date, milestone.id""",
+        context.member["id"],
+    )
+    return context.page("dashboard_milestones.html", page=rows)
+
+
+@site.get("/dashboard/activity")
+def activity(context: Context) -> Response:
+    """What happened in the visitor's projects."""
+    page = paged(context, f"{EVENTS} WHERE {MINE} ORDER BY event.created_at DESC, event.id DESC", context.member["id"])
+    return context.page("activity.html", page=page)
+
+
+@site.get("/dashboard/snippets", "/explore/snippets")
+def snippets(context: Context) -> Response:
+    """Snippets of the visitor."""
+    return context.page("snippets.html", page=own_snippets(context, context.member["id"]))
+
+
+def own_snippets(context: Context, author: int) -> Page:
+    """Snippets that somebody has written."""
+    return paged(
+        context,
+        """SELECT snippet.*, user.name AS author_name, user.username, project.namespace, project.path FROM snippet
+           JOIN user ON user.id = snippet.author_id LEFT JOIN project ON project.id = snippet.project_id
+           WHERE snippet.author_id = ? ORDER BY snippet.created_at DESC, snippet.id""",
+        author,
+    )

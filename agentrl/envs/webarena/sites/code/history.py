@@ -1,0 +1,207 @@
+"""The repositories of the base data: files that grow commit by commit, with branches and tags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from random import Random
+from typing import NamedTuple
+
+from agentrl.envs.webarena.sites.code.catalogue import Source
+from agentrl.envs.webarena.sites.code.changes import Change, creation, replace
+from agentrl.envs.webarena.sites.code.rows import Rows
+from agentrl.envs.webarena.sites.code.sources import (
+    LAYOUTS,
+    LICENCES,
+    function,
+    language_of,
+    new_file,
+    package_file,
+    readme,
+    words,
+)  # fmt: skip
+
+MOST_LINES = 70  # of a generated file
+DIGIT = re.compile("[0-9]")
+FIXES = (
+    "Fix the {quality} of a {noun}", "Fix a {noun} without a {other}", "Correct the default {quality} of the {noun}",
+    "Handle a missing {other}", "Do not {verb} a {noun} twice", "Fix rounding of the {quality}",
+    "Stop losing the {other} when a {noun} changes", "Fix crash when the {noun} is empty",
+)  # fmt: skip
+ADDITIONS = (
+    "Add a way to {verb} the {noun}", "Let users {verb} a {noun}", "{Verb} the {noun} with its {other}",
+    "Add {quality} to the {noun}", "Support more than one {other} for each {noun}", "Introduce the {noun} {verb}er",
+)  # fmt: skip
+REMOVALS = ("Remove unused {noun} code", "Drop the old {other} helper", "Simplify how we {verb} a {noun}")
+DOCUMENTATION = (
+    "Explain how to {verb} a {noun}",
+    "Document the {other} option",
+    "Improve the section about the {noun}",
+)
+BODIES = (
+    "The {other} was read before the {noun} was ready.", "Reported by several people who have more than {n} {noun}s.",
+    "This makes the {quality} visible in the report.", "No change for users who never {verb} a {noun}.",
+    "Measured with {n}00 {noun}s: about {m} times faster.", "",
+)  # fmt: skip
+
+
+class Session(NamedTuple):
+    """Commits that one author made in a row, from the first to the last."""
+
+    author: int
+    commits: list[int]
+    base: int | None  # the commit before them
+    title: str
+    when: datetime  # of the last
+
+
+class Repository:
+    """The files of a project at one moment of its past, and the means to go on."""
+
+    def __init__(self, rows: Rows, project: int, source: Source, random: Random) -> None:
+        self.rows, self.project, self.source, self.random = rows, project, source, random
+        self.nouns = source.nouns.split()
+        self.files: dict[str, list[str]] = {}
+        self.touched: dict[str, int] = {}  # path -> the commit that changed it last
+        self.head: int | None = None
+        self.version = 1
+        self._blobs: dict[tuple[str, int], int] = {}
+        folder, suffix, _, tests = LAYOUTS[source.language]
+        self._planned = [f"{folder}/{noun}{suffix}" for noun in self.nouns]
+        self._planned += [f"{tests}/{noun}{suffix}" for noun in self.nouns[:3]]
+        self._planned += ["docs/usage.md", f"docs/{self.nouns[0]}.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+
+    def begin(self, author: int, when: datetime) -> None:
+        """The first commit."""
+        title, language = self.source.path, self.source.language
+        licence = LICENCES[self.random.choice(sorted(LICENCES))].format(year=when.year, title=title)
+        package = LAYOUTS[language][2]
+        first = {
+            "README.md": readme(title, self.source.description, language, self.nouns, self.random),
+            "LICENSE": licence.split("\n"),
+            package: package_file(title, language),
+            ".gitignore": ["build/", "*.log", ".cache/", ""],
+        }
+        self.files.update(first)
+        self.commit(author, when, "Initial commit", "", [creation(path, lines) for path, lines in first.items()])
+
+    def work(self, author: int, when: datetime, count: int) -> Session:
+        """A few commits of one author, some minutes or hours apart."""
+        base, commits, title = self.head, [], ""
+        for _ in range(count):
+            commits.append(self._step(author, when))
+            title = title or self.rows.get("git_commit", commits[0])["title"]
+            when += timedelta(minutes=self.random.randint(4, 95), seconds=self.random.randint(0, 59))
+        last = datetime.fromisoformat(self.rows.get("git_commit", commits[-1])["created_at"])
+        return Session(author, commits, base, title, last)
+
+    def commit(self, author: int, when: datetime, title: str, body: str, changes: Sequence[Change]) -> int:
+        """Write down a commit whose changes are made already."""
+        number = len(self.rows.tables["git_commit"]) + 1
+        sha = blake2b(f"{self.project}|{number}|{title}".encode(), digest_size=20).hexdigest()
+        self.head = self.rows.add(
+            "git_commit", project_id=self.project, sha=sha, parent_id=self.head, merged_id=None, author_id=author,
+            title=title, body=body, created_at=when.isoformat(" "),
+        )  # fmt: skip
+        for change in changes:
+            self.touched[change.path] = self.head
+            self.rows.add(
+                "commit_file", commit_id=self.head, path=change.path, change=change.kind, additions=change.additions,
+                deletions=change.deletions, diff=change.diff,
+            )  # fmt: skip
+        return self.head
+
+    def name(self, kind: str, name: str, when: datetime, message: str = "") -> int:
+        """Record a branch or tag with the files as they are now."""
+        assert self.head is not None
+        ref = self.rows.add(
+            "ref", project_id=self.project, kind=kind, name=name, commit_id=self.head, message=message,
+            created_at=when.isoformat(" "),
+        )  # fmt: skip
+        for path in sorted(self.files):
+            self.rows.add(
+                "tree_entry", ref_id=ref, path=path, blob_id=self._blob(path), commit_id=self.touched[path]
+            )  # fmt: skip
+        return ref
+
+    def aside(self) -> Repository:
+        """A copy that goes its own way: a branch."""
+        other = object.__new__(Repository)
+        other.__dict__.update(self.__dict__)
+        other.files, other.touched, other._planned = dict(self.files), dict(self.touched), list(self._planned)
+        return other
+
+    def release(self, author: int, when: datetime) -> str:
+        """A commit that counts the version up; the new version."""
+        self.version += 1
+        path = LAYOUTS[self.source.language][2]
+        new = f"{self.version // 4}.{self.version % 4}.0"
+        line = re.sub(r"[0-9]+\.[0-9]+\.[0-9]+", new, self.files[path][1])
+        change, self.files[path] = replace(path, self.files[path], 1, 1, [line])
+        self.commit(author, when, f"Release {new}", "", [change])
+        return new
+
+    def _blob(self, path: str) -> int:
+        key = (path, self.touched[path])
+        if key not in self._blobs:
+            self._blobs[key] = self.rows.add("blob", content="\n".join(self.files[path]))
+        return self._blobs[key]
+
+    def _step(self, author: int, when: datetime) -> int:
+        values = words(self.nouns, self.random)
+        texts, changes = self._change(values)
+        title = self.random.choice(texts).format(**values)
+        body = self.random.choice(BODIES).format(**values) if self.random.random() < 0.3 else ""
+        return self.commit(author, when, title, body, changes)
+
+    def _change(self, values: dict[str, str]) -> tuple[tuple[str, ...], list[Change]]:
+        random = self.random
+        if self._planned and random.random() < 0.25:
+            return ADDITIONS, [self._create(values)]
+        code = [path for path in self.files if language_of(path)]
+        paths = random.sample(code, min(len(code), random.choice((1, 1, 1, 2, 2, 3))))
+        if paths[0].endswith(".md"):
+            return DOCUMENTATION, [self._extend(path, values) for path in paths]
+        if len(self.files[paths[0]]) > MOST_LINES or random.random() < 0.08:
+            return REMOVALS, [self._shorten(path) for path in paths]
+        if random.random() < 0.45:
+            return FIXES, [self._correct(path) for path in paths]
+        return ADDITIONS, [self._extend(path, values) for path in paths]
+
+    def _create(self, values: dict[str, str]) -> Change:
+        path = self._planned.pop(0)
+        stem = path.rsplit("/", 1)[-1].split(".")[0]
+        noun = stem if stem in self.nouns else values["noun"]
+        self.files[path] = new_file(language_of(path), self.nouns, noun, self.random)
+        return creation(path, self.files[path])
+
+    def _extend(self, path: str, values: dict[str, str]) -> Change:
+        lines = self.files[path]
+        at = len(lines)
+        change, self.files[path] = replace(path, lines, at, 0, [*function(language_of(path), values, self.random), ""])
+        return change
+
+    def _shorten(self, path: str) -> Change:
+        """Take out what stands between two empty lines, from the middle of the file."""
+        lines = self.files[path]
+        gaps = [number for number, line in enumerate(lines) if not line]
+        if len(gaps) < 4:
+            return self._extend(path, words(self.nouns, self.random))
+        place = self.random.randrange(1, len(gaps) - 1)
+        change, self.files[path] = replace(path, lines, gaps[place], gaps[place + 1] - gaps[place], [])
+        return change
+
+    def _correct(self, path: str) -> Change:
+        """Change a number, or put a comment where there is none to change."""
+        lines = self.files[path]
+        found = [number for number, line in enumerate(lines) if DIGIT.search(line)]
+        if not found:
+            return self._extend(path, words(self.nouns, self.random))
+        at = self.random.choice(found)
+        new = "".join(str(self.random.randint(1, 9)) if sign.isdigit() else sign for sign in lines[at])
+        if new == lines[at]:
+            new += " "
+        change, self.files[path] = replace(path, lines, at, 1, [new])
+        return change

@@ -1,0 +1,64 @@
+"""Search over projects, issues, merge requests, milestones, users and code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentrl.envs.webarena.sites.code.dashboard import PROJECT_COLUMNS
+from agentrl.envs.webarena.sites.code.host import VISIBLE, Page, like, paged, site, user_id
+from agentrl.envs.webarena.sites.code.listing import Listing, listing
+from agentrl.envs.webarena.sites.messages import Response
+from agentrl.envs.webarena.sites.site import Context
+
+SCOPES = {
+    "projects": "Projects",
+    "issues": "Issues",
+    "merge_requests": "Merge requests",
+    "milestones": "Milestones",
+    "users": "Users",
+    "blobs": "Code",
+}
+QUERIES = {  # ?1 is the visitor, ?2 the pattern
+    "projects": f"""SELECT {PROJECT_COLUMNS} FROM project WHERE {VISIBLE} AND (project.name LIKE ?2 ESCAPE '!'
+        OR project.path LIKE ?2 ESCAPE '!' OR project.description LIKE ?2 ESCAPE '!'
+        OR project.namespace || '/' || project.path LIKE ?2 ESCAPE '!')
+        ORDER BY project.name NOT LIKE ?2 ESCAPE '!', stars DESC, project.id""",
+    "milestones": f"""SELECT milestone.*, project.namespace, project.path FROM milestone
+        JOIN project ON project.id = milestone.project_id WHERE {VISIBLE} AND milestone.title LIKE ?2 ESCAPE '!'
+        ORDER BY milestone.due_date DESC, milestone.id""",
+    "users": """SELECT user.* FROM user WHERE ?1 >= 0 AND (user.name LIKE ?2 ESCAPE '!'
+        OR user.username LIKE ?2 ESCAPE '!')
+        ORDER BY user.name, user.id""",
+    "blobs": f"""SELECT tree_entry.path AS file, blob.content, project.namespace, project.path, project.default_branch
+        FROM project JOIN ref ON ref.project_id = project.id AND ref.kind = 'branch'
+        AND ref.name = project.default_branch
+        JOIN tree_entry ON tree_entry.ref_id = ref.id JOIN blob ON blob.id = tree_entry.blob_id
+        WHERE {VISIBLE} AND blob.content LIKE ?2 ESCAPE '!' ORDER BY project.id, tree_entry.path""",
+}
+
+
+@site.get("/search")
+def search(context: Context) -> Response:
+    """Results of one kind; how many there are of the others stands in the tabs."""
+    text = context.query("search").strip()
+    scope = context.query("scope")
+    scope = scope if scope in SCOPES else "projects"
+    numbers = {name: _count(context, name, text) for name in SCOPES if name != "blobs"} if text else {}
+    found = _results(context, scope, text) if text else None
+    return context.page("search.html", scope=scope, scopes=SCOPES, text=text, found=found, numbers=numbers)
+
+
+def _results(context: Context, scope: str, text: str) -> Page | Listing:
+    if scope in ("issues", "merge_requests"):
+        return _tickets(context, scope, text)
+    return paged(context, QUERIES[scope], user_id(context), like(text))
+
+
+def _tickets(context: Context, scope: str, text: str) -> Listing:
+    return listing(context, scope, "t.title LIKE ?2 ESCAPE '!' OR t.description LIKE ?2 ESCAPE '!'", like(text))
+
+
+def _count(context: Context, scope: str, text: str) -> Any:
+    if scope in ("issues", "merge_requests"):
+        return _tickets(context, scope, text).total
+    return context.db.value(f"SELECT count(*) FROM ({QUERIES[scope]})", user_id(context), like(text))
