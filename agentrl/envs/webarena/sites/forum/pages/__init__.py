@@ -1,0 +1,1 @@
+"""The forum's pages, by subject. Importing a module registers its routes."""
