@@ -9,10 +9,11 @@ from agentrl.envs.webarena.browsing.style import Cascade, Chain, Style
 from agentrl.envs.webarena.browsing.text import run_of
 
 # What a box does with its contents.
-INLINE, BLOCK, FLEX, GRID, TABLE, REPLACED, BREAK = range(7)
+INLINE, BLOCK, FLEX, GRID, TABLE, TABLE_PART, REPLACED, BREAK, NOTHING = range(9)
 _KINDS = {
-    "inline": INLINE, "inline-block": BLOCK, "block": BLOCK, "list-item": BLOCK, "flex": FLEX, "inline-flex": FLEX,
-    "grid": GRID, "inline-grid": GRID, "table": TABLE, "inline-table": TABLE, "flow-root": BLOCK,
+    "none": NOTHING, "inline": INLINE, "flex": FLEX, "inline-flex": FLEX, "grid": GRID, "inline-grid": GRID,
+    "table": TABLE, "inline-table": TABLE, "table-row": TABLE_PART, "table-row-group": TABLE_PART,
+    "table-header-group": TABLE_PART, "table-footer-group": TABLE_PART,
 }  # fmt: skip
 _REPLACED = {
     "img", "input", "textarea", "select", "iframe", "video", "canvas", "svg", "object", "embed", "audio", "meter",
@@ -21,18 +22,23 @@ _REPLACED = {
 
 
 class Node:
-    """A box. Children are boxes and texts; of `element` only what the layout returns is keyed by it."""
+    """A box: an element, or an anonymous one around texts. `children` are boxes and texts, boxes only if it `stacks`
+    them. `above` and `below` are its vertical margins with those of children that reach through."""
 
-    __slots__ = ("children", "element", "framed", "kind", "level", "preferred", "root", "stacks", "style")
+    __slots__ = (
+        "above", "below", "children", "element", "framed", "kind", "level", "preferred", "root", "stacks", "style",
+        "tag",
+    )  # fmt: skip
 
-    def __init__(self, element: Any, style: Style, kind: int, inline: bool) -> None:
-        self.element, self.style, self.kind = element, style, kind
-        self.level = inline  # does it flow in a line of its parent?
-        self.children: list[Node | str] = []
-        self.stacks = False  # are its children blocks?
-        self.root = kind not in (BLOCK, INLINE) or style.clips  # margins of children stay inside
-        self.preferred: float | None = None
+    def __init__(self, element: Any, tag: str, style: Style, kind: int) -> None:
+        self.element, self.tag, self.style, self.kind = element, tag, style, kind
+        self.level = style.inline  # does it flow in a line of its parent?
+        self.children: list[Any] = []
+        self.stacks = False
+        self.root = kind > BLOCK or style.clips or style.inline  # margins of children stay inside
         self.framed = style.framed  # inline elements without a frame are as wide as the first thing in them
+        self.above, self.below = style.margin_top, style.margin_bottom
+        self.preferred: float | None = None  # width, once it was asked for
 
 
 class Builder:
@@ -52,80 +58,115 @@ class Builder:
         get = element.get
         tag = element.tag
         chain = parent.child(tag, get("class"), get("id"), get("style"))
-        style = chain.style
-        if style.display == "none" or get("hidden") is not None:
+        kind, style = chain.kind, chain.style
+        if kind is None:
+            kind = chain.kind = _kind(tag, style)
+        if kind == NOTHING or get("hidden") is not None:
             return None
-        if style.pointer and not parent.style.pointer:
+        if style.special:
+            self._note(element, style, parent.style)
+        if kind < REPLACED:
+            node = Node(element, tag, style, kind)
+            self._fill(node, chain)
+            return node
+        if tag == "input":
+            type_ = get("type", "").lower()
+            if type_ == "hidden":
+                return None
+            style = style.bare if type_ in ("checkbox", "radio") else style
+        return Node(element, tag, style, kind)
+
+    def _note(self, element: Any, style: Style, parent: Style) -> None:
+        if style.pointer and not parent.pointer:
             self.pointers.add(element)
         if style.hidden:
             self.invisible.add(element)
         if style.clips:
             self.clipping.add(element)
-        if tag == "br":
-            return Node(element, style, BREAK, True)
-        if tag in _REPLACED:
-            if tag == "input" and get("type", "").lower() == "hidden":
-                return None
-            if tag == "input" and get("type", "").lower() in ("checkbox", "radio"):
-                style = style.bare
-            return Node(element, style, REPLACED, style.inline)
-        node = Node(element, style, _KINDS.get(style.display, BLOCK), style.inline)
-        self._fill(node, chain)
-        return node
 
     def _fill(self, node: Node, chain: Chain) -> None:
         element, children = node.element, node.children
+        closed = node.tag == "details" and element not in self._opened
+        blocks = lines = False
         text = element.text
         if text:
             children.append(text)
-        closed = element.tag == "details" and element not in self._opened
-        blocks = False
+            lines = not text.isspace()
         for child in element:
             tag = child.tag
             if tag.__class__ is str and not (closed and tag != "summary"):
                 box = self._node(child, chain)
                 if box is not None:
                     children.append(box)
-                    blocks = blocks or not box.level
-                    if node.kind == INLINE and not node.framed:
-                        node.framed = _needs_frame_around(box, node.style)
+                    if box.level:
+                        lines = True
+                    else:
+                        blocks = True
             text = child.tail
             if text and not closed:
                 children.append(text)
-        if node.kind in (FLEX, GRID):
-            self._wrap(node, chain, blockify=True)
-        elif node.kind == TABLE or blocks:
-            if node.kind == INLINE:  # a block within a line takes the whole line
-                node.kind, node.level = BLOCK, False
-            node.stacks = True
-            if node.kind != TABLE:
-                self._wrap(node, chain, blockify=False)
+                lines = lines or not text.isspace()
+        if blocks or node.kind > BLOCK:
+            self._arrange(node, chain, lines)
+        elif lines and node.kind == INLINE and not node.framed:
+            node.framed = any(_needs_frame_around(child, node.style) for child in children)
 
-    def _wrap(self, node: Node, chain: Chain, *, blockify: bool) -> None:
-        """Put texts, and what flows in lines, into boxes of their own between blocks."""
-        wrapped: list[Node | str] = []
-        group: list[Node | str] = []
-        for child in [*node.children, None]:
-            if child.__class__ is str or (child is not None and child.level and not blockify):  # type: ignore[union-attr]
-                group.append(child)  # type: ignore[arg-type]
-                continue
-            if group and not _is_blank(group, node.style):
-                wrapped.append(anonymous(group, chain))
-            group = []
-            if child is not None:
-                if blockify:
-                    child.level, child.root = False, True  # type: ignore[union-attr]
-                    if child.kind == INLINE:  # type: ignore[union-attr]
-                        child.kind = BLOCK  # type: ignore[union-attr]
-                wrapped.append(child)
-        node.children, node.stacks = wrapped, True
+    def _arrange(self, node: Node, chain: Chain, lines: bool) -> None:
+        """Make all children blocks."""
+        if node.kind == INLINE:  # a block within a line takes the whole line
+            node.kind, node.level = BLOCK, False
+        node.stacks = True
+        flexible = node.kind in (FLEX, GRID)
+        if flexible or (lines and node.kind == BLOCK) or not node.style.collapses:
+            _wrap(node, chain, blockify=flexible)
+        else:
+            node.children = [child for child in node.children if child.__class__ is Node]
+        if not node.root and node.children:
+            _share_margins(node)
 
 
-def _needs_frame_around(child: Node, style: Style) -> bool:
-    """Must Chromium keep a box for an inline element because of a child?"""
-    own = child.style
-    if child.kind == BREAK:
+def _kind(tag: str, style: Style) -> int:
+    kind = _KINDS.get(style.display, BLOCK)
+    if kind == NOTHING:
+        return kind
+    return BREAK if tag == "br" else REPLACED if tag in _REPLACED else kind
+
+
+def _wrap(node: Node, chain: Chain, *, blockify: bool) -> None:
+    """Put texts, and what flows in lines, into boxes of their own between blocks."""
+    wrapped: list[Node] = []
+    group: list[Any] = []
+    for child in [*node.children, None]:
+        if child.__class__ is str or (child is not None and child.level and not blockify):
+            group.append(child)
+            continue
+        if group and not _is_blank(group, node.style):
+            wrapped.append(_anonymous(group, chain))
+        group = []
+        if child is not None:
+            if blockify:
+                child.level, child.root = False, True
+                child.kind = BLOCK if child.kind == INLINE else child.kind
+            wrapped.append(child)
+    node.children = wrapped
+
+
+def _anonymous(children: list[Any], chain: Chain) -> Node:
+    """A block without an element around texts and what flows in lines."""
+    node = Node(None, "", chain.child("", None, None, None).style, BLOCK)
+    node.level, node.root, node.children = False, False, children
+    return node
+
+
+def _is_blank(group: list[Any], style: Style) -> bool:
+    return style.collapses and all(child.__class__ is str and not run_of(child).words for child in group)
+
+
+def _needs_frame_around(child: Any, style: Style) -> bool:
+    """Does Chromium keep a box for an inline element because of this child?"""
+    if child.__class__ is str or child.kind == BREAK:
         return False
+    own = child.style
     return (
         child.kind != INLINE
         or bool(own.margin_left or own.margin_right)
@@ -133,14 +174,17 @@ def _needs_frame_around(child: Node, style: Style) -> bool:
     )
 
 
-def anonymous(children: list[Node | str], chain: Chain) -> Node:
-    """A block without an element around texts and what flows in lines."""
-    node = Node(None, chain.child("", None, None, None).style, BLOCK, False)
-    node.children = children
-    return node
+def _share_margins(node: Node) -> None:
+    """Margins of the first and last child reach through a box that has nothing between them and its own."""
+    style = node.style
+    if not style.top:
+        node.above = collapse(node.above, node.children[0].above)
+    if not style.bottom and style.height is None:
+        node.below = collapse(node.below, node.children[-1].below)
 
 
-def _is_blank(group: list[Node | str], style: Style) -> bool:
-    return style.white_space in ("normal", "nowrap") and all(
-        isinstance(child, str) and not run_of(child).words for child in group
-    )
+def collapse(first: float, second: float) -> float:
+    """The distance that two margins keep together."""
+    if first >= 0 and second >= 0:
+        return first if first > second else second
+    return min(first, second) if first < 0 and second < 0 else first + second

@@ -23,7 +23,7 @@ def activate(session: Session, element: Any, *, new_tab: bool = False) -> None:
             focus(session, node)
             return _toggle_details(session, node.getparent())
         if node.tag == "label":
-            control = labelled_control(node)
+            control = labelled_control(node, session.page.document)
             return None if control is None else _click_control(session, control)
     session.entry.focus = None
     session.version += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from agentrl.core.errors import MissingExtra
@@ -14,7 +14,7 @@ except ImportError as error:  # pragma: no cover (set-up installs it)
     raise MissingExtra("lxml", "web") from error
 
 MAX_DEPTH = 200  # deeper elements become neighbours; Chromium does the same at 512
-_CONTROLS = {"input", "textarea", "select", "button"}
+_TOO_DEEP = etree.XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
@@ -44,6 +44,8 @@ def parse(html: str) -> Any:
 
 def _bound_depth(root: Any) -> None:
     """Move what is nested too deep beside its parent, so that nobody's recursion is."""
+    if not _TOO_DEEP(root):
+        return
     depth = 0
     deep = []
     for event, element in etree.iterwalk(root, events=("start", "end")):
@@ -88,12 +90,12 @@ class Document:
     """A parsed page. Nobody may change its tree: pages with the same text share it."""
 
     def __init__(self, html: str) -> None:
-        self.root = parse(html)
+        self.html, self.root = html, parse(html)
         # Kept, because dictionaries are keyed by these very objects.
-        self.elements: list[Any] = [element for element in self.root.iter() if isinstance(element.tag, str)]
-        self.index: dict[Any, int] = {element: number for number, element in enumerate(self.elements)}
+        self.elements: list[Any] = list(self.root.iter("*"))
+        self.index: dict[Any, int] = dict(zip(self.elements, range(len(self.elements)), strict=True))
         self.title = " ".join(self._title().split())
-        self.controls = [element for element in self.elements if element.tag in _CONTROLS]
+        self.controls: list[Any] = list(self.root.iter("input", "textarea", "select", "button"))
 
     def _title(self) -> str:
         found = self.root.find("head/title")
@@ -117,12 +119,17 @@ class Document:
                 found.append(("href", element.get("href")))
         return found
 
+    @cached_property
+    def identified(self) -> dict[str, Any]:
+        """Elements by their ids; of several with the same id, the first."""
+        return {element.get("id"): element for element in reversed(self.elements) if element.get("id") is not None}
+
     def fragment(self, name: str) -> Any:
         """The element that `#name` leads to."""
-        for element in self.elements:
-            if element.get("id") == name or (element.tag == "a" and element.get("name") == name):
-                return element
-        return None
+        found = self.identified.get(name)
+        return (
+            next((link for link in self.root.iter("a") if link.get("name") == name), None) if found is None else found
+        )
 
 
 @lru_cache(96)

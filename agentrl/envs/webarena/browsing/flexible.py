@@ -27,7 +27,7 @@ class _Item(NamedTuple):
 def lay_row(layout: Layout, node: Node, x: float, y: float, width: float, height: float | None) -> float:
     """Boxes side by side; the height of all rows."""
     style = node.style
-    items: list[Node] = node.children  # type: ignore[assignment]
+    items: list[Node] = node.children
     rows = _rows(items, style, width)
     top = y
     for number, row in enumerate(rows):
@@ -166,7 +166,7 @@ def _align(layout: Layout, item: _Item, style: Style, y: float, row_height: floa
 def _stretch(layout: Layout, item: _Item, y: float, row_height: float) -> None:
     node, own = item.node, item.node.style
     tall = min(max(row_height - _margins(node), own.min_height), own.max_height)
-    if node.kind == FLEX or node.element.tag == "button":  # what is inside may stand elsewhere now
+    if node.kind == FLEX or node.tag == "button":  # what is inside may stand elsewhere now
         height_of = layout.box
         if item.end == len(layout.placed):
             del layout.placed[item.start :]
@@ -185,7 +185,6 @@ def lay_column(layout: Layout, node: Node, x: float, y: float, width: float, hei
     """Boxes below each other in a flex container: margins do not collapse, and boxes are as wide as the container."""
     style, top = node.style, y
     for number, item in enumerate(node.children):
-        assert isinstance(item, Node)
         own = item.style
         y += (style.row_gap if number else 0.0) + own.margin_top
         how = style.align_items if own.align_self == "auto" else own.align_self
@@ -217,7 +216,6 @@ def lay_grid(layout: Layout, node: Node, x: float, y: float, width: float) -> fl
         y += style.row_gap if first else 0.0
         placed: list[_Item] = []
         for item, left, track in zip(node.children[first:], lefts, tracks, strict=False):
-            assert isinstance(item, Node)
             placed.append(_cell(layout, item, left, y, track))
         tallest = max(item.height + _margins(item.node) for item in placed)
         for item in placed:

@@ -21,19 +21,50 @@ _SLACK = 0.02  # browsers calculate in 64ths of a pixel
 _TAB = 8
 
 
-def lay_lines(layout: Layout, children: list[Node | str], style: Style, x: float, y: float, width: float) -> float:
+def lay_lines(layout: Layout, children: list[Any], style: Style, x: float, y: float, width: float) -> float:
     """Lay texts and inline boxes out in lines from (x, y); the height they take."""
+    if not children:
+        return 0.0
     if len(children) == 1 and children[0].__class__ is str and style.white_space == "normal":
-        run = run_of(children[0])  # type: ignore[arg-type]
-        count = count_lines(run, style.font_size, width, style.wraps_anywhere)
+        count = count_lines(run_of(children[0]), style.font_size, width, style.wraps_anywhere)
         if count:
-            height = count * (style.ascent + style.descent)
+            height = count * style.line
             layout.baseline = y + height - style.descent
             return height
         return 0.0
+    if style.collapses and _lay_single(layout, children, style, x, y, width):
+        layout.baseline = y + style.ascent
+        return style.line
     lines = _Lines(layout, style, x, y, width)
     lines.add(children, style)
     return lines.finish() - y
+
+
+def _lay_single(layout: Layout, children: list[Any], style: Style, x: float, y: float, width: float) -> bool:
+    """Place an inline element with a text, alone on one line, which is very common; False if that is not what it is."""
+    node = None
+    for child in children:
+        if child.__class__ is not str:
+            if node is not None or child.kind != INLINE or len(child.children) != 1:
+                return False
+            node = child
+        elif not child.isspace():
+            return False
+    if node is None or node.children[0].__class__ is not str:
+        return False
+    own = node.style
+    run = run_of(node.children[0])
+    taken = own.margin_left + own.across + run.width * own.scale + own.margin_right
+    if not run.words or taken > width or not own.collapses or own.valign != "baseline":
+        return False
+    if own.line != style.line or own.ascent != style.ascent:
+        return False
+    if style.align not in ("left", "start"):
+        x += (width - taken) / (2 if style.align == "center" else 1)
+    top = y + own.ascent - own.font_ascent - own.top
+    height = own.font_ascent + own.font_descent + own.along
+    layout.placed.append((node.element, x + own.margin_left, top, run.width * own.scale + own.across, height))
+    return True
 
 
 class _Lines:
@@ -54,18 +85,18 @@ class _Lines:
 
     # ------------------------------------------------------------------ what comes in
 
-    def add(self, children: list[Node | str], style: Style) -> None:
+    def add(self, children: list[Any], style: Style) -> None:
         """Take texts and boxes in, in order."""
         for child in children:
             if child.__class__ is str:
-                self._add_text(child, style)  # type: ignore[arg-type]
-            elif child.kind == INLINE:  # type: ignore[union-attr]
-                self._add_element(child)  # type: ignore[arg-type]
-            elif child.kind == BREAK:  # type: ignore[union-attr]
-                self._wait(_BREAK, child, 0.0, child.style)  # type: ignore[union-attr]
+                self._add_text(child, style)
+            elif child.kind == INLINE:
+                self._add_element(child)
+            elif child.kind == BREAK:
+                self._wait(_BREAK, child, 0.0, child.style)
                 self._end_line()
             else:
-                self._add_atom(child)  # type: ignore[arg-type]
+                self._add_atom(child)
 
     def _add_element(self, node: Node) -> None:
         style = node.style
@@ -79,11 +110,11 @@ class _Lines:
             self._line_width += piece[2]
 
     def _add_text(self, text: str, style: Style) -> None:
-        if style.white_space not in ("normal", "nowrap"):
+        if not style.collapses:
             self._add_preserved(text, style)
             return
         run = run_of(text)
-        scale = style.font_size / 1000
+        scale = style.scale
         if run.leading:
             self._add_space(style, scale)
         if run.words:
@@ -137,7 +168,7 @@ class _Lines:
 
     def _add_preserved(self, text: str, style: Style) -> None:
         """Text whose spaces and line ends count (`pre`, `pre-wrap`)."""
-        scale = style.font_size / 1000
+        scale = style.scale
         for number, row in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")):
             if number:
                 self._wait(_BREAK, None, 0.0, style)
@@ -211,7 +242,7 @@ class _Lines:
             self._filled = self._filled or kind in (_TEXT, _ATOM)
 
     def _split_text(self, text: str, style: Style) -> None:
-        scale = style.font_size / 1000
+        scale = style.scale
         ends = list(accumulate(map(widths().__getitem__, text)))
         start, done = 0, 0
         while start < len(ends):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from agentrl.envs.webarena.browsing.boxes import BREAK, FLEX, GRID, INLINE, REPLACED, TABLE, Node
+from agentrl.envs.webarena.browsing.boxes import BREAK, FLEX, GRID, INLINE, REPLACED, TABLE, TABLE_PART, Node
 from agentrl.envs.webarena.browsing.font import text_width, widths
 from agentrl.envs.webarena.browsing.style import Style
 from agentrl.envs.webarena.browsing.text import run_of
@@ -42,20 +43,16 @@ def _preferred(node: Node) -> float:
     return max(min(inner + style.left + style.right, style.max_width), style.min_width)
 
 
-def outer_width(node: Node | str) -> float:
+def outer_width(node: Node) -> float:
     """The preferred width with margins."""
-    assert isinstance(node, Node)
     return preferred_width(node) + node.style.margin_left + node.style.margin_right
 
 
 def _table_width(node: Node) -> float:
     columns: dict[int, float] = {}
     for row in rows_of(node):
-        at = 0
-        for cell in row.children:
-            if isinstance(cell, Node):
-                columns[at] = max(columns.get(at, 0.0), preferred_width(cell))
-                at += 1
+        for at, cell in enumerate(row.children):
+            columns[at] = max(columns.get(at, 0.0), preferred_width(cell))
     return sum(columns.values())
 
 
@@ -63,15 +60,14 @@ def rows_of(node: Node) -> list[Node]:
     """The rows of a table or of a group of rows, in order."""
     found = []
     for child in node.children:
-        if isinstance(child, Node):
-            if child.style.display == "table-row":
-                found.append(child)
-            elif child.style.display.endswith("-group"):
-                found += rows_of(child)
+        if child.style.display == "table-row":
+            found.append(child)
+        elif child.kind == TABLE_PART:
+            found += rows_of(child)
     return found
 
 
-def lines_width(children: list[Node | str], style: Style) -> float:
+def lines_width(children: list[Any], style: Style) -> float:
     """The width of the longest line of texts and inline boxes, if lines end only where they must."""
     measure = _Measure()
     measure.add(children, style)
@@ -86,7 +82,7 @@ class _Measure:
     def __init__(self) -> None:
         self.longest = self._width = self._space = 0.0
 
-    def add(self, children: list[Node | str], style: Style) -> None:
+    def add(self, children: list[Any], style: Style) -> None:
         for child in children:
             if isinstance(child, str):
                 self._add_text(child, style)
@@ -100,8 +96,8 @@ class _Measure:
                 self._put(outer_width(child))
 
     def _add_text(self, text: str, style: Style) -> None:
-        scale = style.font_size / 1000
-        if style.white_space not in ("normal", "nowrap"):
+        scale = style.scale
+        if not style.collapses:
             for number, row in enumerate(text.split("\n")):
                 if number:
                     self.end()
@@ -134,9 +130,9 @@ def replaced_size(node: Node, width: float | None) -> tuple[float, float]:
     if element.tag == "select":
         texts = ["".join(option.itertext()) for option in element.iter("option")][:1000]
         longest = max((run_of(text).width for text in texts), default=0)
-        own_width = longest * style.font_size / 1000 + _ARROW
+        own_width = longest * style.scale + _ARROW
     elif element.tag == "input" and element.get("value"):
-        own_width = run_of(element.get("value")).width * style.font_size / 1000
+        own_width = run_of(element.get("value")).width * style.scale
     own_width, own_height = own_width + style.left + style.right, own_height + style.top + style.bottom
     if width is None:
         width = style.width if style.width is not None else own_width
@@ -177,7 +173,7 @@ def smallest_contents(node: Node) -> float:
 def _smallest_part(child: Node | str, style: Style) -> float:
     if isinstance(child, Node):
         return smallest_width(child) + child.style.margin_left + child.style.margin_right
-    scale = style.font_size / 1000
+    scale = style.scale
     if not style.wraps:
         return run_of(child).width * scale
     if style.wraps_anywhere:

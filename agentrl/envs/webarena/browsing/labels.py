@@ -12,45 +12,51 @@ from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from typing import Any
 
+from agentrl.envs.webarena.browsing.document import Document, etree
 from agentrl.envs.webarena.browsing.view import Box
 
 _TAGS = {"input", "textarea", "select", "button", "a", "iframe", "video", "object", "embed", "summary"}
+# What makes other elements clickable; most pages have little of it.
+_RARE = {
+    name: etree.XPath(f"//*[{condition}]")
+    for name, condition in {
+        "role": "@role", "tabindex": "@tabindex", "contenteditable": "@contenteditable", "onclick": "@onclick",
+        "usemap": "self::img[@usemap]", "button": "contains(@class, 'button') or contains(@class, 'Button')",
+    }.items()
+}  # fmt: skip
+_CONTROLS = ("input", "select", "textarea", "button")
 _ROLES = {"button", "tab", "link", "checkbox", "menuitem", "menuitemcheckbox", "menuitemradio", "radio"}
 
 
-def clickable_by_markup(elements: Iterable[Any]) -> set[Any]:
-    """Elements that look clickable whatever their style."""
-    return {element for element in elements if element.tag in _TAGS or _has_clickable_attribute(element)}
+def clickable_by_markup(document: Document) -> set[Any]:
+    """Elements of a page that look clickable whatever their style."""
+    found = set(document.root.iter(*_TAGS))
+    found.update(label for label in document.root.iter("label") if labelled_control(label, document) is not None)
+    for name, elements in _RARE.items():
+        if name in document.html:
+            found.update(element for element in elements(document.root) if _is_clickable_by(name, element))
+    return found
 
 
-def _has_clickable_attribute(element: Any) -> bool:
-    if element.tag == "label":
-        return labelled_control(element) is not None
-    attributes = element.keys()
-    if not attributes:
-        return False
-    get = element.get
-    return (
-        ("class" in attributes and "button" in get("class").lower())
-        or ("role" in attributes and get("role").lower() in _ROLES)
-        or ("tabindex" in attributes and get("tabindex").strip().isdigit())
-        or "onclick" in attributes
-        or ("contenteditable" in attributes and get("contenteditable").lower() in ("", "true", "contenteditable"))
-        or (element.tag == "img" and "usemap" in attributes)
-    )
+def _is_clickable_by(name: str, element: Any) -> bool:
+    value = element.get(name, "").strip().lower()
+    if name == "role":
+        return value in _ROLES
+    if name == "tabindex":
+        return value.isdigit()
+    return name != "contenteditable" or value in ("", "true", "contenteditable")
 
 
-def labelled_control(label: Any) -> Any:
+def labelled_control(label: Any, document: Document) -> Any:
     """The enabled control that a <label> belongs to, or None."""
     name = label.get("for")
-    if name:
-        root = label.getroottree()
-        found = root.xpath("//*[@id=$name]", name=name)[:1]
+    if name is not None:
+        found = document.identified.get(name)
+        if found is None or found.tag not in _CONTROLS:
+            return None
     else:
-        found = [element for element in label.iter("input", "select", "textarea", "button") if not _is_hidden(element)][
-            :1
-        ]
-    return found[0] if found and found[0].get("disabled") is None and found[0].tag in _TAGS else None
+        found = next((element for element in label.iter(*_CONTROLS) if not _is_hidden(element)), None)
+    return None if found is None or found.get("disabled") is not None else found
 
 
 def _is_hidden(element: Any) -> bool:

@@ -36,7 +36,7 @@ class LaidOut:
         if found is None:
             if len(self._seen) >= 8:
                 self._seen.clear()
-            boxes = {placed[0]: _box(placed, scroll) for placed in self._placement.boxes}
+            boxes = _rounded(self._placement.boxes, scroll)
             found = self._seen[scroll] = (boxes, self._labels(boxes))
         return found
 
@@ -47,7 +47,7 @@ class LaidOut:
     @cached_property
     def _clickables(self) -> list[Any]:
         """Elements that could be labelled, in document order."""
-        found = (clickable_by_markup(self.document.elements) | self._placement.pointers) - self._placement.invisible
+        found = (clickable_by_markup(self.document) | self._placement.pointers) - self._placement.invisible
         return sorted(found, key=self.document.index.__getitem__)
 
     @cached_property
@@ -56,10 +56,13 @@ class LaidOut:
         return {element: index[element] + sum(1 for _ in element.iter("*")) for element in self._clickables}
 
 
-def _box(placed: Placed, scroll: int) -> Box:
-    _, left, top, width, height = placed
-    floor = math.floor
-    return Box(floor(left + 0.5), floor(top + 0.5) - scroll, floor(width + 0.5), floor(height + 0.5))
+def _rounded(placed: list[Placed], scroll: int) -> dict[Any, Box]:
+    """Boxes in whole pixels of the viewport, as a script rounds them."""
+    floor, make = math.floor, Box._make
+    return {
+        element: make((floor(left + 0.5), floor(top + 0.5) - scroll, floor(width + 0.5), floor(height + 0.5)))
+        for element, left, top, width, height in placed
+    }
 
 
 @lru_cache(CACHE_SIZE)

@@ -79,6 +79,7 @@ class Style:
     align: str
     white_space: str
     wraps: bool
+    collapses: bool  # white space
     wraps_anywhere: bool
     hidden: bool
     pointer: bool
@@ -87,9 +88,12 @@ class Style:
     descent: float
     font_ascent: float
     font_descent: float
+    line: float  # height
+    scale: float  # pixels of a thousandth of the font size
     # The box: sizes are those of the border box; `left` and its like are padding and border together
     display: str
     inline: bool
+    special: bool  # clipping, invisible, or with a hand as its pointer
     framed: bool  # as an inline element, does it show a box of its own?
     border_box: bool
     width: float | None
@@ -103,6 +107,8 @@ class Style:
     right: float
     top: float
     bottom: float
+    across: float  # left and right
+    along: float  # top and bottom
     margin_left: float
     margin_right: float
     margin_top: float
@@ -139,6 +145,7 @@ class Style:
         self._surround(declared)
         self._arrange(declared)
         self.framed = self._is_framed(declared)
+        self.special = self.pointer or self.hidden or self.clips
 
     def _inherit(self, declared: Declarations, parent: Style | None) -> None:
         get = declared.get
@@ -158,6 +165,7 @@ class Style:
         self.align = _keyword(declared, "text-align", parent.align if parent else "left")
         self.white_space = _keyword(declared, "white-space", parent.white_space if parent else "normal")
         self.wraps = self.white_space in ("normal", "pre-wrap", "pre-line", "break-spaces")
+        self.collapses = self.white_space in ("normal", "nowrap")
         anywhere = get("overflow-wrap") or get("word-break")
         self.wraps_anywhere = (
             anywhere in ("anywhere", "break-word", "break-all")
@@ -177,6 +185,8 @@ class Style:
         line = text_height if height is None else height[0] * self.font_size if isinstance(height, Em) else height
         self.ascent = self.font_ascent + math.floor((line - text_height) / 2)
         self.descent = line - self.ascent
+        self.line = line
+        self.scale = self.font_size / 1000
 
     def _size(self, declared: Declarations) -> None:
         self.display = _keyword(declared, "display", "inline")
@@ -193,6 +203,7 @@ class Style:
         self.right = self.padding_right + self.border_right
         self.top = self.padding_top + self.border_top
         self.bottom = self.padding_bottom + self.border_bottom
+        self.across, self.along = self.left + self.right, self.top + self.bottom
 
     def _surround(self, declared: Declarations) -> None:
         """Widths and heights of the border box, whatever `box-sizing` says."""
@@ -261,11 +272,12 @@ def _keyword(declared: Declarations, name: str, default: str) -> str:
 class Chain:
     """An element as style sheets see it: tag, id and classes of itself and, through `parent`, of its ancestors."""
 
-    __slots__ = ("cascade", "children", "classes", "identifier", "parent", "style", "tag")
+    __slots__ = ("cascade", "children", "classes", "identifier", "kind", "parent", "style", "tag")
 
     def __init__(self, cascade: Cascade, parent: Chain | None, tag: str, name: str, classes: str, inline: str) -> None:
         self.cascade, self.parent, self.tag, self.identifier = cascade, parent, tag, name
         self.classes = frozenset(classes.split())
+        self.kind: int | None = None  # of its boxes; see `boxes`
         self.children: dict[tuple[str, str | None, str | None, str | None], Chain] = {}
         self.style = Style(cascade.declarations(self, inline), parent.style if parent else None)
 
