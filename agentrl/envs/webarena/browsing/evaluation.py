@@ -11,8 +11,25 @@ from agentrl.envs.webarena.browsing.addresses import BadAddress, typed
 from agentrl.envs.webarena.browsing.document import serialise
 from agentrl.envs.webarena.browsing.forms import kind_of
 from agentrl.envs.webarena.browsing.loading import Loader, blank
+from agentrl.envs.webarena.browsing.page import LaidOut
 from agentrl.envs.webarena.browsing.tab import Entry
 from agentrl.envs.webarena.sites.messages import Request
+
+
+class SheetStyles:
+    """How the elements of a page are displayed, by its style sheets."""
+
+    def __init__(self, page: LaidOut) -> None:
+        self._page = page
+
+    def display(self, element: Any) -> str:
+        """The CSS display."""
+        hidden = element.get("hidden") is not None or (element.get("type") == "hidden" and element.tag == "input")
+        return "none" if hidden else self._page.style(element).display
+
+    def keeps_space(self, element: Any) -> bool:
+        """Is white space shown as it is?"""
+        return self._page.style(element).white_space in ("pre", "pre-wrap", "break-spaces")
 
 
 class DomEvaluationPage:
@@ -51,10 +68,11 @@ class DomEvaluationPage:
         """What a JavaScript expression such as `document.querySelector(...).outerText` gives, as text."""
         from agentrl.envs.webarena.evaluators.locators import evaluate_locator
 
-        document = self._entry.laid_out().document
+        laid_out = self._entry.laid_out()
+        document = laid_out.document
         contents = self._entry.contents(document)
         values = {control: contents.value(control) for control in document.controls if kind_of(control) != "button"}
-        return evaluate_locator(expression, document.root, values)
+        return evaluate_locator(expression, document.root, values, SheetStyles(laid_out))
 
     def request(self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
         """Ask the site's REST interface with a JSON body; the decoded JSON."""

@@ -9,7 +9,7 @@ from typing import Any
 from agentrl.envs.webarena.browsing.document import Document, document
 from agentrl.envs.webarena.browsing.labels import choose, clickable_by_markup
 from agentrl.envs.webarena.browsing.layout import Placed, lay_out
-from agentrl.envs.webarena.browsing.style import cascade
+from agentrl.envs.webarena.browsing.style import Chain, Style, cascade
 from agentrl.envs.webarena.browsing.view import Box
 
 CACHE_SIZE = 128
@@ -21,7 +21,8 @@ class LaidOut:
     def __init__(self, document: Document, sheets: tuple[str, ...], opened: frozenset[int], viewport: tuple[int, int]):
         self.document, self.viewport = document, viewport
         details = {document.elements[number] for number in opened}
-        self._placement = lay_out(document.root, cascade(sheets), details, viewport[0])
+        self._cascade = cascade(sheets)
+        self._placement = lay_out(document.root, self._cascade, details, viewport[0])
         self.height = max(math.floor(self._placement.height + 0.5), viewport[1])
         self._seen: dict[int, tuple[dict[Any, Box], tuple[Any, ...]]] = {}
 
@@ -43,6 +44,15 @@ class LaidOut:
     def _labels(self, boxes: dict[Any, Box]) -> tuple[Any, ...]:
         index = self.document.index
         return choose(self._clickables, self._ends, index, boxes, self._placement.clipping, self.viewport)
+
+    def style(self, element: Any) -> Style:
+        """The style of an element."""
+        return self._chain(element).style
+
+    def _chain(self, element: Any) -> Chain:
+        parent, get = element.getparent(), element.get
+        above = self._cascade.root if parent is None else self._chain(parent)
+        return above.child(element.tag, get("class"), get("id"), get("style"))
 
     @cached_property
     def _clickables(self) -> list[Any]:

@@ -1,17 +1,15 @@
 """`inner_text`: the text of an element as a browser shows it (the specification's innerText).
 
 Hidden elements are left out, blocks begin new lines, cells of a table row are parted by tabs, white space is collapsed
-as on the screen. How an element is displayed is asked from the caller, who may know the style sheets; without one, the
+as on the screen. How an element is displayed is asked from `Styles`, which may know the style sheets; without them the
 element's tag and its own `style` decide.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
-Display = Callable[[Any], str]
 # Elements by how browsers display them without style sheets.
 _NOT_SHOWN = "head script style template noscript title meta link datalist iframe video audio canvas svg"
 _OPAQUE = "input textarea img br hr object embed progress meter"  # what is inside is no text of the page
@@ -28,8 +26,35 @@ STYLED_DISPLAY = re.compile(r"(?:^|;)\s*display\s*:\s*([a-z-]+)", re.IGNORECASE)
 SPACES = re.compile(r"[ \t\n\r\f]+")
 
 
-def display_by_tag(element: Any) -> str:
-    """The CSS display of an element without style sheets."""
+class Styles(Protocol):
+    """How elements are displayed."""
+
+    def display(self, element: Any) -> str:
+        """The CSS display: "none", "block", "inline", "flex", ..."""
+        ...
+
+    def keeps_space(self, element: Any) -> bool:
+        """Is white space in its text shown as it is, as in <pre>?"""
+        ...
+
+
+class TagStyles:
+    """How elements are displayed without style sheets."""
+
+    def display(self, element: Any) -> str:
+        """By the tag, or the element's own style."""
+        return _display(element)
+
+    def keeps_space(self, element: Any) -> bool:
+        """In <pre>, or by the element's own style."""
+        style = element.get("style") or ""
+        return element.tag == "pre" or ("white-space" in style and "pre" in style)
+
+
+BY_TAG = TagStyles()
+
+
+def _display(element: Any) -> str:
     styled = STYLED_DISPLAY.search(element.get("style") or "")
     if styled:
         return styled[1].lower()
@@ -40,12 +65,12 @@ def display_by_tag(element: Any) -> str:
     return TABLE.get(element.tag) or ("block" if element.tag in BLOCKS else "inline")
 
 
-def inner_text(element: Any, display: Display = display_by_tag) -> str:
+def inner_text(element: Any, styles: Styles = BY_TAG) -> str:
     """The visible text; of an element that is itself hidden, all its text."""
-    hidden = any(display(node) == "none" for node in (element, *element.iterancestors()))
+    hidden = any(styles.display(node) == "none" for node in (element, *element.iterancestors()))
     if hidden:
         return str(element.xpath("string()"))
-    collector = _Collector(display)
+    collector = _Collector(styles)
     collector.children(element)
     return collector.text()
 
@@ -53,8 +78,8 @@ def inner_text(element: Any, display: Display = display_by_tag) -> str:
 class _Collector:
     """Gathers pieces of text and wishes for line breaks (numbers), then puts them together."""
 
-    def __init__(self, display: Display) -> None:
-        self.display = display
+    def __init__(self, styles: Styles) -> None:
+        self.styles = styles
         self.pieces: list[str | int] = []
         self.space = False  # a space is due, if more text follows on the line
         self.in_line = False  # text stands on the line already
@@ -76,7 +101,7 @@ class _Collector:
     def children(self, element: Any) -> None:
         if element.tag in OPAQUE:
             return
-        verbatim = element.tag == "pre" or _keeps_space(element)
+        verbatim = self.styles.keeps_space(element)
         self.add(element.text or "", verbatim)
         for child in element:
             if isinstance(child.tag, str):
@@ -84,14 +109,14 @@ class _Collector:
             self.add(child.tail or "", verbatim)
 
     def element(self, element: Any) -> None:
-        display = self.display(element)
+        display = self.styles.display(element)
         if display == "none":
             return
         if element.tag == "br":
             self.put("\n")
             return
         parent = element.getparent()
-        if display.startswith("inline") and parent is not None and self.display(parent) in ("flex", "grid"):
+        if display.startswith("inline") and parent is not None and self.styles.display(parent) in ("flex", "grid"):
             display = "block"  # as every child of a flexible box or grid
         wish = 2 if element.tag == "p" else 1 if display in BREAKING else 0
         self.wish(wish)
@@ -125,11 +150,6 @@ class _Collector:
         if breaks:
             self.pieces.append(breaks)
             self.space = self.in_line = False
-
-
-def _keeps_space(element: Any) -> bool:
-    style = element.get("style") or ""
-    return "white-space" in style and "pre" in style
 
 
 def _has_next(element: Any, tags: tuple[str, ...]) -> bool:

@@ -12,7 +12,7 @@ from cssselect import SelectorError
 from lxml import html
 from lxml.cssselect import CSSSelector
 
-from agentrl.envs.webarena.evaluators.inner_text import Display, display_by_tag, inner_text
+from agentrl.envs.webarena.evaluators.inner_text import BY_TAG, Styles, inner_text
 from agentrl.envs.webarena.evaluators.values import (
     UNDEFINED,
     LocatorError,
@@ -32,7 +32,7 @@ class Page:
 
     root: Any
     values: Mapping[Any, str] = field(default_factory=dict)
-    display: Display = display_by_tag
+    styles: Styles = BY_TAG
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ def _closest(node: Node, selector: Any) -> Node | None:
 
 
 def _visible_text(node: Node) -> str:
-    return inner_text(node.element, node.page.display)
+    return inner_text(node.element, node.page.styles)
 
 
 PROPERTIES: dict[str, Callable[[Node], Any]] = {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from lxml import html
 
 from agentrl.core.errors import EnvFault
+from agentrl.envs.webarena.evaluators.inner_text import TagStyles
 from agentrl.envs.webarena.evaluators.locators import check_locator, evaluate_locator
 from agentrl.envs.webarena.evaluators.nodes import close_brackets
 from agentrl.envs.webarena.evaluators.values import UnreadableLocator
@@ -113,10 +116,15 @@ def test_live_contents_of_fields_come_before_those_of_the_page() -> None:
     assert evaluate_locator("document.querySelector('select').selectedIndex", PAGE, values) == "0"
 
 
+class OtherStyles(TagStyles):
+    """Bold text is hidden, everything else is inline."""
+
+    def display(self, element: Any) -> str:
+        return "none" if element.tag == "b" else "inline"
+
+
 def test_style_sheets_decide_what_is_displayed() -> None:
-    shown = evaluate_locator(
-        "document.querySelector('.x').outerText", PAGE, {}, lambda element: "none" if element.tag == "b" else "inline"
-    )
+    shown = evaluate_locator("document.querySelector('.x').outerText", PAGE, {}, OtherStyles())
     assert shown == "Hello world\n\nparagraph\n\ntail hidden"
 
 
