@@ -100,6 +100,7 @@ class _Collector:
 
     def children(self, element: Any) -> None:
         if element.tag in OPAQUE:
+            self.stand_in()
             return
         verbatim = self.styles.keeps_space(element)
         self.add(element.text or "", verbatim)
@@ -141,6 +142,12 @@ class _Collector:
         if stripped:
             self.pieces.append((" " if self.space else "") + stripped)
             self.in_line, self.space = True, words.endswith(" ")
+
+    def stand_in(self) -> None:
+        """A picture or field: no text, but spaces beside it are shown."""
+        if self.space:
+            self.pieces.append(" ")
+        self.space, self.in_line = False, True
 
     def put(self, piece: str) -> None:
         self.pieces.append(piece)
