@@ -440,19 +440,18 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     # ------------------------------------------------------------------ fork
 
     def _save(self) -> dict[str, Any]:
-        kept = _Saved(
-            index=self._index,
-            stride=self._stride,
-            task=self._task(),
-            world=self.world.save(),
-            backend=self.backend.save(),
-            done=self._done,
-            unread=self._unread,
-            answer=self._answer,
-            score=self._score,
-            pending=self._pending,
-        )
-        return msgspec.to_builtins(kept)
+        return {
+            "index": self._index,
+            "stride": self._stride,
+            "task": self._task(),
+            "world": self.world.save(),
+            "backend": self.backend.save(),
+            "done": list(self._done),
+            "unread": self._unread,
+            "answer": self._answer,
+            "score": self._score,
+            "pending": self._pending,
+        }
 
     def _load(self, data: dict[str, Any]) -> None:
         saved = msgspec.convert(data, _Saved)

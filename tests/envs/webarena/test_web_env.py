@@ -251,6 +251,7 @@ def test_a_fork_in_the_middle_continues_in_the_same_way(name: str) -> None:
             env.step(action)
         other.reset(seed=5)
         agentrl.restore(other, agentrl.snapshot(env))
+        assert other.unwrapped.state() == env.unwrapped.state()  # pyright: ignore[reportAttributeAccessIssue]
         for action in done[cut:]:
             expected, found = env.step(action), other.step(action)
             assert found == expected

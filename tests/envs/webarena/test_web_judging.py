@@ -1,0 +1,64 @@
+"""Judges read the state of a page: truth earns full marks, wrong claims do not, outcomes can be asked for."""
+
+from __future__ import annotations
+
+import json
+
+import gymnasium as gym
+import pytest
+
+import agentrl  # noqa: F401  (registers the environments)
+from agentrl.core.judging import JudgeRequest
+from agentrl.envs.webarena.env import WebArenaLiteEnv
+from agentrl.judges.outcome import OutcomeJudge
+from agentrl.judges.structured import StructuredJudge
+from agentrl.wrappers import Reasoning, ReasoningReward
+
+ID = "agentrl/WebArenaLite-Text-v0"
+
+
+def tasks_of_every_site() -> list[str]:
+    env = WebArenaLiteEnv()
+    prefixes = sorted({task.partition("-")[0] for task in env.tasks()})
+    return [next(task for task in env.tasks() if task.startswith(f"{prefix}-")) for prefix in prefixes]
+
+
+@pytest.mark.parametrize("task", tasks_of_every_site())
+def test_truthful_observations_and_predictions_earn_full_marks(task: str) -> None:
+    env = Reasoning(gym.make(ID), "grounding_worldmodeling", representation="structured")
+    env = ReasoningReward(env, judge="structured")
+    env.reset(options={"task": task})
+    over, info = False, {}
+    while not over:
+        *_, terminated, truncated, info = env.step(env.get_wrapper_attr("gold")())
+        over = terminated or truncated
+        scores = {name: value for name, value in info["reward_terms"].items() if name in ("grounding", "worldmodeling")}
+        assert all(value == pytest.approx(0.5) for value in scores.values()), info["reward_terms"]
+    assert info["success"]
+
+
+def test_wrong_claims_earn_less() -> None:
+    env = WebArenaLiteEnv(sites=["shopping"])
+    env.reset(seed=0)
+    state, judge = env.state(), StructuredJudge()
+
+    def score(**changes: object) -> float:
+        text = json.dumps({**state.structured(), **changes})
+        (verdict,) = judge.score_sync([JudgeRequest("1", ID, "grounding", text, state, "structured")])
+        return verdict.score  # type: ignore[union-attr]
+
+    assert score() == 1.0
+    for wrong in ({"kind": "checkout"}, {"title": "Another page"}, {"site": "map"}, {"cart": ["9 x Nothing"]}):
+        assert score(**wrong) < 1.0, wrong
+
+
+def test_the_state_holds_what_an_outcome_judge_reads() -> None:
+    env = WebArenaLiteEnv(hide_outcome=True)
+    env.reset(seed=3)
+    while (action := env.oracle()) is not None:
+        *_, info = env.step(action)
+    state = info["state"]
+    assert state["instruction"] and state["actions"] and state["page"] and info["pending"] == ["outcome"]
+    judge = OutcomeJudge("model", "http://127.0.0.1:9")
+    _, filled = judge._compose(JudgeRequest("1", ID, "outcome", state["answer"], state, "natural"))
+    assert state["instruction"][:40] in str(filled)
