@@ -7,6 +7,7 @@ words about what is served) and `facts` (the same as JSON types).
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -49,11 +50,18 @@ def is_trusted(headers: Headers, method: str) -> bool:
     return is_loopback(host) and (own or method in ("GET", "HEAD"))
 
 
+# RFC 6761: `localhost` and all names that end in `.localhost` are those of the machine itself.
+_LOCALHOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*localhost")
+
+
 def is_loopback(host: str) -> bool:
     """Does a Host header name this machine? Another name that resolves to it may be an attack (DNS rebinding)."""
     try:
-        name = urlsplit(f"//{host}").hostname or ""
-        return name == "localhost" or ipaddress.ip_address(name).is_loopback
+        parts = urlsplit(f"//{host}")
+        if parts.netloc != host or "@" in host:  # not what a browser sends
+            return False
+        name = parts.hostname or ""
+        return _LOCALHOST.fullmatch(name) is not None or ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
 

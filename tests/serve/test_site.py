@@ -27,15 +27,21 @@ def browser() -> TestClient:
     return TestClient(LoopbackOnly(site), base_url=OWN)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost", "[::1]:80", "127.3.2.1"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:8000", "localhost", "[::1]:80", "127.3.2.1", "a.localhost", "a-1.b.LOCALHOST:8000"]
+)
 def test_loopback_names_are_answered(browser: TestClient, host: str) -> None:
     assert is_loopback(host)
     assert browser.get("/", headers={"host": host}).text == "hello"
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "[", "localhost@evil.example"]
-)
+    "host",
+    ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "[", "localhost@evil.example", "evil-localhost",
+     "evillocalhost", "localhost.evil.com", "a.localhost.evil.com", "a.localhost.", ".localhost", "a..localhost",
+     "-a.localhost", "a_b.localhost", "localhost.localdomain", "a.localhost/evil.com", "a.localhost:x@evil.com",
+     "evil@localhost"],
+)  # fmt: skip
 def test_other_names_are_refused(browser: TestClient, host: str) -> None:
     assert not is_loopback(host)
     assert browser.get("/", headers={"host": host}).status_code == 403

@@ -1,0 +1,1 @@
+"""What the web sites of environments share when people visit them."""

@@ -1,0 +1,88 @@
+"""The visitors of a site: each has something of its own, found by a secret name; their number is limited.
+
+Where there is no room, those who came once and never again make room for others.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+
+class Closable(Protocol):
+    """What a visitor has."""
+
+    def close(self) -> None:
+        """The visitor is gone."""
+        ...
+
+
+V = TypeVar("V", bound=Closable)
+
+
+class NoRoom(Exception):
+    """As many visitors as allowed are there at the moment."""
+
+
+@dataclass
+class _Kept(Generic[V]):
+    visitor: V
+    seen: float
+    came_back: bool = False
+
+
+class Visitors(Generic[V]):
+    """Visitors by name; those who were idle too long (seconds) are forgotten."""
+
+    def __init__(self, most: int, idle: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._idle, self._clock = most, idle, clock
+        self._kept: dict[str, _Kept[V]] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def find(self, name: str | None) -> V | None:
+        """The visitor of this name, if there is one who was here lately."""
+        with self._lock:
+            self._forget_idle()
+            kept = self._kept.get(name or "")
+            if kept is None:
+                return None
+            kept.seen, kept.came_back = self._clock(), True
+            return kept.visitor
+
+    def welcome(self, make: Callable[[], V]) -> tuple[str, V]:
+        """A new visitor and its secret name; `NoRoom` where there is none."""
+        with self._lock:
+            self._forget_idle()
+            self._make_room()
+            visitor, name = make(), secrets.token_urlsafe(24)
+            self._kept[name] = _Kept(visitor, self._clock())
+            return name, visitor
+
+    def forget(self, name: str | None) -> None:
+        """The visitor leaves; nothing happens if there is no such one."""
+        with self._lock:
+            if name in self._kept:
+                self._forget(name)
+
+    def _make_room(self) -> None:
+        if len(self._kept) < self._most:
+            return
+        passers_by = [name for name, kept in self._kept.items() if not kept.came_back]
+        if not passers_by:
+            raise NoRoom
+        self._forget(min(passers_by, key=lambda name: self._kept[name].seen))
+
+    def _forget_idle(self) -> None:
+        limit = self._clock() - self._idle
+        for name in [name for name, kept in self._kept.items() if kept.seen < limit]:
+            self._forget(name)
+
+    def _forget(self, name: str) -> None:
+        self._kept.pop(name).visitor.close()

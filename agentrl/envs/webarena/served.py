@@ -1,0 +1,249 @@
+"""The sites for a person with a browser: all of them on one loopback port, told apart by their host names.
+
+`http://map.localhost:8000/` is answered by the same site as `http://map.localhost/` in an episode, with the same bytes.
+The one difference: attributes with an absolute address of a site, and redirects to one, get the port, since a link from
+one site to another would lead nowhere without it. On port 80 nothing differs.
+
+Every visitor has a world of its own. A host cannot see the cookies of another, so that a browser which is new to a host
+is sent to the start page's address, which knows the visitor, and back with the visitor's name; there it gets the cookie
+of that visitor, and the one of an account that is logged in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from agentrl.core.arguments import positive_number, whole_number
+from agentrl.core.errors import ConfigError, MissingExtra, did_you_mean
+from agentrl.envs.common.serving.visitors import NoRoom, Visitors
+from agentrl.envs.webarena.sites import messages
+from agentrl.envs.webarena.sites.places import PLACES, Place, base_file, cookies
+from agentrl.envs.webarena.sites.site import static
+from agentrl.envs.webarena.sites.world import World
+from agentrl.envs.webarena.start_page import start_page
+
+try:
+    from starlette.concurrency import run_in_threadpool
+    from starlette.requests import ClientDisconnect, Request
+    from starlette.responses import PlainTextResponse, RedirectResponse, Response
+except ImportError as error:  # pragma: no cover (set-up installs it)
+    raise MissingExtra("starlette", "web") from error
+
+COOKIE = "agentrl_visitor"
+ENTRANCE = "/.visitor"  # the one path that no site answers: it gives a browser the visitor's cookie
+LARGEST_FORM = 8 << 20  # bytes; sites take fields of a megabyte
+FORM_TYPE = "application/x-www-form-urlencoded"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
+class WebSites:
+    """The application; `app` is what an ASGI server runs."""
+
+    def __init__(self, names: tuple[str, ...], most: int, idle: float) -> None:
+        self.places = {name: PLACES[name] for name in names}
+        for data in {place.data for place in self.places.values()}:
+            base_file(data)  # built before the first visitor comes
+        self._by_host = {urlsplit(place.url).hostname: name for name, place in self.places.items()}
+        origins = "|".join(re.escape(place.origin) for place in self.places.values())
+        self._addresses = re.compile(rf'\s(?:href|src|action)="(?:{origins})(?=[/"?#])')
+        self.visitors = Visitors[World](most, idle)
+        self.facts = {"sites": {name: place.url for name, place in self.places.items()}}
+
+    @property
+    def summary(self) -> str:
+        """What is served, in a few words."""
+        return f"{len(self.places)} web sites"
+
+    async def app(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request, whichever site it is for."""
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        host = _Host.of(request)
+        response = await self._answer(request, host)
+        response.headers.update(_headers(request, host))
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request, host: _Host) -> Response:
+        if request.method not in METHODS:
+            return PlainTextResponse("this method is not known here\n", 405)
+        path, name = request.scope["path"], self._by_host.get(host.name)
+        if path.startswith("/static/"):  # the same for everybody
+            folder = self.places[name or next(iter(self.places))].site.folder
+            found = static(folder, path.removeprefix("/static/"))
+            return Response(found.body, found.status, media_type=found.content_type)
+        if name is None:
+            return await self._at_start(request, host)
+        if path == ENTRANCE:
+            return self._let_in(request, name)
+        world = self.visitors.find(request.cookies.get(COOKIE))
+        if world is None:
+            back = _target(request) if request.method == "GET" else urlsplit(PLACES[name].url).path
+            return RedirectResponse(f"{_start_url(request)}/enter?site={name}&to={quote(back, safe='')}", 303)
+        return await self._from_site(request, host, self.places[name], world)
+
+    # ------------------------------------------------------------------ the start page
+
+    async def _at_start(self, request: Request, host: _Host) -> Response:
+        """Requests for no site: the start page, the way to a site, and its button."""
+        visitor = request.cookies.get(COOKIE)
+        match request.scope["path"]:
+            case "/":
+                world = self.visitors.find(visitor)
+                changed = {} if world is None else await run_in_threadpool(world.changes)
+                page = start_page(self.places, host.port, changed)
+                return Response(page, media_type="text/html")
+            case "/enter":
+                return await self._enter(request, host, visitor)
+            case "/reset" if request.method == "POST":
+                await run_in_threadpool(self.visitors.forget, visitor)
+                response = RedirectResponse("/", 303)
+                response.delete_cookie(COOKIE)
+                return response
+            case _:
+                return PlainTextResponse("there is no such page\n", 404)
+
+    async def _enter(self, request: Request, host: _Host, visitor: str | None) -> Response:
+        """Send a browser back to the site it came from, with the name of its visitor; a new one if it has none."""
+        place = self.places.get(request.query_params.get("site", ""))
+        if place is None:
+            return PlainTextResponse("there is no such site here\n", 404)
+        name = visitor if self.visitors.find(visitor) is not None else None
+        if name is None:
+            try:
+                name, _ = await run_in_threadpool(self.visitors.welcome, World)
+            except NoRoom:
+                return PlainTextResponse("All places are taken at the moment. Try again in some minutes.\n", 503)
+        fields = urlencode({"name": name, "to": request.query_params.get("to", "/")})
+        response = RedirectResponse(f"{place.origin}{host.suffix}{ENTRANCE}?{fields}", 303)
+        response.set_cookie(COOKIE, name, httponly=True, samesite="lax")
+        return response
+
+    def _let_in(self, request: Request, site: str) -> Response:
+        """Give a browser the visitor's cookie for this host, and that of the account which is logged in."""
+        name, path = request.query_params.get("name", ""), request.query_params.get("to", "/")
+        if self.visitors.find(name) is None:
+            return RedirectResponse(_start_url(request), 303)
+        response = RedirectResponse(path if re.match(r"/(?![/\\])", path) else "/", 303)
+        response.set_cookie(COOKIE, name, httponly=True, samesite="lax")
+        place = self.places[site]
+        _set_cookies(response, {place.site.cookie: None} | cookies((site,)).get(place.origin, {}))
+        return response
+
+    # ------------------------------------------------------------------ pages of the sites
+
+    async def _from_site(self, request: Request, host: _Host, place: Place, world: World) -> Response:
+        body = await _body(request)
+        if body is None:
+            return PlainTextResponse("this form is too large\n", 413)
+        is_form = request.headers.get("content-type", "").split(";")[0].strip().lower() == FORM_TYPE
+        asked = messages.Request(
+            "GET" if request.method == "HEAD" else request.method,
+            place.origin + _target(request),
+            tuple(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)) if is_form else (),
+            {name: value for name, value in request.cookies.items() if name != COOKIE},
+            b"" if is_form else body,
+            {name.lower(): value for name, value in request.headers.items()},
+        )
+        found = await run_in_threadpool(world.fetch, asked)
+        response = Response(self.linked(found.body, host.suffix), found.status, media_type=found.content_type)
+        if found.location is not None:
+            response.headers["location"] = self._location(found.location, host.suffix)
+        _set_cookies(response, found.cookies)
+        return response
+
+    def linked(self, body: str | bytes, port: str) -> str | bytes:
+        """A page whose links to sites lead to this port (":8000")."""
+        return self._addresses.sub(rf"\g<0>{port}", body) if port and isinstance(body, str) else body
+
+    def _location(self, location: str, port: str) -> str:
+        origins = (place.origin for place in self.places.values())
+        origin = next((known for known in origins if re.match(rf"{re.escape(known)}(?:[/?#]|$)", location)), "")
+        return f"{origin}{port if origin else ''}{location.removeprefix(origin)}"
+
+
+def make_site(
+    *, sites: tuple[str, ...] = tuple(PLACES), max_sessions: int = 100, idle_minutes: float = 30.0, **unknown: Any
+) -> WebSites:
+    """The sites of these names (all of them), for at most so many visitors at a time."""
+    if unknown:
+        raise ConfigError(f"the sites take sites, max_sessions and idle_minutes; got {', '.join(sorted(unknown))}")
+    if isinstance(sites, str) or not sites:
+        raise ConfigError(f"sites must be a list with some of {', '.join(PLACES)}; got {sites!r}")
+    for name in sites:
+        if name not in PLACES:
+            raise ConfigError(f"there is no site {name!r}.{did_you_mean(str(name), PLACES)}")
+    most = whole_number("max_sessions", max_sessions, at_least=1)
+    return WebSites(tuple(sites), most, 60 * positive_number("idle_minutes", idle_minutes))
+
+
+# ---------------------------------------------------------------------- requests and responses
+
+
+class _Host(NamedTuple):
+    """What the browser calls this machine."""
+
+    name: str
+    port: int | None
+
+    @classmethod
+    def of(cls, request: Request) -> _Host:
+        """Out of the Host header."""
+        found = re.fullmatch(
+            r"(\[[0-9a-f:.]*\]|[a-z0-9.-]*)(?::([0-9]{1,5}))?", request.headers.get("host", "").lower()
+        )
+        return cls("", None) if found is None else cls(found[1], int(found[2]) if found[2] else None)
+
+    @property
+    def suffix(self) -> str:
+        """What follows the name of a host in addresses."""
+        return f":{self.port}" if self.port not in (None, 80) else ""
+
+
+def _headers(request: Request, host: _Host) -> dict[str, str]:
+    own = f"'self' http://*.localhost{host.suffix} {_start_url(request)}"
+    return {
+        "Content-Security-Policy": "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+        f"font-src 'self'; form-action {own}; base-uri 'none'; frame-ancestors 'none'",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "same-origin",
+        "Cache-Control": "no-store",
+    }
+
+
+def _start_url(request: Request) -> str:
+    """Where the start page is: the address that the server listens on."""
+    host, port = request.scope.get("server") or ("127.0.0.1", 80)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _target(request: Request) -> str:
+    """Path and query as the browser sent them."""
+    path = request.scope.get("raw_path") or quote(request.scope["path"]).encode()
+    query = request.scope.get("query_string", b"")
+    return (path.split(b"?")[0] + (b"?" + query if query else b"")).decode("latin-1")
+
+
+def _set_cookies(response: Response, values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            response.delete_cookie(name)
+        else:
+            response.set_cookie(name, value, httponly=True, samesite="lax")
+
+
+async def _body(request: Request) -> bytes | None:
+    """What was posted; None where it is too large."""
+    pieces, size = list[bytes](), 0
+    try:
+        async for piece in request.stream():
+            size += len(piece)
+            if size > LARGEST_FORM:
+                return None
+            pieces.append(piece)
+    except ClientDisconnect:
+        return b""
+    return b"".join(pieces)
