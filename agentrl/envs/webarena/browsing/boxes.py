@@ -26,8 +26,8 @@ class Node:
     them. `above` and `below` are its vertical margins with those of children that reach through."""
 
     __slots__ = (
-        "above", "below", "children", "element", "framed", "kind", "level", "preferred", "root", "stacks", "style",
-        "tag",
+        "above", "below", "children", "element", "framed", "kind", "level", "preferred", "root", "smallest", "stacks",
+        "style", "tag",
     )  # fmt: skip
 
     def __init__(self, element: Any, tag: str, style: Style, kind: int) -> None:
@@ -39,6 +39,7 @@ class Node:
         self.framed = style.framed  # inline elements without a frame are as wide as the first thing in them
         self.above, self.below = style.margin_top, style.margin_bottom
         self.preferred: float | None = None  # width, once it was asked for
+        self.smallest: float | None = None
 
 
 class Builder:

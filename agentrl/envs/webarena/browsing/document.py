@@ -13,8 +13,9 @@ try:
 except ImportError as error:  # pragma: no cover (set-up installs it)
     raise MissingExtra("lxml", "web") from error
 
-MAX_DEPTH = 200  # deeper elements become neighbours; Chromium does the same at 512
-_TOO_DEEP = etree.XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
+MAX_DEPTH = 96  # deeper elements become neighbours; Chromium does the same at 512
+XPath = etree.XPath
+_TOO_DEEP = XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
 _HALVES = re.compile("[\ud800-\udfff]")
 
 

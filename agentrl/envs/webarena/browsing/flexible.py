@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from agentrl.envs.webarena.browsing.layout import Layout
 
 
+_MAX_REPEATS = 1_000  # in one page; nested boxes could double them at every level
+
+
 class _Item(NamedTuple):
     """A box that was placed in a row, which may still move or grow."""
 
@@ -166,14 +169,12 @@ def _align(layout: Layout, item: _Item, style: Style, y: float, row_height: floa
 def _stretch(layout: Layout, item: _Item, y: float, row_height: float) -> None:
     node, own = item.node, item.node.style
     tall = min(max(row_height - _margins(node), own.min_height), own.max_height)
-    if node.kind == FLEX or node.tag == "button":  # what is inside may stand elsewhere now
-        height_of = layout.box
-        if item.end == len(layout.placed):
-            del layout.placed[item.start :]
-            height_of(node, item.x, y + own.margin_top, item.width, tall)
-            return
+    if (
+        node.kind == FLEX or node.tag == "button"
+    ) and layout.repeats < _MAX_REPEATS:  # what is inside may stand elsewhere now
+        layout.repeats += 1
         inner = len(layout.placed)
-        height_of(node, item.x, y + own.margin_top, item.width, tall)
+        layout.box(node, item.x, y + own.margin_top, item.width, tall)
         layout.placed[item.start : item.end] = layout.placed[inner:]
         del layout.placed[inner:]
         return

@@ -32,6 +32,10 @@ def lay_lines(layout: Layout, children: list[Any], style: Style, x: float, y: fl
             layout.baseline = y + height - style.descent
             return height
         return 0.0
+    if len(children) == 1 and children[0].__class__ is str and style.white_space == "pre":
+        height = style.line * len(children[0].removesuffix("\n").split("\n"))
+        layout.baseline = y + height - style.descent
+        return height
     if style.collapses and _lay_single(layout, children, style, x, y, width):
         layout.baseline = y + style.ascent
         return style.line

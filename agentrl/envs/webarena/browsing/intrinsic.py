@@ -155,6 +155,12 @@ def smallest_width(node: Node) -> float:
 
 def smallest_contents(node: Node) -> float:
     """The width below which the contents of a box stick out of it, whatever its own width is."""
+    if node.smallest is None:
+        node.smallest = _smallest(node)
+    return node.smallest
+
+
+def _smallest(node: Node) -> float:
     style = node.style
     if node.kind == REPLACED:
         return replaced_size(node, None)[0]

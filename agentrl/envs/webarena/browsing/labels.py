@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from typing import Any
 
-from agentrl.envs.webarena.browsing.document import Document, etree
+from agentrl.envs.webarena.browsing.document import Document, XPath
 from agentrl.envs.webarena.browsing.view import Box
 
 _TAGS = {"input", "textarea", "select", "button", "a", "iframe", "video", "object", "embed", "summary"}
 # What makes other elements clickable; most pages have little of it.
 _RARE = {
-    name: etree.XPath(f"//*[{condition}]")
+    name: XPath(f"//*[{condition}]")
     for name, condition in {
         "role": "@role", "tabindex": "@tabindex", "contenteditable": "@contenteditable", "onclick": "@onclick",
         "usemap": "self::img[@usemap]", "button": "contains(@class, 'button') or contains(@class, 'Button')",

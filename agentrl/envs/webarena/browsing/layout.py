@@ -22,6 +22,7 @@ class Layout:
     def __init__(self) -> None:
         self.placed: list[Placed] = []
         self.baseline: float | None = None
+        self.repeats = 0  # boxes that were laid out again, to be stretched
 
     # ------------------------------------------------------------------ a box
 

@@ -152,9 +152,9 @@ class Style:
         size = get("font-size")
         inherited = parent.font_size if parent else 16.0
         if isinstance(size, float):
-            self.font_size = min(size, 1000.0)
+            self.font_size = min(max(size, 0.0), 1000.0)
         elif isinstance(size, Em | Percent):
-            self.font_size = min(size[0] * inherited, 1000.0)
+            self.font_size = min(max(size[0] * inherited, 0.0), 1000.0)
         else:
             self.font_size = inherited
         height = get("line-height", "inherit")

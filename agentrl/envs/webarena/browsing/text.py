@@ -90,7 +90,7 @@ def may_break(before: str, after: str) -> bool:
 
 def count_lines(run: Run, size: float, limit: float, anywhere: bool) -> int:
     """On how many lines a text stands that begins on a line of its own."""
-    limit = limit * 1000 / size + 0.5
+    limit = limit * 1000 / size + 0.5 if size else float("inf")
     if run.width <= limit:
         return 1 if run.words else 0
     lines, used = 1, 0
