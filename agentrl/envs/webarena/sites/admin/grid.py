@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
-from agentrl.envs.webarena.sites.admin.base import day, moment, money, read_date
+from agentrl.envs.webarena.sites.admin.base import day, moment, money, read_date, short_date
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.site import Context
 
@@ -42,7 +42,7 @@ class Column:
     choices: tuple[Choice, ...] = ()
     filtered: bool = True
     shown: bool = True
-    link: str = ""  # format string over the row, where the value itself leads somewhere
+    most: int = 160  # characters of a text that the grid shows
 
     def text(self, row: sqlite3.Row) -> str:
         """How the value of a row is shown."""
@@ -53,11 +53,10 @@ class Column:
             return money(value)
         if self.kind == "date":
             return moment(value) if len(value) > 10 else day(value)
-        return dict(self.choices).get(str(value), str(value))
-
-    def href(self, row: sqlite3.Row) -> str:
-        """Where the value of a row leads."""
-        return self.link.format(**dict(row))
+        if isinstance(value, float):
+            return _shown(value)
+        text = dict(self.choices).get(str(value), str(value))
+        return text if len(text) <= self.most else text[: self.most - 3] + "..."
 
 
 @dataclass(frozen=True)
@@ -138,8 +137,8 @@ class GridView:
         if high is not None:
             self._require(f"{column.name} <= ?", high + " 23:59:59" if column.kind == "date" else high)
         if low is not None or high is not None:
-            ends = [self.query.get(key, "").strip() or "..." for key in keys]
-            self.chips.append((column.label, " - ".join(ends), self.link(**dict.fromkeys(keys, ""), page="")))
+            ends = " - ".join("..." if end is None else _shown(end) for end in (low, high))
+            self.chips.append((column.label, ends, self.link(**dict.fromkeys(keys, ""), page="")))
 
     def _require(self, clause: str, value: Any) -> None:
         self._clauses.append(clause)
@@ -235,6 +234,11 @@ def _pattern(text: str) -> str:
     for sign in "\\%_":
         text = text.replace(sign, "\\" + sign)
     return f"%{text}%"
+
+
+def _shown(value: float | str) -> str:
+    """A number without needless zeros, or a day as date fields show it."""
+    return short_date(value) if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def _bound(text: str, kind: str) -> Any:

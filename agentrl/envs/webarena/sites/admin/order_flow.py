@@ -38,7 +38,7 @@ def require(db: Database, order: sqlite3.Row, action: str) -> None:
     """`Refused` where this cannot be done with the order."""
     if action not in possible(db, order):
         name = {"creditmemo": "refund", "unhold": "release"}.get(action, action)
-        raise Refused(f"We can't {name} this order: its status is {order['status']}.")
+        raise Refused(f"We can't {name} this order as it is now (status: {order['status']}).")
 
 
 def set_status(db: Database, order_id: int, status: str) -> None:
@@ -128,7 +128,8 @@ def history(db: Database, order: sqlite3.Row) -> list[tuple[str, str, str]]:
     """Everything that happened, newest first: when, what kind of note, the text."""
     found: list[tuple[str, str, str]] = []
     for row in db.rows("SELECT * FROM order_comment WHERE order_id = ?", order["id"]):
-        found.append((row["created_at"], row["status"], row["comment"]))
+        told = "Customer Notified" if row["is_notified"] else "Customer Not Notified"
+        found.append((row["created_at"], f"{row['status']} | {told}", row["comment"]))
     for table, name in (("invoice", "Invoice"), ("creditmemo", "Credit memo")):
         for row in db.rows(f"SELECT * FROM {table} WHERE order_id = ?", order["id"]):
             found.append(

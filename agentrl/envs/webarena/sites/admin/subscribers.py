@@ -7,7 +7,11 @@ from agentrl.envs.webarena.sites.admin.grid import Column, Grid
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context
 
-SUBSCRIBER_STATUSES = (("Subscribed", "Subscribed"), ("Unsubscribed", "Unsubscribed"), ("Not Active", "Not Active"))
+SUBSCRIBER_STATUSES = (
+    ("Subscribed", "Subscribed"),
+    ("Unsubscribed", "Unsubscribed"),
+    ("Not Activated", "Not Activated"),
+)
 SUBSCRIBERS = Grid(
     "/admin/newsletter/subscriber/", "Newsletter Subscribers",
     "SELECT s.id AS id, s.email AS email, CASE WHEN s.customer_id IS NULL THEN 'Guest' ELSE 'Customer' END AS type,"
