@@ -6,6 +6,7 @@ compared by their texts as they are now.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache, lru_cache
 
 from agentrl.core.cache import cache_dir
@@ -21,14 +22,17 @@ MOST_TERMS = 16
 def found_products(db: Database, query: str) -> list[int]:
     """The ids of the products that contain as many of the query's words as any does, best first."""
     terms = _terms(query)
-    changed = {row_id: row for row_id, row in db.changes.get("product", {}).items()}
+    changed = db.changes.get("product", {})
     matches = {row_id: _matched(db, row_id, terms) for row_id, row in changed.items() if row is not None}
-    base = [(row_id, count) for row_id, count in _indexed(query[:LONGEST].lower()) if row_id not in changed]
-    most = max([*matches.values(), *(count for _, count in base)], default=0)
+    best, count = _indexed(query[:LONGEST].lower())
+    base = [row_id for row_id in best if row_id not in changed]
+    most = max([*matches.values(), count if base else 0], default=0)
     sku = db.value("SELECT id FROM product WHERE sku = ?", query.strip().upper())
-    found = [row_id for row_id, count in matches.items() if count == most] if most else []
-    found += [row_id for row_id, count in base if count == most]
-    return list(dict.fromkeys(([] if sku is None else [sku]) + found))
+    found = [] if sku is None else [sku]
+    if most:
+        found += [row_id for row_id, matched in matches.items() if matched == most]
+        found += base if count == most else []
+    return list(dict.fromkeys(found))
 
 
 def _terms(query: str) -> list[str]:
@@ -47,20 +51,34 @@ def _matched(db: Database, row_id: int, terms: list[str]) -> int:
 
 
 @lru_cache(4_096)
-def _indexed(query: str) -> tuple[tuple[int, int], ...]:
-    """(product, how many of the terms it contains), by score. The numbers of documents are those of the catalogue."""
-    terms = _terms(query)
-    counts: dict[int, int] = {}
-    for term in terms:
-        for number in _with_term(term):
-            counts[number] = counts.get(number, 0) + 1
-    hits = _index().search(query, SIZE) if counts else []
-    return tuple((hit.number + 1, counts[hit.number]) for hit in hits if hit.number in counts)
+def _indexed(query: str) -> tuple[tuple[int, ...], int]:
+    """The products of base data with the most of the query's terms, by score, and how many terms that is. Documents are
+    numbered as the catalogue numbers its products."""
+    holders = sorted((_with_term(term) for term in _terms(query)), key=len)
+    holders = [numbers for numbers in holders if numbers]
+    if not holders:
+        return (), 0
+    matched, count = frozenset.intersection(*holders), len(holders)
+    if not matched:
+        counts = Counter(number for numbers in holders for number in numbers)
+        count = max(counts.values())
+        matched = frozenset(number for number, times in counts.items() if times == count)
+    return tuple(number + 1 for number in _by_score(query, matched)), count
+
+
+def _by_score(query: str, wanted: frozenset[int]) -> list[int]:
+    """These documents, best first. They have most of the terms, so that they are among the first hits as a rule."""
+    found: list[int] = []
+    for most in (128, 1024, SIZE):
+        found = [hit.number for hit in _index().search(query, most) if hit.number in wanted]
+        if len(found) == len(wanted):
+            break
+    return found
 
 
 @lru_cache(4_096)
-def _with_term(term: str) -> tuple[int, ...]:
-    return tuple(hit.number for hit in _index().search(term, SIZE))
+def _with_term(term: str) -> frozenset[int]:
+    return frozenset(hit.number for hit in _index().search(term, SIZE))
 
 
 @cache
