@@ -376,7 +376,8 @@ def test_texts_are_shortened_before_any_element_is_left_out():
         f'<p>{"some long text about it " * 12}</p><a act href="/{n}">Entry number {n}</a>' for n in range(40)
     )
     text = compact_text(view_of(f"<html><body>{rows}</body></html>"))
-    assert len(re.findall(r"^\[\d+\] link Entry number", text, re.MULTILINE)) == 40
+    assert re.findall(r"\[(\d+)\] Entry number \1\b", text) == [str(number) for number in range(40)]
+    assert "40 texts" not in text
     assert token_bound(text) <= 800
 
 
@@ -384,12 +385,24 @@ def test_navigation_is_left_out_before_other_elements():
     menu = "".join(f'<a act href="/m{n}">Department of things {n}</a>' for n in range(120))
     main = "".join(f'<p>words</p><a act href="/e{n}">Entry number {n}</a>' for n in range(50))
     text = compact_text(view_of(f"<html><body><nav>{menu}</nav><main>{main}</main></body></html>"))
-    assert len(re.findall(r"^\[\d+\] link Entry", text, re.MULTILINE)) == 50
+    assert len(re.findall(r"\[\d+\] Entry", text)) == 50
     left_out = re.search(r"\((\d+) elements and 50 texts left out\)$", text)
     assert left_out
-    shown = len(re.findall(r"^\[\d+\] link Dep", text, re.MULTILINE))
+    shown = len(re.findall(r"\[\d+\] Dep", text))
     assert int(left_out[1]) == 120 - shown
     assert shown > 0
+
+
+def test_scrolling_shows_what_was_left_out():
+    rows = "".join(
+        f'<p>{"some long text about it " * 12} {n}.</p><a act href="/{n}">Entry number {n}</a>' for n in range(60)
+    )
+    top, end = (compact_text(view_of(rows, scroll=scroll, height=1440)).splitlines() for scroll in (0, 720))
+    assert top[-1] == "(scroll down for more)"
+    assert end[-1] == "(scroll up for more)"
+    assert top[0].startswith("some long text")
+    assert end[0].startswith("[0] Entry number 0 [1]")
+    assert re.fullmatch(r"\(0 elements and \d+ texts left out\)", end[-2])
 
 
 def test_long_lists_of_options_are_shortened():

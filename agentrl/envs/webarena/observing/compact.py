@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from agentrl.envs.webarena.browsing.view import View
 from agentrl.envs.webarena.observing.names import Names, labels_of_fields
@@ -20,48 +21,69 @@ _INLINE = frozenset({"a", "abbr", "b", "bdi", "cite", "code", "em", "font", "i",
 _INLINE |= {"samp", "small", "span", "strong", "sub", "sup", "time", "u", "var"}
 _CELLS = frozenset({"td", "th"})
 _KINDS = {"combobox": "select", "searchbox": "textbox", "spinbutton": "textbox"}
-# How long texts, names and lists of options may be; the first that fits is taken.
-_LEVELS = ((400, 120, 20), (200, 80, 12), (120, 60, 8), (80, 40, 4), (50, 28, 2), (30, 18, 0))
+_ROWS = frozenset({"tr", "li", "article", "form", "section", "dt", "dd"})
+_LONGEST_KEPT = 200
+
+
+class _Level(NamedTuple):
+    """How much of everything is shown. Dense pages have several elements on a line, and links without the word."""
+
+    text: int  # characters of a run of text
+    name: int  # of an element's name
+    options: int  # of a list
+    chrome: int  # characters in navigation, headers and footers
+    dense: bool = False
+
+
+# The first that fits is taken. Where none does, all elements are shown briefly, and one end of the page in detail.
+_LEVELS = (_Level(400, 120, 20, 60), _Level(200, 80, 12, 40), _Level(120, 60, 8, 30))
+_BRIEF = _Level(0, 22, 0, 12, dense=True)
+_GRADES = (_Level(120, 60, 4, 24, dense=True), _Level(40, 40, 0, 18, dense=True))
 
 
 @dataclass(slots=True)
 class _Item:
-    """One line to be."""
+    """An element or a run of text."""
 
     chrome: bool  # part of what is the same on every page: navigation, header, footer
+    row: int  # items of one row stand side by side
     text: str  # a run of text, or the name of the element
     label: int | None = None
     kind: str = ""
     value: str = ""
     options: Sequence[str] = ()
 
-    def line(self, longest_text: int, longest_name: int, most_options: int) -> str:
+    def shown(self, level: _Level) -> str:
+        """How it is written."""
         if self.label is None:
-            return squeezed(self.text, longest_text)
-        parts = [f"[{self.label}] {self.kind}"]
-        name = squeezed(self.text, longest_name)
+            return squeezed(self.text, min(level.text, 2 * level.chrome) if self.chrome else level.text)
+        longest = min(level.name, level.chrome) if self.chrome else level.name
+        parts = [f"[{self.label}]"] if level.dense and self.kind == "link" else [f"[{self.label}] {self.kind}"]
+        name = squeezed(self.text, longest)
         if self.kind == "select":
-            parts.append(
-                f"{name}: {squeezed(self.value, longest_name)}" if name else squeezed(self.value, longest_name)
-            )
-            shown = [squeezed(option, longest_name) for option in self.options[:most_options]]
-            if shown:
-                more = f" and {len(self.options) - len(shown)} more" if len(shown) < len(self.options) else ""
-                parts.append(f"| options {', '.join(shown)}{more}")
+            value = squeezed(self.value, longest)
+            parts += [f"{name}: {value}" if name else value, *self._options(level)]
         else:
             parts += [name] if name else []
-            parts += [f"= {squeezed(self.value, longest_name)}"] if self.value else []
+            parts += [f"= {squeezed(self.value, longest)}"] if self.value else []
         return " ".join(parts)
+
+    def _options(self, level: _Level) -> list[str]:
+        shown = [squeezed(option, level.name) for option in self.options[: level.options]]
+        more = f" and {len(self.options) - len(shown)} more" if len(shown) < len(self.options) else ""
+        return [f"| options {', '.join(shown)}{more}"] if shown else []
 
 
 def compact_text(view: View, *, header: bool = False, most_tokens: int = MOST_TOKENS) -> str:
-    """Elements and texts in view. Where they do not fit, texts are shortened first, then left out, then what stands in
-    navigation, headers and footers, then elements from the end; the last line says how much is missing."""
+    """Elements and texts in view. Where they do not fit, names and texts are shortened. Where that does not help, texts
+    are left out from the bottom (at the end of a page from the top: scrolling shows what is missing), then elements of
+    navigation, headers and footers, then others. A line says how much is missing."""
     items = _Gatherer(view).items
     above = token_bound(header_of(view)) if header else 0
     scroll = _scroll_line(view)
     told = above + token_bound(f"{squeezed(view.error, 300)} {scroll}") + _CLOSING
-    lines = _fitted(items, round(_SURELY * most_tokens) - told)
+    at_end = view.scroll > 0 and not _is_more_below(view)
+    lines = _fitted(items, round(_SURELY * most_tokens) - told, at_end)
     return under_header(view, written("\n".join([*lines, scroll] if scroll else lines)), header)
 
 
@@ -74,33 +96,79 @@ def _is_more_below(view: View) -> bool:
     return view.scroll + view.viewport[1] < view.height
 
 
-def _fitted(items: list[_Item], room: int) -> list[str]:
-    lines: list[str] = []
-    costs: list[int] = []
+def _fitted(items: list[_Item], room: int, at_end: bool) -> list[str]:
     for level in _LEVELS:
-        lines = [harmless(item.line(*level)) for item in items]
-        costs = [token_bound(line) + 1 for line in lines]
-        if sum(costs) <= room:
-            return lines
-    return _cut(items, lines, costs, room)
+        pieces, costs = _written_at(level, items)
+        if sum(costs) + len(items) <= room:  # a line break each
+            return pieces
+    return _partly_brief(items, room, at_end)
 
 
-def _cut(items: list[_Item], lines: list[str], costs: list[int], room: int) -> list[str]:
-    """Leave lines out, the least useful first, until the rest fits."""
-    order = sorted(range(len(items)), key=lambda place: (_worth(items[place]), -place))
+def _written_at(level: _Level, items: list[_Item]) -> tuple[list[str], list[int]]:
+    """Every item as text, and what it costs."""
+    pieces = [harmless(item.shown(level)) for item in items]
+    return pieces, [_kept_cost(piece) if len(piece) <= _LONGEST_KEPT else token_bound(piece) for piece in pieces]
+
+
+def _partly_brief(items: list[_Item], room: int, at_end: bool) -> list[str]:
+    pieces, costs = _written_at(_BRIEF, items)
+    costs = [0 if item.label is None else cost for item, cost in zip(items, costs, strict=True)]
+    room -= len({item.row for item in items if item.label is not None})  # line breaks
+    gone = _least_useful(items, costs, room)
+    room -= sum(cost for place, cost in enumerate(costs) if place not in gone)
+    order = sorted(range(len(items)), key=lambda place: (items[place].chrome, -place if at_end else place))
+    told = _tell_more(items, pieces, costs, order, room) if not gone else set()
+    gone |= {place for place, item in enumerate(items) if item.label is None and place not in told}
+    elements = sum(items[place].label is not None for place in gone)
+    lines = _lines(items, pieces, [place for place in range(len(items)) if place not in gone])
+    return [*lines, f"({elements} elements and {len(gone) - elements} texts left out)"] if gone else lines
+
+
+def _tell_more(items: list[_Item], pieces: list[str], costs: list[int], order: Sequence[int], room: int) -> set[int]:
+    """Replace pieces by longer ones as long as there is room, in this order. Which were replaced."""
+    told: set[int] = set()
+    for grade in _GRADES:
+        longer, prices = _written_at(grade, items)
+        for place in order:
+            if place in told:
+                continue
+            is_text = items[place].label is None
+            price = prices[place] + is_text - costs[place]  # a text needs a line break
+            if price <= room:
+                pieces[place], room = longer[place], room - price
+                told.add(place)
+            elif is_text:
+                break  # what comes behind is not told in this detail
+    return told
+
+
+def _lines(items: list[_Item], pieces: list[str], kept: list[int]) -> list[str]:
+    """Neighbours of a row stand on one line."""
+    lines: list[str] = []
+    row = -1
+    for place in kept:
+        item = items[place]
+        if item.row == row and item.label is not None:
+            lines[-1] += " " + pieces[place]
+        else:
+            lines.append(pieces[place])
+        row = item.row
+    return lines
+
+
+def _least_useful(items: list[_Item], costs: list[int], room: int) -> set[int]:
+    """The elements that must be left out for the others to fit."""
     total, gone = sum(costs), set()
-    for place in order:
+    labelled = [place for place, item in enumerate(items) if item.label is not None]
+    for place in sorted(labelled, key=lambda place: (not items[place].chrome, -place)):
         if total <= room:
             break
         gone.add(place)
         total -= costs[place]
-    kept = [line for place, line in enumerate(lines) if place not in gone]
-    elements = sum(items[place].label is not None for place in gone)
-    return [*kept, f"({elements} elements and {len(gone) - elements} texts left out)"]
+    return gone
 
 
-def _worth(item: _Item) -> int:
-    return (0 if item.chrome else 1) if item.label is None else (2 if item.chrome else 3)
+_kept_cost = lru_cache(maxsize=8_192)(token_bound)  # pages of a site share most of their lines
 
 
 class _Gatherer:
@@ -110,6 +178,7 @@ class _Gatherer:
         self.view, self.names = view, Names(view)
         self.items: list[_Item] = []
         self.run: list[str] = []  # pieces of the text that the next line will have
+        self.row = 0  # changes where another row, list entry or part of the page begins
         self.chrome = 0  # how many headers, navigations and the like we are inside of
         self.silent: Any = None  # the element inside which texts are not shown
         self.seen: dict[tuple[str, str], int] = {}  # links by address and name: pictures link where titles do
@@ -120,9 +189,10 @@ class _Gatherer:
 
     def _begin(self, element: Any) -> None:
         tag = element.tag
-        if tag in _CHROME:
+        if tag in _ROWS or tag in _CHROME:
             self._flush()
-            self.chrome += 1
+            self.row += 1
+            self.chrome += tag in _CHROME
         elif tag in _CELLS:
             self._piece("|" if self.run else "")
         elif tag not in _INLINE:
@@ -146,6 +216,7 @@ class _Gatherer:
         if isinstance(tag, str) and tag not in _INLINE and tag not in _CELLS:
             self._flush()
             self.chrome -= tag in _CHROME
+            self.row += tag in _ROWS or tag in _CHROME
         if node is not self.view.root and node.tail and self.view.is_visible(node.getparent()):
             self._piece(node.tail)
 
@@ -157,15 +228,16 @@ class _Gatherer:
         if self.run:
             text = squeezed(" ".join(self.run), 2_000).strip("| ")
             if text and text != "#":
-                self.items.append(_Item(self.chrome > 0, text))
+                self.items.append(_Item(self.chrome > 0, self.row, text))
             self.run = []
 
     def _item(self, element: Any, label: int) -> _Item:
         role = self.names.role(element) or "element"
         kind = _KINDS.get(role, role)
-        item = _Item(self.chrome > 0, self.names.name(element, role), label, kind, self.names.value(element, role))
+        name, value = self.names.name(element, role), self.names.value(element, role)
+        item = _Item(self.chrome > 0, self.row, name, label, kind, value)
         if kind in ("checkbox", "radio"):
-            item.value = "on" if self.view.values.get(element) else "off"
+            item.value = "on" if self.view.values.get(element) else ""
         elif kind == "select":
             item.options = [squeezed("".join(option.itertext()), 120) for option in element.iter("option")]
         elif kind == "link" and item.text:
