@@ -23,11 +23,13 @@ from agentrl.envs.webarena.sites.map.words import (
     TOWNS,
 )  # fmt: skip
 
-VERSION = "2"
+VERSION = "3"
 SEED = 20250616
 FIRST_SETTLEMENT, FIRST_STREET, FIRST_PLACE = 1001, 20001, 100001  # ids: one range for each kind of feature
-SEA = ((10, -92), (26, -56), (34, -49.5), (47, -39), (52, -25), (60, -30), (75, -40), (90, -45), (97, -44), (112, -50),
-       (150, -52), (150, -92))  # fmt: skip  # kilometres
+SEA = (  # kilometres east and north of the city; far beyond what the map shows
+    (-20, -400), (10, -92), (26, -56), (34, -49.5), (47, -39), (52, -25), (60, -30), (75, -40), (90, -45), (97, -44),
+    (112, -50), (180, -48), (260, -20), (600, 10), (600, -400),
+)  # fmt: skip
 FORESTS = ((-30, 45, 9), (-52, 4, 7), (40, 25, 8), (5, -30, 6), (-75, -48, 10), (70, -6, 7), (-95, 10, 8), (20, 68, 9))
 
 
@@ -119,7 +121,7 @@ def _write_areas(connection: sqlite3.Connection) -> None:
     areas.append(("town", built_up))
     areas += [("town", _blob(centre, 950.0)) for centre in CENTRES.values()]
     areas += [("park", _park(cells)) for cells in PARK_CELLS.values()]
-    steps = [*range(-150_000, -9_000, 1_500), *range(-9_000, 9_000, 200), *range(9_000, 150_001, 1_500)]
+    steps = [*range(-400_000, -9_000, 1_500), *range(-9_000, 9_000, 200), *range(9_000, 400_001, 1_500)]
     banks = [bend(east, river(east) + 62) for east in steps] + [
         bend(east, river(east) - 62) for east in reversed(steps)
     ]

@@ -63,7 +63,7 @@ def _instruction(graph: Graph, before: Leg | None, leg: Leg) -> tuple[str, str]:
         return special, "straight"
     if abs(turn) < 22:
         return f"Continue on {name}", "straight"
-    if abs(turn) < 50:
+    if abs(turn) < 50 or road.way.kind == "motorway":
         return f"Keep {side} onto {name}", side
     return f"{'Turn' if abs(turn) < 130 else 'Turn sharply'} {side} onto {name}", side
 

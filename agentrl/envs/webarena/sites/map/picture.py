@@ -134,7 +134,9 @@ class _Canvas:
 
 
 def _area(canvas: _Canvas, kind: str, outline: Sequence[Point]) -> str:
-    return f'<path d="{canvas.path(outline)}Z" fill="{AREA_COLOURS[kind]}"/>'
+    # Water has an edge of its own colour: a river stays visible from far away.
+    edge = f' stroke="{AREA_COLOURS[kind]}" stroke-width="2"' if kind == "water" else ""
+    return f'<path d="{canvas.path(outline)}Z" fill="{AREA_COLOURS[kind]}"{edge}/>'
 
 
 def _streets(canvas: _Canvas, atlas: Atlas) -> list[str]:

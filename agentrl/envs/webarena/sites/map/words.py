@@ -33,7 +33,7 @@ TOWNS: tuple[tuple[str, str, float, float, int], ...] = (
 
 DISTRICTS: tuple[tuple[str, float, float], ...] = (  # name, metres east and north of the centre
     ("Old Town", 0, 350), ("Harbour Quarter", 900, -1050), ("Cathedral Hill", -1500, 900), ("Lindenhof", 1700, 1300),
-    ("Weavers Green", -3100, 250), ("Castlegate", 300, 2300), ("University Quarter", 2900, -400),
+    ("Weavers Green", -3100, 250), ("Castlegate", 700, 1650), ("University Quarter", 2900, -400),
     ("Southbank", -900, -1900), ("Ironworks", 3900, -2000), ("Mount Aldous", -2500, 2600), ("Larkfield", 2500, 3100),
     ("Riverside Meadows", -4300, -1500), ("Quarry Bank", 1100, -3300), ("Saint Brannock", -2400, -3100),
     ("Eastgate", 4800, 700), ("Westbourne", -5000, 900),
