@@ -74,6 +74,7 @@ def test_marked_products_are_disabled_updated_and_deleted(admin: Any) -> None:
     admin.post("/admin/catalog/product_action_attribute/save/", [*marked, ("attributes[price]", "9.99")])
     assert [admin.db.get("product", number)["price"] for number in (3, 4)] == [9.99, 9.99]
     admin.post("/admin/catalog/product/massAction/", [*marked, ("action", "delete")])
+    assert not admin.db.rows("SELECT id FROM review WHERE product_id = 3")
     assert admin.db.get("product", 3) is None and admin.get("/admin/catalog/product/edit/id/3/").status == 404
     admin.post("/admin/catalog/product/massAction/", [("action", "delete")])
     assert "selected" in admin.text(".message-error")

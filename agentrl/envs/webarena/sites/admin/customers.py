@@ -9,6 +9,7 @@ from typing import Any
 from agentrl.envs.webarena.sites.admin.base import Refused, record, required, returns_to, short, site
 from agentrl.envs.webarena.sites.admin.grid import Column, Grid
 from agentrl.envs.webarena.sites.admin.orders import ORDERS
+from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context
 
@@ -24,11 +25,11 @@ CUSTOMERS = Grid(
     " FROM customer c LEFT JOIN address a ON a.id = (SELECT b.id FROM address b WHERE b.customer_id = c.id"
     " ORDER BY b.is_billing DESC, b.id LIMIT 1)",
     (
-        Column("id", "ID", "number", 60), Column("name", "Name"), Column("email", "Email", width=220),
-        Column("group_name", "Group", "choice", 90, GROUP_CHOICES), Column("telephone", "Phone", width=120),
-        Column("postcode", "ZIP", width=70), Column("region", "State/Province", width=120),
-        Column("country", "Country", width=110), Column("city", "City", shown=False),
-        Column("created_at", "Customer Since", "date", 110),
+        Column("id", "ID", "number", 50), Column("name", "Name"), Column("email", "Email", width=210),
+        Column("group_name", "Group", "choice", 84, GROUP_CHOICES), Column("telephone", "Phone", width=100),
+        Column("postcode", "ZIP", width=60), Column("region", "State/Province", width=106),
+        Column("country", "Country", width=104), Column("city", "City", shown=False),
+        Column("created_at", "Customer Since", "date", 108),
     ),
     searched=("name", "email", "telephone", "postcode"), edit=EDIT, descending=False,
     add=("/admin/customer/index/new/", "Add New Customer"), actions=(
@@ -57,10 +58,18 @@ def mass_action(context: Context) -> Response:
         raise Refused("Please select an action.")
     for customer in chosen:
         if action == "delete":
-            context.db.delete("customer", customer["id"])
+            delete_customer(context.db, customer["id"])
         else:
             subscribe(context, customer, on=action == "subscribe")
     return context.redirect(CUSTOMERS.path, f"A total of {len(chosen)} record(s) were updated.")
+
+
+def delete_customer(db: Database, number: int) -> None:
+    """Remove a customer with what is theirs alone; orders and reviews stay."""
+    for table in ("address", "cart_item", "wishlist_item"):
+        for row in db.rows(f"SELECT id FROM {table} WHERE customer_id = ?", number):
+            db.delete(table, row["id"])
+    db.delete("customer", number)
 
 
 def _marked(context: Context) -> list[sqlite3.Row]:

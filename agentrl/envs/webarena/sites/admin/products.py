@@ -66,11 +66,19 @@ def mass_action(context: Context) -> Response:
         return context.redirect(f"/admin/catalog/product_action_attribute/edit/?ids={','.join(map(str, chosen))}")
     for number in chosen:
         if action == "delete":
-            context.db.delete("product", number)
+            delete_product(context.db, number)
         else:
             _change(context.db, number, status=ENABLED if action == "enable" else DISABLED)
     done = "deleted" if action == "delete" else "updated"
     return context.redirect(PRODUCTS.path, f"A total of {len(chosen)} record(s) have been {done}.")
+
+
+def delete_product(db: Database, number: int) -> None:
+    """Remove a product with all that is about it alone; orders keep what was sold."""
+    for table in ("product_option", "product_view", "review", "cart_item", "wishlist_item"):
+        for row in db.rows(f"SELECT id FROM {table} WHERE product_id = ?", number):
+            db.delete(table, row["id"])
+    db.delete("product", number)
 
 
 def _marked(context: Context) -> list[int]:

@@ -21,11 +21,11 @@ SOURCE = (
 REVIEWS = Grid(
     "/admin/review/product/", "Reviews", SOURCE,
     (
-        Column("id", "ID", "number", 54), Column("created_at", "Created", "date", 104),
-        Column("status", "Status", "choice", 82, STATUS_CHOICES), Column("title", "Title"),
-        Column("nickname", "Nickname", width=84), Column("detail", "Review", width=230, most=120),
-        Column("type", "Type", "choice", 76, TYPES, shown=False), Column("rating", "Rating", "number", 58),
-        Column("product", "Product", width=170, most=70), Column("sku", "SKU", width=108),
+        Column("id", "ID", "number", 52), Column("created_at", "Created", "date", 100),
+        Column("status", "Status", "choice", 78, STATUS_CHOICES), Column("title", "Title"),
+        Column("nickname", "Nickname", width=78), Column("detail", "Review", width=200, most=120),
+        Column("type", "Type", "choice", 76, TYPES, shown=False), Column("rating", "Rating", "number", 56),
+        Column("product", "Product", width=150, most=70), Column("sku", "SKU", width=106),
     ),
     edit=EDIT, open_filters=True, actions=(
         ("delete", "Delete"), *((f"status-{status}", f"Update Status: {status}") for status in STATUS_IDS.values()),
