@@ -86,7 +86,7 @@ def _within(world: World) -> Iterator[Row]:
 
 def _closest(world: World) -> Iterator[Row]:
     known, rng = region(world), Random("closest")
-    walks = trips(known, "closest", 150, IN_TOWN)
+    walks = trips(known, "closest", 110, IN_TOWN)
     for start, _ in walks:
         others = [end for other, end in walks if end is not start and other is not start]
         ends = list({end.id: end for end in rng.sample(others, 8)}.values())[:3]
@@ -98,8 +98,8 @@ def _closest(world: World) -> Iterator[Row]:
 
 def _two_legs(world: World) -> Iterator[Row]:
     known = region(world)
-    walks = trips(known, "walk first", 120, IN_TOWN)
-    for (start, between), (_, end) in zip(walks, trips(known, "then drive", 120, (1500.0, 1e9)), strict=False):
+    walks = trips(known, "walk first", SEVERAL, IN_TOWN)
+    for (start, between), (_, end) in zip(walks, trips(known, "then drive", SEVERAL, (1500.0, 1e9)), strict=False):
         if len({start.id, between.id, end.id}) == 3:
             minutes = sum(_minutes(route(known, mode, a, b).seconds)
                           for mode, a, b in (("foot", start, between), ("car", between, end)))  # fmt: skip
@@ -111,7 +111,7 @@ def _towns(world: World) -> Iterator[Row]:
     """Three towns, some within a time by car and some not, none near the limit."""
     known, rng = region(world), Random("towns")
     towns = [place for place in known.settlements if place.label in ("City", "Town")]
-    for _ in range(400):
+    for _ in range(260):
         start, *ends = rng.sample(towns, 4)
         limit = rng.choice((30, 45, 60, 75))
         times = [_minutes(route(known, "car", start, end).seconds) for end in ends]
@@ -123,7 +123,7 @@ def _towns(world: World) -> Iterator[Row]:
 
 def _bridges(world: World) -> Iterator[Row]:
     known = region(world)
-    for start, end in trips(known, "bridges", 500, (800.0, 6000.0)):
+    for start, end in trips(known, "bridges", 240, (800.0, 6000.0)):
         lines = steps(known.graph, route(known, "foot", start, end))
         crossed = [line.text.removeprefix("Cross ") for line in lines if line.text.startswith("Cross ")]
         if len(crossed) == 1:

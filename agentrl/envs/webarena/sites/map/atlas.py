@@ -90,6 +90,9 @@ class Atlas:
             connection.close()
         self._spots = np.array([to_metres(place.lat, place.lon) for place in self.places])
         self.features: list[Feature] = [*self.settlements, *self.streets, *self.places]
+        self.by_category: dict[str, list[Feature]] = {}
+        for place in self.places:
+            self.by_category.setdefault(place.category, []).append(place)
         self.by_id = {feature.id: feature for feature in self.features}
         self.at = {feature.coordinates: feature for feature in reversed(self.features)}
 

@@ -200,10 +200,9 @@ def _label_settlements(labels: _Labels, atlas: Atlas) -> None:
             x, y = labels.canvas.spot(to_metres(place.lat, place.lon))
             labels.add(x, y, place.name, sizes[place.label], "#6b5a8a" if place.label == "District" else "#222222")
     if zoom >= 13:
-        for place in atlas.places:
-            if place.category == "park":
-                x, y = labels.canvas.spot(to_metres(place.lat, place.lon))
-                labels.add(x, y, place.name, 11, "#2f6b2f")
+        for place in atlas.by_category["park"]:
+            x, y = labels.canvas.spot(to_metres(place.lat, place.lon))
+            labels.add(x, y, place.name, 11, "#2f6b2f")
 
 
 def _label_streets(labels: _Labels, atlas: Atlas) -> None:

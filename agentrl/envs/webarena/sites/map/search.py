@@ -88,7 +88,7 @@ def search(atlas: Atlas, query: str, around: Point) -> tuple[Hit, ...]:
     if found := _by_name(atlas, text, around, exact=True):
         return found
     if (wanted := kind_of_place(text)) is not None:
-        return _of_kind(atlas.places, wanted, around, near=False)
+        return _sorted(_of_kind(atlas, wanted), around, near=False)
     if found := _near(atlas, text, around):
         return found
     return _by_name(atlas, text, around) or _by_name(atlas, text, around, loose=True)
@@ -183,45 +183,35 @@ def kind_of_place(text: str) -> Wanted | None:
 def _near(atlas: Atlas, text: str, around: Point) -> tuple[Hit, ...]:
     """ "cafes near the station", "hotels in Ashgrove", "Harvest Lane near Old Town"."""
     found = _NEAREST.match(text) or _NEAR.match(text)
-    if found is None:
-        parts = text.rsplit(",", 1)
-        if len(parts) < 2:
-            return ()
-        what, how, where = parts[0], "in", parts[1]
-    else:
-        what, how, where = found[1], found[2].lower(), found[3]
-    wanted = kind_of_place(what)
-    centre = geo.parse(where)
+    parts = found.groups() if found else re.split(r"(,)(?=[^,]*$)", text, maxsplit=1)
+    if len(parts) != 3:
+        return ()
+    what, how, where = parts
+    centre, place = geo.parse(where), None
     if centre is None:
         place = find(atlas, where, around)
         if place is None:
             return ()
         centre = (place.lat, place.lon)
-        if how == "in" and place.kind == "settlement":
-            inside = [spot for spot in atlas.places if place.name in (spot.settlement, spot.district)]
-            return _in(atlas, what, wanted, inside, centre)
-        places = [spot for spot in atlas.places if spot is not place]
-    else:
-        places = atlas.places
-    return _in(atlas, what, wanted, places, centre)
+    spots = [spot for spot in _candidates(atlas, what) if spot is not place]
+    if place is not None and place.kind == "settlement" and how.lower() in ("in", ","):
+        spots = [spot for spot in spots if place.name in (spot.settlement, spot.district)]
+    return _sorted(spots, centre, near=True)
 
 
-def _in(atlas: Atlas, what: str, wanted: Wanted | None, places: list[Feature], centre: Point) -> tuple[Hit, ...]:
+def _candidates(atlas: Atlas, what: str) -> list[Feature]:
+    """Places of a kind, or with a name."""
+    wanted = kind_of_place(what)
     if wanted is not None:
-        return _of_kind(places, wanted, centre, near=True)
-    known, allowed = index(atlas), {place.id for place in places}
-    names = words(_ASKING.sub("", what))
-    named = [atlas.features[number] for number in known.with_all(names) if set(names) <= set(known.names[number])]
-    return _sorted([feature for feature in named if feature.id in allowed], centre, near=True)
+        return _of_kind(atlas, wanted)
+    known, names = index(atlas), words(_ASKING.sub("", what))
+    named = (number for number in known.with_all(names) if set(names) <= set(known.names[number]))
+    return [atlas.features[number] for number in named if atlas.features[number].kind == "place"]
 
 
-def _of_kind(places: list[Feature], wanted: Wanted, centre: Point, *, near: bool) -> tuple[Hit, ...]:
-    found = [
-        place
-        for place in places
-        if place.category == wanted.category and wanted.cuisine in ("", place.tags.get("cuisine"))
-    ]
-    return _sorted(found, centre, near=near)
+def _of_kind(atlas: Atlas, wanted: Wanted) -> list[Feature]:
+    places = atlas.by_category.get(wanted.category, [])
+    return [place for place in places if wanted.cuisine in ("", place.tags.get("cuisine"))]
 
 
 def _sorted(features: list[Feature], centre: Point, *, near: bool) -> tuple[Hit, ...]:
