@@ -52,7 +52,7 @@ SIMPLIFIED = (
     '<option value="a" data-text="Position"> Position </option> '
     '<option value="b" data-text="Price" data-status="selected"> Price </option> </select> '
     '<label data-text="In stock" data-bbox="420,90,120,32"> '
-    '<input id="4" type="checkbox" data-bbox="420,98,16,16" data-status="checked"> </input> </label> '
+    '<input id="4" type="checkbox" data-value="on" data-bbox="420,98,16,16" data-status="checked"> </input> </label> '
     '<button id="5" data-text="Go" data-bbox="560,90,58,32"> Go </button> </form> '
     '<table data-bbox="8,140,600,80"> <tr data-bbox="8,140,600,40"> <th data-text="Order" data-bbox="8,140,200,40"> '
     'Order </th> <th data-text="Total" data-bbox="208,140,200,40"> Total </th> </tr> <tr data-bbox="8,180,600,40"> '
@@ -168,7 +168,10 @@ def test_attributes_come_in_their_order_and_a_value_comes_once():
         ('<p box="">x</p>', ""),
         ('<p aria-hidden="true">x <b @>y</b></p>', '<b data-text="y" @> y </b>'),
         ('<input type="hidden" value="3" box="">', ""),
-        ('<input type="radio" live="" @>', '<input type="radio" @ data-status="not-checked"> </input>'),
+        (
+            '<input type="radio" value="r" live="" @>',
+            '<input value="r" type="radio" @ data-status="not-checked"> </input>',
+        ),
         ('<textarea live="new" @>old</textarea>', '<textarea data-value="new" data-text="old" @> old </textarea>'),
         ('<select live="2" box=""><option box="" value="1">a</option></select>', ""),
         (

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from agentrl.core.errors import MissingExtra
+from agentrl.envs.webarena.browsing.dom import DomBackend
 from agentrl.envs.webarena.observing.compact import MOST_TOKENS, compact_text
 from agentrl.envs.webarena.observing.tokens import token_bound
+from agentrl.envs.webarena.sites.places import PLACES, cookies
+from agentrl.envs.webarena.sites.world import World
 from agentrl.models.smollm2 import packed_file
 from tests.envs.webarena.web_views import view_of
 
@@ -88,3 +91,24 @@ def test_crowded_pages_fit(name):
     shown = compact_text(view, header=True)
     assert tokens(shown) <= MOST_TOKENS
     assert tokens(shown) > (MOST_TOKENS // 2 if name == "english" else 250)
+
+
+PAGES = {
+    "shopping": ["/", "/catalogsearch/result/?q=chair", "/sales/order/history/"],
+    "shopping_admin": ["/dashboard", "/sales/order/"],
+    "reddit": ["/", "/f/books"],
+    "gitlab": ["/", "/byteblaze/dotfiles", "/dashboard/issues?assignee_username=byteblaze"],
+    "map": ["/", "/search?query=coffee"],
+}
+
+
+@pytest.mark.parametrize("site", PAGES)
+def test_pages_of_the_sites_fit_with_all_their_elements(site):
+    backend = DomBackend(World())
+    for path in PAGES[site]:
+        backend.start([PLACES[site].url + path], cookies((site,)))
+        view = backend.view()
+        assert view.status == 200
+        text = compact_text(view)
+        assert tokens(text) <= MOST_TOKENS
+        assert all(f"[{number}] " in text for number in range(len(view.labels)))

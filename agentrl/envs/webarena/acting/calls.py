@@ -18,6 +18,7 @@ _TOKEN = re.compile(
     r"|(?P<word>[^\W\d]\w{0,40}(?!\w))|(?P<sign>[=,()\[\]]))",
     re.DOTALL,
 )
+_STRINGS = re.compile(_STRING, re.DOTALL)
 _EQUALS = re.compile(r"\s*=(?!=)")
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(\n|.))", re.DOTALL)
@@ -117,6 +118,11 @@ def _literal(text: str, at: int) -> tuple[Any, int | None]:
         at = token.end()
         token = _TOKEN.match(text, at)
     return ("".join(pieces), at) if pieces else (None, None)
+
+
+def breaks_a_line(call: str) -> bool:
+    """Does a string run over the end of a line, which Python allows between three quotation marks only?"""
+    return any("\n" in found[0] and found[0][:3] not in ('"""', "'''") for found in _STRINGS.finditer(call))
 
 
 def unquoted(literal: str) -> str:

@@ -15,10 +15,10 @@ WITH_TEXT = {"press": "press", "goto": "goto", "note": "note", "stop": "exit", "
 ALONE = {"new_tab": "new_tab", "close_tab": "close_tab", "page_close": "close_tab", "go_back": "back"}
 ALONE |= {"go_forward": "forward", "wait": "wait", "noop": "wait"}
 _TABS = ("tab_focus", "page_focus")
-_BRACKETED = (*ON_ELEMENT, *WITH_TEXT, *_TABS, "type", "select", "select_option", "scroll")
+_BRACKETED = (*ON_ELEMENT, *WITH_TEXT, *_TABS, "type", "clear", "select", "select_option", "scroll")
 _COMMAND = re.compile(
     rf"(?m:^)[ \t]*+(?:({'|'.join(_BRACKETED)})[ \t]*+(?=\[)"
-    rf"|({'|'.join(ALONE)}|stop)[ \t]*+(?:\[\s*\])?[ \t]*+(?=$|\n))",
+    rf"|({'|'.join(ALONE)}|stop|scroll (?:up|down))[ \t]*+(?:\[\s*\])?[ \t]*+(?=$|\n))",
     re.IGNORECASE,
 )
 _FENCED = re.compile(r"```(?:\w{0,20}[ \t]*+\n)?(.*?)```", re.DOTALL)
@@ -41,8 +41,7 @@ def read_webarena(text: str) -> Action | str:
     if found is None:
         return f"{quote(text)} holds no action; {HOW}"
     if found[2]:
-        name = found[2].lower()
-        return Action("exit") if name == "stop" else Action(ALONE[name])
+        return _alone(found[2].lower())
     rest = text[found.end() :]
     # An argument ends with its line, unless the bracket is not closed there.
     line = rest.partition("\n")[0].rstrip()
@@ -51,6 +50,12 @@ def read_webarena(text: str) -> Action | str:
         return action
     whole = _arguments(found[1].lower(), rest.rstrip())
     return whole if isinstance(whole, Action) else action
+
+
+def _alone(command: str) -> Action:
+    if command.startswith("scroll"):
+        return Action(command.replace(" ", "_"))
+    return Action("exit") if command == "stop" else Action(ALONE[command])
 
 
 def _arguments(name: str, rest: str) -> Action | str:
@@ -65,6 +70,8 @@ def _arguments(name: str, rest: str) -> Action | str:
         return _scroll(first[1] if first else "")
     if name in ON_ELEMENT:
         return checked(ON_ELEMENT[name], first[1] if first else None)
+    if name == "clear":
+        return checked("type", first[1] if first else None, "")
     if name in _TABS:
         return checked("tab_focus", number=first[1] if first else None)
     if first is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentrl.core.parsing import quote
 from agentrl.envs.webarena.acting.actions import Action, checked
-from agentrl.envs.webarena.acting.calls import Call, find_calls, pattern, quoted
+from agentrl.envs.webarena.acting.calls import Call, breaks_a_line, find_calls, pattern, quoted
 
 HOW = 'write do(action="Click", element="12") or exit(message="...")'
 # What the benchmark's parser knows, and what only its prompt offers; then what else a browser does.
@@ -116,13 +116,15 @@ def _upstream_call(text: str) -> Call | None:
             if call is None or call.args is None:
                 return call
             rest = _COMMENTS.match(text, start + call.end)
-            return call if rest and rest.end() == len(text) else call._replace(args=None)
+            readable = rest and rest.end() == len(text) and not breaks_a_line(text[start : start + call.end])
+            return call if readable else call._replace(args=None)
     return None
 
 
 def _upstream_action(call: Call) -> Action | str:
-    """Keyword arguments only; neither what only the prompt offers nor an exit without a message."""
-    if call.name == "go_backward" or call.args:
+    """Keyword arguments only, as texts; neither what only the prompt offers nor an exit without a message."""
+    no_text = any(not isinstance(value, str) for value in call.named.values())
+    if call.name == "go_backward" or call.args or no_text:
         return f"the benchmark's parser does not read {call.name} like this; {HOW}"
     if call.name == "exit":
         return checked("exit", text=call.named.get("message"))

@@ -56,7 +56,7 @@ def _outline(view: View) -> list[_Node]:
     for element in view.root.iter():
         parent = found.get(element.getparent())
         tail = element.tail
-        if tail and parent is not None and (words := tail.split()):
+        if tail and parent is not None and (words := tail.split(None, LONGEST)[:LONGEST]):
             if parent.tails is None:
                 parent.tails = []
             parent.tails.append(" ".join(words))
@@ -82,7 +82,7 @@ def _outline(view: View) -> list[_Node]:
 
 
 def _clean(text: str) -> str:
-    return " ".join(text.split())[:LONGEST]
+    return " ".join(text.split(None, LONGEST)[:LONGEST])[:LONGEST]  # no word behind these is needed
 
 
 def _given(
@@ -102,6 +102,7 @@ def _given(
             given["data-status"] = "selected"
     elif given.get("type", "").lower() in ("checkbox", "radio"):
         given["data-status"] = "checked" if value else "not-checked"
+        given["data-value"] = given.get("value", "on")  # what a form sends if it is checked
     else:
         given["data-value"] = value
     return given

@@ -16,7 +16,10 @@ _TAG_LIKE = re.compile(r"<(?=[A-Za-z/|!?_])")
 
 def squeezed(text: str | None, longest: int | None = None) -> str:
     """The text with single spaces, cut with "..." where it is too long."""
-    clean = " ".join(text.split()) if text else ""
+    if not text:
+        return ""
+    # A field may hold a megabyte: of words that are cut anyway only the first ones are looked at.
+    clean = " ".join(text.split() if longest is None else text.split(None, longest)[: longest + 1])
     return clean if longest is None or len(clean) <= longest else clean[: max(longest - 3, 1)].rstrip() + "..."
 
 
