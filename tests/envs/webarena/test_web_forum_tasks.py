@@ -1,0 +1,73 @@
+"""The tasks of the forum: each template has many instances that its own solution solves, and an idle agent none."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentrl.envs.webarena.env import WebArenaLiteEnv
+from agentrl.envs.webarena.tasks.forum import TEMPLATES
+from agentrl.envs.webarena.tasks.generated import find_generated, generated_ids, novelty
+
+NAMES = [template.name for template in TEMPLATES]
+TURNS = 25
+
+
+def instances(name: str) -> list[tuple[str, str]]:
+    """(split, task) of a template."""
+    return [
+        (split, task)
+        for split in ("train", "dev", "test")
+        for task in generated_ids(split)
+        if task.rpartition(".")[0] == name
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_solution_of_a_template_solves_its_first_and_last_instance(name: str) -> None:
+    known = instances(name)
+    assert len(known) >= 40
+    for split, task in (known[0], known[-1]):
+        env = WebArenaLiteEnv(split=split)
+        env.reset(options={"task": task})
+        for _ in range(TURNS):
+            action = env.oracle()
+            assert action is not None, task
+            _, reward, terminated, _, info = env.step(action)
+            if terminated:
+                break
+        assert info["success"] and reward == 1.0, task
+        env.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_doing_nothing_solves_nothing(name: str) -> None:
+    split, task = instances(name)[0]
+    env = WebArenaLiteEnv(split=split)
+    env.reset(options={"task": task})
+    *_, info = env.step('exit(message="I do not know")')
+    assert not info["success"]
+    env.close()
+
+
+def test_templates_mix_answers_pages_and_changes_and_some_are_held_out() -> None:
+    kinds = {kind for template in TEMPLATES for kind in _evaluation(template.name)["eval_types"]}
+    assert kinds == {"string_match", "url_match", "program_html"}
+    held_out = [template for template in TEMPLATES if template.held_out]
+    assert len(TEMPLATES) / 5 <= len(held_out) <= len(TEMPLATES) / 2.5
+    assert {novelty(template) for template in held_out} == {"template", "skill"}
+
+
+def test_intents_are_phrased_in_several_ways_and_name_every_value() -> None:
+    for template in TEMPLATES:
+        assert 2 <= len(template.intents) <= 4
+        split_and_task = instances(template.name)[0]
+        found = find_generated(split_and_task[1])
+        assert found is not None
+        for intent in template.intents:
+            assert "{" not in intent.format(**found.parameters)
+
+
+def _evaluation(name: str) -> dict:
+    found = find_generated(instances(name)[0][1])
+    assert found is not None
+    return found.official()["eval"]
