@@ -69,7 +69,8 @@ def is_loopback(host: str) -> bool:
 def check_address(host: str, port: int) -> None:
     """`ConfigError` unless the host is a loopback address and the port is in range (0: any free one)."""
     whole_number("port", port, at_least=0, at_most=65535)
-    if not is_loopback(f"[{host}]" if ":" in host else host):
+    is_name = host.lower().endswith(".localhost")  # browsers know what it means; a name server may say anything
+    if is_name or not is_loopback(f"[{host}]" if ":" in host else host):
         raise ConfigError(f"host must be a loopback address such as 127.0.0.1; got {host!r}")
 
 

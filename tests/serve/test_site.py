@@ -57,7 +57,8 @@ def test_forms_of_other_sites_are_refused(browser: TestClient, origin: str | Non
 
 
 @pytest.mark.parametrize(
-    ("host", "port", "named"), [("0.0.0.0", 0, "host"), ("::", 0, "host"), ("127.0.0.1", -1, "port")]
+    ("host", "port", "named"),
+    [("0.0.0.0", 0, "host"), ("::", 0, "host"), ("map.localhost", 0, "host"), ("127.0.0.1", -1, "port")],
 )
 def test_only_loopback_addresses_can_be_listened_on(host: str, port: int, named: str) -> None:
     with pytest.raises(ConfigError, match=f"{named} must be"):

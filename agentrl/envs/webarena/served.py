@@ -125,7 +125,7 @@ class WebSites:
     def _let_in(self, request: Request, site: str) -> Response:
         """Give a browser the visitor's cookie for this host, and that of the account which is logged in."""
         name, path = request.query_params.get("name", ""), request.query_params.get("to", "/")
-        if self.visitors.find(name) is None:
+        if name not in self.visitors:
             return RedirectResponse(_start_url(request), 303)
         response = RedirectResponse(path if re.match(r"/(?![/\\])", path) else "/", 303)
         response.set_cookie(COOKIE, name, httponly=True, samesite="lax")

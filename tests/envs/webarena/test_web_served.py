@@ -217,6 +217,19 @@ def test_all_hosts_share_the_world_of_a_visitor(served: Served) -> None:
             assert jar[place.site.cookie] == cookies((name,))[place.origin][place.site.cookie]
 
 
+def test_browsers_that_keep_no_cookies_take_no_room() -> None:
+    served = Served(sites=("map",), max_sessions=2)
+    try:
+        for _ in range(5):
+            there = Visitor(served).ask("GET", served.url("map"))
+            entrance = Visitor(served).ask("GET", there.headers["location"])
+            assert Visitor(served).ask("GET", entrance.headers["location"]).headers["location"] == "/"
+        assert len(served.site.visitors) == 2
+        assert Visitor(served).open(served.url("map")).status == 200
+    finally:
+        served.server.close()
+
+
 def test_the_number_of_visitors_is_limited() -> None:
     served = Served(sites=("map",), max_sessions=2)
     try:

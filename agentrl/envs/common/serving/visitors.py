@@ -46,6 +46,12 @@ class Visitors(Generic[V]):
     def __len__(self) -> int:
         return len(self._kept)
 
+    def __contains__(self, name: object) -> bool:
+        """Is there a visitor of this name? To be asked about is not to come back."""
+        with self._lock:
+            self._forget_idle()
+            return name in self._kept
+
     def find(self, name: str | None) -> V | None:
         """The visitor of this name, if there is one who was here lately."""
         with self._lock:

@@ -30,8 +30,9 @@ def test_visitors_are_found_until_they_were_idle_too_long() -> None:
 
 def test_who_came_once_makes_room_and_who_came_back_does_not() -> None:
     visitors = Visitors[Guest](2, 60)
-    (first, _), (_, second) = visitors.welcome(Guest), visitors.welcome(Guest)
+    (first, _), (name, second) = visitors.welcome(Guest), visitors.welcome(Guest)
     visitors.find(first)
+    assert name in visitors
     third, _ = visitors.welcome(Guest)
     assert second.closed
     visitors.find(third)
