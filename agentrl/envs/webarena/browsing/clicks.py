@@ -101,11 +101,15 @@ def send_form(session: Session, field: Any) -> None:
     if form is None:
         return
     button = session.contents.default_button(form)
-    if button is None:
-        if session.contents.sends_without_button(form):
-            _submit(session, form, None)
-    elif not is_disabled(button):
+    if button is None and not session.contents.sends_without_button(form):
+        return
+    if button is not None and is_disabled(button):
+        return
+    complaint = session.contents.complaint(form, button)
+    if complaint is None:
         _submit(session, form, button)
+    else:  # the text that was typed stays
+        focus(session, complaint[0])
 
 
 def check_typable(element: Any) -> None:

@@ -40,18 +40,30 @@ class _Widths(dict[str, int]):
         if unicodedata.combining(character) or unicodedata.category(character) in ("Cc", "Cf", "Mn", "Me"):
             return 0
         plain = unicodedata.normalize("NFD", character)[0]
-        if plain != character and plain in self:
-            return self[plain]
+        if plain != character and plain in _ACCENTED:
+            return _ACCENTED[plain]
         if unicodedata.east_asian_width(character) in "WF":
             return _WIDE
         return _FALLBACK.get(character, 600)
 
 
-# Widths of the common sans-serif fonts that browsers fall back to.
-_FALLBACK = {
-    "\u2013": 556, "\u2014": 1000, "\u2022": 350, "\xd7": 584, "\u20ac": 556, "\xa3": 556, "\u2192": 1000,
-    "\u2190": 1000, "\u2009": 200, "\u202f": 200,
+# Widths in the fonts that browsers mostly fall back to, Liberation Sans and DejaVu Sans: of letters with accents, by
+# plain letter, and of signs.
+_LETTERS = {
+    222: "jl", 278: "fiIt", 333: "r", 500: "cksvxyzJ", 556: "abdeghnopquL", 611: "FTZ", 667: "ABEKPSVXY",
+    722: "wCDHNRU", 778: "GOQ", 833: "mM", 944: "W",
 }  # fmt: skip
+_SIGNS = {
+    62: "\u200a", 108: "\u202f", 188: "\u2032", 200: "\u2009", 222: "\u201a", 333: "\u2010\u2011\u201e\xa1\xb2\xb3",
+    350: "\u2022", 354: "\u2033", 500: "\u2002\u2191\u2193", 502: "\u25b8\u25be", 537: "\xb6",
+    549: "\xf7\u2248\u2264\u2265", 556: "\u2013\u20ac\xa3\xa5\xa7\u2020\u2021\u0141", 576: "\xb5",
+    584: "\xd7\u2212", 594: "\u2665", 604: "\u25a0\u25a1\u25cb\u25cf", 611: "\xbf\xdf\xf8", 713: "\u221e",
+    737: "\xae", 769: "\u25b6\u25c0\u25c6", 834: "\xbc\xbd\xbe", 838: "\u2713\u2714\u2715\u2717", 889: "\xe6",
+    896: "\u2605\u2606\u2630\u2661\u2699", 990: "\u25b2\u25bc\u25ba",
+    1000: "\u2003\u2014\u2030\u2190\u2192\u2194",
+}  # fmt: skip
+_ACCENTED = {letter: width for width, letters in _LETTERS.items() for letter in letters}
+_FALLBACK = {sign: width for width, signs in _SIGNS.items() for sign in signs}
 
 
 @cache
