@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from agentrl.envs.webarena.browsing.view import Box, View
@@ -140,25 +141,37 @@ def _has_value(given: dict[str, str]) -> bool:
 
 
 def _start_tag(node: _Node) -> str:
-    if not _TAG.fullmatch(node.tag) or node.tag == "image":
-        node.tag = "img" if node.tag == "image" else "div"
-    values: dict[str, str] = {}  # value -> name: each value once
-    for name in KEPT if node.given else ("data-text", "data-bbox"):
-        value = _value(node, name)
-        if value and value not in values:
-            values[value] = name
-    shown = "".join([f' {name}="{_quoted(value)}"' for value, name in values.items()])
+    node.tag = _plain_tag(node.tag)
+    given = node.given
+    if given is None:
+        values = [("data-text", _direct_text(node)), ("data-bbox", _place(node))]
+    else:
+        given.setdefault("data-text", _direct_text(node))
+        given["data-bbox"] = _place(node)
+        if given.get("type") == "hidden":
+            del given["type"]
+        values = [(name, _clean(given[name])) for name in KEPT if name in given]
+    names: dict[str, str] = {}  # by value: each value once
+    for name, value in values:
+        names.setdefault(value, name)
+    shown = "".join([f' {name}="{_quoted(value)}"' for value, name in names.items() if value])
     return f"<{node.tag}{shown}>" if node.label is None else f'<{node.tag} id="{node.label}"{shown}>'
 
 
-def _value(node: _Node, name: str) -> str:
-    value = node.given.get(name) if node.given else None
-    if name == "data-bbox":
-        return "" if node.box is None else "{},{},{},{}".format(*node.box)
-    if name == "data-text" and value is None:
-        texts = [node.text, *(node.tails or ())]
-        return ",".join(texts if node.text else texts[1:])[:LONGEST]
-    return "" if value is None or (name == "type" and value == "hidden") else _clean(value)
+@lru_cache(maxsize=256)
+def _plain_tag(tag: str) -> str:
+    """A page may name elements as it likes; <image> would be the mark of a picture."""
+    return "img" if tag == "image" else tag if _TAG.fullmatch(tag) else "div"
+
+
+def _direct_text(node: _Node) -> str:
+    if node.tails is None:
+        return node.text
+    return ",".join([node.text, *node.tails] if node.text else node.tails)[:LONGEST]
+
+
+def _place(node: _Node) -> str:
+    return "" if node.box is None else "{},{},{},{}".format(*node.box)
 
 
 def _quoted(value: str) -> str:
