@@ -249,6 +249,7 @@ def test_hostile_queries_break_nothing(world: World, text: str) -> None:
         f"/map.svg?lat={sent}&lon=-35&zoom={sent}&markers={sent},1,x;{sent}&route={sent};{sent}",
         f"/share?mlat={sent}&mlon={sent}&lat=90&lon=180",
         f"/search?query=cafe&page={sent}",
+        f"/?{sent}={sent}&path=x&self=y&context=z",
     ):
         response = get(world, path)
         assert response.status in (200, 404), path[:80]

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
 
 from agentrl.envs.webarena.sites.map import geo
 from agentrl.envs.webarena.sites.map.atlas import Atlas, Feature
@@ -22,16 +24,14 @@ _NEAREST = re.compile(r"^(?:the\s+)?(?:nearest|closest)\s+(.+?)\s+(to)\s+(.+)$",
 _ASKING = re.compile(r"^(?:the\s+)?(?:nearest|closest|find|all)\s+", re.I)
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """A search result; `metres` from the place that results were to be near, if there was one."""
 
     feature: Feature
     metres: float | None = None
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """A kind of place that a query asks for."""
 
     category: str
@@ -45,21 +45,30 @@ def words(text: str) -> tuple[str, ...]:
 
 
 class Index:
-    """The words of all features."""
+    """The words of all features, and what their order depends on."""
 
     def __init__(self, atlas: Atlas) -> None:
-        self.atlas = atlas
-        self.names: list[tuple[str, ...]] = []
+        self.names = [words(feature.name) for feature in atlas.features]
         self._everywhere: dict[str, set[int]] = {}
+        self._in_names: dict[str, set[int]] = {}
+        self._whole: dict[tuple[str, ...], list[int]] = {}  # a name or an address
         for number, feature in enumerate(atlas.features):
-            self.names.append(words(feature.name))
             for word in words(f"{feature.name} {feature.display_name} {feature.label}"):
                 self._everywhere.setdefault(word, set()).add(number)
+            for word in self.names[number]:
+                self._in_names.setdefault(word, set()).add(number)
+            for whole in {self.names[number], *_addresses(feature)}:
+                self._whole.setdefault(whole, []).append(number)
+        self._sizes = np.array([_size(feature) for feature in atlas.features])
+        self._spots = np.array([geo.to_metres(feature.lat, feature.lon) for feature in atlas.features])
 
     def with_all(self, wanted: Iterable[str]) -> set[int]:
         """The features that have every one of these words somewhere in name, address or kind."""
-        lists = sorted((self._everywhere.get(word, set()) for word in wanted), key=len)
-        return set.intersection(*lists) if lists else set()
+        return _common(self._everywhere, wanted)
+
+    def named(self, wanted: Iterable[str]) -> set[int]:
+        """The features that have every one of these words in their name."""
+        return _common(self._in_names, wanted)
 
     def with_most(self, wanted: tuple[str, ...]) -> set[int]:
         """The features with the greatest number of these words, where that is more than half."""
@@ -70,6 +79,35 @@ class Index:
         most = max(counts.values(), default=0)
         return {number for number, count in counts.items() if count == most} if 2 * most > len(wanted) else set()
 
+    def ranked(self, numbers: set[int], text: str, around: Point, *, exact: bool) -> list[int]:
+        """Features in the order of results; with `exact`, none unless one has this very name or address.
+
+        Names and addresses that are just what was typed come first (`fits` 0; what stands before a comma is enough),
+        then names that begin with it, names that contain it, and the rest.
+        """
+        wanted, first = words(text), words(text.split(",")[0])
+        fits = np.full(len(self.names), 3)
+        for number in self.named(wanted):
+            fits[number] = 1 if self.names[number][: len(wanted)] == wanted else 2
+        fits[self._whole.get(wanted, [])] = 0
+        fits[self._whole.get(first, [])] = 0
+        found = np.fromiter(sorted(numbers), dtype=int, count=len(numbers))
+        gaps = ((self._spots[found] - np.array(geo.to_metres(*around))) ** 2).sum(1)
+        found = found[np.lexsort((gaps, self._sizes[found], fits[found]))]
+        return [] if exact and (not len(found) or fits[found[0]]) else found.tolist()
+
+
+def _common(lists: dict[str, set[int]], wanted: Iterable[str]) -> set[int]:
+    found = sorted((lists.get(word, set()) for word in wanted), key=len)
+    return set.intersection(*found) if found else set()
+
+
+def _addresses(feature: Feature) -> list[tuple[str, ...]]:
+    """ "12 Mill Street" and "Mill Street 12"."""
+    if not feature.number:
+        return []
+    return [words(f"{feature.number} {feature.street}"), words(f"{feature.street} {feature.number}")]
+
 
 @lru_cache(2)
 def index(atlas: Atlas) -> Index:
@@ -77,12 +115,14 @@ def index(atlas: Atlas) -> Index:
     return Index(atlas)
 
 
-@lru_cache(512)
 def search(atlas: Atlas, query: str, around: Point) -> tuple[Hit, ...]:
     """All results, best first; `around` is the middle of what the map shows."""
     text = " ".join(query[:LONGEST].split())
-    if not text:
-        return ()
+    return _search(atlas, text, around) if text else ()
+
+
+@lru_cache(64)
+def _search(atlas: Atlas, text: str, around: Point) -> tuple[Hit, ...]:
     if (point := geo.parse(text)) is not None:
         return whereabouts(atlas, point)
     if found := _by_name(atlas, text, around, exact=True):
@@ -123,27 +163,7 @@ def whereabouts(atlas: Atlas, point: Point) -> tuple[Hit, ...]:
 def _by_name(atlas: Atlas, text: str, around: Point, *, exact: bool = False, loose: bool = False) -> tuple[Hit, ...]:
     known, wanted = index(atlas), words(text)
     numbers = known.with_most(wanted) if loose else known.with_all(wanted)
-    first = words(text.split(",")[0])
-    ranked = sorted(
-        (_fit(known.names[number], wanted, first, atlas.features[number]), _size(atlas.features[number]),
-         atlas.features[number].metres_to(*around), number)
-        for number in numbers
-    )  # fmt: skip
-    if exact and (not ranked or ranked[0][0] > 0):  # nothing has this very name or address
-        return ()
-    return tuple(Hit(atlas.features[number]) for *_, number in ranked)
-
-
-def _fit(name: tuple[str, ...], wanted: tuple[str, ...], first: tuple[str, ...], feature: Feature) -> int:
-    """How well a feature fits: 0 is its very name or address, then names that begin so, contain it, the rest."""
-    if name in (wanted, first):
-        return 0
-    address = words(f"{feature.number} {feature.street}") if feature.number else ()
-    if address and (address in (wanted, first) or (*address[1:], address[0]) in (wanted, first)):
-        return 0
-    if name[: len(wanted)] == wanted:
-        return 1
-    return 2 if set(wanted) <= set(name) else 3
+    return tuple(Hit(atlas.features[number]) for number in known.ranked(numbers, text, around, exact=exact))
 
 
 def _size(feature: Feature) -> int:
@@ -204,8 +224,7 @@ def _candidates(atlas: Atlas, what: str) -> list[Feature]:
     wanted = kind_of_place(what)
     if wanted is not None:
         return _of_kind(atlas, wanted)
-    known, names = index(atlas), words(_ASKING.sub("", what))
-    named = (number for number in known.with_all(names) if set(names) <= set(known.names[number]))
+    named = index(atlas).named(words(_ASKING.sub("", what)))
     return [atlas.features[number] for number in named if atlas.features[number].kind == "place"]
 
 

@@ -25,7 +25,7 @@ def world_map(context: Context) -> Atlas:
     return atlas(context.db)
 
 
-def link(path: str, **fields: object) -> str:
+def link(path: str, /, **fields: object) -> str:
     """An address with fields, spaces as %20."""
     kept = {name: value for name, value in fields.items() if value not in (None, "")}
     return f"{path}?{urlencode(kept, quote_via=quote)}" if kept else path
