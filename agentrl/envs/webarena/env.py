@@ -24,6 +24,7 @@ from agentrl.envs.webarena.browsing.dom import DomBackend
 from agentrl.envs.webarena.browsing.view import View
 from agentrl.envs.webarena.evaluators.answers import DIALECTS
 from agentrl.envs.webarena.evaluators.evaluate import evaluate, missing
+from agentrl.envs.webarena.evaluators.judge import answer_judge
 from agentrl.envs.webarena.facts import cart_of, form_fields, page_kind, quoted_words, records, site_name
 from agentrl.envs.webarena.observing.modes import MODES, observe
 from agentrl.envs.webarena.oracle import next_action
@@ -185,6 +186,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self.dialect = _one_of("dialect", dialect, DIALECTS)
         _one_of("backend", backend, BACKENDS)
         check_grammar(self.action_format, strict_upstream)
+        answer_judge(judge)  # one that cannot judge answers is refused here, not at the end of an episode
         self.judge, self.hide_outcome, self.early_stop = judge, bool(hide_outcome), bool(early_stop)
         self.strict_upstream, self.show_feedback = bool(strict_upstream), bool(show_feedback)
         self.show_address = show_address if show_address is None else bool(show_address)

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from agentrl.core.errors import AgentRLError, ConfigError, JudgeFault
-from agentrl.core.judging import Judge, JudgeRequest, Verdict
-from agentrl.core.specs import resolve
+from agentrl.core.judging import ChecksEnv, Judge, JudgeRequest, Verdict
+from agentrl.core.specs import resolve, to_json
 from agentrl.envs.webarena.evaluators.rule_judge import agrees, refuses
 
 RULE = "rule"
@@ -43,11 +43,16 @@ AnswerJudge = Callable[[AnswerQuestion], bool]
 
 def answer_judge(judge: object) -> AnswerJudge:
     """A judge of answers: "rule"; a function (intent, right answer, answer) -> bool or score; or what
-    `agentrl.core.specs.resolve` takes. Whatever goes wrong with it is a `JudgeFault`."""
-    if judge == RULE:
+    `agentrl.core.specs.resolve` takes. One that cannot judge answers is refused with a `ConfigError`; whatever goes
+    wrong later is a `JudgeFault`."""
+    if isinstance(judge, str) and judge == RULE:
         return by_rule
-    if isinstance(judge, (str, Mapping, Judge)):
-        return lambda question: _by_model(_resolved(judge), question)
+    if isinstance(judge, (str, Mapping)):
+        judge = _from_json(json.dumps(to_json(judge), sort_keys=True))
+    if isinstance(judge, Judge):
+        model = judge
+        _check(model)
+        return lambda question: _by_model(model, question)
     if callable(judge):
         return lambda question: _by_function(judge, question)
     raise ConfigError(f'judge must be "rule", a function, a judge or its spec; got {type(judge).__name__}')
@@ -86,8 +91,9 @@ def _by_model(judge: Judge, question: AnswerQuestion) -> bool:
     raise verdict
 
 
-def _resolved(judge: Any) -> Judge:
-    return _from_json(json.dumps(judge, sort_keys=True)) if isinstance(judge, (str, Mapping)) else judge
+def _check(judge: Judge) -> None:
+    if isinstance(judge, ChecksEnv):
+        judge.check_env(ENV_ID, None, "natural", ("answer",))
 
 
 @lru_cache(16)  # a judge holds connections and a cache of replies: one for all evaluations

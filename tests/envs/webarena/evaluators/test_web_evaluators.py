@@ -173,6 +173,12 @@ def test_a_judge_that_fails_leaves_no_score(judge: Any, wanted: dict[str, Any]) 
         evaluate(answer_task(wanted), "my answer", NOWHERE, judge=judge)
 
 
+def test_a_language_model_that_cannot_be_reached_leaves_no_score() -> None:
+    away = {"kind": "llm", "model": "m", "base_url": "http://127.0.0.1:9/v1", "max_retries": 0, "cache": False}
+    with pytest.raises(JudgeFault):
+        evaluate(answer_task({"fuzzy_match": ["a sentence"]}), "my answer", NOWHERE, judge=away)
+
+
 def test_a_failed_check_needs_no_judge() -> None:
     task = answer_task({"must_include": ["x"], "fuzzy_match": ["y"]})
     assert evaluate(task, "y", NOWHERE, judge=broken_judge).score == 0
@@ -235,6 +241,11 @@ def test_what_cannot_be_a_judge_or_a_dialect_is_refused() -> None:
         evaluate(task, "x", NOWHERE, judge=7)
     with pytest.raises(ConfigError, match="unknown judge"):
         evaluate(task, "x", NOWHERE, judge="no-such-judge")
+    with pytest.raises(ConfigError, match="cannot be written as JSON"):
+        evaluate(task, "x", NOWHERE, judge={"kind": "llm", "model": object()})
+    for wrong in ("structured", {"kind": "outcome", "model": "m"}):
+        with pytest.raises(ConfigError, match="answer"):
+            evaluate(task, "x", NOWHERE, judge=wrong)
     with pytest.raises(ConfigError, match="dialect must be one of"):
         evaluate(task, "x", NOWHERE, dialect="visual")
     with pytest.raises(ConfigError, match="no evaluator"):

@@ -67,6 +67,18 @@ def test_the_sites_have_every_place_that_official_tasks_look_at(agent: Agent, ho
     assert hook.contents.format(**agent.names) in found
 
 
+def test_addresses_have_the_shapes_of_the_benchmark(agent: Agent) -> None:
+    """Its evaluators compare them as text, so that even the order of a query matters."""
+    assert agent.fill("__MAP__/", query="hotels near Music Hall").endswith("/search?query=hotels%20near%20Music%20Hall")
+    assert agent.fill("__SHOPPING__/", q="switch accessories").endswith("/catalogsearch/result/?q=switch+accessories")
+    issues = agent.fill("{project}/-/issues", sort="created_date", state="opened", **{"label_name[]": "bug"})
+    assert issues.endswith("/-/issues/?sort=created_date&state=opened&label_name%5B%5D=bug&first_page_size=20")
+    _, results = agent.fetch(
+        "GET", agent.address("__SHOPPING__/catalogsearch/result/?q=chair&product_list_order=price")
+    )
+    assert "/catalogsearch/result/index/?product_list_order=price&amp;q=chair&amp;product_list_dir=asc" in results.text
+
+
 def test_a_message_that_is_not_sent_can_be_looked_at(agent: Agent) -> None:
     backend = agent.backend("__SHOPPING__/contact/")
     view = backend.view()
