@@ -11,7 +11,7 @@ from agentrl.envs.webarena.sites.code import catalogue
 from agentrl.envs.webarena.sites.code.catalogue import GROUPS, PROJECTS, Source
 from agentrl.envs.webarena.sites.code.history import Repository, Session
 from agentrl.envs.webarena.sites.code.rows import Rows
-from agentrl.envs.webarena.sites.code.sources import function, words
+from agentrl.envs.webarena.sites.code.sources import function, sentence, words
 from agentrl.envs.webarena.sites.code.tickets import Team, Tickets
 from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.site import session_token
@@ -270,7 +270,7 @@ def _extras(rows: Rows, repository: Repository, team: Team, random: Random) -> N
     when = (START - timedelta(days=random.randint(5, 300))).isoformat(" ")
     pages = {
         "home": f"Welcome to the wiki of {repository.source.path}.\n\n{repository.source.description}"
-        f"\n\n* What is a {nouns[0]}?\n* How the {nouns[1]} came to be\n* Meeting notes",
+        f"\n\n* What the {nouns[0]} is\n* How the {nouns[1]} came to be\n* Meeting notes",
         "roadmap": f"## Next\n\n* A second {nouns[2]}\n* Faster {nouns[0]}s"
         f"\n\n## Later\n\n* A new home for the {nouns[3]}",
     }
@@ -290,7 +290,7 @@ def _extras(rows: Rows, repository: Repository, team: Team, random: Random) -> N
             "snippet",
             project_id=project,
             author_id=random.choice(team)[0],
-            title=f"{values['Verb']} a {values['noun']} by hand",
+            title=sentence("{Verb} a {noun} by hand", values),
             description="",
             file_name=f"{values['verb']}_{values['noun']}.txt",
             content="\n".join(function(repository.source.language, values, random)),

@@ -20,6 +20,7 @@ from agentrl.envs.webarena.sites.code.sources import (
     new_file,
     package_file,
     readme,
+    sentence,
     words,
 )  # fmt: skip
 
@@ -32,7 +33,7 @@ FIXES = (
 )  # fmt: skip
 ADDITIONS = (
     "Add a way to {verb} the {noun}", "Let users {verb} a {noun}", "{Verb} the {noun} with its {other}",
-    "Add {quality} to the {noun}", "Support more than one {other} for each {noun}", "Introduce the {noun} {verb}er",
+    "Add {quality} to the {noun}", "Support more than one {other} for each {noun}", "Introduce the {noun} {agent}",
 )  # fmt: skip
 REMOVALS = ("Remove unused {noun} code", "Drop the old {other} helper", "Simplify how we {verb} a {noun}")
 DOCUMENTATION = (
@@ -152,8 +153,8 @@ class Repository:
     def _step(self, author: int, when: datetime) -> int:
         values = words(self.nouns, self.random)
         texts, changes = self._change(values)
-        title = self.random.choice(texts).format(**values)
-        body = self.random.choice(BODIES).format(**values) if self.random.random() < 0.3 else ""
+        title = sentence(self.random.choice(texts), values)
+        body = sentence(self.random.choice(BODIES), values) if self.random.random() < 0.3 else ""
         return self.commit(author, when, title, body, changes)
 
     def _change(self, values: dict[str, str]) -> tuple[tuple[str, ...], list[Change]]:

@@ -3,9 +3,14 @@
 # ruff: noqa: E501  (tables read better with one entry on a line)
 from __future__ import annotations
 
+import re
 from random import Random
 
 VERBS = ("load", "parse", "merge", "count", "render", "check", "sort", "store", "find", "split", "update", "convert")
+AGENTS = {  # what a class that does it is called
+    "load": "loader", "parse": "parser", "merge": "merger", "count": "counter", "render": "renderer", "check": "checker",
+    "sort": "sorter", "store": "keeper", "find": "finder", "split": "splitter", "update": "updater", "convert": "converter",
+}  # fmt: skip
 QUALITIES = ("size", "weight", "age", "order", "score", "depth", "width", "level", "length", "offset")
 
 # Functions by language. {verb} {noun} {other} {quality} {n} {m} are filled in; capitals give capitalised words.
@@ -13,28 +18,28 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
     "Python": (
         'def {verb}_{noun}({other}s: list, limit: int = {n}) -> list:\n    """{Verb} every {noun} of the given {other}s."""\n    found = []\n    for {other} in {other}s:\n        if {other}.{quality} > limit:\n            found.append({other}.{noun})\n    return found',
         'def {verb}_{noun}(text: str) -> dict[str, int]:\n    """{Verb} a {noun} that is written as text."""\n    name, _, rest = text.partition("{sep}")\n    if not name:\n        raise ValueError("a {noun} needs a name")\n    return {{"{noun}": len(name), "{quality}": len(rest) + {m}}}',
-        'class {Noun}{Verb}er:\n    """Keeps the {other} of a {noun}."""\n\n    def __init__(self, {quality}: int = {n}) -> None:\n        self.{quality} = {quality}\n        self.{other}s: list[str] = []\n\n    def {verb}(self, {other}: str) -> bool:\n        self.{other}s.append({other})\n        return len(self.{other}s) <= self.{quality}',
+        'class {Noun}{Agent}:\n    """Keeps the {other} of a {noun}."""\n\n    def __init__(self, {quality}: int = {n}) -> None:\n        self.{quality} = {quality}\n        self.{other}s: list[str] = []\n\n    def {verb}(self, {other}: str) -> bool:\n        self.{other}s.append({other})\n        return len(self.{other}s) <= self.{quality}',
     ),
     "JavaScript": (
         "export function {verb}{Noun}({other}s, limit = {n}) {{\n  return {other}s\n    .filter(({other}) => {other}.{quality} > limit)\n    .map(({other}) => {other}.{noun});\n}}",
         "export function {verb}{Noun}(state, {other}) {{\n  if (!{other}) {{\n    return state;\n  }}\n  const {quality} = Math.min(state.{quality} + {m}, {n});\n  return {{ ...state, {noun}: {other}, {quality} }};\n}}",
-        "export class {Noun}{Verb}er {{\n  constructor({quality} = {n}) {{\n    this.{quality} = {quality};\n    this.{other}s = [];\n  }}\n\n  {verb}({other}) {{\n    this.{other}s.push({other});\n    return this.{other}s.length <= this.{quality};\n  }}\n}}",
+        "export class {Noun}{Agent} {{\n  constructor({quality} = {n}) {{\n    this.{quality} = {quality};\n    this.{other}s = [];\n  }}\n\n  {verb}({other}) {{\n    this.{other}s.push({other});\n    return this.{other}s.length <= this.{quality};\n  }}\n}}",
     ),
     "Go": (
         "// {Verb}{Noun} gives the {noun} of every {other} above the limit.\nfunc {Verb}{Noun}({other}s []{Other}, limit int) []string {{\n\tvar found []string\n\tfor _, {other} := range {other}s {{\n\t\tif {other}.{Quality} > limit {{\n\t\t\tfound = append(found, {other}.{Noun})\n\t\t}}\n\t}}\n\treturn found\n}}",
-        "// {Noun}{Verb}er keeps at most {n} {other}s.\ntype {Noun}{Verb}er struct {{\n\t{quality} int\n\t{other}s []string\n}}\n\nfunc (k *{Noun}{Verb}er) {Verb}({other} string) error {{\n\tif len(k.{other}s) >= {n} {{\n\t\treturn errors.New(\"too many {other}s\")\n\t}}\n\tk.{other}s = append(k.{other}s, {other})\n\treturn nil\n}}",
+        "// {Noun}{Agent} keeps at most {n} {other}s.\ntype {Noun}{Agent} struct {{\n\t{quality} int\n\t{other}s []string\n}}\n\nfunc (k *{Noun}{Agent}) {Verb}({other} string) error {{\n\tif len(k.{other}s) >= {n} {{\n\t\treturn errors.New(\"too many {other}s\")\n\t}}\n\tk.{other}s = append(k.{other}s, {other})\n\treturn nil\n}}",
     ),
     "Rust": (
         "/// {Verb} the {noun} of every {other} above the limit.\npub fn {verb}_{noun}({other}s: &[{Other}], limit: u32) -> Vec<String> {{\n    {other}s\n        .iter()\n        .filter(|{other}| {other}.{quality} > limit)\n        .map(|{other}| {other}.{noun}.clone())\n        .collect()\n}}",
-        "#[derive(Debug, Default)]\npub struct {Noun}{Verb}er {{\n    {quality}: usize,\n    {other}s: Vec<String>,\n}}\n\nimpl {Noun}{Verb}er {{\n    pub fn {verb}(&mut self, {other}: &str) -> bool {{\n        self.{other}s.push({other}.to_owned());\n        self.{other}s.len() <= self.{quality} + {m}\n    }}\n}}",
+        "#[derive(Debug, Default)]\npub struct {Noun}{Agent} {{\n    {quality}: usize,\n    {other}s: Vec<String>,\n}}\n\nimpl {Noun}{Agent} {{\n    pub fn {verb}(&mut self, {other}: &str) -> bool {{\n        self.{other}s.push({other}.to_owned());\n        self.{other}s.len() <= self.{quality} + {m}\n    }}\n}}",
     ),
     "Ruby": (
         "def {verb}_{noun}({other}s, limit = {n})\n  {other}s.select {{ |{other}| {other}.{quality} > limit }}\n    .map(&:{noun})\nend",
-        "class {Noun}{Verb}er\n  attr_reader :{quality}\n\n  def initialize({quality} = {n})\n    @{quality} = {quality}\n    @{other}s = []\n  end\n\n  def {verb}({other})\n    @{other}s << {other}\n    @{other}s.size <= @{quality}\n  end\nend",
+        "class {Noun}{Agent}\n  attr_reader :{quality}\n\n  def initialize({quality} = {n})\n    @{quality} = {quality}\n    @{other}s = []\n  end\n\n  def {verb}({other})\n    @{other}s << {other}\n    @{other}s.size <= @{quality}\n  end\nend",
     ),
     "C": (
         "/* {Verb} the {noun} of every {other} above the limit. */\nint {verb}_{noun}(const struct {other} *{other}s, int count, int limit)\n{{\n    int found = 0;\n    for (int i = 0; i < count; i++)\n        if ({other}s[i].{quality} > limit)\n            found++;\n    return found;\n}}",
-        "struct {noun}_{verb}er {{\n    int {quality};\n    float {other}[{n}];\n}};\n\nvoid {noun}_{verb}(struct {noun}_{verb}er *self, float value)\n{{\n    self->{other}[self->{quality}++ % {n}] = value;\n}}",
+        "struct {noun}_{agent} {{\n    int {quality};\n    float {other}[{n}];\n}};\n\nvoid {noun}_{verb}(struct {noun}_{agent} *self, float value)\n{{\n    self->{other}[self->{quality}++ % {n}] = value;\n}}",
     ),
     "Shell": (
         '{verb}_{noun}() {{\n  local {other}="${{1:-{n}}}"\n  if [ -z "${other}" ]; then\n    echo "{noun}: no {other} given" >&2\n    return 1\n  fi\n  printf "%s\\n" "${other}"\n}}',
@@ -73,15 +78,23 @@ def words(nouns: list[str], random: Random, noun: str = "") -> dict[str, str]:
     verb, quality = random.choice(VERBS), random.choice(QUALITIES)
     return {
         "noun": noun, "Noun": noun.capitalize(), "NOUN": noun.upper(), "other": other, "Other": other.capitalize(),
-        "verb": verb, "Verb": verb.capitalize(), "quality": quality, "Quality": quality.capitalize(),
+        "verb": verb, "Verb": verb.capitalize(), "agent": AGENTS[verb], "Agent": AGENTS[verb].capitalize(), "quality": quality, "Quality": quality.capitalize(),
         "QUALITY": quality.upper(), "n": str(random.choice((8, 10, 12, 16, 20, 24, 32, 50, 64, 100))),
         "m": str(random.randint(1, 9)), "sep": random.choice((":", ";", "=", ",")),
     }  # fmt: skip
 
 
+def sentence(pattern: str, values: dict[str, str]) -> str:
+    """A text with its words filled in, and with the articles and plurals that English wants for them."""
+    text = re.sub(r"\b([Aa]) (?=[aeiou])", r"\1n ", pattern.format(**values))
+    text = re.sub(r"(?<=[^aeiou\W])ys\b", "ies", text).replace("lenss", "lenses")
+    return re.sub(r"(?<=[cs]h)s\b", "es", text)
+
+
 def function(language: str, values: dict[str, str], random: Random) -> list[str]:
     """The lines of one function (or section) in that language."""
-    return random.choice(FUNCTIONS[language]).format(**values).split("\n")
+    fill = sentence if language in ("Markdown", "HTML") else str.format_map
+    return fill(random.choice(FUNCTIONS[language]), values).split("\n")
 
 
 def new_file(language: str, nouns: list[str], noun: str, random: Random) -> list[str]:
@@ -112,9 +125,9 @@ def readme(title: str, description: str, language: str, nouns: list[str], random
     verb = random.choice(VERBS)
     return [
         f"# {title}", "", description, "", "## Getting started", "", "```", start, "```", "", "## What it can do", "",
-        f"* {verb.capitalize()} any {first} together with its {second}", f"* Keep every {third} in one place",
-        f"* Tell you when a {nouns[3]} has changed", "", "## Contributing", "",
-        f"Open an issue before you change how a {nouns[4]} works. Small fixes are welcome at any time.", "",
+        f"* {verb.capitalize()} every {first} together with its {second}", f"* Keep every {third} in one place",
+        f"* Tell you when the {nouns[3]} has changed", "", "## Contributing", "",
+        f"Open an issue before you change how the {nouns[4]} works. Small fixes are welcome at any time.", "",
         "## Licence", "", "See the file LICENSE.", "",
     ]  # fmt: skip
 

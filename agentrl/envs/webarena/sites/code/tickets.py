@@ -9,7 +9,7 @@ from typing import Any
 from agentrl.envs.webarena.sites.code import phrases
 from agentrl.envs.webarena.sites.code.history import Repository, Session
 from agentrl.envs.webarena.sites.code.rows import Rows
-from agentrl.envs.webarena.sites.code.sources import words
+from agentrl.envs.webarena.sites.code.sources import sentence, words
 from agentrl.envs.webarena.sites.database import START
 
 Team = list[tuple[int, int]]  # (user, access level), most active first
@@ -98,7 +98,7 @@ class Tickets:
     def _title(self, values: dict[str, str]) -> tuple[str, str]:
         for _ in range(50):
             pattern, label = self.random.choice(phrases.ISSUES)
-            title = pattern.format(**values)
+            title = sentence(pattern, values)
             if title not in self._titles:
                 break
             values.update(words(self.nouns, self.random))
@@ -114,7 +114,7 @@ class Tickets:
     def _description(self, values: dict[str, str]) -> str:
         parts = [self._text(phrases.OPENINGS, values) + " " + self._text(phrases.DETAILS, values)]
         if self.random.random() < 0.35:
-            parts.append(phrases.STEPS.format(**values))
+            parts.append(sentence(phrases.STEPS, values))
         if self.random.random() < 0.5:
             parts.append(self._text(phrases.DETAILS, words(self.nouns, self.random)))
         return "\n\n".join(parts)
@@ -206,7 +206,7 @@ class Tickets:
         return self.random.choice(self.team if self.random.random() < 0.65 else self.public)
 
     def _text(self, texts: tuple[str, ...], values: dict[str, str]) -> str:
-        return self.random.choice(texts).format(**values)
+        return sentence(self.random.choice(texts), values)
 
 
 def _stamp(when: datetime) -> str:
