@@ -1,0 +1,7 @@
+"""Tasks of the code host."""
+
+from __future__ import annotations
+
+from agentrl.envs.webarena.tasks import code_projects, code_reading, code_tickets
+
+TEMPLATES = (*code_reading.TEMPLATES, *code_tickets.TEMPLATES, *code_projects.TEMPLATES)
