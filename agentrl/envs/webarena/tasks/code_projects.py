@@ -30,7 +30,7 @@ from agentrl.envs.webarena.tasks.code_kit import (
     to_project,
     until,
 )  # fmt: skip
-from agentrl.envs.webarena.tasks.template import Answer, Check, Choose, Click, Fill, On, Template
+from agentrl.envs.webarena.tasks.template import Answer, Check, Choose, Click, Fill, On, Parameters, Template
 
 PROJECT_NAMES = (
     "awesome-llms", "agent-playground", "reading-list", "home-lab", "paper-notes", "weekend-game", "tea-timer",
@@ -54,7 +54,7 @@ NEW_FILES = {
 VISIBILITY = "document.querySelector('.visibility-icon').getAttribute('title')"
 
 
-def _home(row: Row) -> str:
+def _home(row: Parameters) -> str:
     return f"/{AGENT}/{row['name']}"
 
 
@@ -103,7 +103,7 @@ def _new_milestones(world: World) -> list[Row]:
     return rows
 
 
-def _create(row: Row) -> list[On]:
+def _create(row: Parameters) -> list[On]:
     """The form for a blank project, or the one with a template if the row names one."""
     acts = [
         Fill("#project_name", row["name"]),
@@ -120,7 +120,7 @@ def _create(row: Row) -> list[On]:
     return [*way, On(at(_home(row)), [Answer()])]
 
 
-def _create_file(row: Row) -> list[On]:
+def _create_file(row: Parameters) -> list[On]:
     acts = [
         Fill("#file_name", row["file"]),
         Fill("#file_content", row["text"]),
@@ -133,7 +133,7 @@ def _create_file(row: Row) -> list[On]:
     ]
 
 
-def _create_milestone(row: Row) -> list[On]:
+def _create_milestone(row: Parameters) -> list[On]:
     acts = [
         Fill("#milestone_title", row["title"]),
         Fill("#milestone_start_date", row["start"]),
@@ -285,7 +285,7 @@ def _new_groups(world: World) -> list[Row]:
     return rows
 
 
-def _invite(row: Row) -> list[On]:
+def _invite(row: Parameters) -> list[On]:
     acts = [Fill("#invite_user", row["username"]), Choose("#access_level", row["role"]), Click("button", "Invite")]
     return [
         *to_page(row["project"], "-/project_members", *acts),
@@ -293,7 +293,7 @@ def _invite(row: Row) -> list[On]:
     ]
 
 
-def _change_role(row: Row) -> list[On]:
+def _change_role(row: Parameters) -> list[On]:
     form = f"form[action$='/{row['member']}/update']"
     return [
         *to_page(row["project"], "-/project_members", Choose(f"{form} select", row["role"]), Click(f"{form} button")),
@@ -301,7 +301,7 @@ def _change_role(row: Row) -> list[On]:
     ]
 
 
-def _create_group(row: Row) -> list[On]:
+def _create_group(row: Parameters) -> list[On]:
     joined = """SELECT 1 FROM team JOIN team_member m ON m.team_id = team.id JOIN user ON user.id = m.user_id
         WHERE team.path = ? AND user.username = ?"""
     return [
@@ -400,7 +400,7 @@ def _profile(field: str, text: str) -> list[On]:
     ]
 
 
-def _follow(row: Row) -> list[On]:
+def _follow(row: Parameters) -> list[On]:
     return [
         On("__GITLAB__", [Fill("#search", row["username"], enter=True)]),
         On(r"__GITLAB__/search\?", [Click("a.tab[href*='scope=users']")]),

@@ -30,7 +30,18 @@ from agentrl.envs.webarena.tasks.code_kit import (
     to_ticket,
     until,
 )  # fmt: skip
-from agentrl.envs.webarena.tasks.template import Act, Answer, Check, Choose, Click, Fill, On, Template, literal
+from agentrl.envs.webarena.tasks.template import (
+    Act,
+    Answer,
+    Check,
+    Choose,
+    Click,
+    Fill,
+    On,
+    Parameters,
+    Template,
+    literal,
+)
 
 COMMENTS = (
     "Looks good to me", "Good idea", "I will have a look next week", "Could you add a test for this?", "Thank you!",
@@ -51,11 +62,11 @@ def _tickets(world: World, table: str, level: int) -> list[Row]:
     return [{"project": known[row["project_id"]], **row} for row in query(world, sql) if row["project_id"] in known]
 
 
-def _place(row: Row, kind: str = "issues") -> str:
+def _place(row: Parameters, kind: str = "issues") -> str:
     return f"/{row['project']}/-/{kind}/{row['iid']}"
 
 
-def _way(row: Row, kind: str, *acts: Act) -> list[On]:
+def _way(row: Parameters, kind: str, *acts: Act) -> list[On]:
     return to_ticket(row["project"], kind, row["iid"], row["title"], *acts)
 
 
@@ -107,7 +118,7 @@ def _labellable(world: World) -> list[Row]:
     return some(found, "labels", 60)
 
 
-def _edited(row: Row, *acts: Act) -> list[On]:
+def _edited(row: Parameters, *acts: Act) -> list[On]:
     """Open the form of an issue, change it and save it."""
     place = _place(row)
     return [
@@ -116,7 +127,7 @@ def _edited(row: Row, *acts: Act) -> list[On]:
     ]
 
 
-def _create_issue(row: Row) -> list[On]:
+def _create_issue(row: Parameters) -> list[On]:
     acts = [
         Fill("#issue_title", row["title"]),
         Choose("#issue_assignee_ids_", f"Byte Blaze (@{AGENT})"),
@@ -221,7 +232,7 @@ def _commented(world: World, table: str) -> list[Row]:
     return [{**row, "text": COMMENTS[number % len(COMMENTS)]} for number, row in enumerate(rows)]
 
 
-def _comment(row: Row, kind: str, column: str) -> list[On]:
+def _comment(row: Parameters, kind: str, column: str) -> list[On]:
     said = f"SELECT 1 FROM note WHERE {column} = ? AND author_id = ? AND body = ? AND created_at >= '2025-06-16 09'"
     return [
         *_way(row, kind, Fill("#note-body", row["text"]), Click("button", "Comment")),
@@ -283,7 +294,7 @@ def _approvable(world: World) -> list[Row]:
     return [row for row in _tickets(world, "merge_request", DEVELOPER) if row["id"] not in approved]
 
 
-def _create_merge_request(row: Row) -> list[On]:
+def _create_merge_request(row: Parameters) -> list[On]:
     form = f"/{row['project']}/-/merge_requests/new"
     return [
         *to_page(row["project"], "-/merge_requests", Click("a.button", "New merge request")),

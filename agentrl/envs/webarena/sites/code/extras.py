@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from typing import Any
 from urllib.parse import quote, unquote
 
 from agentrl.envs.webarena.sites.code.host import (
@@ -164,7 +165,7 @@ def create_snippet(context: Context) -> Response:
         or not values["content"]
         or values["visibility"] not in VISIBILITIES
     ):
-        shown = {"project": project} if project else {}
+        shown: dict[str, Any] = {"project": project} if project else {}
         error = "A snippet needs a title (up to 255 characters), a content and a visibility level."
         return context.page("snippet_form.html", values=values, status=422, error=error, **shown)
     number = context.db.insert(
@@ -181,7 +182,7 @@ def snippet(context: Context) -> Response:
     return context.page("snippet.html", row=row, author=author, **shown)
 
 
-def _snippet(context: Context) -> tuple[sqlite3.Row, dict[str, Project]]:
+def _snippet(context: Context) -> tuple[sqlite3.Row, dict[str, Any]]:
     project = project_of(context) if "project" in context.params else None
     row = context.db.get("snippet", context.number(context.params["snippet"]))
     if row is None or row["project_id"] != (project.id if project else None):

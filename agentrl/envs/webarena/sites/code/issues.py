@@ -67,7 +67,7 @@ def _form(
         row=row,
         values=values,
         error=error,
-        chosen=chosen_labels(context, "issues", row and row["id"]),
+        chosen=chosen_labels(context, "issues", row["id"] if row else None),
         status=422 if error else 200,
         **choices(context, project),
     )

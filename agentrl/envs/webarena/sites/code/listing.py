@@ -74,7 +74,7 @@ def listing(context: Context, kind: str, where: str = "1", *values: Any, size: i
     bound = (user_id(context), *values, *given)
     base = f"FROM {TABLES[kind]} t JOIN project ON project.id = t.project_id {_joins(kind)} WHERE {condition}"
     states = {name: 0 for name in STATES[kind]}
-    states.update(context.db.rows(f"SELECT t.state, count(*) {base} GROUP BY t.state", *bound))
+    states.update({row[0]: row[1] for row in context.db.rows(f"SELECT t.state, count(*) {base} GROUP BY 1", *bound)})
     states["all"] = sum(states.values())
     last = max((states[state] + size - 1) // size, 1)
     number = min(max(context.number(context.query("page"), 1), 1), last)

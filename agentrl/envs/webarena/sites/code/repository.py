@@ -199,13 +199,9 @@ def commits(context: Context) -> Response:
         WHERE f.commit_id = c.id AND (f.path = ?6 OR substr(f.path, 1, length(?6) + 1) = ?6 || '/')))"""
     values = (ref["commit_id"], author, like(author), search, like(search), path)
     page = paged(context, f"{HISTORY} {COMMIT} WHERE {where} ORDER BY c.created_at DESC, c.id DESC", *values)
-    counts = dict(
-        context.db.rows(
-            f"""{HISTORY} SELECT substr(c.created_at, 1, 10) AS day, count(*) FROM git_commit c
-                JOIN user ON user.id = c.author_id WHERE {where} GROUP BY day""",
-            *values,
-        )
-    )
+    by_day = f"""{HISTORY} SELECT substr(c.created_at, 1, 10) AS day, count(*) FROM git_commit c
+        JOIN user ON user.id = c.author_id WHERE {where} GROUP BY day"""
+    counts = {row[0]: row[1] for row in context.db.rows(by_day, *values)}
     days = [
         (day(date), counts[date], list(rows))
         for date, rows in groupby(page.rows, key=lambda row: row["created_at"][:10])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
+from typing import Any
 
 from agentrl.envs.webarena.sites.code.host import site
 from agentrl.envs.webarena.sites.code.text import date_or_none
@@ -24,7 +25,7 @@ def save_profile(context: Context) -> Response:
     """Keep what was typed; fields that were not sent stay."""
     me = context.member
     sent = dict(context.request.form)
-    values = {name: sent[f"user[{name}]"].strip() for name in FIELDS if f"user[{name}]" in sent}
+    values: dict[str, Any] = {name: sent[f"user[{name}]"].strip() for name in FIELDS if f"user[{name}]" in sent}
     if "user[status][message]" in sent:
         values["status_message"] = sent["user[status][message]"].strip()
         values["status_busy"] = int("user[status][availability]" in sent)
