@@ -1,14 +1,15 @@
-"""The tasks of the forum: each template has many instances that its own solution solves, and an idle agent none."""
+"""Tasks of the forum and on two sites: their own solutions solve them, an idle agent does not, and there are many."""
 
 from __future__ import annotations
 
 import pytest
 
 from agentrl.envs.webarena.env import WebArenaLiteEnv
+from agentrl.envs.webarena.tasks import across
 from agentrl.envs.webarena.tasks.forum import TEMPLATES
 from agentrl.envs.webarena.tasks.generated import find_generated, generated_ids, novelty
 
-NAMES = [template.name for template in TEMPLATES]
+NAMES = [template.name for template in (*TEMPLATES, *across.TEMPLATES)]
 TURNS = 25
 
 
@@ -57,8 +58,18 @@ def test_templates_mix_answers_pages_and_changes_and_some_are_held_out() -> None
     assert {novelty(template) for template in held_out} == {"template", "skill"}
 
 
+def test_tasks_on_two_sites_open_a_tab_for_each() -> None:
+    assert len(across.TEMPLATES) >= 5
+    for template in across.TEMPLATES:
+        split, task = instances(template.name)[0]
+        env = WebArenaLiteEnv(split=split)
+        env.reset(options={"task": task})
+        assert len(env.backend.view().tabs) == len(template.sites) == 2
+        env.close()
+
+
 def test_intents_are_phrased_in_several_ways_and_name_every_value() -> None:
-    for template in TEMPLATES:
+    for template in (*TEMPLATES, *across.TEMPLATES):
         assert 2 <= len(template.intents) <= 4
         split_and_task = instances(template.name)[0]
         found = find_generated(split_and_task[1])
