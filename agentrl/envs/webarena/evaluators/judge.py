@@ -42,7 +42,7 @@ AnswerJudge = Callable[[AnswerQuestion], bool]
 
 
 def answer_judge(judge: object) -> AnswerJudge:
-    """A judge of answers: "rule"; a function (intent, right answer, answer) -> bool or score; or what
+    """A judge of answers: "rule"; a function of an `AnswerQuestion` that returns a bool or a score; or what
     `agentrl.core.specs.resolve` takes. One that cannot judge answers is refused with a `ConfigError`; whatever goes
     wrong later is a `JudgeFault`."""
     if isinstance(judge, str) and judge == RULE:
@@ -67,7 +67,7 @@ def by_rule(question: AnswerQuestion) -> bool:
 
 def _by_function(function: Callable[..., Any], question: AnswerQuestion) -> bool:
     try:
-        verdict = function(question.intent, question.right_answer, question.answer)
+        verdict = function(question)
     except JudgeFault:
         raise
     except Exception as error:

@@ -9,6 +9,7 @@ import pytest
 from agentrl.core.errors import ConfigError, EnvFault, JudgeFault
 from agentrl.core.judging import Verdict
 from agentrl.envs.webarena.evaluators.evaluate import evaluate, missing
+from agentrl.envs.webarena.evaluators.judge import AnswerQuestion
 from tests.envs.webarena.evaluators.answer_cases import CASES
 from tests.envs.webarena.evaluators.hand_made import HandMadeBackend, answer_task, task_with
 from tests.envs.webarena.evaluators.place_cases import LAST, OTHER, PAGES, SHOP, TARGETS, URLS
@@ -141,7 +142,7 @@ def test_only_known_helpers_are_ever_called(call: str) -> None:
 # ---------------------------------------------------------------------- no score where there is no verdict
 
 
-def broken_judge(intent: str, right: str, answer: str) -> bool:
+def broken_judge(question: AnswerQuestion) -> bool:
     raise RuntimeError("the judge is out of order")
 
 
@@ -210,6 +211,12 @@ def test_a_judge_sees_the_task_and_the_right_answer() -> None:
     assert len(judge.asked) == 3  # webarena asks about each reference
     assert evaluate(task, "wrong", NOWHERE, "webarena", judge).score == 0
     assert len(judge.asked) == 4  # and stops at the first that fails
+
+
+def test_a_function_may_judge() -> None:
+    task = answer_task({"fuzzy_match": ["one", "two"]})
+    assert evaluate(task, "1 and 2", NOWHERE, judge=lambda question: question.right_answer == "one, two").score == 1
+    assert evaluate(task, "1 and 2", NOWHERE, judge=lambda question: 0.2).score == 0
 
 
 def test_a_judge_compares_the_reasons_why_a_task_cannot_be_done() -> None:
