@@ -46,7 +46,7 @@ def routed(atlas: Atlas, engine: str, points: Points) -> Route | None:
     return None if start is None or end is None else _route(atlas, mode, start, end)
 
 
-@lru_cache(2048)
+@lru_cache(256)
 def _route(atlas: Atlas, mode: str, start: Point, end: Point) -> Route | None:
     begin, finish = atlas.graph.snap(*start, mode), atlas.graph.snap(*end, mode)
     return None if begin is None or finish is None else atlas.graph.route(begin, finish, mode)
