@@ -174,7 +174,11 @@ def _purchases(world: World) -> Iterator[dict[str, Any]]:
 
 def _purchase_evaluation(given: Parameters) -> dict[str, Any]:
     return pages(
-        (LATEST_ORDER, text_of(".order-details-items.ordered"), {"must_include": _cart_contents(given)}),
+        (
+            LATEST_ORDER,
+            text_of(".order-details-items.ordered"),
+            {"must_include": [*_cart_contents(given), "Ordered: 1"]},
+        ),
         (LATEST_ORDER, text_of(".box-address-shipping"), {"must_include": [given["street"]]}),
         (LATEST_ORDER, text_of(".box-order-shipping-method"), {"must_include": [given["method"]]}),
     )

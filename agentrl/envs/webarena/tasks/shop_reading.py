@@ -128,7 +128,17 @@ def _complainers(world: World) -> Iterator[dict[str, Any]]:
                 authors.setdefault(aspect, []).append(review["nickname"])
         for aspect, names in sorted(authors.items()):
             if len(names) >= 2 or row["id"] % 3 == 0:
-                yield {**about(row), "aspect": aspect, "authors": names}
+                others = sorted({review["nickname"] for review in reviews} - set(names))
+                if not any(other.lower() in name.lower() for other in others for name in names):
+                    yield {**about(row), "aspect": aspect, "authors": names, "others": others}
+
+
+def _complainers_evaluation(given: Parameters) -> dict[str, Any]:
+    """All of them, and nobody else who reviewed the product."""
+    wanted = answer(*given["authors"])
+    if given["others"]:
+        wanted["reference_answers"]["must_exclude"] = given["others"]
+    return wanted
 
 
 COMPLAINERS = Template(
@@ -139,7 +149,7 @@ COMPLAINERS = Template(
         "Which customers wrote something negative about {aspect} when they reviewed \"{product}\"?",
     ),
     _complainers,
-    lambda given: answer(*given["authors"]),
+    _complainers_evaluation,
     lambda given: [
         *search_for(given["phrase"], given["url_key"]),
         on_product(given["url_key"], [Answer(", ".join(given["authors"]))]),
