@@ -26,7 +26,8 @@ def env() -> WebArenaLiteEnv:
 
 
 def task_of(name: str, split: str = "train") -> str:
-    return next(task for task in generated_ids(split) if task.rpartition(".")[0] == name)
+    tasks = [task for task in generated_ids(split) if task.rpartition(".")[0] == name]
+    return tasks[len(tasks) // 3]
 
 
 def some_template(kind: str) -> str:
@@ -96,10 +97,9 @@ def test_the_oracle_solves_instances_of_every_template(env: WebArenaLiteEnv, nam
     template = templates()[name]
     for split in ("test",) if template.held_out else ("train", "test"):
         env.split = split
-        tasks = [task for task in generated_ids(split) if task.rpartition(".")[0] == name]
-        for task in tasks[:: max(1, len(tasks) // 2)][:2]:
-            info, done = play(env, task)
-            assert info["success"] and len(done) <= 25, (task, info["state"]["missing"], done)
+        task = task_of(name, split)
+        info, done = play(env, task)
+        assert info["success"] and len(done) <= 25, (task, info["state"]["missing"], done)
     env.split = "train"
 
 
@@ -172,7 +172,7 @@ def test_a_task_without_an_evaluator_stays_pending(env: WebArenaLiteEnv) -> None
 
 
 def test_a_judge_that_gives_no_verdict_leaves_the_outcome_pending(tmp_path: Path) -> None:
-    def no_verdict(question: Any) -> bool:
+    def no_verdict(*question: Any) -> bool:
         raise JudgeFault("the judge is away")
 
     task = {"intent": "Say hello.", "sites": ["shopping"], "start_url": "__SHOPPING__"}
@@ -290,7 +290,7 @@ def test_one_episode_may_be_stepped_from_different_threads() -> None:
 def test_every_mode_and_grammar_can_be_played(mode: str, grammar: str) -> None:
     env = WebArenaLiteEnv(observation_mode=mode, action_format=grammar)
     info, done = play(env, task_of(some_template("string_match")))
-    assert info["success"] and info["state"]["actions"] == done
+    assert info["success"] and list(info["state"]["actions"]) == done
 
 
 @pytest.mark.parametrize(
