@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from agentrl.envs.webarena.acting.actions import Action
-from agentrl.envs.webarena.browsing.backend import Backend
+from agentrl.envs.webarena.browsing.backend import ActionFailed, Backend
+from agentrl.envs.webarena.observing.texts import harmless
 
 _KEYS = {
     **{name.lower(): name for name in ("Enter", "Tab", "Escape", "Backspace", "Delete", "Home", "End", "Space")},
@@ -16,8 +17,16 @@ _NO_FIELD = ("button", "submit", "reset", "image", "checkbox", "radio", "file", 
 
 
 def perform(action: Action, backend: Backend) -> str:
-    """Do it; a remark for the agent, mostly empty. `ActionFailed` where it cannot be done on this page. Answers and
-    notes do nothing here: the environment keeps them."""
+    """Do it; a remark for the agent, mostly empty. `ActionFailed` where it cannot be done on this page, with a sentence
+    that ends without a full stop. Answers and notes do nothing here: the environment keeps them."""
+    try:
+        return _perform(action, backend)
+    except ActionFailed as problem:
+        # It may repeat a part of the action, and will stand in an observation.
+        raise ActionFailed(harmless(str(problem)).rstrip(".")) from problem
+
+
+def _perform(action: Action, backend: Backend) -> str:
     name, element = action.name, action.element
     if element is not None:
         return _on_element(action, element, backend)
