@@ -2,6 +2,7 @@
 
 from agentrl.envs.webarena.tasks import (
     admin_catalog,
+    admin_findings,
     admin_information,
     admin_navigation,
     admin_orders,
@@ -11,6 +12,7 @@ from agentrl.envs.webarena.tasks import (
 from agentrl.envs.webarena.tasks.template import Template
 
 TEMPLATES: tuple[Template, ...] = (
-    *admin_information.TEMPLATES, *admin_reports.TEMPLATES, *admin_navigation.TEMPLATES, *admin_orders.TEMPLATES,
+    *admin_information.TEMPLATES, *admin_findings.TEMPLATES, *admin_reports.TEMPLATES,
+    *admin_navigation.TEMPLATES, *admin_orders.TEMPLATES,
     *admin_catalog.TEMPLATES, *admin_records.TEMPLATES,
 )  # fmt: skip

@@ -139,6 +139,25 @@ def test_every_tab_of_a_customer_shows_what_is_theirs(admin: Any) -> None:
     )
 
 
+def test_the_address_book_of_a_customer(admin: Any) -> None:
+    number = admin.db.value("SELECT customer_id FROM address GROUP BY customer_id HAVING count(*) > 1")
+    first = admin.db.row("SELECT * FROM address WHERE customer_id = ? AND is_billing = 1", number)
+    admin.get(f"/admin/customer/address/new/parent_id/{number}/")
+    values = {"street[0]": "1 Lark Lane", "city": "Petaluma", "region": "California", "postcode": "94952"}
+    path = f"/admin/customer/address/save/parent_id/{number}/"
+    admin.submit(path, **values, telephone="7075550100", default_billing="1")
+    new = admin.db.row("SELECT * FROM address WHERE street = '1 Lark Lane'")
+    assert new["is_billing"] == 1 and admin.db.get("address", first["id"])["is_billing"] == 0
+    admin.get(f"/admin/customer/address/edit/id/{first['id']}/")
+    admin.submit(f"/admin/customer/address/save/id/{first['id']}/", city="Sebastopol")
+    assert "Sebastopol" in admin.text("table.grid") and "1 Lark Lane" in admin.text("table.grid")
+    assert admin.db.get("address", first["id"])["street"] == first["street"]
+    admin.post(f"/admin/customer/address/delete/id/{new['id']}/")
+    assert admin.db.get("address", new["id"]) is None
+    admin.post(path, {**values, "city": ""})
+    assert "required" in admin.text(".message-error")
+
+
 def test_a_cart_price_rule_is_created_and_refused(admin: Any) -> None:
     form = {"name": "Larks", "coupon_code": "LARK20", "simple_action": "by_percent", "discount_amount": "20"}
     admin.get("/admin/sales_rule/promo_quote/new/")

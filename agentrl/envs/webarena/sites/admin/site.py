@@ -5,6 +5,7 @@ from agentrl.envs.webarena.sites.admin import (
     cart_rules,
     categories,
     content,
+    customer_addresses,
     customers,
     dashboard,
     order_documents,
@@ -20,6 +21,7 @@ from agentrl.envs.webarena.sites.admin import (
 from agentrl.envs.webarena.sites.admin.base import site
 
 __all__ = [
-    "account", "cart_rules", "categories", "content", "customers", "dashboard", "order_documents", "orders",
+    "account", "cart_rules", "categories", "content", "customer_addresses", "customers",
+    "dashboard", "order_documents", "orders",
     "other_reports", "products", "reviews", "sales_reports", "search_terms", "site", "stores", "subscribers",
 ]  # fmt: skip
