@@ -6,7 +6,7 @@ from collections.abc import Container
 from typing import Any
 
 from agentrl.envs.webarena.browsing.style import Cascade, Chain, Style
-from agentrl.envs.webarena.browsing.text import run_of
+from agentrl.envs.webarena.browsing.text import Run, run_of
 
 # What a box does with its contents.
 INLINE, BLOCK, FLEX, GRID, TABLE, TABLE_PART, REPLACED, BREAK, NOTHING = range(9)
@@ -25,21 +25,29 @@ class Node:
     """A box: an element, or an anonymous one around texts. `children` are boxes and texts, boxes only if it `stacks`
     them. `above` and `below` are its vertical margins with those of children that reach through."""
 
-    __slots__ = (
-        "above", "below", "children", "element", "framed", "kind", "level", "preferred", "root", "smallest", "stacks",
-        "style", "tag",
-    )  # fmt: skip
+    stacks = False
+    above: float | None = None  # None: as the style says
+    below: float | None = None
+    preferred: float | None = None  # width, once it was asked for
+    smallest: float | None = None
+    run: Run | None = None  # of the only text in it
+    single: Node | None = None  # the only element in it, which holds only a text
 
     def __init__(self, element: Any, tag: str, style: Style, kind: int) -> None:
         self.element, self.tag, self.style, self.kind = element, tag, style, kind
-        self.level = style.inline  # does it flow in a line of its parent?
         self.children: list[Any] = []
-        self.stacks = False
+        self.level = style.inline  # does it flow in a line of its parent?
         self.root = kind > BLOCK or style.clips or style.inline  # margins of children stay inside
         self.framed = style.framed  # inline elements without a frame are as wide as the first thing in them
-        self.above, self.below = style.margin_top, style.margin_bottom
-        self.preferred: float | None = None  # width, once it was asked for
-        self.smallest: float | None = None
+
+    @property
+    def margins(self) -> tuple[float, float]:
+        """The margins above and below, with those of children that reach through."""
+        style = self.style
+        return (
+            style.margin_top if self.above is None else self.above,
+            style.margin_bottom if self.below is None else self.below,
+        )
 
 
 class Builder:
@@ -58,7 +66,8 @@ class Builder:
     def _node(self, element: Any, parent: Chain) -> Node | None:
         get = element.get
         tag = element.tag
-        chain = parent.child(tag, get("class"), get("id"), get("style"))
+        key = (tag, get("class"), get("id"), get("style"))
+        chain = parent.children.get(key) or parent.child(*key)
         kind, style = chain.kind, chain.style
         if kind is None:
             kind = chain.kind = _kind(tag, style)
@@ -109,7 +118,9 @@ class Builder:
                 lines = lines or not text.isspace()
         if blocks or node.kind > BLOCK:
             self._arrange(node, chain, lines)
-        elif lines and node.kind == INLINE and not node.framed:
+        elif node.style.collapses and len(children) <= 3:
+            _look_for_simple_contents(node)
+        if lines and node.kind == INLINE and node.run is None and not node.framed:
             node.framed = any(_needs_frame_around(child, node.style) for child in children)
 
     def _arrange(self, node: Node, chain: Chain, lines: bool) -> None:
@@ -124,6 +135,23 @@ class Builder:
             node.children = [child for child in node.children if child.__class__ is Node]
         if not node.root and node.children:
             _share_margins(node)
+
+
+def _look_for_simple_contents(node: Node) -> None:
+    """Most boxes hold one text, or one link with a text; these are laid out by short cuts."""
+    children = node.children
+    if len(children) == 1 and children[0].__class__ is str:
+        node.run = run_of(children[0])
+        return
+    inside = None
+    for child in children:
+        if child.__class__ is not str:
+            if inside is not None or child.kind != INLINE or child.run is None:
+                return
+            inside = child
+        elif not child.isspace():
+            return
+    node.single = inside
 
 
 def _kind(tag: str, style: Style) -> int:
@@ -179,9 +207,9 @@ def _share_margins(node: Node) -> None:
     """Margins of the first and last child reach through a box that has nothing between them and its own."""
     style = node.style
     if not style.top:
-        node.above = collapse(node.above, node.children[0].above)
+        node.above = collapse(style.margin_top, node.children[0].margins[0])
     if not style.bottom and style.height is None:
-        node.below = collapse(node.below, node.children[-1].below)
+        node.below = collapse(style.margin_bottom, node.children[-1].margins[1])
 
 
 def collapse(first: float, second: float) -> float:

@@ -14,6 +14,7 @@ except ImportError as error:  # pragma: no cover (set-up installs it)
     raise MissingExtra("lxml", "web") from error
 
 MAX_DEPTH = 96  # deeper elements become neighbours; Chromium does the same at 512
+_PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_pis=True)
 XPath = etree.XPath
 _TOO_DEEP = XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
 _HALVES = re.compile("[\ud800-\udfff]")
@@ -21,19 +22,22 @@ _HALVES = re.compile("[\ud800-\udfff]")
 
 def whole(text: str) -> str:
     """The text without halves of characters, which cannot be sent or saved."""
-    return text if text.isascii() else _HALVES.sub("\ufffd", text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _HALVES.sub("\ufffd", text)
+    return text
 
 
 def parse(html: str) -> Any:
     """The <html> element of a page, whatever the text is."""
     data = whole(html).replace("\x00", "\ufffd").encode()
-    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_pis=True)
     try:
-        root = etree.fromstring(data, parser) if data.strip() else None
+        root = etree.fromstring(data, _PARSER) if data.strip() else None
     except etree.LxmlError:
         root = None
     if root is None or root.tag != "html":
-        root = etree.fromstring("<html><head></head><body></body></html>", etree.HTMLParser())
+        root = etree.fromstring(b"<html><head></head><body></body></html>", _PARSER)
     if root.find("body") is None and root.find("frameset") is None:
         etree.SubElement(root, "body")
     if root.find("head") is None:

@@ -71,39 +71,47 @@ def _base(item: Node, width: float) -> float:
 def _shares(items: list[Node], style: Style, width: float) -> list[float]:
     """The widths of boxes in a row: what they want, and then their share of what is left or lacking."""
     bases = [_base(item, width) for item in items]
-    margins = sum(item.style.margin_left + item.style.margin_right for item in items)
-    free = width - margins - style.column_gap * (len(items) - 1) - sum(bases)
-    grows = free > 0
-    weights = [item.style.grow if grows else item.style.shrink * base for item, base in zip(items, bases, strict=True)]
-    least = [_least(item) for item in items]
-    most = [item.style.max_width for item in items]
-    sizes = [min(max(base, low), high) for base, low, high in zip(bases, least, most, strict=True)]
-    fixed = {number for number, weight in enumerate(weights) if not weight}
-    if not fixed and not items:
-        return sizes
-    while len(fixed) < len(items):
-        loose = [number for number in range(len(items)) if number not in fixed]
-        room = width - margins - style.column_gap * (len(items) - 1)
-        room -= sum(sizes[number] for number in fixed) + sum(bases[number] for number in loose)
+    room = width - style.column_gap * (len(items) - 1)
+    room -= sum(item.style.margin_left + item.style.margin_right for item in items)
+    free = room - sum(bases)
+    if free >= 0:
+        weights = [item.style.grow for item in items]
+    else:
+        weights = [item.style.shrink * base for item, base in zip(items, bases, strict=True)]
+    if not any(weights):
+        return bases
+    return _distribute(items, bases, weights, room)
+
+
+def _distribute(items: list[Node], bases: list[float], weights: list[float], room: float) -> list[float]:
+    """Boxes grow or shrink by their weights; those that reach a limit stop there, and the others go on."""
+    sizes = list(bases)
+    loose = [number for number, weight in enumerate(weights) if weight]
+    while loose:
+        free = room - sum(bases[number] if number in loose else size for number, size in enumerate(sizes))
         total = sum(weights[number] for number in loose)
-        if grows and total < 1:
-            total = 1.0
-        wanted = {number: bases[number] + room * weights[number] / total for number in loose}
-        bounded = {number: min(max(size, least[number]), most[number]) for number, size in wanted.items()}
-        sizes = [bounded.get(number, size) for number, size in enumerate(sizes)]
-        excess = sum(bounded[number] - wanted[number] for number in loose)
-        broken = [number for number in loose if (bounded[number] - wanted[number]) * (excess or 1e-9) > 0]
-        if abs(excess) < 1e-6:
-            broken = loose
-        fixed |= set(broken or loose)
+        total = max(total, 1.0) if free > 0 else total
+        excess, low, high = 0.0, [], []
+        for number in loose:
+            wanted = bases[number] + free * weights[number] / total
+            least, most = _least(items[number], wanted), items[number].style.max_width
+            sizes[number] = max(min(wanted, most), least)
+            excess += sizes[number] - wanted
+            (low if sizes[number] > wanted else high if sizes[number] < wanted else []).append(number)
+        if abs(excess) < 1e-6 or not (low or high):
+            break
+        fixed = low if excess > 0 else high
+        loose = [number for number in loose if number not in fixed]
     return sizes
 
 
-def _least(item: Node) -> float:
+def _least(item: Node, wanted: float) -> float:
     """Boxes do not shrink below their contents, unless they clip them."""
     style = item.style
     if style.clips or style.min_width:
         return style.min_width
+    if wanted >= preferred_width(item):
+        return 0.0
     smallest = smallest_contents(item)
     return smallest if style.width is None else min(smallest, style.width)
 

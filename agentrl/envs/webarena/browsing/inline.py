@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agentrl.envs.webarena.browsing.boxes import BREAK, INLINE, Node
 from agentrl.envs.webarena.browsing.font import X_HEIGHT, text_width, widths
 from agentrl.envs.webarena.browsing.style import Style
-from agentrl.envs.webarena.browsing.text import count_lines, may_break, run_of
+from agentrl.envs.webarena.browsing.text import Run, count_lines, may_break, run_of
 
 if TYPE_CHECKING:
     from agentrl.envs.webarena.browsing.layout import Layout
@@ -21,54 +21,57 @@ _SLACK = 0.02  # browsers calculate in 64ths of a pixel
 _TAB = 8
 
 
-def lay_lines(layout: Layout, children: list[Any], style: Style, x: float, y: float, width: float) -> float:
-    """Lay texts and inline boxes out in lines from (x, y); the height they take."""
-    if not children:
+def lay_lines(layout: Layout, node: Node, x: float, y: float, width: float) -> float:
+    """Lay the texts and inline boxes of a block out in lines from (x, y); the height they take."""
+    style, children = node.style, node.children
+    if node.run is not None:
+        height = style.line * _lines(node.run, style, width)
+    elif not children:
         return 0.0
-    if len(children) == 1 and children[0].__class__ is str and style.white_space == "normal":
-        count = count_lines(run_of(children[0]), style.font_size, width, style.wraps_anywhere)
-        if count:
-            height = count * style.line
-            layout.baseline = y + height - style.descent
-            return height
-        return 0.0
-    if len(children) == 1 and children[0].__class__ is str and style.white_space == "pre":
+    elif node.single is not None and _lay_single(layout, node.single, style, x, y, width):
+        height = style.line
+    elif len(children) == 1 and children[0].__class__ is str and style.white_space == "pre":
         height = style.line * len(children[0].removesuffix("\n").split("\n"))
+    else:
+        lines = _Lines(layout, style, x, y, width)
+        lines.add(children, style)
+        return lines.finish() - y
+    if height:
         layout.baseline = y + height - style.descent
-        return height
-    if style.collapses and _lay_single(layout, children, style, x, y, width):
-        layout.baseline = y + style.ascent
-        return style.line
-    lines = _Lines(layout, style, x, y, width)
-    lines.add(children, style)
-    return lines.finish() - y
+    return height
 
 
-def _lay_single(layout: Layout, children: list[Any], style: Style, x: float, y: float, width: float) -> bool:
-    """Place an inline element with a text, alone on one line, which is very common; False if that is not what it is."""
-    node = None
-    for child in children:
-        if child.__class__ is not str:
-            if node is not None or child.kind != INLINE or len(child.children) != 1:
-                return False
-            node = child
-        elif not child.isspace():
-            return False
-    if node is None or node.children[0].__class__ is not str:
-        return False
-    own = node.style
-    run = run_of(node.children[0])
+def _lines(run: Run, style: Style, width: float) -> int:
+    """On how many lines a text stands."""
+    if not run.words:
+        return 0
+    if not style.wraps or run.width * style.scale <= width:
+        return 1
+    return count_lines(run, style.font_size, width, style.wraps_anywhere)
+
+
+def _lay_single(layout: Layout, node: Node, style: Style, x: float, y: float, width: float) -> bool:
+    """Place an inline element with a text alone on one line; False if there must be more lines, or a taller one."""
+    own, run = node.style, node.run
+    assert run is not None
     taken = own.margin_left + own.across + run.width * own.scale + own.margin_right
-    if not run.words or taken > width or not own.collapses or own.valign != "baseline":
+    if not run.words or taken > width or own.valign != "baseline" or not own.collapses:
         return False
     if own.line != style.line or own.ascent != style.ascent:
         return False
-    if style.align not in ("left", "start"):
-        x += (width - taken) / (2 if style.align == "center" else 1)
+    if style.align != "left":
+        x += _room(style, width - taken)
     top = y + own.ascent - own.font_ascent - own.top
     height = own.font_ascent + own.font_descent + own.along
     layout.placed.append((node.element, x + own.margin_left, top, run.width * own.scale + own.across, height))
     return True
+
+
+def _room(style: Style, room: float) -> float:
+    """The space before a line that does not fill the width."""
+    if room <= 0 or style.align in ("left", "start", "justify"):
+        return 0.0
+    return room / 2 if style.align in ("center", "-webkit-center") else room
 
 
 class _Lines:
@@ -126,7 +129,7 @@ class _Lines:
             if run.trailing:
                 self._add_space(style, scale)
 
-    def _add_words(self, run: Any, style: Style, scale: float) -> None:
+    def _add_words(self, run: Run, style: Style, scale: float) -> None:
         words = run.words
         last = words[-1]
         if self._tail and style.wraps and may_break(self._tail, words[0].text[0]):
@@ -287,7 +290,7 @@ class _Lines:
         if empty:
             ascent = height = 0.0  # nothing but empty elements
         start = len(self._layout.placed)
-        offset = self._offset(width)
+        offset = _room(self._style, self._width - _SLACK - width)
         self._place(line, self._x + offset, self._y, self._y + ascent, height)
         if empty:
             placed = self._layout.placed
@@ -332,12 +335,6 @@ class _Lines:
                 shift = _shift(style, own)
                 ascent, descent = max(ascent, baseline - shift), max(descent, whole - baseline + shift)
         return ascent, max(descent, tallest - ascent)
-
-    def _offset(self, width: float) -> float:
-        room = self._width - _SLACK - width
-        if room <= 0 or self._style.align in ("left", "start", "justify"):
-            return 0.0
-        return room / 2 if self._style.align in ("center", "-webkit-center") else room
 
     def _place(self, line: list[Any], x: float, top: float, baseline: float, height: float) -> None:
         begun: dict[Node, tuple[float, list[Node]]] = {}  # framed elements: left edge, and who is as wide as they

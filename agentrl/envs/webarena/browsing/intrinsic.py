@@ -38,6 +38,8 @@ def _preferred(node: Node) -> float:
         inner = _table_width(node)
     elif node.stacks:
         inner = max((outer_width(child) for child in node.children), default=0.0)
+    elif node.run is not None:
+        inner = _up(node.run.width * style.scale)
     else:
         inner = lines_width(node.children, style)
     return max(min(inner + style.left + style.right, style.max_width), style.min_width)
@@ -72,8 +74,12 @@ def lines_width(children: list[Any], style: Style) -> float:
     measure = _Measure()
     measure.add(children, style)
     measure.end()
-    # Chromium rounds up what text takes.
-    return -(-measure.longest // _UNIT) * _UNIT
+    return _up(measure.longest)
+
+
+def _up(width: float) -> float:
+    """Chromium rounds up what text takes."""
+    return -(-width // _UNIT) * _UNIT
 
 
 class _Measure:

@@ -8,6 +8,7 @@ labelled rather than the <details> around it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from typing import Any
@@ -16,14 +17,18 @@ from agentrl.envs.webarena.browsing.document import Document, XPath
 from agentrl.envs.webarena.browsing.view import Box
 
 _TAGS = {"input", "textarea", "select", "button", "a", "iframe", "video", "object", "embed", "summary"}
-# What makes other elements clickable; most pages have little of it.
+# What makes other elements clickable, and how its attribute looks in HTML; most pages have little of it.
 _RARE = {
-    name: XPath(f"//*[{condition}]")
-    for name, condition in {
-        "role": "@role", "tabindex": "@tabindex", "contenteditable": "@contenteditable", "onclick": "@onclick",
-        "usemap": "self::img[@usemap]", "button": "contains(@class, 'button') or contains(@class, 'Button')",
-    }.items()
-}  # fmt: skip
+    name: (re.compile(pattern), XPath(f"//*[{condition}]"))
+    for name, pattern, condition in (
+        ("role", "role=", "@role"),
+        ("tabindex", "tabindex=", "@tabindex"),
+        ("contenteditable", "contenteditable", "@contenteditable"),
+        ("onclick", "onclick=", "@onclick"),
+        ("usemap", "usemap=", "self::img[@usemap]"),
+        ("class", "class=[\"']?[^\"'>]*[bB]utton", "contains(@class, 'button') or contains(@class, 'Button')"),
+    )
+}
 _CONTROLS = ("input", "select", "textarea", "button")
 _ROLES = {"button", "tab", "link", "checkbox", "menuitem", "menuitemcheckbox", "menuitemradio", "radio"}
 
@@ -32,8 +37,8 @@ def clickable_by_markup(document: Document) -> set[Any]:
     """Elements of a page that look clickable whatever their style."""
     found = set(document.root.iter(*_TAGS))
     found.update(label for label in document.root.iter("label") if labelled_control(label, document) is not None)
-    for name, elements in _RARE.items():
-        if name in document.html:
+    for name, (pattern, elements) in _RARE.items():
+        if pattern.search(document.html):
             found.update(element for element in elements(document.root) if _is_clickable_by(name, element))
     return found
 
@@ -64,21 +69,15 @@ def _is_hidden(element: Any) -> bool:
 
 
 def choose(
-    candidates: Iterable[Any],
-    ends: Mapping[Any, int],
-    index: Mapping[Any, int],
-    boxes: Mapping[Any, Box],
-    clipping: set[Any],
-    viewport: tuple[int, int],
+    candidates: Iterable[Any], boxes: Mapping[Any, Box], clipping: set[Any], viewport: tuple[int, int]
 ) -> tuple[Any, ...]:
-    """The labelled ones of clickable elements in document order; `ends` says behind which index an element ends."""
+    """The labelled ones of clickable elements, which are in document order."""
     visible = [element for element in candidates if _is_in_sight(element, boxes, clipping, viewport)]
-    kept = [
+    return tuple(
         element
         for element, following in zip_longest(visible, visible[1:])
-        if following is None or index[following] >= ends[element]
-    ]
-    return tuple(kept)
+        if following is None or not len(element) or element not in following.iterancestors()
+    )
 
 
 def _is_in_sight(element: Any, boxes: Mapping[Any, Box], clipping: set[Any], viewport: tuple[int, int]) -> bool:

@@ -51,7 +51,7 @@ class Layout:
         style, kind = node.style, node.kind
         x, y, width = x + style.left, y + style.top, max(0.0, width - style.across)
         if not node.stacks:
-            return lay_lines(self, node.children, style, x, y, width)
+            return lay_lines(self, node, x, y, width)
         if kind == FLEX:
             lay = lay_column if style.direction.startswith("column") else lay_row
             return lay(self, node, x, y, width, height)
@@ -92,7 +92,8 @@ class Layout:
         top, margin = y, 0.0
         for child in children:
             style = child.style
-            space = 0.0 if above else collapse(margin, child.above)
+            child_above, child_below = child.margins
+            space = 0.0 if above else collapse(margin, child_above)
             above = False
             child_width = self.block_width(child, width)
             indent = style.margin_left
@@ -102,9 +103,9 @@ class Layout:
             height = self.box(child, x + indent, y + space, child_width)
             if height:
                 y += space + height
-                margin = child.below
+                margin = child_below
             else:  # the margins around nothing are one
-                margin = collapse(space, child.below)
+                margin = collapse(space, child_below)
         return y - top + (0.0 if below else margin)
 
     @staticmethod

@@ -42,8 +42,7 @@ class LaidOut:
         return found
 
     def _labels(self, boxes: dict[Any, Box]) -> tuple[Any, ...]:
-        index = self.document.index
-        return choose(self._clickables, self._ends, index, boxes, self._placement.clipping, self.viewport)
+        return choose(self._clickables, boxes, self._placement.clipping, self.viewport)
 
     def style(self, element: Any) -> Style:
         """The style of an element."""
@@ -59,11 +58,6 @@ class LaidOut:
         """Elements that could be labelled, in document order."""
         found = (clickable_by_markup(self.document) | self._placement.pointers) - self._placement.invisible
         return sorted(found, key=self.document.index.__getitem__)
-
-    @cached_property
-    def _ends(self) -> dict[Any, int]:
-        index = self.document.index
-        return {element: index[element] + sum(1 for _ in element.iter("*")) for element in self._clickables}
 
 
 def _rounded(placed: list[Placed], scroll: int) -> dict[Any, Box]:
