@@ -127,6 +127,14 @@ if [ "$stage" = test ] && ! has_cairo; then # SVG is drawn with it; fonts come a
     has_cairo || need "the cairo library was not found" libcairo2
 fi
 
+browser="Chromium"
+has_chromium() { command -v "${AGENTRL_CHROMIUM:-chromium}" || command -v chromium-browser || command -v google-chrome; }
+if [ "$stage" = test ] && ! has_chromium >/dev/null; then # the browser back ends; Playwright's own download is not used
+    apt_install chromium || true
+    has_chromium >/dev/null || browser="no Chromium: the browser back ends and their tests are left out
+      (for them: sudo apt-get install -y chromium)"
+fi
+
 # ---------------------------------------------------------------- the virtual environment
 
 quietly() { # everything goes to the log; its end is shown when the command fails
@@ -190,6 +198,7 @@ else
     step=$((total - 1))
     "$venv/bin/python" -c 'import sys; from agentrl.envs.grid.kernel import kernel_name as k; sys.exit(k() != "c")' 2>>"$log" \
         || [ "$kernel" != "a compiled grid kernel" ] || kernel="numpy in place of the compiled grid kernel (it could not be built: see $log)"
+    [ "$stage" != test ] || kernel="$kernel and $browser"
     say "agentrl is ready, with $kernel"
 fi
 

@@ -22,6 +22,7 @@ FAMILY_TESTS = Path(__file__).parent / "envs"
 EXTRAS = {f"extra_{entry.extra}": entry for entry in TABLE if entry.extra}
 REQUIREMENTS = {
     "vllm": "needs vLLM in an environment of its own (scripts/setup.sh vllm)",
+    "browser": "needs Playwright (the extra browser) and Chromium (Debian: chromium)",
     "c_kernel": "needs the compiled kernels (a C compiler at installation)",
     **{marker: f"needs the extra {entry.extra}" for marker, entry in EXTRAS.items()},
 }
@@ -69,6 +70,8 @@ def is_missing(marker: str) -> bool:
     """Can this machine not run tests with this marker?"""
     if marker in EXTRAS:
         return not is_available(EXTRAS[marker])
+    if marker == "browser":
+        return not has_browser()
     if marker == "c_kernel":
         from agentrl.envs.common.search import kernel as search
         from agentrl.envs.grid import kernel as grid
@@ -82,6 +85,17 @@ def is_missing(marker: str) -> bool:
     except AgentRLError:
         return True
     return False
+
+
+def has_browser() -> bool:
+    """Is there a Chromium and something to drive it?"""
+    try:
+        from agentrl.envs.common.browser import find_chromium
+
+        find_chromium()
+    except AgentRLError:
+        return False
+    return True
 
 
 @cache

@@ -19,7 +19,7 @@ from agentrl.envs.webarena.acting.grammars import GRAMMARS, check_grammar, read_
 from agentrl.envs.webarena.acting.performing import perform
 from agentrl.envs.webarena.acting.prompts import describe
 from agentrl.envs.webarena.acting.tools import action_of_call, call_of_action, tool_schemas
-from agentrl.envs.webarena.browsing.backend import ActionFailed
+from agentrl.envs.webarena.browsing.backend import ActionFailed, Backend
 from agentrl.envs.webarena.browsing.dom import DomBackend
 from agentrl.envs.webarena.browsing.view import View
 from agentrl.envs.webarena.evaluators.answers import DIALECTS
@@ -34,7 +34,7 @@ from agentrl.envs.webarena.state import WebState
 from agentrl.envs.webarena.tasks.source import FileTasks, Found, GeneratedTasks, TaskSource, find_task
 
 OUTCOME = "outcome"  # the one reward term
-BACKENDS = ("dom",)
+BACKENDS = ("dom", "browser")
 EXPLANATIONS = {
     "simplified": "You see the part of the page that is in view as HTML; what you can act on has an id.",
     "accessibility": "You see what is in view of the page as a tree; what you can act on has an id in brackets.",
@@ -122,7 +122,8 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     - `show_feedback=True`: say in the observation why the last action failed.
     - `show_address=None`: whether tabs and address stand above the page; by default as in the papers, which show them
       with the accessibility tree only.
-    - `backend="dom"`: pages are parsed and laid out without a browser.
+    - `backend="dom"`: pages are parsed and laid out without a browser. `"browser"`: in the system's Chromium, one for
+      the process; same texts, ids and rewards, about a tenth of a second a step. Needs the extra `browser`.
     - `max_turns=30`, `invalid_penalty=0.0`, `max_actions_per_turn=1`, `split="train"`, `render_mode=None`.
     - `whole_turn_penalty=False`: of no effect here, where actions cost nothing.
     - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
@@ -184,7 +185,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self.observation_mode = _one_of("observation_mode", observation_mode, tuple(MODES))
         self.action_format = _one_of("action_format", action_format, tuple(GRAMMARS))
         self.dialect = _one_of("dialect", dialect, DIALECTS)
-        _one_of("backend", backend, BACKENDS)
+        self._backend_kind = _one_of("backend", backend, BACKENDS)
         check_grammar(self.action_format, strict_upstream)
         answer_judge(judge)  # one that cannot judge answers is refused here, not at the end of an episode
         self.judge, self.hide_outcome, self.early_stop = judge, bool(hide_outcome), bool(early_stop)
@@ -199,7 +200,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     def _open(self) -> None:
         """What belongs to this process: connections to the sites' data, and the pages that are open."""
         self.world = World()
-        self.backend = DomBackend(self.world)
+        self.backend = _make_backend(self._backend_kind, self.world)
         self._forget()
 
     def _forget(self) -> None:
@@ -497,6 +498,14 @@ class _Saved(msgspec.Struct):
     answer: str | None
     score: float | None
     pending: bool
+
+
+def _make_backend(kind: str, world: World) -> Backend:
+    if kind == "dom":
+        return DomBackend(world)
+    from agentrl.envs.webarena.browsing.browser import BrowserBackend  # an extra
+
+    return BrowserBackend(world)
 
 
 def _one_of(name: str, value: Any, known: Sequence[str]) -> str:

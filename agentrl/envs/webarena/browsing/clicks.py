@@ -5,9 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from agentrl.envs.webarena.browsing.backend import ActionFailed
-from agentrl.envs.webarena.browsing.forms import can_type, form_of, is_disabled, kind_of, option_text, resets, submits
+from agentrl.envs.webarena.browsing.document import Document
+from agentrl.envs.webarena.browsing.forms import (
+    Contents,
+    can_type,
+    form_of,
+    is_disabled,
+    kind_of,
+    option_text,
+    resets,
+    submits,
+)
 from agentrl.envs.webarena.browsing.labels import labelled_control
-from agentrl.envs.webarena.browsing.session import Session
+from agentrl.envs.webarena.browsing.session import Session, link_address
 from agentrl.envs.webarena.browsing.tab import initially_open
 
 
@@ -27,6 +37,25 @@ def activate(session: Session, element: Any, *, new_tab: bool = False) -> None:
             return None if control is None else _click_control(session, control)
     session.entry.focus = None
     session.version += 1
+
+
+def check_click(element: Any, document: Document, contents: Contents, url: str) -> None:
+    """`ActionFailed` where a click on a page under this address would be refused: a disabled control, a form with
+    contents that it does not accept, a link that leads nowhere."""
+    for node in (element, *element.iterancestors()):
+        if node.tag == "a" and node.get("href") is not None:
+            link_address(url, document.base, node.get("href"))
+            return
+        if node.tag == "summary":
+            return
+        control = labelled_control(node, document) if node.tag == "label" else node if kind_of(node) else None
+        if control is not None:
+            if is_disabled(control):
+                raise ActionFailed("This element is disabled.")
+            form = form_of(control) if submits(control) else None
+            if form is not None:
+                _check_form(contents, form, control)
+            return
 
 
 def focus(session: Session, element: Any) -> None:
@@ -50,13 +79,17 @@ def _click_control(session: Session, control: Any) -> None:
 
 
 def _submit(session: Session, form: Any, button: Any) -> None:
-    complaint = session.contents.complaint(form, button)
-    if complaint is not None:
-        control, reason = complaint
-        raise ActionFailed(f"The form was not sent: {_name(control)} {reason}.")
+    _check_form(session.contents, form, button)
     if button is not None:
         focus(session, button)
     session.send(session.contents.submission(form, button))
+
+
+def _check_form(contents: Contents, form: Any, button: Any) -> None:
+    complaint = contents.complaint(form, button)
+    if complaint is not None:
+        control, reason = complaint
+        raise ActionFailed(f"The form was not sent: {_name(control)} {reason}.")
 
 
 def _name(control: Any) -> str:

@@ -15,8 +15,11 @@ except ImportError as error:  # pragma: no cover (set-up installs it)
 
 MAX_DEPTH = 96  # deeper elements become neighbours; Chromium does the same at 512
 _PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_pis=True)
-XPath = etree.XPath
+XPath, strip_attributes = etree.XPath, etree.strip_attributes
 _TOO_DEEP = XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
+# Attributes that need no value. The parser gives them their names as values, browsers nothing.
+_BARE = ("selected", "checked", "disabled", "required", "readonly", "multiple", "open", "hidden", "autofocus")
+_BARE_ONES = XPath("//*[" + " or ".join(f"@{name}='{name}'" for name in _BARE) + "]")
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
@@ -42,6 +45,10 @@ def parse(html: str) -> Any:
         etree.SubElement(root, "body")
     if root.find("head") is None:
         root.insert(0, etree.Element("head"))
+    for element in _BARE_ONES(root):
+        for name in _BARE:
+            if element.get(name) == name:
+                element.set(name, "")
     _bound_depth(root)
     _complete_tables(root)
     return root

@@ -169,7 +169,7 @@ class DomBackend:
         """The cookies by origin."""
         return self._session.loader.cookies
 
-    def evaluation_page(self, *, last: bool = False) -> DomEvaluationPage:
+    def evaluation_page(self, *, last: bool = False, quick: bool = False) -> DomEvaluationPage:
         """A fresh page with the agent's cookies; with `last`, one that shows what the active tab shows."""
         with self._lock:
             session = self._session

@@ -35,8 +35,14 @@ def press(session: Session, key: str) -> None:
     elif len(key) == 1 and key.isprintable():
         if focused is not None and can_type(focused):
             write(session, focused, key)
-    elif keys not in _WITHOUT_EFFECT:
+    elif not is_known(key):
         raise ActionFailed(f"There is no key {key[:40]!r}; keys are such as Enter, Tab, Escape, ArrowDown, Control+A.")
+
+
+def is_known(key: str) -> bool:
+    """Is there such a key or combination?"""
+    keys = normal(key)
+    return keys in _ACTIONS or keys in _WITHOUT_EFFECT or (len(key) == 1 and key.isprintable())
 
 
 def normal(key: str) -> str:

@@ -75,19 +75,19 @@ class Loader:
             return blank()
         for _ in range(MAX_REDIRECTS + 1):
             if place_of(url) is None:
-                return _unreachable(url)
+                return unreachable(url)
             response = self.fetch(Request(method, url, fields, self.cookies.get(origin_of(url), {})))
             if response.location is None or not 300 <= response.status < 400:
-                return self._page(url, response)
+                return self.page(url, response)
             try:
                 target = resolve(url, response.location)
             except BadAddress:
-                return _failed(url, "The page leads to an address that cannot be opened.")
+                return failed(url, "The page leads to an address that cannot be opened.")
             # A fragment is not sent; it stays unless the new address has one of its own.
             _, mark, fragment = url.partition("#")
             url = target if "#" in target or not mark else f"{target}#{fragment}"
             method, fields = "GET", ()
-        return _failed(url, "The page redirects too often.")
+        return failed(url, "The page redirects too often.")
 
     def fetch(self, request: Request) -> Response:
         """One answer of a site, whose cookies are kept."""
@@ -105,7 +105,8 @@ class Loader:
                 jar[name] = value
         return response
 
-    def _page(self, url: str, response: Response) -> Page:
+    def page(self, url: str, response: Response) -> Page:
+        """An answer as a page; what is no HTML is shown as text."""
         if not response.content_type.lower().startswith(("text/html", "application/xhtml")):
             return Page(url, _as_text(url, response), response.status, ())
         text = whole(response.text)
@@ -143,9 +144,10 @@ def _resolved(base: str, link: str) -> str:
         return ""
 
 
-def _unreachable(url: str) -> Page:
+def unreachable(url: str) -> Page:
+    """The page in the place of one on a site that is not there."""
     host = urlsplit(url).netloc
-    return _failed(url, f"The site {host} cannot be reached.")
+    return failed(url, f"The site {host} cannot be reached.")
 
 
 @lru_cache(64)
@@ -154,7 +156,8 @@ def _message(text: str) -> str:
     return f"<!doctype html><html><head><title>{text}</title></head><body><p>{text}</p></body></html>"
 
 
-def _failed(url: str, reason: str) -> Page:
+def failed(url: str, reason: str) -> Page:
+    """The page in the place of one that cannot be shown."""
     return Page(url, _message(reason[:300]), 404, (), reason[:300])
 
 

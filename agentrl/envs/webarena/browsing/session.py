@@ -54,14 +54,14 @@ class Session:
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies."""
         self.loader.cookies = {origin: dict(jar) for origin, jar in cookies.items()}
-        self.tabs, self.active = [Tab(self.loader.load(_typed(url))) for url in urls] or [Tab()], 0
+        self.tabs, self.active = [Tab(self.loader.load(typed_address(url))) for url in urls] or [Tab()], 0
         for tab in self.tabs:
             self._arrive(tab.entry)
         self.version += 1
 
     def open(self, text: str) -> None:
         """Open what a user types into the address bar."""
-        self._go(_typed(text))
+        self._go(typed_address(text))
 
     def follow(self, link: str, target: str = "") -> None:
         """Follow a link of the page."""
@@ -117,11 +117,7 @@ class Session:
             entry.focus = page.document.index[focused]
 
     def _resolve(self, link: str) -> str:
-        base = self.page.document.base
-        try:
-            return resolve(resolve(self.entry.url, base) if base else self.entry.url, link)
-        except BadAddress as error:
-            raise ActionFailed(f"Nothing happened: {error}.") from error
+        return link_address(self.entry.url, self.page.document.base, link)
 
     # ------------------------------------------------------------------ history and tabs
 
@@ -187,7 +183,16 @@ class Session:
         self.version += 1
 
 
-def _typed(text: str) -> str:
+def link_address(url: str, base: str, link: str) -> str:
+    """Where a link leads on a page with this address and <base>; `ActionFailed` if nowhere."""
+    try:
+        return resolve(resolve(url, base) if base else url, link)
+    except BadAddress as error:
+        raise ActionFailed(f"Nothing happened: {error}.") from error
+
+
+def typed_address(text: str) -> str:
+    """The address that a user types; `ActionFailed` if it is none."""
     try:
         return typed(text)
     except BadAddress as error:

@@ -155,7 +155,7 @@ def missing(
     """What the task still lacks, in words, as far as it can be seen before an answer is given."""
     if task.eval is None:
         return []
-    evaluator = _evaluator(task, backend, dialect, addresses)
+    evaluator = _evaluator(task, backend, dialect, addresses, quick=True)
     lacks = ["the answer must be given"] if evaluator.wanted_answer() is not None else []
     try:
         return lacks + [check.lack for check in evaluator.place_checks() if check.lack]
@@ -169,6 +169,8 @@ def name_of(target: HtmlTarget) -> str:
     return f"{target.locator} of {page}" if target.locator.strip() else page
 
 
-def _evaluator(task: WebTask, backend: Backend, dialect: str, addresses: Mapping[str, str] | None) -> Evaluator:
+def _evaluator(
+    task: WebTask, backend: Backend, dialect: str, addresses: Mapping[str, str] | None, *, quick: bool = False
+) -> Evaluator:
     known = default_addresses() if addresses is None else addresses
-    return Evaluator(task, backend, check_dialect(dialect), Pages(backend, known))
+    return Evaluator(task, backend, check_dialect(dialect), Pages(backend, known, quick=quick))

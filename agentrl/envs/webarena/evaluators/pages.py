@@ -18,18 +18,18 @@ from agentrl.envs.webarena.tasks.schema import HtmlTarget
 class Pages:
     """The pages that an evaluation looks at: the one the agent left, and one of its own to go anywhere."""
 
-    def __init__(self, backend: Backend, addresses: Mapping[str, str]) -> None:
-        self._backend, self._addresses = backend, addresses
+    def __init__(self, backend: Backend, addresses: Mapping[str, str], *, quick: bool = False) -> None:
+        self._backend, self._addresses, self._quick = backend, addresses, quick
 
     @cached_property
     def last(self) -> EvaluationPage:
         """What the agent saw at the end, form contents included."""
-        return self._backend.evaluation_page(last=True)
+        return self._backend.evaluation_page(last=True, quick=self._quick)
 
     @cached_property
     def own(self) -> EvaluationPage:
         """A page beside those of the agent."""
-        return self._backend.evaluation_page()
+        return self._backend.evaluation_page(quick=self._quick)
 
     def text_of(self, target: HtmlTarget, dialect: Dialect) -> str | None:
         """The text at a target; None where the page has no such place. `EnvFault` where it cannot be looked at."""

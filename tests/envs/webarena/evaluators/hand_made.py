@@ -46,7 +46,7 @@ class HandMadeBackend:
     def view(self) -> Any:
         return SimpleNamespace(url=self.url)
 
-    def evaluation_page(self, *, last: bool = False) -> HandMadePage:
+    def evaluation_page(self, *, last: bool = False, quick: bool = False) -> HandMadePage:
         return HandMadePage(self.pages, self.url if last else "about:blank", self.replies)
 
 

@@ -1,0 +1,223 @@
+// What an agent's browser asks of a page. Runs in a JavaScript world of its own, where the page's scripts cannot reach.
+globalThis.agentrl = (() => {
+  const CLICKABLE = "input,textarea,select,button,a,iframe,video,object,embed,summary";
+  const CONTROLS = "input,select,textarea,button";
+  const ROLES = new Set(["button", "tab", "link", "checkbox", "menuitem", "menuitemcheckbox", "menuitemradio", "radio"]);
+  const BUTTONS = new Set(["submit", "button", "reset", "image"]);
+  const MOST = 40000;  // elements; of larger pages only what is near the viewport is read
+  let elements = [];  // of the last reading, in document order: the number of an element is its place
+
+  const isControl = (element) => element.matches("input,textarea,select")
+    && element.type !== "hidden" && !(element.localName === "input" && BUTTONS.has(element.type));
+  const isCheck = (element) => element.type === "checkbox" || element.type === "radio";
+
+  function looksClickable(element, pointer) {
+    if (pointer && !(element.parentElement && getComputedStyle(element.parentElement).cursor === "pointer")) return true;
+    if (element.matches(CLICKABLE) || element.hasAttribute("onclick") || element.isContentEditable
+      && !(element.parentElement && element.parentElement.isContentEditable)) return true;
+    if (element.localName === "label") return element.control !== null && !element.control.disabled;
+    if (element.localName === "img" && element.hasAttribute("usemap")) return true;
+    if (ROLES.has((element.getAttribute("role") || "").trim().toLowerCase())) return true;
+    if (/^[0-9]+$/.test((element.getAttribute("tabindex") || "").trim())) return true;
+    return /button|Button/.test(element.getAttribute("class") || "");
+  }
+
+  // In sight: nothing covers the middle of the element's first box.
+  function inSight(element, rect) {
+    if (!rect || Math.round(rect.width) < 1 || Math.round(rect.height) < 1) return false;
+    const x = rect.left + rect.width / 2, y = rect.top + rect.height / 2;
+    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
+    let found = document.elementFromPoint(x, y);
+    while (found && found.shadowRoot && found !== element) {
+      const inner = found.shadowRoot.elementFromPoint(x, y);
+      if (!inner || inner === found) break;
+      found = inner;
+    }
+    for (let node = found; node; node = node.parentNode || node.host) if (node === element) return true;
+    return false;
+  }
+
+  function labelled(rects) {
+    const found = [];
+    elements.forEach((element, number) => {
+      const rect = rects[number];
+      if (!rect || !(element instanceof HTMLElement || element instanceof SVGElement)) return;
+      if (rect.bottom < 0 || rect.top > innerHeight) return;
+      const style = getComputedStyle(element);
+      if (style.visibility === "visible" && looksClickable(element, style.cursor === "pointer")
+        && inSight(element, rect)) found.push(number);
+    });
+    // Of clickable elements within each other, the innermost one counts.
+    return found.filter((number, place) =>
+      place + 1 >= found.length || !elements[number].contains(elements[found[place + 1]]));
+  }
+
+  const chosen = (select, property) => [...select.options]
+    .map((option, number) => option[property] ? number : -1).filter((number) => number >= 0).join(",");
+
+  // What a control holds, or null if that is what the HTML says.
+  function changed(element) {
+    if (isCheck(element)) return element.checked === element.defaultChecked ? null : element.checked ? "on" : "";
+    if (element.localName === "select") {
+      const now = chosen(element, "selected");
+      let initially = chosen(element, "defaultSelected");
+      if (!element.multiple) {
+        if (initially) initially = initially.split(",").pop();
+        else initially = String([...element.options].findIndex((option) => !option.disabled)).replace("-1", "");
+      }
+      return now === initially ? null : now;
+    }
+    return element.value === element.defaultValue ? null : element.value;
+  }
+
+  const value = (element) => isCheck(element) ? (element.checked ? "on" : "") : element.value;
+
+  // A copy in a document without scripts and pictures, where the elements carry their numbers.
+  function numbered(rects) {
+    const copy = document.implementation.createHTMLDocument().importNode(document.documentElement, true);
+    const copies = [copy, ...copy.querySelectorAll("*")];
+    copies.forEach((element, number) => element.setAttribute("data-agentrl-n", number));
+    if (elements.length > MOST) {
+      elements.forEach((element, number) => {
+        const rect = rects[number];
+        const far = rect && (rect.bottom < -innerHeight || rect.top > 2 * innerHeight);
+        if (far || (!rect && number > MOST)) copies[number].remove();
+      });
+    }
+    return copy.outerHTML;
+  }
+
+  function boxes(rects) {
+    const found = [];
+    rects.forEach((rect, number) => {
+      if (rect) found.push(number, Math.round(rect.left), Math.round(rect.top), Math.round(rect.width),
+        Math.round(rect.height));
+    });
+    return found;
+  }
+
+  async function read() {
+    if (document.fonts.status !== "loaded") await document.fonts.ready;
+    const root = document.documentElement;
+    if (!root) return null;
+    elements = [root, ...root.querySelectorAll("*")];
+    const rects = elements.map((element) => element.getClientRects()[0]);
+    const controls = elements.map((element, number) => [number, element]).filter(([, element]) => isControl(element));
+    return {
+      html: numbered(rects),
+      boxes: boxes(rects),
+      labels: labelled(rects),
+      values: controls.map(([number, element]) => [number, value(element)]),
+      ...state(), changed: held(),
+      url: location.href,
+      title: document.title,
+      height: (document.scrollingElement || root).scrollHeight,
+    };
+  }
+
+  // What a user has done to the page, beside the contents of its fields.
+  function state() {
+    const active = document.activeElement;
+    const focus = active && active !== document.body ? elements.indexOf(active) : -1;
+    const text = focus >= 0 && typeof active.selectionStart === "number";
+    return {
+      scroll: Math.round(scrollY),
+      focus: focus >= 0 ? focus : null,
+      selected: text && active.value.length > 0 && active.selectionStart === 0
+        && active.selectionEnd === active.value.length,
+      opened: elements.map((element, number) => element.localName === "details" && element.open ? number : -1)
+        .filter((number) => number >= 0),
+    };
+  }
+
+  function announce(element) {
+    element.dispatchEvent(new Event("input", {bubbles: true, composed: true}));
+    element.dispatchEvent(new Event("change", {bubbles: true}));
+  }
+
+  function hold(element, text) {
+    if (isCheck(element)) element.checked = text === "on";
+    else if (element.localName === "select") {
+      const numbers = new Set(text.split(",").filter(Boolean).map(Number));
+      [...element.options].forEach((option, number) => { option.selected = numbers.has(number); });
+      if (!numbers.size) element.selectedIndex = -1;
+    } else element.value = text;
+  }
+
+  // The contents of fields that differ from the HTML.
+  const held = () => elements.map((element, number) => [number, isControl(element) ? changed(element) : null])
+    .filter(([, text]) => text !== null);
+
+  return {
+    read,
+    held,
+    tick: () => new Promise((done) => setTimeout(done, 0)),
+    frames: () => new Promise((done) => {
+      requestAnimationFrame(() => requestAnimationFrame(() => done(true)));
+      setTimeout(() => done(false), 200);  // a page that is not painted has no frames
+    }),
+    // The middle of an element that is still where it was read, or null.
+    point(number) {
+      const element = elements[number];
+      const rect = element && element.isConnected ? element.getClientRects()[0] : null;
+      if (!rect || rect.width < 1 || rect.height < 1) return null;
+      return [rect.left + rect.width / 2, rect.top + rect.height / 2];
+    },
+    // Select all text of a field that has the keyboard; false if another element has it.
+    selectAll(number) {
+      const element = elements[number];
+      if (document.activeElement !== element) element.focus({preventScroll: true});
+      if (element.select) element.select();
+      return document.activeElement === element && typeof element.selectionStart === "number";
+    },
+    fill(number, text) {
+      hold(elements[number], text);
+      announce(elements[number]);
+    },
+    choose(number, option) {
+      elements[number].focus({preventScroll: true});
+      hold(elements[number], String(option));
+      announce(elements[number]);
+    },
+    toEnd(number) {
+      const element = elements[number];
+      if (typeof element.selectionStart === "number" && element.selectionStart === element.selectionEnd)
+        element.setSelectionRange(element.value.length, element.value.length);
+    },
+    validity(number) {
+      const button = elements[number];
+      const form = button && button.form;
+      if (!form || form.noValidate || button.formNoValidate) return "";
+      const control = [...form.elements].find((element) => element.willValidate && !element.validity.valid);
+      if (!control) return "";
+      const name = control.labels && control.labels.length ? control.labels[0].innerText : control.name;
+      return `${(name || "").trim().slice(0, 60)}: ${control.validationMessage}`;
+    },
+    // Scroll the page, or, where it does not scroll, the part of it that stands in the middle.
+    scroll(by) {
+      const page = document.scrollingElement || document.documentElement;
+      let target = page;
+      if (page.scrollHeight <= innerHeight) {
+        let node = document.elementFromPoint(innerWidth / 2, innerHeight / 2);
+        while (node && !(node.scrollHeight > node.clientHeight + 1
+          && /auto|scroll/.test(getComputedStyle(node).overflowY))) node = node.parentElement;
+        target = node || page;
+      }
+      target.scrollBy({top: by, behavior: "instant"});
+    },
+    restore(saved) {
+      elements = [document.documentElement, ...document.documentElement.querySelectorAll("*")];
+      for (const [number, text] of saved.changed) if (elements[number]) hold(elements[number], text);
+      if (saved.opened) elements.forEach((element, number) => {
+        if (element.localName === "details") element.open = saved.opened.includes(number);
+      });
+      const focused = saved.focus === null ? null : elements[saved.focus];
+      if (focused) {
+        focused.focus({preventScroll: true});
+        if (saved.selected && focused.select) focused.select();
+        else if (typeof focused.selectionStart === "number") focused.setSelectionRange(focused.value.length, focused.value.length);
+      } else if (document.activeElement) document.activeElement.blur();
+      scrollTo({top: saved.scroll, behavior: "instant"});
+    },
+  };
+})();

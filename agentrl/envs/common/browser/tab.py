@@ -1,0 +1,252 @@
+"""`BrowserTab`: one page of a window. Everything is awaited on the engine's loop.
+
+Our script (`script.js`) lives in a JavaScript world of its own: it sees the page, and the page cannot change what it
+sees. Waiting follows what the page signals: navigations that it starts and ends, animation frames, never a fixed time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from contextlib import suppress
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from playwright.async_api import CDPSession, Page
+from playwright.async_api import Error as PlaywrightError
+
+from agentrl.core.errors import EnvFault
+
+WORLD = "agentrl"
+SCRIPT = files("agentrl.envs.common.browser").joinpath("script.js").read_text()
+ERROR_PAGE = "chrome-error:"
+_EVENTS = (
+    "Page.frameRequestedNavigation", "Page.frameStartedLoading", "Page.frameStartedNavigating", "Page.frameNavigated",
+    "Page.frameStoppedLoading", "Page.navigatedWithinDocument", "Page.windowOpen", "Runtime.executionContextCreated",
+    "Runtime.executionContextDestroyed", "Runtime.executionContextsCleared",
+)  # fmt: skip
+_START_WAIT, _FRAME_WAIT, _RESCUE_WAIT = 1.0, 0.5, 2.0  # seconds; the most that a lost signal costs
+
+
+class Unresponsive(Exception):
+    """The page's own scripts keep it busy."""
+
+
+class Visit(NamedTuple):
+    """The main frame has gone somewhere."""
+
+    url: str
+    same_document: bool  # only the fragment changed
+    failed: bool  # the address could not be opened
+
+
+class BrowserTab:
+    """A page with its state: is it loading, where has it been, is it still there?"""
+
+    def __init__(self, page: Page, session: CDPSession) -> None:
+        self.page, self.session = page, session
+        self.visits: list[Visit] = []  # since somebody looked
+        self.popups = 0  # windows that the page has asked for and that are not there yet
+        self.gone = False  # closed or crashed
+        self.status = 200  # of the last document, where the network answered
+        self._frame = ""
+        self._world: str | None = None
+        self._world_made = asyncio.Event()
+        self._started, self._idle = asyncio.Event(), asyncio.Event()
+        self._idle.set()
+        self._requested = False
+
+    @classmethod
+    async def attach(cls, page: Page) -> BrowserTab:
+        """Take over a page, new or opened by another one."""
+        session = await page.context.new_cdp_session(page)
+        tab = cls(page, session)
+        for name in _EVENTS:
+            session.on(name, lambda event, name=name: tab._seen(name, event))
+        for name in ("close", "crash"):
+            page.on(name, lambda *_: tab._lost())
+        tab._frame = (await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
+        await session.send("Page.enable")
+        await session.send("Runtime.enable")
+        await session.send(
+            "Page.addScriptToEvaluateOnNewDocument", {"source": SCRIPT, "worldName": WORLD, "runImmediately": True}
+        )
+        return tab
+
+    # ------------------------------------------------------------------ signals
+
+    def _seen(self, name: str, event: dict[str, Any]) -> None:
+        if name.startswith("Runtime."):
+            self._world_changed(name, event)
+        elif name == "Page.windowOpen":
+            self.popups += 1
+        elif event.get("frameId", event.get("frame", {}).get("id")) == self._frame:
+            self._moved(name.removeprefix("Page."), event)
+
+    def _world_changed(self, name: str, event: dict[str, Any]) -> None:
+        if name.endswith("Created"):
+            context = event["context"]
+            if context["name"] == WORLD and context.get("auxData", {}).get("frameId") == self._frame:
+                self._world = context["uniqueId"]
+                self._world_made.set()
+        elif name.endswith("Cleared") or event.get("executionContextUniqueId") == self._world:
+            self._world = None
+            self._world_made.clear()
+
+    def _moved(self, name: str, event: dict[str, Any]) -> None:
+        if name == "frameRequestedNavigation":
+            self._requested |= event.get("disposition", "currentTab") == "currentTab"
+        elif name.startswith("frameStarted"):
+            self._started.set()
+            self._idle.clear()
+        elif name == "frameNavigated":
+            frame = event["frame"]
+            failed = frame.get("unreachableUrl")
+            self.visits.append(Visit(failed or frame["url"] + frame.get("urlFragment", ""), False, bool(failed)))
+        elif name == "navigatedWithinDocument":
+            self.visits.append(Visit(event["url"], True, False))
+        elif name == "frameStoppedLoading":
+            self._idle.set()
+
+    def _lost(self) -> None:
+        self.gone = True
+        for event in (self._idle, self._started, self._world_made):
+            event.set()
+
+    def take_visits(self) -> list[Visit]:
+        """Where the page has been since the last call."""
+        visits, self.visits = self.visits, []
+        return visits
+
+    # ------------------------------------------------------------------ waiting
+
+    async def settle(self, deadline: float, *, scripts: bool = True) -> bool:
+        """Wait until what the last input has caused is done; False if the page was still loading at the deadline (a
+        moment of `time.monotonic`). A page with scripts gets two animation frames to show what it has to show."""
+        if not self._leaves:
+            await self._pause("frames" if scripts else "tick", deadline)
+        return await self._loaded(deadline)
+
+    @property
+    def _leaves(self) -> bool:
+        """Is the page on its way elsewhere?"""
+        return self._requested or self._started.is_set()
+
+    async def _loaded(self, deadline: float) -> bool:
+        if self._requested and not self._started.is_set():
+            await _wait(self._started, min(deadline, time.monotonic() + _START_WAIT))
+        done = await _wait(self._idle, deadline)
+        self._requested = False
+        self._started.clear()
+        if not done:
+            await self._rescue(self.session.send("Page.stopLoading"))
+        return done
+
+    async def _pause(self, name: str, deadline: float) -> None:
+        """Let the page do what it has begun. One that goes away meanwhile needs no pause."""
+        limit = min(deadline, time.monotonic() + _FRAME_WAIT)
+        with suppress(PlaywrightError, TimeoutError, EnvFault):
+            await asyncio.wait_for(self._evaluate(f"agentrl.{name}()"), max(0.0, limit - time.monotonic()))
+
+    # ------------------------------------------------------------------ going and reading
+
+    async def goto(self, url: str, deadline: float) -> bool:
+        """Open an address; False if it has not loaded at the deadline."""
+        try:
+            answer = await asyncio.wait_for(
+                self.session.send("Page.navigate", {"url": url}), max(0.1, deadline - time.monotonic())
+            )
+        except TimeoutError:
+            await self._rescue(self.session.send("Page.stopLoading"))
+            return False
+        self._requested = "loaderId" in answer and not answer.get("isDownload")
+        return await self._loaded(deadline)
+
+    async def ready(self, deadline: float) -> None:
+        """Wait for a page that somebody else has opened, whose first signals were missed."""
+        try:
+            await self.page.wait_for_load_state("load", timeout=max(100.0, (deadline - time.monotonic()) * 1000))
+            frame = (await self.session.send("Page.getFrameTree"))["frameTree"]["frame"]
+        except PlaywrightError:
+            return
+        self.visits = []
+        self._moved("frameNavigated", {"frame": frame})
+
+    async def write(self, text: str) -> None:
+        """Show this HTML in the place of the page."""
+        await self.session.send("Page.setDocumentContent", {"frameId": self._frame, "html": text})
+
+    async def call(self, name: str, *arguments: Any, deadline: float) -> Any:
+        """Call a function of our script. A page that went elsewhere meanwhile is asked again; `Unresponsive` if its own
+        scripts let nobody in."""
+        expression = f"agentrl.{name}({', '.join(map(json.dumps, arguments))})"
+        while True:
+            self._check()
+            if not await _wait(self._world_made, deadline):
+                raise Unresponsive
+            try:
+                return await asyncio.wait_for(self._evaluate(expression), max(0.1, deadline - time.monotonic()))
+            except TimeoutError:
+                await self._rescue(self.session.send("Runtime.terminateExecution"))
+                raise Unresponsive from None
+            except PlaywrightError as error:
+                self._check()
+                if not _went_elsewhere(error) or time.monotonic() > deadline:
+                    raise
+                await _wait(self._idle, deadline)
+
+    async def _evaluate(self, expression: str) -> Any:
+        options = {"expression": expression, "returnByValue": True, "awaitPromise": True}
+        if self._world is not None:
+            options["uniqueContextId"] = self._world
+        answer = await self.session.send("Runtime.evaluate", options)
+        if "exceptionDetails" in answer:
+            details = answer["exceptionDetails"]
+            raise EnvFault(
+                f"the page could not be read: {details.get('exception', {}).get('description', details)!s:.300}"
+            )
+        return answer["result"].get("value")
+
+    async def _rescue(self, work: Any) -> None:
+        """Something that helps, or does not matter."""
+        with suppress(PlaywrightError, TimeoutError):
+            await asyncio.wait_for(work, _RESCUE_WAIT)
+
+    def _check(self) -> None:
+        if self.gone:
+            raise EnvFault("the page or its browser has crashed")
+
+    # ------------------------------------------------------------------ input
+
+    async def click(self, x: float, y: float, button: str = "left") -> None:
+        """Press and release a button of the mouse."""
+        await self.page.mouse.click(x, y, button=button)  # pyright: ignore[reportArgumentType]
+
+    async def move(self, x: float, y: float) -> None:
+        """Move the mouse."""
+        await self.page.mouse.move(x, y)
+
+    async def press(self, keys: str) -> None:
+        """A key or combination in Playwright's spelling."""
+        await self.page.keyboard.press(keys)
+
+    async def insert(self, text: str) -> None:
+        """Write at the cursor, as an input method does."""
+        await self.session.send("Input.insertText", {"text": text})
+
+
+async def _wait(event: asyncio.Event, deadline: float) -> bool:
+    """Wait for an event up to a moment of `time.monotonic`."""
+    if event.is_set():
+        return True
+    try:
+        await asyncio.wait_for(event.wait(), max(0.0, deadline - time.monotonic()))
+    except TimeoutError:
+        return False
+    return True
+
+
+def _went_elsewhere(error: PlaywrightError) -> bool:
+    text = str(error)
+    return "context" in text or "navigated" in text or "Cannot find" in text

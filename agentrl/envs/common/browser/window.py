@@ -1,0 +1,85 @@
+"""`Window`: the browser of one episode: a context, its gateway and its tabs. Awaited on the engine's loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import Any
+
+from playwright.async_api import BrowserContext, Page
+from playwright.async_api import Error as PlaywrightError
+
+from agentrl.envs.common.browser.chromium import THROUGH_PROXY
+from agentrl.envs.common.browser.engine import Engine
+from agentrl.envs.common.browser.gateway import Gateway
+from agentrl.envs.common.browser.tab import BrowserTab
+
+# Peer connections have no way out; without them a page cannot even try. Printing would wait for a user.
+_FORBIDDEN = "for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'print']) delete window[name];"
+
+
+class Window:
+    """Shares nothing with other windows: cookies, storage, cache and connections are its own."""
+
+    def __init__(self, engine: Engine, gateway: Gateway, viewport: tuple[int, int], **options: Any) -> None:
+        self.engine, self.gateway, self.viewport = engine, gateway, viewport
+        self._options = options  # more for Playwright's `new_context`, such as storage_state
+        self._context: BrowserContext | None = None
+        self._own = 0  # pages being opened by us
+        self._popups: asyncio.Queue[Page] = asyncio.Queue()
+
+    async def open(self) -> None:
+        """Make the context. Nothing is asked for, stored or permitted that a page did not bring itself."""
+        proxy = await self.gateway.open()
+        width, height = self.viewport
+        self._context = await self.engine.context(
+            viewport={"width": width, "height": height}, screen={"width": width, "height": height},
+            device_scale_factor=1, service_workers="block", accept_downloads=False, permissions=[], locale="en-US",
+            timezone_id="UTC", reduced_motion="reduce", proxy={"server": proxy, "bypass": THROUGH_PROXY},
+            **self._options,
+        )  # fmt: skip
+        await self._context.add_init_script(_FORBIDDEN)
+        self._context.on("page", self._page_opened)
+
+    @property
+    def context(self) -> BrowserContext:
+        """The context of Playwright."""
+        assert self._context is not None  # since `open`
+        return self._context
+
+    def _page_opened(self, page: Page) -> None:
+        if not self._own:
+            self._popups.put_nowait(page)
+
+    async def new_tab(self) -> BrowserTab:
+        """An empty page."""
+        self._own += 1
+        try:
+            page = await self.context.new_page()
+        finally:
+            self._own -= 1
+        return await BrowserTab.attach(page)
+
+    async def popups(self, opener: BrowserTab, deadline: float) -> list[BrowserTab]:
+        """The windows that a page has opened since the last call, loaded."""
+        found: list[BrowserTab] = []
+        while opener.popups > 0 or not self._popups.empty():
+            opener.popups -= 1
+            try:
+                page = await asyncio.wait_for(self._popups.get(), max(0.1, min(2.0, deadline - time.monotonic())))
+                found.append(await BrowserTab.attach(page))
+            except (TimeoutError, PlaywrightError):  # blocked, or closed again
+                continue
+        opener.popups = 0
+        for tab in found:
+            await tab.ready(deadline)
+        return found
+
+    async def close(self) -> None:
+        """Close everything; a browser that is gone is closed already."""
+        context, self._context = self._context, None
+        await self.gateway.close()
+        if context is not None:
+            with suppress(PlaywrightError):
+                await context.close()

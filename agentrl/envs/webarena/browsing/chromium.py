@@ -1,0 +1,372 @@
+"""`ChromiumBackend`: what browsing in Chromium is on any site. `browser` and `live` add where the pages come from."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from agentrl.core.errors import EnvFault
+from agentrl.envs.common.browser import BrowserTab, Window, engine
+from agentrl.envs.common.browser.tab import Unresponsive
+from agentrl.envs.webarena.browsing.backend import ActionFailed
+from agentrl.envs.webarena.browsing.clicks import check_typable
+from agentrl.envs.webarena.browsing.dom import BUTTONS
+from agentrl.envs.webarena.browsing.forms import acceptable, is_disabled, option_text, options_of
+from agentrl.envs.webarena.browsing.keyboard import is_known, normal
+from agentrl.envs.webarena.browsing.numbered import NumberedDocument, numbered_document
+from agentrl.envs.webarena.browsing.session import MAX_TABS
+from agentrl.envs.webarena.browsing.view import VIEWPORT, Box, View
+from agentrl.envs.webarena.browsing.view import Tab as TabName
+
+Result = TypeVar("Result")
+DEADLINE = 30.0  # seconds that a page may take for one action
+_MARGIN = 10.0  # more for the work around it
+_READING = 10.0  # seconds for reading a page whose scripts may be busy
+_INSERTED = 5_000  # characters; longer texts are put into the field at once
+_KEYS = {
+    **{name.lower(): name for name in ("Enter", "Tab", "Escape", "Backspace", "Delete", "Home", "End", "Space")},
+    **{f"arrow{way.lower()}": f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")},
+    **{name.lower(): name for name in ("PageUp", "PageDown", "Insert", "CapsLock", "Control", "Shift", "Alt")},
+    **{f"f{number}": f"F{number}" for number in range(1, 13)},
+}
+
+
+class ChromiumBackend:
+    """See `Backend` for what the methods do. May be used from several threads, one call at a time."""
+
+    scripts = True  # do the pages have any?
+
+    def __init__(self, viewport: tuple[int, int] = VIEWPORT, deadline: float = DEADLINE) -> None:
+        self.viewport, self.deadline = viewport, deadline
+        self._lock = threading.RLock()
+        self._window: Window | None = None
+        self._tabs: list[BrowserTab | None] = []  # None: to be shown when somebody looks at it
+        self._active = 0
+        self._view: View | None = None
+        self._document: NumberedDocument | None = None
+        self._late = ""  # why the page may not be whole
+
+    # ------------------------------------------------------------------ what subclasses know
+
+    async def _show(self, tab: BrowserTab, number: int) -> None:
+        """Let a fresh page show what the tab of this number shows."""
+        raise NotImplementedError
+
+    async def _moved(self, tab: BrowserTab, number: int) -> None:
+        """The page may have gone elsewhere."""
+        raise NotImplementedError
+
+    def _open_window(self) -> Window:
+        raise NotImplementedError
+
+    def _finish_view(self, reading: dict[str, Any], document: NumberedDocument, **facts: Any) -> View:
+        raise NotImplementedError
+
+    def _check_click(self, element: Any) -> None:
+        """`ActionFailed` where the click is known to be refused."""
+
+    # ------------------------------------------------------------------ running
+
+    def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        return engine().run(work, self.deadline + _MARGIN)
+
+    def _act(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do something that may change the page."""
+        try:
+            self._run(work)
+        finally:
+            self._view = None
+
+    def _activate(self, number: int) -> None:
+        self._active, self._view = number, None
+
+    def _until(self, most: float = float("inf")) -> float:
+        return time.monotonic() + min(self.deadline, most)
+
+    async def _current(self) -> BrowserTab:
+        """The page of the active tab."""
+        tab = self._tabs[self._active]
+        if tab is None:
+            assert self._window is not None  # since `start`
+            tab = await self._window.new_tab()
+            self._tabs[self._active] = tab
+            await self._show(tab, self._active)
+        return tab
+
+    async def _settle(self, tab: BrowserTab) -> None:
+        """Wait for what an action has caused, and take in the windows it has opened."""
+        until = self._until()
+        number = self._tabs.index(tab)
+        self._note(await tab.settle(until, scripts=self.scripts))
+        assert self._window is not None
+        popups = await self._window.popups(tab, until)
+        await self._moved(tab, number)
+        for popup in popups:
+            await self._adopt(popup)
+
+    def _note(self, done: bool) -> None:
+        self._late = "" if done else f"The page did not finish loading within {self.deadline:g} seconds."
+
+    async def _adopt(self, popup: BrowserTab) -> None:
+        """A window that a page has opened becomes the active tab; beyond the limit it is closed."""
+        if len(self._tabs) >= MAX_TABS:
+            await popup.page.close()
+            raise ActionFailed(f"There are {MAX_TABS} tabs already; close one first.")
+        self._tabs.append(popup)
+        self._activate(len(self._tabs) - 1)
+        await self._moved(popup, self._active)
+
+    # ------------------------------------------------------------------ what is shown
+
+    def view(self) -> View:
+        """The active tab at this moment."""
+        with self._lock:
+            if self._view is None:
+                self._view = self._make_view(self._run(self._read()))
+            return self._view
+
+    async def _read(self) -> dict[str, Any]:
+        tab = await self._current()
+        for _ in range(2):
+            try:
+                found = await tab.call("read", deadline=self._until(_READING))
+            except Unresponsive:
+                self._late = "The page does not respond: its scripts are busy."
+                continue
+            if found is not None:
+                return found
+        return {**_NOTHING, "url": tab.page.url}
+
+    def _make_view(self, reading: dict[str, Any]) -> View:
+        document = self._document = numbered_document(reading["html"])
+        elements = document.elements
+        rows = zip(*[iter(reading["boxes"])] * 5, strict=True)
+        boxes = {elements[row[0]]: Box._make(row[1:]) for row in rows if _has(elements, row[0])}
+        labels = tuple(elements[number] for number in reading["labels"] if _has(elements, number))
+        values = {elements[number]: text for number, text in reading["values"] if _has(elements, number)}
+        focus = reading["focus"]
+        focused = elements[focus] if focus is not None and _has(elements, focus) else None
+        return self._finish_view(
+            reading, document, root=document.root, boxes=boxes, labels=labels, values=values,
+            active=self._active, scroll=reading["scroll"], height=max(reading["height"], self.viewport[1]),
+            focused=focused, viewport=self.viewport,
+        )  # fmt: skip
+
+    def _element(self, number: int) -> Any:
+        labels = self.view().labels
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(labels):
+            raise ActionFailed(f"There is no element {number}; the ids on this page are 0 to {len(labels) - 1}.")
+        return labels[number]
+
+    def _number(self, element: Any) -> int:
+        assert self._document is not None  # elements come out of it
+        return self._document.index[element]
+
+    # ------------------------------------------------------------------ actions
+
+    def click(self, element: int, button: str = "left") -> None:
+        """Click the middle of an element."""
+        with self._lock:
+            found = self._element(element)
+            if button not in BUTTONS:
+                raise ActionFailed(f"There is no mouse button {button[:40]!r}; buttons are {', '.join(BUTTONS)}.")
+            if button == "left":
+                self._check_click(found)
+            self._act(self._click(self._number(found), button))
+
+    async def _click(self, number: int, button: str) -> None:
+        tab = await self._current()
+        await tab.click(*await self._point(tab, number), button)
+        await self._settle(tab)
+
+    async def _point(self, tab: BrowserTab, number: int) -> tuple[float, float]:
+        point = await tab.call("point", number, deadline=self._until())
+        if point is None:
+            raise ActionFailed("This element is no longer on the page.")
+        return point[0], point[1]
+
+    def hover(self, element: int) -> None:
+        """Move the mouse to an element."""
+        with self._lock:
+            number = self._number(self._element(element))
+            self._act(self._hover(number))
+
+    async def _hover(self, number: int) -> None:
+        tab = await self._current()
+        await tab.move(*await self._point(tab, number))
+        await self._settle(tab)
+
+    def type(self, element: int, text: str, *, enter: bool = False) -> None:
+        """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
+        with self._lock:
+            field = self._element(element)
+            editable = field.get("contenteditable") is not None
+            if not editable:
+                check_typable(field)
+            accepted = text if editable else acceptable(field, text)
+            if accepted is None:
+                raise ActionFailed(f"The field takes a {field.get('type', 'text')}, not {text[:60]!r}.")
+            self._act(self._type(self._number(field), accepted, enter and field.tag != "textarea"))
+
+    async def _type(self, number: int, text: str, enter: bool) -> None:
+        tab = await self._current()
+        await tab.click(*await self._point(tab, number))
+        until = self._until()
+        typable = await tab.call("selectAll", number, deadline=until)
+        if typable and 0 < len(text) <= _INSERTED:
+            await tab.insert(text)
+        else:
+            await tab.call("fill", number, text, deadline=until)
+        if enter:
+            await self._before_leaving(tab)
+            await tab.press("Enter")
+        await self._settle(tab)
+
+    async def _before_leaving(self, tab: BrowserTab) -> None:
+        """The page has changed and may be left now."""
+
+    def press(self, key: str) -> None:
+        """Press a key or combination on the focused element."""
+        with self._lock:
+            keys = normal(key)
+            own = self._own_keys().get(keys)
+            if own is not None:
+                own()
+            elif is_known(key):
+                self.view()  # what the page holds now belongs to the history
+                self._act(self._press("+".join(_KEYS.get(name, name) for name in _names(keys, key))))
+            else:
+                raise ActionFailed(
+                    f"There is no key {key[:40]!r}; keys are such as Enter, Tab, Escape, ArrowDown, Control+A."
+                )
+
+    def _own_keys(self) -> dict[str, Any]:
+        """What a browser's window does with keys; a browser without one does nothing."""
+        return {
+            "f5": self.reload, "control+r": self.reload, "alt+arrowleft": self.back, "alt+arrowright": self.forward,
+            "control+t": self.new_tab, "control+w": self.close_tab,
+        }  # fmt: skip
+
+    async def _press(self, keys: str) -> None:
+        tab = await self._current()
+        await tab.press(keys)
+        await self._settle(tab)
+
+    def scroll(self, direction: str) -> None:
+        """Scroll "up" or "down" by two thirds of the viewport."""
+        with self._lock:
+            if direction not in ("up", "down"):
+                raise ActionFailed(f"The page scrolls up or down, not {direction[:40]!r}.")
+            step = self.viewport[1] * 2 // 3
+            self._act(self._scroll(step if direction == "down" else -step))
+
+    async def _scroll(self, step: int) -> None:
+        tab = await self._current()
+        await tab.call("scroll", step, deadline=self._until())
+        await self._settle(tab)
+
+    def select(self, element: int, option: str) -> None:
+        """Choose the first option whose text contains `option`, in either case of letters."""
+        with self._lock:
+            found = self._element(element)
+            if found.tag != "select":
+                raise ActionFailed("This element is not a drop-down list.")
+            if is_disabled(found):
+                raise ActionFailed("This element is disabled.")
+            wanted = " ".join(option.lower().split())
+            for number, candidate in enumerate(options_of(found)):
+                if wanted in option_text(candidate).lower() and candidate.get("disabled") is None:
+                    self._act(self._select(self._number(found), number))
+                    return
+            raise ActionFailed(f"No option contains {option[:60]!r}.")
+
+    async def _select(self, number: int, option: int) -> None:
+        tab = await self._current()
+        await tab.call("choose", number, option, deadline=self._until())
+        await self._settle(tab)
+
+    def reload(self) -> None:
+        """Ask for the page again."""
+        raise NotImplementedError
+
+    def back(self) -> None:
+        """Show the page before this one."""
+        raise NotImplementedError
+
+    def forward(self) -> None:
+        """Show the page that was left by going back."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ tabs
+
+    def new_tab(self) -> None:
+        """Open an empty tab and show it."""
+        with self._lock:
+            if len(self._tabs) >= MAX_TABS:
+                raise ActionFailed(f"There are {MAX_TABS} tabs already; close one first.")
+            self._tabs.append(None)
+            self._activate(len(self._tabs) - 1)
+
+    def focus_tab(self, number: int) -> None:
+        """Show the tab with this number, from 0."""
+        with self._lock:
+            if not 0 <= number < len(self._tabs):
+                raise ActionFailed(f"There is no tab {number}; the tabs are 0 to {len(self._tabs) - 1}.")
+            self._activate(number)
+
+    def close_tab(self) -> None:
+        """Close the active tab; the one before it is shown."""
+        with self._lock:
+            if len(self._tabs) == 1:
+                raise ActionFailed("The only tab cannot be closed.")
+            tab = self._tabs.pop(self._active)
+            self._activate(max(0, self._active - 1))
+            if tab is not None:
+                self._run(tab.page.close())
+
+    # ------------------------------------------------------------------ the window
+
+    async def _fresh_window(self) -> None:
+        await self._close_window()
+        window = self._open_window()
+        await window.open()
+        self._window = window
+
+    async def _close_window(self) -> None:
+        window, self._window = self._window, None
+        self._tabs, self._active = [], 0
+        if window is not None:
+            await window.close()
+
+    def close(self) -> None:
+        """Close the window; may be called twice."""
+        with self._lock:
+            self._view = self._document = None
+            if self._window is None:
+                return
+            try:
+                self._run(self._close_window())
+            except EnvFault:  # the browser is gone, and the window with it
+                self._window = None
+
+
+_NOTHING: dict[str, Any] = {
+    "html": "<html><head></head><body></body></html>", "boxes": [], "labels": [], "values": [], "changed": [],
+    "focus": None, "selected": False, "opened": [], "scroll": 0, "height": 0, "title": "",
+}  # fmt: skip
+
+
+def tab_names(found: list[tuple[str, str]]) -> tuple[TabName, ...]:
+    """Addresses and titles as a view has them."""
+    return tuple(TabName(url, title) for url, title in found)
+
+
+def _has(elements: list[Any], number: int) -> bool:
+    return number < len(elements) and elements[number] is not None
+
+
+def _names(keys: str, key: str) -> list[str]:
+    """The keys of a combination; a single character as it was written."""
+    return [key] if len(key) == 1 else keys.split("+") if keys != "+" else ["+"]
