@@ -14,7 +14,7 @@ from agentrl.core.errors import ConfigError, EnvFault, Fault
 from agentrl.envs.webarena.browsing.backend import Backend
 from agentrl.envs.webarena.evaluators.answers import Dialect, check_dialect, clean_answer, exact_match, unmet
 from agentrl.envs.webarena.evaluators.judge import AnswerJudge, AnswerQuestion, answer_judge
-from agentrl.envs.webarena.evaluators.pages import Pages
+from agentrl.envs.webarena.evaluators.pages import Pages, Seen
 from agentrl.envs.webarena.evaluators.urls import url_match
 from agentrl.envs.webarena.tasks.addresses import default_addresses
 from agentrl.envs.webarena.tasks.schema import NOT_ACHIEVABLE, HtmlTarget, Requirements, WebTask
@@ -150,12 +150,17 @@ def evaluate(
 
 
 def missing(
-    task: WebTask, backend: Backend, dialect: str = "lite", addresses: Mapping[str, str] | None = None
+    task: WebTask,
+    backend: Backend,
+    dialect: str = "lite",
+    addresses: Mapping[str, str] | None = None,
+    seen: Seen | None = None,
 ) -> list[str]:
-    """What the task still lacks, in words, as far as it can be seen before an answer is given."""
+    """What the task still lacks, in words, as far as it can be seen before an answer is given. `seen` spares another
+    look at pages: give the same dictionary again as long as neither the sites' data nor the cookies change."""
     if task.eval is None:
         return []
-    evaluator = _evaluator(task, backend, dialect, addresses)
+    evaluator = _evaluator(task, backend, dialect, addresses, seen)
     lacks = ["the answer must be given"] if evaluator.wanted_answer() is not None else []
     try:
         return lacks + [check.lack for check in evaluator.place_checks() if check.lack]
@@ -169,6 +174,8 @@ def name_of(target: HtmlTarget) -> str:
     return f"{target.locator} of {page}" if target.locator.strip() else page
 
 
-def _evaluator(task: WebTask, backend: Backend, dialect: str, addresses: Mapping[str, str] | None) -> Evaluator:
+def _evaluator(
+    task: WebTask, backend: Backend, dialect: str, addresses: Mapping[str, str] | None, seen: Seen | None = None
+) -> Evaluator:
     known = default_addresses() if addresses is None else addresses
-    return Evaluator(task, backend, check_dialect(dialect), Pages(backend, known))
+    return Evaluator(task, backend, check_dialect(dialect), Pages(backend, known, seen))
