@@ -40,9 +40,10 @@ def pages(*targets: tuple[str, str, dict[str, Any]]) -> dict[str, Any]:
     return {"eval_types": ["program_html"], "program_html": [dict(zip(keys, each, strict=True)) for each in targets]}
 
 
-def amount(value: float) -> str:
-    """An amount of money as an answer may spell it, without the sign."""
-    plain, grouped = f"{value:.2f}", f"{value:,.2f}"
+def amount(printed: str) -> str:
+    """An amount such as "$1,234.50" as an answer may spell it, without the sign."""
+    grouped = printed.removeprefix("$")
+    plain = grouped.replace(",", "")
     return plain if plain == grouped else f"{plain} |OR| {grouped}"
 
 
