@@ -54,6 +54,9 @@ def _results(context: Context, scope: str, text: str) -> Page | Listing:
 
 
 def _count(context: Context, scope: str, text: str) -> int:
-    sql = QUERIES.get(scope) or f"""SELECT 1 FROM {TABLES[scope]} t JOIN project ON project.id = t.project_id
+    sql = (
+        QUERIES.get(scope)
+        or f"""SELECT 1 FROM {TABLES[scope]} t JOIN project ON project.id = t.project_id
         WHERE {VISIBLE} AND t.state = 'opened' AND (t.title LIKE ?2 ESCAPE '!' OR t.description LIKE ?2 ESCAPE '!')"""
+    )
     return context.db.value(f"SELECT count(*) FROM ({sql})", user_id(context), like(text))
