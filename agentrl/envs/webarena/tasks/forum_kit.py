@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import timedelta
 from random import Random
 from typing import Any, TypeVar
@@ -128,13 +128,14 @@ def to_forum(forum: str, *acts: Act) -> list[On]:
     """Open a forum from the list of all forums, and do this on its page."""
     link = Click(f'.forums a[href="/f/{forum}"]')
     pages = [On(r"__REDDIT__/forums", [link])]
-    if forum.lower() in _second_page():
+    if not is_on_first_page(forum):
         pages = [On(r"__REDDIT__/forums", [Click("a.next")]), On(r"__REDDIT__/forums\?page=2", [link])]
     return [On("__REDDIT__", [Click("a.site-nav__link", "Forums")]), *pages, On(rf"__REDDIT__/f/{forum}$", list(acts))]
 
 
-def _second_page() -> Sequence[str]:
-    return sorted(content.name.lower() for content in contents())[FORUMS_PER_PAGE:]
+def is_on_first_page(forum: str) -> bool:
+    """Is the forum among the first in the list of all forums?"""
+    return forum.lower() in sorted(content.name.lower() for content in contents())[:FORUMS_PER_PAGE]
 
 
 def to_list(forum: str, sort: str, time: str, *acts: Act) -> list[On]:

@@ -55,6 +55,12 @@ NEW_FORUMS = tuple(
          "News, questions and recommendations"),
     )
 )  # fmt: skip
+# Names of forums that do not exist, each near to one that does.
+MISSING_FORUMS = (
+    "cars", "chess", "Knitting", "astrology", "boston", "camping", "cycling", "dogs", "fishing", "Hiking", "languages",
+    "lego", "magic", "motorcycles", "opera", "painting", "philosophy", "podcasts", "poetry", "RealEstate", "robotics",
+    "sailing", "skiing", "sports", "Statistics", "theatre", "vegan", "woodworking",
+)  # fmt: skip
 # Forum -> how one would describe it without its name, and questions that belong there.
 FITTING = {
     "books": ("novels and reading", ("which short novel suits a long flight", "is it bad to write in the margins")),
