@@ -223,7 +223,7 @@ TEMPLATES: tuple[Template, ...] = (
         ("Find out what \"{product}\" costs in the shop, then ask \"{title}\" in the {forum} forum, with the price in "
          "the text.",
          "Post in /f/{forum} under the title \"{title}\": the text must say the price of \"{product}\" in the shop."),
-        _prices, lambda row: _posted(row, amount(float(row["price"].replace("$", "").replace(",", "")))), _post_price,
+        _prices, lambda row: _posted(row, amount(row["price"])), _post_price,
     ),
     Template(
         "across-post-product-link", SHOP, "copy-between-sites",
