@@ -117,6 +117,15 @@ def test_an_option_is_chosen_by_a_part_of_its_text() -> None:
         backend.select(0, "green")
 
 
+def test_a_label_stands_for_its_control() -> None:
+    backend = browse(
+        "<label id=l for=q>Query</label><input id=q><label id=m for=s>Sort</label><select id=s><option>a<option>b"
+    )
+    backend.type(number(backend, "l"), "tea")
+    backend.select(number(backend, "m"), "b")
+    assert (held(backend, "q"), held(backend, "s")) == ("tea", "b")
+
+
 def test_reset_restores_what_the_page_says() -> None:
     backend = browse(
         "<form><input name=q value=old><input type=checkbox name=c checked><button type=reset id=r>x</button>"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agentrl.envs.webarena.browsing.layout import Layout
 
 
+_SLACK = 0.02  # browsers calculate in 64ths of a pixel
 _MAX_REPEATS = 1_000  # in one page; nested boxes could double them at every level
 
 
@@ -47,7 +48,7 @@ def _rows(items: list[Node], style: Style, width: float) -> list[list[Node]]:
     used = 0.0
     for item in items:
         wanted = _base(item, width) + item.style.margin_left + item.style.margin_right
-        if rows and used + style.column_gap + wanted <= width + 0.02:
+        if rows and used + style.column_gap + wanted <= width + _SLACK:
             rows[-1].append(item)
             used += style.column_gap + wanted
         else:
@@ -74,7 +75,7 @@ def _shares(items: list[Node], style: Style, width: float) -> list[float]:
     room = width - style.column_gap * (len(items) - 1)
     room -= sum(item.style.margin_left + item.style.margin_right for item in items)
     free = room - sum(bases)
-    if free >= 0:
+    if free >= -_SLACK:
         weights = [item.style.grow for item in items]
     else:
         weights = [item.style.shrink * base for item, base in zip(items, bases, strict=True)]
