@@ -15,8 +15,7 @@ except ImportError as error:  # pragma: no cover (set-up installs it)
 
 MAX_DEPTH = 96  # deeper elements become neighbours; Chromium does the same at 512
 _PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_pis=True)
-XPath = etree.XPath
-_TOO_DEEP = XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
+_TOO_DEEP = etree.XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
 _HALVES = re.compile("[\ud800-\udfff]")
 
 

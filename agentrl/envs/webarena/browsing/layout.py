@@ -22,17 +22,16 @@ class Layout:
     def __init__(self) -> None:
         self.placed: list[Placed] = []
         self.baseline: float | None = None
-        self.repeats = 0  # boxes that were laid out again, to be stretched
 
     # ------------------------------------------------------------------ a box
 
-    def box(self, node: Node, x: float, y: float, width: float, stretched: float | None = None) -> float:
-        """Place a box with its contents at (x, y); its height, which `stretched` sets where the style does not."""
+    def box(self, node: Node, x: float, y: float, width: float) -> float:
+        """Place a box with its contents at (x, y); its height."""
         style = node.style
         if node.kind == REPLACED:
             height = replaced_size(node, width)[1]
         else:
-            wanted = stretched if style.height is None else style.height
+            wanted = style.height
             start = len(self.placed)
             content = self._contents(node, x, y, width, None if wanted is None else wanted - style.along)
             height = content + style.along if wanted is None else wanted
