@@ -94,7 +94,7 @@ ADD_TO_CART = Template(
     "shop-add-to-cart", SITES, "add-to-cart",
     (
         "Add {qty} of \"{product}\"{wish} to my cart.",
-        "Put {qty} piece(s) of this into the shopping cart: {product}{wish}",
+        "Put this into the shopping cart, quantity {qty}: {product}{wish}",
         "I want {qty} x \"{product}\"{wish}. Put it into my cart, but do not order yet.",
     ),
     _cart_additions,

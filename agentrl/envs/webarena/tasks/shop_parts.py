@@ -188,5 +188,5 @@ def categories(world: World, smallest: int = 1) -> Iterator[tuple[sqlite3.Row, l
 
 
 def named(category: sqlite3.Row) -> str:
-    """A category as people say it: "Hair Masks (under Hair Care)"."""
-    return f"{category['name']} (under {category['parent']})"
+    """A category with the one around it: "Hair Care > Hair Masks"."""
+    return f"{category['parent']} > {category['name']}"

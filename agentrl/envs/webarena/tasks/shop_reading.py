@@ -149,7 +149,7 @@ COMPLAINERS = Template(
 def _star_counts(world: World) -> Iterator[dict[str, Any]]:
     for row, reviews in reviewed_products(world, 3, WORDED):
         counts = Counter(review["rating"] for review in reviews)
-        stars = 1 + row["id"] % 5
+        stars = reviews[row["id"] % len(reviews)]["rating"]
         yield {**about(row), "stars": stars, "value": str(counts[stars])}
 
 
@@ -240,8 +240,8 @@ def _absent(world: World) -> Iterator[dict[str, Any]]:
 ABSENT = Template(
     "shop-missing-product", SITES, "recognize-impossible",
     (
-        "What is the price of the {kind} by the brand {brand}? If the shop has none, answer N/A.",
-        "Tell me what a {brand} {kind} costs here, or N/A if there is none.",
+        "What is the price of {kind} by the brand {brand}? If the shop has none, answer N/A.",
+        "Look up what the shop charges for {kind} made by {brand}. Answer N/A if there is no such product.",
     ),
     _absent,
     lambda given: {**answer(exact="N/A"), "string_note": f"{given['brand']} makes no {given['kind']}"},

@@ -33,6 +33,7 @@ from agentrl.envs.webarena.tasks.template import (
     Template,
 )
 
+MY_REVIEWS = f"{SHOP}/review/customer/"
 NICKNAMES = ("Emma", "EmmaL", "Lopez", "E. Lopez", "Em from San Mateo")
 RATING, AUTHOR = "func:shopping_get_sku_latest_review_rating", "func:shopping_get_sku_latest_review_author"
 
@@ -73,12 +74,13 @@ REVIEW = Template(
     "shop-write-review", SITES, "fill-form",
     (
         "Write a review of \"{product}\": {stars} of 5 stars, nickname \"{nickname}\", summary and text \"{title}\".",
-        "Rate \"{product}\" with {stars} star(s) as \"{nickname}\". Use \"{title}\" as the summary and as the review.",
+        "Rate \"{product}\" {stars} out of 5 as \"{nickname}\". Use \"{title}\" as the summary and as the review.",
     ),
     _reviews,
     lambda given: pages(
         ("last", f"{RATING}('{given['sku']}')", {"exact_match": str(20 * given["stars"])}),
         ("last", f"{AUTHOR}('{given['sku']}')", {"exact_match": given["nickname"]}),
+        (MY_REVIEWS, text_of("#my-reviews-table"), {"must_include": [given["product"], given["title"]]}),
     ),
     _review_solution,
 )  # fmt: skip
