@@ -31,12 +31,13 @@ SCORES = {
 }
 # How people say which submission of a forum they mean: order, span of time, words.
 PLACES = (
-    ("new", "", "newest"),
-    ("top", "all", "highest-scored (all time)"),
-    ("most_commented", "all", "most commented (all time)"),
-    ("top", "year", "highest-scored (past year)"),
-    ("top", "month", "highest-scored (past month)"),
+    ("new", "", "newest post"),
+    ("top", "all", "post with the highest score of all time"),
+    ("most_commented", "all", "post with the most comments of all time"),
+    ("top", "year", "post with the highest score of the past year"),
+    ("top", "month", "post with the highest score of the past month"),
 )
+SPANS = {"week": "the past week", "month": "the past month", "year": "the past year", "all": "all time"}
 Row = dict[str, Any]
 T = TypeVar("T")
 

@@ -253,9 +253,9 @@ def _moderators(world: World) -> Iterator[Row]:
 TEMPLATES: tuple[Template, ...] = (
     Template(
         "forum-score-of-listed-post", SITES, "sort-list",
-        ("What is the score of the {words} post in the {forum} forum?",
-         "Tell me how many points the {words} submission in /f/{forum} has.",
-         "Look up the {words} post of the forum {forum} and give me its score."),
+        ("What is the score of the {words} in the {forum} forum?",
+         "Look for the {words} in /f/{forum}. How many points does it have?",
+         "Look up the {words} in the forum {forum} and give me its score."),
         _listed_scores, lambda row: says(row["answer"]),
         lambda row: to_list(row["forum"], row["sort"], row["time"], Answer(str(row["answer"]))),
     ),
@@ -302,9 +302,9 @@ TEMPLATES: tuple[Template, ...] = (
     ),
     Template(
         "forum-count-unpopular-comments", SITES, "count-items",
-        ("Look up who wrote the {words} post in {forum}. How many of this member's comments are below zero points?",
-         "How many comments of the author of the {words} post in /f/{forum} have a score below zero?",
-         "Count the comments with more downvotes than upvotes by the author of the {words} post in {forum}."),
+        ("Look up who wrote the {words} in {forum}. How many of this member's comments are below zero points?",
+         "Somebody wrote the {words} in /f/{forum}. How many comments by this member have a score below zero?",
+         "Find the {words} in {forum}, and count its author's comments with more downvotes than upvotes."),
         _unpopular, lambda row: says(row["answer"]), _count_unpopular,
     ),
     Template(

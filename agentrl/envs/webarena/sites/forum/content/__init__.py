@@ -10,7 +10,7 @@ from importlib.resources import files
 from random import Random
 from typing import Any
 
-from agentrl.envs.webarena.sites.forum.grammar import Values, expand, sentences
+from agentrl.envs.webarena.sites.forum.grammar import Values, expand, heading, sentences
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,7 @@ class Content:
 
     def headline(self, rng: Random, subject: Subject) -> str:
         """A title for a submission."""
-        title = expand(subject.post["title"], rng, subject.values).strip()
-        return title[:1].upper() + title[1:]
+        return heading(expand(subject.post["title"], rng, subject.values))
 
     def body(self, rng: Random, subject: Subject) -> str:
         """The text of a submission; empty for links."""
