@@ -31,6 +31,7 @@ REFUSALS = re.compile(
     r"|\b(?:can ?not|can't|could not|couldn't) be (?:done|completed|achieved|found)\b"
 )
 MOST_KEYED = 40
+MOST_WORDS = 200  # of an answer, beside four for each word of the references
 A_SENTENCE = 5  # words with meaning: a reference of so many may be quoted, and numbers beside it are no guesses
 
 
@@ -43,7 +44,7 @@ def normalised(text: str) -> str:
 def agrees(references: Sequence[str], answer: str, question: str = "") -> bool:
     """Does the answer say everything that the references say, and nothing against it?"""
     wanted, answer, question = [normalised(each) for each in references], normalised(answer), normalised(question)
-    if not answer:
+    if not answer or _is_a_dump(wanted, answer):
         return False
     offered = read_quantities(answer)
     asked = [quantity for text in wanted for quantity in read_quantities(text)]
@@ -63,6 +64,11 @@ def refuses(reason: str, answer: str) -> bool:
         denied = [clause.text for clause in _clauses(answer) if clause.is_negated]
         return _recall(_content(reason), _content(" ".join(denied))) >= 0.6
     return REFUSALS.search(answer) is not None
+
+
+def _is_a_dump(references: Sequence[str], answer: str) -> bool:
+    """Is it a whole page rather than an answer? Everything can be found in enough words."""
+    return len(_content(answer)) > MOST_WORDS + 4 * sum(len(_content(text)) for text in references)
 
 
 def _offers_other_amounts(
@@ -95,9 +101,8 @@ def _says(reference: str, answer: str) -> bool:
         return True  # quoted as it stands
     if not content and not quantities:
         return bool(polarity) and polarity == said_polarity and not (polarity == "yes" and _is_negated(rest))
-    needed = 0.5 if quantities else 1.0 if len(content) <= 4 else 0.75
-    share = _recall(content, _content(rest))
-    if share < needed and int(len(content) * needed) > share * len(content) + 1e-9:
+    share = 0.5 if quantities else 1.0 if len(content) <= 4 else 0.75
+    if round(_recall(content, _content(rest)) * len(content)) < int(share * len(content)):
         return False
     return not _is_denied(reference, rest)
 
