@@ -66,7 +66,8 @@ def cart_items(db: Database, customer: int | None, session: int | None) -> list[
     """The lines of a cart with their products, oldest first."""
     column, value = ("customer_id", customer) if customer is not None else ("session_id", session)
     return db.rows(
-        f"SELECT cart_item.*, product.name, product.sku, product.url_key, product.qty AS stock, product.is_in_stock,"
+        f"SELECT cart_item.*, product.name, product.sku, product.url_key, product.qty AS stock,"
+        f" product.is_in_stock AND product.status = 1 AS is_in_stock,"
         f" {FINAL_PRICE} AS final_price FROM cart_item JOIN product ON product.id = product_id"
         f" WHERE cart_item.{column} = ? ORDER BY cart_item.id",
         value,
