@@ -16,7 +16,7 @@ from agentrl.envs.webarena.sites.code.tickets import Team, Tickets
 from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.site import session_token
 
-VERSION = 3
+VERSION = 4
 SEED = 20250616
 USERS = 120
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
