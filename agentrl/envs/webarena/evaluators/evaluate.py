@@ -31,6 +31,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
+        """Is nothing lacking?"""
         return not self.lack
 
 
@@ -70,6 +71,7 @@ class Evaluator:
             yield from self._target_checks(target)
 
     def targets(self) -> tuple[HtmlTarget, ...]:
+        """The places on pages that the task looks at."""
         evaluation = self.task.eval
         assert evaluation is not None
         return (evaluation.program_html or ()) if "program_html" in evaluation.eval_types else ()
@@ -84,12 +86,14 @@ class Evaluator:
         yield Check("page", " and ".join(f"{where} {lack}" for lack in lacks))
 
     def answer_checks(self, answer: str) -> Iterator[Check]:
+        """The answer, compared with the wanted one by rules."""
         wanted = self.wanted_answer()
         if wanted is not None:
             lacks = unmet(wanted, clean_answer(answer, self.dialect), self.dialect, is_answer=True)
             yield Check("answer", " and ".join(f"the answer {lack}" for lack in lacks))
 
     def wanted_answer(self) -> Requirements | None:
+        """What the answer must be like; None where none is asked for."""
         evaluation = self.task.eval
         assert evaluation is not None
         return evaluation.reference_answers if "string_match" in evaluation.eval_types else None
@@ -97,6 +101,7 @@ class Evaluator:
     # ------------------------------------------------------------------ by a judge
 
     def judged_checks(self, answer: str, judge: AnswerJudge) -> Iterator[Check]:
+        """The answer and the texts on pages that need judgement."""
         wanted = self.wanted_answer()
         if wanted is not None and wanted.fuzzy_match is not None:
             yield self._judged("answer", "the answer", wanted.fuzzy_match, clean_answer(answer, self.dialect), judge)
