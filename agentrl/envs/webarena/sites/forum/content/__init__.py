@@ -55,8 +55,11 @@ class Content:
 
     def body(self, rng: Random, subject: Subject) -> str:
         """The text of a submission; empty for links."""
-        choices = subject.post.get("body")
-        return sentences(expand(rng.choice(choices), rng, subject.values)) if choices else ""
+        pattern = rng.choice(subject.post.get("body") or [""])
+        if pattern and rng.random() < 0.4:
+            is_question = subject.post["title"].endswith("?")
+            pattern += "\n\n" + rng.choice(common()["pleas" if is_question else "remarks"])
+        return sentences(expand(pattern, rng, subject.values))
 
     def comment(self, rng: Random, subject: Subject, *, is_reply: bool) -> str:
         """A comment on a submission: what it says about the subject, often with a word before or after it."""
