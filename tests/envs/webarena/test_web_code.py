@@ -187,6 +187,21 @@ def test_filter_forms_lead_to_the_address_that_the_benchmark_expects(reader: Vis
     )
 
 
+def test_label_links_and_tabs_lead_to_the_same_address(reader: Visitor) -> None:
+    want = (
+        "/railpath/router/-/issues/?sort=created_date&state=opened&label_name%5B%5D=good+first+issue&first_page_size=20"
+    )
+    links = {link.get("href") for link in reader.open("/railpath/router/-/labels").all("a")}
+    assert want in links
+    chips = {link.get("href") for link in reader.open("/railpath/router/-/issues?state=all").all("a.label")}
+    assert all(
+        re.fullmatch(r".*/\?sort=created_date&state=opened&label_name%5B%5D=[a-z+]+&first_page_size=20", url)
+        for url in chips
+    )
+    tabs = [link.get("href") for link in reader.open(want.replace("opened", "closed")).all("a.tab")]
+    assert want in tabs
+
+
 @pytest.mark.parametrize(
     "sort, column", [("created_asc", "created_at"), ("updated_desc", "updated_at"), ("title_asc", "title")]
 )

@@ -44,16 +44,29 @@ def _history(world: World, project: int) -> list[Row]:
 def _days_of_authors(world: World) -> list[Row]:
     """How many commits somebody made on a day: days that stand on the first page of the author's commits."""
     rows: list[Row] = []
+    aside = _days_on_branches(world)
     for project in projects(world):
         history = _history(world, project["id"])
         for author in dict.fromkeys(commit["author_name"] for commit in history):
             dates = [commit["created_at"][:10] for commit in history if commit["author_name"] == author]
+            elsewhere = aside.get((project["id"], author), ())
             for when, count in Counter(dates[: PAGE - 4]).items():
-                if count == dates.count(when) and count > 1:
+                if count == dates.count(when) and count > 1 and when not in elsewhere:
                     rows.append(
                         {"project": project["project"], "author": author, "day": _slashed(when), "count": count}
                     )
     return some(rows, "days")
+
+
+def _days_on_branches(world: World) -> dict[tuple[int, str], set[str]]:
+    """Days with commits that are not on the main branch: what to count on them would not be clear."""
+    found: dict[tuple[int, str], set[str]] = {}
+    for project in projects(world):
+        main = {commit["id"] for commit in _history(world, project["id"])}
+        for commit in query(world, f"{COMMIT} WHERE c.project_id = ?", project["id"]):
+            if commit["id"] not in main:
+                found.setdefault((project["id"], commit["author_name"]), set()).add(commit["created_at"][:10])
+    return found
 
 
 def _slashed(when: str) -> str:
