@@ -92,6 +92,12 @@ def test_enter_does_nothing_where_the_button_is_disabled_or_there_is_no_form() -
     assert backend.view().url == HOME and held(backend, "q") == "tea"
 
 
+def test_enter_in_a_text_area_begins_a_line() -> None:
+    backend = browse("<form action=/s><textarea name=t></textarea><button>Go</button></form>")
+    backend.type(0, "one", enter=True)
+    assert backend.view().url == HOME and held(backend, "t") == "one\n"
+
+
 def test_clicks_toggle_boxes_and_choose_one_radio_button() -> None:
     backend = browse(
         "<form><label>C <input type=checkbox id=c></label><label id=l for=d>D</label><input type=checkbox id=d>"
@@ -145,6 +151,7 @@ def test_reset_restores_what_the_page_says() -> None:
         ("<input type=email>", " a@b ", "a@b"),
         ("<input type=number>", "12.5", "12.5"),
         ("<input type=date>", "6/30/2025", "2025-06-30"),
+        ("<input type=date>", "2025-06-30", "2025-06-30"),
         ("<input>", "x" * 1_000_000, "x" * 1_000_000),
         ("<input>", "\0\ud800<b>'; DROP TABLE x;--{{7*7}}", "\0\ufffd<b>'; DROP TABLE x;--{{7*7}}"),
     ],

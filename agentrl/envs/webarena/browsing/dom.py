@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentrl.envs.webarena.browsing.backend import ActionFailed
-from agentrl.envs.webarena.browsing.clicks import activate, check_typable, focus, send_form
+from agentrl.envs.webarena.browsing.clicks import activate, check_typable, focus, press_enter
 from agentrl.envs.webarena.browsing.evaluation import DomEvaluationPage
 from agentrl.envs.webarena.browsing.forms import acceptable, is_disabled, kind_of, option_text, options_of
 from agentrl.envs.webarena.browsing.keyboard import focused_element, press
@@ -112,8 +112,8 @@ class DomBackend:
             session = self._session
             focus(session, field)
             session.contents.put(field, accepted)
-            if enter and field.tag != "textarea":
-                send_form(session, field)
+            if enter:
+                press_enter(session, field)
 
     def press(self, key: str) -> None:
         """Press a key or combination on the focused element."""

@@ -1,15 +1,15 @@
 """Which elements an agent can act on: the rules of WebArena-Lite's script, which follow those of Vimium.
 
 An element is labelled if it looks clickable (by tag, role, attributes, or a hand as its pointer), if the middle of its
-box lies in the viewport and is not clipped away, and if nothing inside it is labelled. One rule differs: a hand that an
-element only inherits does not count, so that a link is labelled itself and not every piece within it, and <summary> is
-labelled rather than the <details> around it.
+box on any line lies in the viewport and is not clipped away, and if nothing inside it is labelled. Two rules differ: a
+hand that an element only inherits does not count, so that a link is labelled itself and not every piece within it; and
+<summary> is labelled rather than the <details> around it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -72,10 +72,20 @@ def _is_hidden(element: Any) -> bool:
 
 
 def choose(
-    candidates: Iterable[Any], boxes: Mapping[Any, Box], clipping: set[Any], viewport: tuple[int, int]
+    candidates: Iterable[Any],
+    boxes: Mapping[Any, Box],
+    further: Mapping[Any, Sequence[Box]],
+    clipping: set[Any],
+    viewport: tuple[int, int],
 ) -> tuple[Any, ...]:
-    """The labelled ones of clickable elements, which are in document order."""
-    visible = [element for element in candidates if _is_in_sight(element, boxes, clipping, viewport)]
+    """The labelled ones of clickable elements, which are in document order; `further` has boxes on later lines."""
+    visible = []
+    for element in candidates:
+        box = boxes.get(element)
+        if box is not None and any(
+            _is_in_sight(element, part, boxes, clipping, viewport) for part in (box, *further.get(element, ()))
+        ):
+            visible.append(element)
     return tuple(
         element
         for element, following in zip_longest(visible, visible[1:])
@@ -83,9 +93,10 @@ def choose(
     )
 
 
-def _is_in_sight(element: Any, boxes: Mapping[Any, Box], clipping: set[Any], viewport: tuple[int, int]) -> bool:
-    box = boxes.get(element)
-    if box is None or not box.width or not box.height:
+def _is_in_sight(
+    element: Any, box: Box, boxes: Mapping[Any, Box], clipping: set[Any], viewport: tuple[int, int]
+) -> bool:
+    if not box.width or not box.height:
         return False
     x, y = box.left + box.width / 2, box.top + box.height / 2
     if not (0 <= x < viewport[0] and 0 <= y < viewport[1]):

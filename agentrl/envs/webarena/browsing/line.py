@@ -31,7 +31,8 @@ Piece = tuple[int, Any, float, Style]
 
 
 class LinePlacer:
-    """Places the finished lines of one block. Only the part of an element on its first line gets a box."""
+    """Places the finished lines of one block. Elements that go on over several lines get a box on each; the first is
+    the one that counts."""
 
     def __init__(self, layout: Layout, style: Style) -> None:
         self._layout, self._style = layout, style
@@ -77,6 +78,7 @@ class LinePlacer:
 
     def _place(self, line: list[Piece], x: float, top: float, baseline: float, height: float) -> None:
         begun: dict[Node, tuple[float, list[Node]]] = {}  # framed elements: left edge, and who is as wide as they
+        left_edge, going_on = x, [node for node in self._open if node not in self._empty]
         for kind, value, width, style in line:
             if kind > SPACE:
                 self._end_text(x, baseline)
@@ -96,6 +98,9 @@ class LinePlacer:
                     self._place_element(value, left, x + style.right - left, baseline, others)
                 elif self._empty and value is self._empty[-1]:
                     self._place_empty(x, baseline)
+                elif value in going_on:
+                    going_on.remove(value)
+                    self._place_further(value, left_edge, x + style.right - left_edge, baseline)
             elif kind == ATOM:
                 self._place_atom(value, style, x, top, baseline, height)
             elif kind == BREAK and value is not None:
@@ -106,6 +111,12 @@ class LinePlacer:
         self._end_text(x, baseline)
         for node, (left, others) in begun.items():  # goes on in the next line
             self._place_element(node, left, x - left, baseline, others)
+        for node in going_on:
+            self._place_further(node, left_edge, x - left_edge, baseline)
+
+    def _place_further(self, node: Node, left: float, width: float, baseline: float) -> None:
+        self._place_element(node, left, width, baseline)
+        self._layout.continues = True
 
     def _place_empty(self, x: float, baseline: float) -> None:
         """What stands in these elements first has no width."""
