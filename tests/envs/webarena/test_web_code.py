@@ -114,6 +114,9 @@ def test_data_is_plentiful_coherent_and_the_same_every_time() -> None:
         == 0
     )
     assert value("SELECT count(*) FROM issue WHERE (state = 'closed') != (closed_at != '')") == 0
+    for table, earlier in (("star", "project"), ("team_member", "user"), ("project_member", "user")):
+        joined = f"{table} t JOIN {earlier} e ON e.id = t.{earlier}_id"
+        assert value(f"SELECT count(*) FROM {joined} WHERE t.created_at < e.created_at") == 0, table
     assert value("SELECT count(*) FROM issue WHERE updated_at < created_at") == 0
     assert (
         value("SELECT count(*) FROM note JOIN issue ON issue.id = issue_id WHERE note.created_at < issue.created_at")

@@ -16,7 +16,7 @@ from agentrl.envs.webarena.sites.code.tickets import Team, Tickets
 from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.site import session_token
 
-VERSION = 4
+VERSION = 6
 SEED = 20250616
 USERS = 120
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -60,7 +60,7 @@ def _people(rows: Rows, random: Random) -> None:
 def _person(rows: Rows, random: Random, username: str, name: str, password: str) -> None:
     status = random.choice(catalogue.STATUSES) if random.random() < 0.35 and username != catalogue.AGENT else ""
     website = f"https://{username.replace('.', '-')}.example.org" if random.random() < 0.4 else ""
-    created = datetime(2019, 1, 7, 8) + timedelta(hours=random.randint(0, 18000))
+    created = datetime(2019, 1, 7, 8) + timedelta(hours=random.randint(0, 18_000) * 7 // 9)
     rows.add(
         "user",
         username=username,
@@ -338,7 +338,7 @@ def _social(rows: Rows, random: Random) -> None:
 
 
 def _before(random: Random) -> str:
-    return (START - timedelta(minutes=random.randint(60, 900_000))).isoformat(" ")
+    return (START - timedelta(minutes=random.randint(60, 900_000) * 8 // 9)).isoformat(" ")
 
 
 def _events(rows: Rows) -> None:
