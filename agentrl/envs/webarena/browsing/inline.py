@@ -11,7 +11,7 @@ from agentrl.envs.webarena.browsing.font import text_width, widths
 from agentrl.envs.webarena.browsing.line import ATOM, CLOSE, OPEN, SPACE, TEXT, Atom, LinePlacer, Piece
 from agentrl.envs.webarena.browsing.line import BREAK as LINE_BREAK
 from agentrl.envs.webarena.browsing.style import Style
-from agentrl.envs.webarena.browsing.text import Run, count_lines, may_break, run_of
+from agentrl.envs.webarena.browsing.text import Run, line_widths, may_break, run_of
 
 if TYPE_CHECKING:
     from agentrl.envs.webarena.browsing.layout import Layout
@@ -28,8 +28,8 @@ def lay_lines(layout: Layout, node: Node, x: float, y: float, width: float) -> f
         height = style.line * _lines(node.run, style, width)
     elif not children:
         return 0.0
-    elif node.single is not None and _lay_single(layout, node.single, style, x, y, width):
-        height = style.line
+    elif node.single is not None and (count := _lay_single(layout, node.single, style, x, y, width)):
+        height = style.line * count
     elif len(children) == 1 and children[0].__class__ is str and style.white_space == "pre":
         height = style.line * len(children[0].removesuffix("\n").split("\n"))
     else:
@@ -47,24 +47,32 @@ def _lines(run: Run, style: Style, width: float) -> int:
         return 0
     if not style.wraps or run.width * style.scale <= width:
         return 1
-    return count_lines(run, style.font_size, width, style.wraps_anywhere)
+    return len(line_widths(run, style.font_size, width, style.wraps_anywhere))
 
 
-def _lay_single(layout: Layout, node: Node, style: Style, x: float, y: float, width: float) -> bool:
-    """Place an inline element with a text alone on one line; False if there must be more lines, or a taller one."""
+def _lay_single(layout: Layout, node: Node, style: Style, x: float, y: float, width: float) -> int:
+    """Place an inline element with a text that stands alone; on how many lines, 0 if that takes more than this."""
     own, run = node.style, node.run
     assert run is not None
-    taken = own.margin_left + own.across + run.width * own.scale + own.margin_right
-    if not run.words or taken > width or own.valign != "baseline" or not own.collapses:
-        return False
+    edges = own.margin_left + own.across + own.margin_right
+    if not run.words or own.valign != "baseline" or not own.collapses:
+        return 0
     if own.line != style.line or own.ascent != style.ascent:
-        return False
-    if style.align != "left":
-        x += _room(style, width - taken)
+        return 0
+    lines = [run.width]
+    if edges + run.width * own.scale > width:
+        if edges or not (style.wraps and own.wraps):
+            return 0
+        lines = line_widths(run, own.font_size, width, own.wraps_anywhere)
+        layout.continues = True
     top = y + own.ascent - own.font_ascent - own.top
     height = own.font_ascent + own.font_descent + own.along
-    layout.placed.append((node.element, x + own.margin_left, top, run.width * own.scale + own.across, height))
-    return True
+    for line in lines:
+        taken = line * own.scale + own.across
+        left = x + own.margin_left + _room(style, width - line * own.scale - edges)
+        layout.placed.append((node.element, left, top, taken, height))
+        top += style.line
+    return len(lines)
 
 
 def _room(style: Style, room: float) -> float:

@@ -81,10 +81,8 @@ def choose(
     """The labelled ones of clickable elements, which are in document order; `further` has boxes on later lines."""
     visible = []
     for element in candidates:
-        box = boxes.get(element)
-        if box is not None and any(
-            _is_in_sight(element, part, boxes, clipping, viewport) for part in (box, *further.get(element, ()))
-        ):
+        parts = [boxes[element], *further.get(element, ())] if element in boxes else []
+        if any([_is_in_sight(element, part, boxes, clipping, viewport) for part in parts]):
             visible.append(element)
     return tuple(
         element
