@@ -149,29 +149,6 @@ FAMILIES: tuple[Family, ...] = (
         benches={"svg": Part("agentrl.envs.svg.bench:run", "pictures drawn from SVG code, per second; cairosvg")},
     ),
     Family(
-        name="webarena",
-        envs=_kinds(
-            "WebArenaLite",
-            "agentrl.envs.webarena.env:WebArenaLiteEnv",
-            "Do tasks on five web sites: shop, administration, forum, code host, map.",
-            ("Text",),
-            extra="web",
-            modules=("jinja2", "lxml", "cssselect"),
-        ),
-        kit=KitBudget(episodes=4, hostile_replies=300),
-        policies={
-            "webarena-naive": Part(
-                "agentrl.envs.webarena.players:NaiveBrowser", "follows the first matching link (web)"
-            )
-        },
-        sites={
-            "webarena": Site("agentrl.envs.webarena.served:make_site", "serve the five web sites, to browse yourself")
-        },
-        benches={
-            "web": Part("agentrl.envs.webarena.bench:run", "resets, steps, forks and memory of the web; BrowserGym")
-        },
-    ),
-    Family(
         name="webshop",
         envs=_kinds(
             "WebShop",
@@ -197,6 +174,29 @@ FAMILIES: tuple[Family, ...] = (
             "webshop": Part(
                 "agentrl.envs.webshop.bench:run", "steps, searches, opening and building of the shop; bm25s and tantivy"
             )
+        },
+    ),
+    Family(
+        name="webarena",
+        envs=_kinds(
+            "WebArenaLite",
+            "agentrl.envs.webarena.env:WebArenaLiteEnv",
+            "Do tasks on five web sites: shop, administration, forum, code host, map.",
+            ("Text",),
+            extra="web",
+            modules=("jinja2", "lxml", "cssselect"),
+        ),
+        kit=KitBudget(episodes=4, hostile_replies=300),
+        policies={
+            "webarena-naive": Part(
+                "agentrl.envs.webarena.players:NaiveBrowser", "follows the first matching link (web)"
+            )
+        },
+        sites={
+            "webarena": Site("agentrl.envs.webarena.served:make_site", "serve the five web sites, to browse yourself")
+        },
+        benches={
+            "web": Part("agentrl.envs.webarena.bench:run", "resets, steps, forks and memory of the web; BrowserGym")
         },
     ),
 )

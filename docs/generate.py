@@ -22,6 +22,7 @@ from PIL import Image
 
 import agentrl  # noqa: F401  (registers the environments)
 from agentrl.core.env import AgentEnv, keyword_arguments
+from agentrl.core.env_class import env_class
 from agentrl.core.errors import ConfigError, install_command
 from agentrl.registry import MULTIPLAYER, TABLE, Entry, is_available
 
@@ -197,7 +198,9 @@ def record_oracle(rows: list[Entry], path: Path, seed: int = 7, episodes: int = 
     """A GIF of a few tasks solved by the oracle, one primitive action a frame where the environment has a Grid kind."""
     name = rows[0].id.partition("/")[2].partition("-")[0]
     size = PICTURE_SIZES.get(name, PICTURE_SIZE)
-    env = gym.make(pick(rows, "Grid", "Visual").id, render_mode="rgb_array", image_size=size)
+    env_id = pick(rows, "Grid", "Visual").id
+    sized = {"image_size": size} if "image_size" in keyword_arguments(env_class(env_id) or object) else {}
+    env = gym.make(env_id, render_mode="rgb_array", **sized)
     frames: list[np.ndarray] = []
     for episode in range(episodes):
         for _ in oracle_episode(env, seed + episode):

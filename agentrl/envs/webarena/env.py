@@ -25,6 +25,7 @@ from agentrl.envs.webarena.browsing.view import View
 from agentrl.envs.webarena.evaluators.answers import DIALECTS
 from agentrl.envs.webarena.evaluators.evaluate import evaluate, missing
 from agentrl.envs.webarena.evaluators.judge import answer_judge
+from agentrl.envs.webarena.evaluators.pages import Seen
 from agentrl.envs.webarena.facts import cart_of, form_fields, page_kind, quoted_words, records, site_name
 from agentrl.envs.webarena.observing.modes import MODES, observe
 from agentrl.envs.webarena.oracle import next_action
@@ -145,7 +146,9 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     ## Honest note
     These are embedded sites with generated data, not the official benchmark, and scores on them are not WebArena-Lite
-    scores. The benchmark's own tasks can be read (`task_file`), but their answers belong to its own data.
+    scores. The benchmark's own tasks can be read (`task_file`; `pip install --no-deps browsergym-webarenalite==0.14.3`
+    brings the file, and `agentrl.envs.webarena.tasks.official.find_official()` finds it), but their answers belong to
+    its own data.
     """
 
     state_type = WebState
@@ -212,6 +215,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self._pending = False
         self._written_at: tuple[View, str] | None = None  # the page as text, and of which view
         self._missing_at: tuple[View, tuple[str, ...]] | None = None
+        self._looked_up: tuple[Any, Seen] = (None, {})  # what evaluators saw on pages, and when
 
     # ------------------------------------------------------------------ tasks
 
@@ -353,7 +357,10 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         """What the evaluator would not find now; looked up once for every view."""
         if self._missing_at is None or self._missing_at[0] is not view:
             task = self._current.task
-            found = () if task.eval is None else missing(task, self.backend, self.dialect)
+            now = (self.world.writes, {origin: dict(jar) for origin, jar in self.backend.cookies.items()})
+            if self._looked_up[0] != now:
+                self._looked_up = (now, {})
+            found = () if task.eval is None else missing(task, self.backend, self.dialect, seen=self._looked_up[1])
             self._missing_at = (view, tuple(found))
         return self._missing_at[1]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from agentrl.envs.webarena.env import WebArenaLiteEnv
@@ -23,31 +25,36 @@ def instances(name: str) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_solution_of_a_template_solves_its_first_and_last_instance(name: str) -> None:
-    known = instances(name)
-    assert len(known) >= 40
-    for split, task in (known[0], known[-1]):
-        env = WebArenaLiteEnv(split=split)
-        env.reset(options={"task": task})
-        for _ in range(TURNS):
-            action = env.oracle()
-            assert action is not None, task
-            _, reward, terminated, _, info = env.step(action)
-            if terminated:
-                break
-        assert info["success"] and reward == 1.0, task
+@pytest.fixture(scope="module")
+def envs() -> Iterator[dict[str, WebArenaLiteEnv]]:
+    envs = {split: WebArenaLiteEnv(split=split) for split in ("train", "dev", "test")}
+    yield envs
+    for env in envs.values():
         env.close()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_doing_nothing_solves_nothing(name: str) -> None:
-    split, task = instances(name)[0]
-    env = WebArenaLiteEnv(split=split)
+def test_the_solution_of_a_template_solves_its_last_instance(envs: dict[str, WebArenaLiteEnv], name: str) -> None:
+    known = instances(name)
+    assert len(known) >= 40
+    split, task = known[-1]
+    env, info = envs[split], {}
     env.reset(options={"task": task})
-    *_, info = env.step('exit(message="I do not know")')
+    for _ in range(TURNS):
+        action = env.oracle()
+        assert action is not None, task
+        *_, terminated, _, info = env.step(action)
+        if terminated:
+            break
+    assert info["success"], task
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_doing_nothing_solves_nothing(envs: dict[str, WebArenaLiteEnv], name: str) -> None:
+    split, task = instances(name)[0]
+    envs[split].reset(options={"task": task})
+    *_, info = envs[split].step('exit(message="I do not know")')
     assert not info["success"]
-    env.close()
 
 
 def test_templates_mix_answers_pages_and_changes_and_some_are_held_out() -> None:
@@ -58,14 +65,12 @@ def test_templates_mix_answers_pages_and_changes_and_some_are_held_out() -> None
     assert {novelty(template) for template in held_out} == {"template", "skill"}
 
 
-def test_tasks_on_two_sites_open_a_tab_for_each() -> None:
+def test_tasks_on_two_sites_open_a_tab_for_each(envs: dict[str, WebArenaLiteEnv]) -> None:
     assert len(across.TEMPLATES) >= 5
     for template in across.TEMPLATES:
         split, task = instances(template.name)[0]
-        env = WebArenaLiteEnv(split=split)
-        env.reset(options={"task": task})
-        assert len(env.backend.view().tabs) == len(template.sites) == 2
-        env.close()
+        envs[split].reset(options={"task": task})
+        assert len(envs[split].backend.view().tabs) == len(template.sites) == 2
 
 
 def test_intents_are_phrased_in_several_ways_and_name_every_value() -> None:

@@ -96,3 +96,9 @@ def test_of_nested_clickable_elements_the_innermost_is_labelled() -> None:
     assert labels_of(html) == ["in", "check"]
     assert labels_of("<a id=link href=/><span>whole</span> <b>link</b></a>") == ["link"]
     assert labels_of("<details id=d><summary id=s>x</summary><a id=inside href=/>x</a></details>") == ["s"]
+
+
+def test_a_link_is_labelled_while_any_of_its_lines_is_in_sight() -> None:
+    html = '<div style="width:60px">aaa bbb <a id=link href=/>first second third</a></div><p style="height:2000px"></p>'
+    assert labels_of(html, 25) == ["link"]  # the first line is above the viewport
+    assert labels_of(html, 200) == []

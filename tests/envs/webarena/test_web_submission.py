@@ -92,6 +92,12 @@ def test_enter_does_nothing_where_the_button_is_disabled_or_there_is_no_form() -
     assert backend.view().url == HOME and held(backend, "q") == "tea"
 
 
+def test_enter_in_a_text_area_begins_a_line() -> None:
+    backend = browse("<form action=/s><textarea name=t></textarea><button>Go</button></form>")
+    backend.type(0, "one", enter=True)
+    assert backend.view().url == HOME and held(backend, "t") == "one\n"
+
+
 def test_clicks_toggle_boxes_and_choose_one_radio_button() -> None:
     backend = browse(
         "<form><label>C <input type=checkbox id=c></label><label id=l for=d>D</label><input type=checkbox id=d>"
@@ -117,6 +123,15 @@ def test_an_option_is_chosen_by_a_part_of_its_text() -> None:
         backend.select(0, "green")
 
 
+def test_a_label_stands_for_its_control() -> None:
+    backend = browse(
+        "<label id=l for=q>Query</label><input id=q><label id=m for=s>Sort</label><select id=s><option>a<option>b"
+    )
+    backend.type(number(backend, "l"), "tea")
+    backend.select(number(backend, "m"), "b")
+    assert (held(backend, "q"), held(backend, "s")) == ("tea", "b")
+
+
 def test_reset_restores_what_the_page_says() -> None:
     backend = browse(
         "<form><input name=q value=old><input type=checkbox name=c checked><button type=reset id=r>x</button>"
@@ -136,6 +151,7 @@ def test_reset_restores_what_the_page_says() -> None:
         ("<input type=email>", " a@b ", "a@b"),
         ("<input type=number>", "12.5", "12.5"),
         ("<input type=date>", "6/30/2025", "2025-06-30"),
+        ("<input type=date>", "2025-06-30", "2025-06-30"),
         ("<input>", "x" * 1_000_000, "x" * 1_000_000),
         ("<input>", "\0\ud800<b>'; DROP TABLE x;--{{7*7}}", "\0\ufffd<b>'; DROP TABLE x;--{{7*7}}"),
     ],

@@ -63,10 +63,16 @@ ALPHABETS = {
 
 def nonsense(name: str, words: int, seed: int = 0) -> str:
     rng = random.Random(f"{name} {seed}")
-    return " ".join("".join(rng.choice(ALPHABETS[name]) for _ in range(rng.randint(1, 11))) for _ in range(words))
+
+    def word() -> str:
+        if name == "syllables":  # words that could be names
+            return "".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(rng.randint(1, 5)))
+        return "".join(rng.choice(ALPHABETS[name]) for _ in range(rng.randint(1, 11)))
+
+    return " ".join(word() for _ in range(words))
 
 
-@pytest.mark.parametrize("name", ALPHABETS)
+@pytest.mark.parametrize("name", [*ALPHABETS, "syllables"])
 def test_the_estimate_is_not_too_low_for_nonsense(name):
     text = nonsense(name, 400)
     assert tokens(text) <= token_bound(text)
@@ -76,7 +82,7 @@ def test_the_estimate_is_close_for_english():
     assert 1 <= token_bound(ENGLISH) / tokens(ENGLISH) < 1.4
 
 
-@pytest.mark.parametrize("name", [*ALPHABETS, "english"])
+@pytest.mark.parametrize("name", [*ALPHABETS, "syllables", "english"])
 def test_crowded_pages_fit(name):
     def text(number: int) -> str:
         return ENGLISH[number % 60 :] if name == "english" else nonsense(name, 12, number)

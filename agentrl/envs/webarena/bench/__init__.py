@@ -25,7 +25,6 @@ from agentrl.envs.webarena.env import WebArenaLiteEnv
 LIMITS = {  # milliseconds, and megabytes for memory
     "reset": 5.0,
     "step": 15.0,
-    "step, largest pages": 15.0,
     "fork": 5.0,
     "memory of one more episode": 5.0,
 }

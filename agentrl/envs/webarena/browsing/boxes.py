@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import Any
 
 from agentrl.envs.webarena.browsing.style import Cascade, Chain, Style
@@ -31,6 +31,7 @@ class Node:
     preferred: float | None = None  # width, once it was asked for
     smallest: float | None = None
     run: Run | None = None  # of the only text in it
+    items: Sequence[Any] = ()  # of a flex container with one row, as they were placed
     single: Node | None = None  # the only element in it, which holds only a text
 
     def __init__(self, element: Any, tag: str, style: Style, kind: int) -> None:

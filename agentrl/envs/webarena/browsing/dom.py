@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentrl.envs.webarena.browsing.backend import ActionFailed
-from agentrl.envs.webarena.browsing.clicks import activate, check_typable, focus, send_form
+from agentrl.envs.webarena.browsing.clicks import activate, check_typable, focus, press_enter
 from agentrl.envs.webarena.browsing.evaluation import DomEvaluationPage
 from agentrl.envs.webarena.browsing.forms import acceptable, is_disabled, kind_of, option_text, options_of
 from agentrl.envs.webarena.browsing.keyboard import focused_element, press
+from agentrl.envs.webarena.browsing.labels import labelled_control
 from agentrl.envs.webarena.browsing.loading import Loader
 from agentrl.envs.webarena.browsing.session import Session
 from agentrl.envs.webarena.browsing.view import VIEWPORT, Tab, View
@@ -71,6 +72,12 @@ class DomBackend:
             raise ActionFailed(f"There is no element {number}; the ids on this page are 0 to {len(labels) - 1}.")
         return labels[number]
 
+    def _control(self, number: int) -> Any:
+        """An element; for a <label> the control that a click on it would reach."""
+        found = self._element(number)
+        control = labelled_control(found, self._session.page.document) if found.tag == "label" else None
+        return found if control is None else control
+
     # ------------------------------------------------------------------ actions
 
     def open(self, url: str) -> None:
@@ -97,7 +104,7 @@ class DomBackend:
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
         with self._lock:
-            field = self._element(element)
+            field = self._control(element)
             check_typable(field)
             accepted = acceptable(field, text)
             if accepted is None:
@@ -105,8 +112,8 @@ class DomBackend:
             session = self._session
             focus(session, field)
             session.contents.put(field, accepted)
-            if enter and field.tag != "textarea":
-                send_form(session, field)
+            if enter:
+                press_enter(session, field)
 
     def press(self, key: str) -> None:
         """Press a key or combination on the focused element."""
@@ -124,7 +131,7 @@ class DomBackend:
     def select(self, element: int, option: str) -> None:
         """Choose the first option whose text contains `option`, in either case of letters."""
         with self._lock:
-            found = self._element(element)
+            found = self._control(element)
             if found.tag != "select":
                 raise ActionFailed("This element is not a drop-down list.")
             if is_disabled(found):

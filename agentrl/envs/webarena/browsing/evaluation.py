@@ -50,13 +50,15 @@ class DomEvaluationPage:
         self._entry = Entry(entry.page, entry.url, entry.scroll, dict(entry.changed), opened=entry.opened)
 
     def goto(self, url: str) -> None:
-        """Open an address; `EnvFault` where no site answers under it."""
+        """Open an address; `EnvFault` where no site answers under it, or only that it has failed."""
         try:
             page = self._loader.load(typed(url))
         except BadAddress as error:
             raise EnvFault(f"{url!r} cannot be opened: {error}") from error
         if page.error:
             raise EnvFault(page.error)
+        if page.status >= 500:
+            raise EnvFault(f"{url} answered with status {page.status}")
         self._entry = Entry(page, page.url)
 
     def content(self) -> str:
@@ -81,6 +83,8 @@ class DomEvaluationPage:
         if data:
             named.setdefault("content-type", "application/json")
         response = self._loader.fetch(Request(method.upper(), typed(url), body=data, headers=named))
+        if response.status >= 500:
+            raise EnvFault(f"{url} answered with status {response.status}")
         try:
             return json.loads(response.text)
         except ValueError as error:

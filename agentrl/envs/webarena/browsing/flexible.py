@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentrl.envs.webarena.browsing.boxes import FLEX, REPLACED, Node
+from agentrl.envs.webarena.browsing.boxes import REPLACED, Node
 from agentrl.envs.webarena.browsing.intrinsic import preferred_width, replaced_size, smallest_contents
 from agentrl.envs.webarena.browsing.style import Style
 from agentrl.envs.webarena.browsing.stylesheet import Fraction
@@ -13,17 +13,15 @@ if TYPE_CHECKING:
     from agentrl.envs.webarena.browsing.layout import Layout
 
 
-_MAX_REPEATS = 1_000  # in one page; nested boxes could double them at every level
+_SLACK = 0.02  # browsers calculate in 64ths of a pixel
 
 
-class _Item(NamedTuple):
+class Item(NamedTuple):
     """A box that was placed in a row, which may still move or grow."""
 
     node: Node
     start: int  # its boxes are placed[start:end]
     end: int
-    x: float
-    width: float
     height: float
 
 
@@ -35,7 +33,10 @@ def lay_row(layout: Layout, node: Node, x: float, y: float, width: float, height
     top = y
     for number, row in enumerate(rows):
         y += style.row_gap if number else 0.0
-        y += _lay_one_row(layout, style, row, x, y, width, height if len(rows) == 1 else None)
+        tall, node.items = _lay_one_row(layout, style, row, x, y, width, height if len(rows) == 1 else None)
+        y += tall
+    if len(rows) > 1:
+        node.items = []  # rows keep their heights
     return y - top
 
 
@@ -47,7 +48,7 @@ def _rows(items: list[Node], style: Style, width: float) -> list[list[Node]]:
     used = 0.0
     for item in items:
         wanted = _base(item, width) + item.style.margin_left + item.style.margin_right
-        if rows and used + style.column_gap + wanted <= width + 0.02:
+        if rows and used + style.column_gap + wanted <= width + _SLACK:
             rows[-1].append(item)
             used += style.column_gap + wanted
         else:
@@ -74,7 +75,7 @@ def _shares(items: list[Node], style: Style, width: float) -> list[float]:
     room = width - style.column_gap * (len(items) - 1)
     room -= sum(item.style.margin_left + item.style.margin_right for item in items)
     free = room - sum(bases)
-    if free >= 0:
+    if free >= -_SLACK:
         weights = [item.style.grow for item in items]
     else:
         weights = [item.style.shrink * base for item, base in zip(items, bases, strict=True)]
@@ -118,26 +119,26 @@ def _least(item: Node, wanted: float) -> float:
 
 def _lay_one_row(
     layout: Layout, style: Style, items: list[Node], x: float, y: float, width: float, height: float | None
-) -> float:
+) -> tuple[float, list[Item]]:
     sizes = _shares(items, style, width)
     outer = [size + item.style.margin_left + item.style.margin_right for size, item in zip(sizes, items, strict=True)]
     free = width - sum(outer) - style.column_gap * (len(items) - 1)
     autos = sum(item.style.auto_left + item.style.auto_right for item in items)
     at, gap = (x, style.column_gap) if autos else _spread(style, x, free, len(items))
-    placed: list[_Item] = []
+    placed: list[Item] = []
     for item, size in zip(items, sizes, strict=True):
         at += max(0.0, free) / autos if item.style.auto_left else 0.0
         left = at + item.style.margin_left
         start = len(layout.placed)
         tall = layout.box(item, left, y + item.style.margin_top, size)
-        placed.append(_Item(item, start, len(layout.placed), left, size, tall))
+        placed.append(Item(item, start, len(layout.placed), tall))
         at = left + size + item.style.margin_right + gap
         at += max(0.0, free) / autos if item.style.auto_right else 0.0
     tallest = max((item.height + _margins(item.node) for item in placed), default=0.0)
     row_height = tallest if height is None else height
     for item in placed:
-        _align(layout, item, style, y, row_height)
-    return row_height
+        _align(layout, item, style, row_height)
+    return row_height, placed
 
 
 def _margins(node: Node) -> float:
@@ -161,33 +162,32 @@ def _spread(style: Style, x: float, free: float, count: int) -> tuple[float, flo
     return x, gap
 
 
-def _align(layout: Layout, item: _Item, style: Style, y: float, row_height: float) -> None:
+def _align(layout: Layout, item: Item, style: Style, row_height: float) -> None:
     """Move or stretch a box within the height of its row."""
+    _make_room(layout, item, style, row_height - item.height - _margins(item.node))
+
+
+def _make_room(layout: Layout, item: Item, style: Style, room: float) -> None:
+    """The row of a box is higher than the box by this much, or lower: the box moves or grows."""
     own = item.node.style
     how = style.align_items if own.align_self == "auto" else own.align_self
-    room = row_height - item.height - _margins(item.node)
-    if how in ("stretch", "normal"):
-        if room and own.height is None and item.node.element is not None:
-            _stretch(layout, item, y, row_height)
+    if not room:
         return
     if how in ("center", "flex-end", "end"):
         layout.shift(item.start, item.end, 0.0, room / 2 if how == "center" else room)
+    elif how in ("stretch", "normal") and own.height is None and item.node.element is not None:
+        tall = min(max(item.height + room, own.min_height), own.max_height)
+        _grow(layout, item, tall - item.height)
 
 
-def _stretch(layout: Layout, item: _Item, y: float, row_height: float) -> None:
-    node, own = item.node, item.node.style
-    tall = min(max(row_height - _margins(node), own.min_height), own.max_height)
-    if (
-        node.kind == FLEX or node.tag == "button"
-    ) and layout.repeats < _MAX_REPEATS:  # what is inside may stand elsewhere now
-        layout.repeats += 1
-        inner = len(layout.placed)
-        layout.box(node, item.x, y + own.margin_top, item.width, tall)
-        layout.placed[item.start : item.end] = layout.placed[inner:]
-        del layout.placed[inner:]
-        return
-    element, x, top, width, _ = layout.placed[item.end - 1]
-    layout.placed[item.end - 1] = (element, x, top, width, tall)
+def _grow(layout: Layout, item: Item, by: float) -> None:
+    """Make a box higher; what is in it may move."""
+    element, x, y, width, height = layout.placed[item.end - 1]
+    layout.placed[item.end - 1] = (element, x, y, width, height + by)
+    if item.node.tag == "button":
+        layout.shift(item.start, item.end - 1, 0.0, by / 2)
+    for inside in item.node.items:
+        _make_room(layout, inside, item.node.style, by)
 
 
 def lay_column(layout: Layout, node: Node, x: float, y: float, width: float, height: float | None) -> float:
@@ -223,22 +223,22 @@ def lay_grid(layout: Layout, node: Node, x: float, y: float, width: float) -> fl
     lefts = [x + sum(tracks[:number]) + style.column_gap * number for number in range(len(tracks))]
     for first in range(0, len(node.children), len(tracks)):
         y += style.row_gap if first else 0.0
-        placed: list[_Item] = []
+        placed: list[Item] = []
         for item, left, track in zip(node.children[first:], lefts, tracks, strict=False):
             placed.append(_cell(layout, item, left, y, track))
         tallest = max(item.height + _margins(item.node) for item in placed)
         for item in placed:
-            _align(layout, item, style, y, tallest)
+            _align(layout, item, style, tallest)
         y += tallest
     return y - top
 
 
-def _cell(layout: Layout, item: Node, left: float, y: float, track: float) -> _Item:
+def _cell(layout: Layout, item: Node, left: float, y: float, track: float) -> Item:
     own = item.style
     size = replaced_size(item, None)[0] if item.kind == REPLACED else _column_width(layout, item, track)
     start = len(layout.placed)
     tall = layout.box(item, left + own.margin_left, y + own.margin_top, size)
-    return _Item(item, start, len(layout.placed), left + own.margin_left, size, tall)
+    return Item(item, start, len(layout.placed), tall)
 
 
 def _tracks(style: Style, width: float) -> list[float]:

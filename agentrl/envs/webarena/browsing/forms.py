@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import date
 from typing import Any, NamedTuple
 from urllib.parse import quote_plus
 
@@ -292,10 +293,10 @@ def acceptable(element: Any, text: str) -> str | None:
                 if text and not _NUMBER.fullmatch(text):
                     return None
             case "date":
-                date = _date(text.strip())
-                if date is None:
+                day = _date(text.strip())
+                if day is None:
                     return None
-                text = date
+                text = day
             case "email" | "url":
                 text = text.strip()
     limit = (element.get("maxlength") or "").strip()
@@ -304,10 +305,13 @@ def acceptable(element: Any, text: str) -> str | None:
 
 def _date(text: str) -> str | None:
     """A date as forms send it, out of 2025-06-30 or 06/30/2025."""
-    if not text or re.fullmatch(r"\d{4}-\d\d-\d\d", text):
-        return text
     found = re.fullmatch(r"(\d\d?)/(\d\d?)/(\d{4})", text)
-    return f"{found[3]}-{int(found[1]):02}-{int(found[2]):02}" if found else None
+    if found:
+        text = f"{found[3]}-{int(found[1]):02}-{int(found[2]):02}"
+    try:
+        return date.fromisoformat(text).isoformat() if text else ""
+    except ValueError:
+        return None
 
 
 def clean(text: str) -> str:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from agentrl.envs.webarena.browsing.boxes import BREAK, INLINE, Node
-from agentrl.envs.webarena.browsing.font import X_HEIGHT, text_width, widths
+from agentrl.envs.webarena.browsing.font import text_width, widths
+from agentrl.envs.webarena.browsing.line import ATOM, CLOSE, OPEN, SPACE, TEXT, Atom, LinePlacer, Piece
+from agentrl.envs.webarena.browsing.line import BREAK as LINE_BREAK
 from agentrl.envs.webarena.browsing.style import Style
-from agentrl.envs.webarena.browsing.text import Run, count_lines, may_break, run_of
+from agentrl.envs.webarena.browsing.text import Run, line_widths, may_break, run_of
 
 if TYPE_CHECKING:
     from agentrl.envs.webarena.browsing.layout import Layout
 
-_TEXT, _SPACE, _OPEN, _CLOSE, _ATOM, _BREAK = range(6)
 _SPACE_WIDTH = widths()[" "]
 _SLACK = 0.02  # browsers calculate in 64ths of a pixel
 _TAB = 8
@@ -28,8 +28,8 @@ def lay_lines(layout: Layout, node: Node, x: float, y: float, width: float) -> f
         height = style.line * _lines(node.run, style, width)
     elif not children:
         return 0.0
-    elif node.single is not None and _lay_single(layout, node.single, style, x, y, width):
-        height = style.line
+    elif node.single is not None and (count := _lay_single(layout, node.single, style, x, y, width)):
+        height = style.line * count
     elif len(children) == 1 and children[0].__class__ is str and style.white_space == "pre":
         height = style.line * len(children[0].removesuffix("\n").split("\n"))
     else:
@@ -47,24 +47,32 @@ def _lines(run: Run, style: Style, width: float) -> int:
         return 0
     if not style.wraps or run.width * style.scale <= width:
         return 1
-    return count_lines(run, style.font_size, width, style.wraps_anywhere)
+    return len(line_widths(run, style.font_size, width, style.wraps_anywhere))
 
 
-def _lay_single(layout: Layout, node: Node, style: Style, x: float, y: float, width: float) -> bool:
-    """Place an inline element with a text alone on one line; False if there must be more lines, or a taller one."""
+def _lay_single(layout: Layout, node: Node, style: Style, x: float, y: float, width: float) -> int:
+    """Place an inline element with a text that stands alone; on how many lines, 0 if that takes more than this."""
     own, run = node.style, node.run
     assert run is not None
-    taken = own.margin_left + own.across + run.width * own.scale + own.margin_right
-    if not run.words or taken > width or own.valign != "baseline" or not own.collapses:
-        return False
+    edges = own.margin_left + own.across + own.margin_right
+    if not run.words or own.valign != "baseline" or not own.collapses:
+        return 0
     if own.line != style.line or own.ascent != style.ascent:
-        return False
-    if style.align != "left":
-        x += _room(style, width - taken)
+        return 0
+    lines = [run.width]
+    if edges + run.width * own.scale > width:
+        if edges or not (style.wraps and own.wraps):
+            return 0
+        lines = line_widths(run, own.font_size, width, own.wraps_anywhere)
+        layout.continues = True
     top = y + own.ascent - own.font_ascent - own.top
     height = own.font_ascent + own.font_descent + own.along
-    layout.placed.append((node.element, x + own.margin_left, top, run.width * own.scale + own.across, height))
-    return True
+    for line in lines:
+        taken = line * own.scale + own.across
+        left = x + own.margin_left + _room(style, width - line * own.scale - edges)
+        layout.placed.append((node.element, left, top, taken, height))
+        top += style.line
+    return len(lines)
 
 
 def _room(style: Style, room: float) -> float:
@@ -76,19 +84,17 @@ def _room(style: Style, room: float) -> float:
 
 class _Lines:
     """Lines under construction. `line` is what certainly stands on the current line; `waiting` is what follows without
-    a place to break, and moves to the next line if it does not fit. Pieces are (kind, value, width, style)."""
+    a place to break, and moves to the next line if it does not fit."""
 
     def __init__(self, layout: Layout, style: Style, x: float, y: float, width: float) -> None:
         self._layout, self._style = layout, style
         self._x, self._y, self._width = x, y, width + _SLACK
-        self._line: list[tuple[int, Any, float, Style]] = []
-        self._waiting: list[tuple[int, Any, float, Style]] = []
+        self._line: list[Piece] = []
+        self._waiting: list[Piece] = []
         self._line_width = self._waiting_width = 0.0
         self._filled = self._spaced = False
         self._tail = ""  # the last character, if text ended without a space
-        self._open: list[Node] = []  # elements that go on from the line before
-        self._empty: list[Node] = []  # elements without a frame that nothing stands in yet
-        self._text: tuple[float, list[Node]] = (0.0, [])  # where a text begins, and elements that begin with it
+        self._placer = LinePlacer(layout, style)
 
     # ------------------------------------------------------------------ what comes in
 
@@ -100,16 +106,16 @@ class _Lines:
             elif child.kind == INLINE:
                 self._add_element(child)
             elif child.kind == BREAK:
-                self._wait(_BREAK, child, 0.0, child.style)
+                self._wait(LINE_BREAK, child, 0.0, child.style)
                 self._end_line()
             else:
                 self._add_atom(child)
 
     def _add_element(self, node: Node) -> None:
         style = node.style
-        self._wait(_OPEN, node, style.margin_left + style.left, style)
+        self._wait(OPEN, node, style.margin_left + style.left, style)
         self.add(node.children, style)
-        piece = (_CLOSE, node, style.right + style.margin_right, style)
+        piece: Piece = (CLOSE, node, style.right + style.margin_right, style)
         if self._waiting:
             self._wait(*piece)
         else:
@@ -136,18 +142,18 @@ class _Lines:
             self._commit()
         self._tail = "" if run.trailing else last.text[-1]
         if not style.wraps:
-            self._wait(_TEXT, "", run.width * scale, style)
+            self._wait(TEXT, "", run.width * scale, style)
         elif len(words) > 1 and self._line_width + self._waiting_width + run.width * scale <= self._width:
             # All fits: one piece, but for the last word, which what follows may drag to the next line.
             before = run.width - last.width - (_SPACE_WIDTH if last.space else 0)
-            self._wait(_TEXT, "", before * scale, style)
+            self._wait(TEXT, "", before * scale, style)
             self._break_or_space(last.space, style, scale)
-            self._wait(_TEXT, last.text, last.width * scale, style)
+            self._wait(TEXT, last.text, last.width * scale, style)
         else:
             for number, (word, width, space) in enumerate(words):
                 if number:
                     self._break_or_space(space, style, scale)
-                self._wait(_TEXT, word, width * scale, style)
+                self._wait(TEXT, word, width * scale, style)
 
     def _break_or_space(self, space: bool, style: Style, scale: float) -> None:
         if space:
@@ -162,7 +168,7 @@ class _Lines:
             self._commit()
         if self._spaced or not (self._filled or self._waiting_has_content()):
             return
-        piece = (_SPACE, None, _SPACE_WIDTH * scale, style)
+        piece: Piece = (SPACE, None, _SPACE_WIDTH * scale, style)
         if style.wraps:
             self._line.append(piece)
             self._line_width += piece[2]
@@ -171,25 +177,25 @@ class _Lines:
         self._spaced = True
 
     def _waiting_has_content(self) -> bool:
-        return any(piece[0] in (_TEXT, _ATOM) for piece in self._waiting)
+        return any(piece[0] in (TEXT, ATOM) for piece in self._waiting)
 
     def _add_preserved(self, text: str, style: Style) -> None:
         """Text whose spaces and line ends count (`pre`, `pre-wrap`)."""
         scale = style.scale
         for number, row in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")):
             if number:
-                self._wait(_BREAK, None, 0.0, style)
+                self._wait(LINE_BREAK, None, 0.0, style)
                 self._end_line()
             row = row.expandtabs(_TAB)
             if not style.wraps:
                 if row:
-                    self._wait(_TEXT, row, text_width(row) * scale, style)
+                    self._wait(TEXT, row, text_width(row) * scale, style)
                 continue
             for word in row.split(" "):
                 if word:
-                    self._wait(_TEXT, word, text_width(word) * scale, style)
+                    self._wait(TEXT, word, text_width(word) * scale, style)
                 self._commit()
-                self._line.append((_SPACE, None, _SPACE_WIDTH * scale, style))
+                self._line.append((SPACE, None, _SPACE_WIDTH * scale, style))
                 self._line_width += _SPACE_WIDTH * scale
             if row:
                 self._filled = True
@@ -208,15 +214,15 @@ class _Lines:
             baseline = height + style.margin_bottom
         if style.wraps:
             self._commit()
-        value = (node, start, len(layout.placed), height, baseline + style.margin_top)
-        self._wait(_ATOM, value, style.margin_left + width + style.margin_right, style)
+        value = Atom(start, len(layout.placed), height, baseline + style.margin_top)
+        self._wait(ATOM, value, style.margin_left + width + style.margin_right, style)
         if self._style.wraps:
             self._commit()
 
     def _wait(self, kind: int, value: Any, width: float, style: Style) -> None:
         self._waiting.append((kind, value, width, style))
         self._waiting_width += width
-        if kind in (_TEXT, _ATOM):
+        if kind in (TEXT, ATOM):
             self._spaced = False
 
     # ------------------------------------------------------------------ where lines end
@@ -239,14 +245,14 @@ class _Lines:
         """Break a word that no line can hold."""
         pieces, self._waiting, self._waiting_width = self._waiting, [], 0.0
         for kind, value, width, style in pieces:
-            if kind == _TEXT and value and style.wraps and self._line_width + width > self._width:
+            if kind == TEXT and value and style.wraps and self._line_width + width > self._width:
                 self._split_text(value, style)
                 continue
-            if self._filled and kind == _ATOM and self._line_width + width > self._width:
+            if self._filled and kind == ATOM and self._line_width + width > self._width:
                 self._flush()
             self._line.append((kind, value, width, style))
             self._line_width += width
-            self._filled = self._filled or kind in (_TEXT, _ATOM)
+            self._filled = self._filled or kind in (TEXT, ATOM)
 
     def _split_text(self, text: str, style: Style) -> None:
         scale = style.scale
@@ -259,7 +265,7 @@ class _Lines:
                 end = start + 1
             if end > start:
                 width = (ends[end - 1] - done) * scale
-                self._line.append((_TEXT, "", width, style))
+                self._line.append((TEXT, "", width, style))
                 self._line_width += width
                 self._filled = True
                 start, done = end, ends[end - 1]
@@ -280,141 +286,22 @@ class _Lines:
             self._flush()
         return self._y
 
-    # ------------------------------------------------------------------ a finished line
-
     def _flush(self) -> None:
+        """The line is finished."""
         line, width = self._trimmed()
-        ascent, descent = self._heights(line)
-        height = ascent + descent
-        empty = not self._filled and not any(piece[0] == _OPEN and piece[2] for piece in line)
-        if empty:
-            ascent = height = 0.0  # nothing but empty elements
-        start = len(self._layout.placed)
-        offset = _room(self._style, self._width - _SLACK - width)
-        self._place(line, self._x + offset, self._y, self._y + ascent, height)
-        if empty:
-            placed = self._layout.placed
-            placed[start:] = [(element, x, self._y, width, 0.0) for element, x, _, width, _ in placed[start:]]
-        if height:
-            self._layout.baseline = self._y + ascent
-        self._y += height
+        x = self._x + _room(self._style, self._width - _SLACK - width)
+        self._y += self._placer.place(line, x, self._y, self._filled)
         self._line, self._line_width = [], 0.0
         self._filled, self._spaced = False, False
 
-    def _trimmed(self) -> tuple[list[tuple[int, Any, float, Style]], float]:
+    def _trimmed(self) -> tuple[list[Piece], float]:
         """The line without the space at its end, and its width."""
         line, width = self._line, self._line_width
         for number in range(len(line) - 1, -1, -1):
             kind = line[number][0]
-            if kind == _SPACE:
+            if kind == SPACE:
                 width -= line[number][2]
-                line[number] = (_SPACE, None, 0.0, line[number][3])
-            elif kind not in (_OPEN, _CLOSE, _BREAK):
+                line[number] = (SPACE, None, 0.0, line[number][3])
+            elif kind not in (OPEN, CLOSE, LINE_BREAK):
                 break
         return line, width
-
-    def _heights(self, line: list[tuple[int, Any, float, Style]]) -> tuple[float, float]:
-        """How far the line reaches above and below its baseline."""
-        own = self._style
-        ascent, descent = own.ascent, own.descent
-        tallest = 0.0
-        for node in self._open:
-            ascent, descent = max(ascent, node.style.ascent), max(descent, node.style.descent)
-        for kind, value, _, style in line:
-            if kind == _OPEN and style is not own:
-                shift = _shift(style, own)
-                ascent, descent = max(ascent, style.ascent - shift), max(descent, style.descent + shift)
-            elif kind == _ATOM:
-                node, _, _, height, baseline = value
-                whole = height + style.margin_top + style.margin_bottom
-                if style.valign in ("top", "bottom"):
-                    tallest = max(tallest, whole)
-                    continue
-                if style.valign == "middle":
-                    baseline = _middle(whole, own)
-                shift = _shift(style, own)
-                ascent, descent = max(ascent, baseline - shift), max(descent, whole - baseline + shift)
-        return ascent, max(descent, tallest - ascent)
-
-    def _place(self, line: list[Any], x: float, top: float, baseline: float, height: float) -> None:
-        begun: dict[Node, tuple[float, list[Node]]] = {}  # framed elements: left edge, and who is as wide as they
-        for kind, value, width, style in line:
-            if kind > _SPACE:
-                self._end_text(x, baseline)
-            elif self._empty:
-                self._text, self._empty = (x, self._empty), []
-            if kind == _OPEN:
-                self._open.append(value)
-                if value.framed:
-                    begun[value] = (x + style.margin_left, self._empty)
-                    self._empty = []
-                else:
-                    self._empty.append(value)
-            elif kind == _CLOSE:
-                self._open.remove(value)
-                if value in begun:
-                    left, others = begun.pop(value)
-                    self._place_element(value, left, x + style.right - left, baseline, others)
-                elif self._empty and value is self._empty[-1]:
-                    self._place_empty(x, baseline)
-            elif kind == _ATOM:
-                self._place_atom(value, style, x, top, baseline, height)
-            elif kind == _BREAK and value is not None:
-                self._place_empty(x, baseline)
-                tall = style.font_ascent + style.font_descent
-                self._layout.placed.append((value.element, x, baseline - style.font_ascent, 0.0, tall))
-            x += width
-        self._end_text(x, baseline)
-        for node, (left, others) in begun.items():  # goes on in the next line
-            self._place_element(node, left, x - left, baseline, others)
-
-    def _place_empty(self, x: float, baseline: float) -> None:
-        """What stands in these elements first has no width."""
-        for node in self._empty:
-            self._place_element(node, x, 0.0, baseline)
-        self._empty = []
-
-    def _end_text(self, x: float, baseline: float) -> None:
-        """A text ends: elements without a frame that begin with it are as wide as it is."""
-        left, nodes = self._text
-        if nodes:
-            for node in nodes:
-                self._place_element(node, left, x - left, baseline)
-            self._text = (0.0, [])
-
-    def _place_atom(self, value: Any, style: Style, x: float, top: float, baseline: float, height: float) -> None:
-        _, start, end, tall, own_baseline = value
-        whole = tall + style.margin_top + style.margin_bottom
-        if style.valign == "top":
-            y = top
-        elif style.valign == "bottom":
-            y = top + height - whole
-        elif style.valign == "middle":
-            y = baseline - _middle(whole, self._style)
-        else:
-            y = baseline - own_baseline + _shift(style, self._style)
-        self._layout.shift(start, end, x + style.margin_left, y + style.margin_top)
-
-    def _place_element(
-        self, node: Node, left: float, width: float, baseline: float, others: Sequence[Node] = ()
-    ) -> None:
-        """Place an inline element; `others` begin with it and have no frame."""
-        style = node.style
-        baseline += _shift(style, self._style)
-        height = style.font_ascent + style.font_descent + style.top + style.bottom
-        top = baseline - style.font_ascent - style.top
-        self._layout.placed.append((node.element, left, top, width, height))
-        for other in others:
-            self._layout.placed.append((other.element, left, top, width, height))
-
-
-def _shift(style: Style, parent: Style) -> float:
-    """How far below the baseline of its line an element stands."""
-    if style.valign == "super":
-        return -(parent.font_size / 3 + 1)
-    return parent.font_size / 5 + 1 if style.valign == "sub" else 0.0
-
-
-def _middle(height: float, parent: Style) -> float:
-    """The part of a vertically centred box above the baseline."""
-    return height / 2 + parent.font_size * X_HEIGHT / 2000

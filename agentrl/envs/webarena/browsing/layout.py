@@ -17,22 +17,23 @@ Placed = tuple[Any, float, float, float, float]  # element, left, top, width, he
 
 
 class Layout:
-    """Boxes of one page as they are placed. `baseline` is that of the newest line."""
+    """Boxes of one page as they are placed. `baseline` is that of the newest line. Once an element `continues` on
+    another line, it has several boxes."""
 
     def __init__(self) -> None:
         self.placed: list[Placed] = []
         self.baseline: float | None = None
-        self.repeats = 0  # boxes that were laid out again, to be stretched
+        self.continues = False
 
     # ------------------------------------------------------------------ a box
 
-    def box(self, node: Node, x: float, y: float, width: float, stretched: float | None = None) -> float:
-        """Place a box with its contents at (x, y); its height, which `stretched` sets where the style does not."""
+    def box(self, node: Node, x: float, y: float, width: float) -> float:
+        """Place a box with its contents at (x, y); its height."""
         style = node.style
         if node.kind == REPLACED:
             height = replaced_size(node, width)[1]
         else:
-            wanted = stretched if style.height is None else style.height
+            wanted = style.height
             start = len(self.placed)
             content = self._contents(node, x, y, width, None if wanted is None else wanted - style.along)
             height = content + style.along if wanted is None else wanted
@@ -144,7 +145,8 @@ class Layout:
 class Placement(NamedTuple):
     """A page that was laid out, in pixels of the page."""
 
-    boxes: list[Placed]
+    boxes: list[Placed]  # one of every element
+    further: dict[Any, list[Placed]]  # on the lines below, of elements that go on there
     height: float
     pointers: set[Any]
     invisible: set[Any]
@@ -165,4 +167,14 @@ def lay_out(root: Any, cascade: Cascade, opened: Container[Any], width: int) -> 
         tall = layout.box(node, style.margin_left, style.margin_top, layout.block_width(node, float(width)))
         bottom = max((top + tall for _, _, top, _, tall in layout.placed), default=0.0)
         height = max(bottom, style.margin_top + tall + style.margin_bottom)
-    return Placement(layout.placed, height, builder.pointers, builder.invisible, builder.clipping)
+    boxes, further = _first_boxes(layout.placed) if layout.continues else (layout.placed, {})
+    return Placement(boxes, further, height, builder.pointers, builder.invisible, builder.clipping)
+
+
+def _first_boxes(placed: list[Placed]) -> tuple[list[Placed], dict[Any, list[Placed]]]:
+    first: dict[Any, Placed] = {}
+    further: dict[Any, list[Placed]] = {}
+    for box in placed:
+        if first.setdefault(box[0], box) is not box:
+            further.setdefault(box[0], []).append(box)
+    return list(first.values()), further

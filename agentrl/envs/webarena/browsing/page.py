@@ -37,12 +37,15 @@ class LaidOut:
         if found is None:
             if len(self._seen) >= 8:
                 self._seen.clear()
-            boxes = _rounded(self._placement.boxes, scroll)
-            found = self._seen[scroll] = (boxes, self._labels(boxes))
+            boxes = {placed[0]: _box(placed, scroll) for placed in self._placement.boxes}
+            found = self._seen[scroll] = (boxes, self._labels(boxes, scroll))
         return found
 
-    def _labels(self, boxes: dict[Any, Box]) -> tuple[Any, ...]:
-        return choose(self._clickables, boxes, self._placement.clipping, self.viewport)
+    def _labels(self, boxes: dict[Any, Box], scroll: int) -> tuple[Any, ...]:
+        further = {
+            element: [_box(placed, scroll) for placed in parts] for element, parts in self._placement.further.items()
+        }
+        return choose(self._clickables, boxes, further, self._placement.clipping, self.viewport)
 
     def style(self, element: Any) -> Style:
         """The style of an element."""
@@ -60,13 +63,11 @@ class LaidOut:
         return sorted(found, key=self.document.index.__getitem__)
 
 
-def _rounded(placed: list[Placed], scroll: int) -> dict[Any, Box]:
-    """Boxes in whole pixels of the viewport, as a script rounds them."""
-    floor, make = math.floor, Box._make
-    return {
-        element: make((floor(left + 0.5), floor(top + 0.5) - scroll, floor(width + 0.5), floor(height + 0.5)))
-        for element, left, top, width, height in placed
-    }
+def _box(placed: Placed, scroll: int) -> Box:
+    """A box in whole pixels of the viewport, as a script rounds it."""
+    _, left, top, width, height = placed
+    floor = math.floor
+    return Box(floor(left + 0.5), floor(top + 0.5) - scroll, floor(width + 0.5), floor(height + 0.5))
 
 
 @lru_cache(CACHE_SIZE)

@@ -88,32 +88,34 @@ def may_break(before: str, after: str) -> bool:
     return _NEEDS_BREAKS.search(pair) is not None and any(found.start() == 1 for found in _BREAKS.finditer(pair))
 
 
-def count_lines(run: Run, size: float, limit: float, anywhere: bool) -> int:
-    """On how many lines a text stands that begins on a line of its own."""
+def line_widths(run: Run, size: float, limit: float, anywhere: bool) -> list[int]:
+    """The lines of a text that begins on a line of its own, by their widths in thousandths of the font size."""
     limit = limit * 1000 / size + 0.5 if size else float("inf")
     if run.width <= limit:
-        return 1 if run.words else 0
-    lines, used = 1, 0
+        return [run.width] if run.words else []
+    lines: list[int] = []
+    used = 0
     for word, width, space in run.words:
         wanted = used + width + (_SPACE_WIDTH if space and used else 0)
         if wanted <= limit:
             used = wanted
             continue
         if used:
-            lines += 1
+            lines.append(used)
         used = width
         if width > limit and anywhere:
-            more, used = broken(word, limit)
-            lines += more
-    return lines
+            *whole, used = _broken(word, limit)
+            lines += whole
+    return [*lines, used]
 
 
-def broken(word: str, limit: float) -> tuple[int, int]:
-    """A word too long for a line, broken anywhere: how many lines it fills, and the width of the rest on the last."""
+def _broken(word: str, limit: float) -> list[int]:
+    """A word too long for a line, broken anywhere: the widths of its parts."""
     ends = list(accumulate(map(widths().__getitem__, word)))
-    lines, start, done = 0, 0, 0
-    while True:
+    parts: list[int] = []
+    start, done = 0, 0
+    while start < len(ends):
         end = max(bisect_right(ends, done + limit, start), start + 1)
-        if end >= len(ends):
-            return lines, ends[-1] - done
-        lines, start, done = lines + 1, end, ends[end - 1]
+        parts.append(ends[end - 1] - done)
+        start, done = end, ends[end - 1]
+    return parts

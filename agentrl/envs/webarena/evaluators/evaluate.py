@@ -14,7 +14,7 @@ from agentrl.core.errors import ConfigError, EnvFault, Fault
 from agentrl.envs.webarena.browsing.backend import Backend
 from agentrl.envs.webarena.evaluators.answers import Dialect, check_dialect, clean_answer, exact_match, unmet
 from agentrl.envs.webarena.evaluators.judge import AnswerJudge, AnswerQuestion, answer_judge
-from agentrl.envs.webarena.evaluators.pages import Pages
+from agentrl.envs.webarena.evaluators.pages import Pages, Seen
 from agentrl.envs.webarena.evaluators.urls import url_match
 from agentrl.envs.webarena.tasks.addresses import default_addresses
 from agentrl.envs.webarena.tasks.schema import NOT_ACHIEVABLE, HtmlTarget, Requirements, WebTask
@@ -31,6 +31,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
+        """Is nothing lacking?"""
         return not self.lack
 
 
@@ -70,6 +71,7 @@ class Evaluator:
             yield from self._target_checks(target)
 
     def targets(self) -> tuple[HtmlTarget, ...]:
+        """The places on pages that the task looks at."""
         evaluation = self.task.eval
         assert evaluation is not None
         return (evaluation.program_html or ()) if "program_html" in evaluation.eval_types else ()
@@ -84,12 +86,14 @@ class Evaluator:
         yield Check("page", " and ".join(f"{where} {lack}" for lack in lacks))
 
     def answer_checks(self, answer: str) -> Iterator[Check]:
+        """The answer, compared with the wanted one by rules."""
         wanted = self.wanted_answer()
         if wanted is not None:
             lacks = unmet(wanted, clean_answer(answer, self.dialect), self.dialect, is_answer=True)
             yield Check("answer", " and ".join(f"the answer {lack}" for lack in lacks))
 
     def wanted_answer(self) -> Requirements | None:
+        """What the answer must be like; None where none is asked for."""
         evaluation = self.task.eval
         assert evaluation is not None
         return evaluation.reference_answers if "string_match" in evaluation.eval_types else None
@@ -97,6 +101,7 @@ class Evaluator:
     # ------------------------------------------------------------------ by a judge
 
     def judged_checks(self, answer: str, judge: AnswerJudge) -> Iterator[Check]:
+        """The answer and the texts on pages that need judgement."""
         wanted = self.wanted_answer()
         if wanted is not None and wanted.fuzzy_match is not None:
             yield self._judged("answer", "the answer", wanted.fuzzy_match, clean_answer(answer, self.dialect), judge)
@@ -150,12 +155,17 @@ def evaluate(
 
 
 def missing(
-    task: WebTask, backend: Backend, dialect: str = "lite", addresses: Mapping[str, str] | None = None
+    task: WebTask,
+    backend: Backend,
+    dialect: str = "lite",
+    addresses: Mapping[str, str] | None = None,
+    seen: Seen | None = None,
 ) -> list[str]:
-    """What the task still lacks, in words, as far as it can be seen before an answer is given."""
+    """What the task still lacks, in words, as far as it can be seen before an answer is given. `seen` spares another
+    look at pages: give the same dictionary again as long as neither the sites' data nor the cookies change."""
     if task.eval is None:
         return []
-    evaluator = _evaluator(task, backend, dialect, addresses, quick=True)
+    evaluator = _evaluator(task, backend, dialect, addresses, seen, quick=True)
     lacks = ["the answer must be given"] if evaluator.wanted_answer() is not None else []
     try:
         return lacks + [check.lack for check in evaluator.place_checks() if check.lack]
@@ -170,7 +180,13 @@ def name_of(target: HtmlTarget) -> str:
 
 
 def _evaluator(
-    task: WebTask, backend: Backend, dialect: str, addresses: Mapping[str, str] | None, *, quick: bool = False
+    task: WebTask,
+    backend: Backend,
+    dialect: str,
+    addresses: Mapping[str, str] | None,
+    seen: Seen | None = None,
+    *,
+    quick: bool = False,
 ) -> Evaluator:
     known = default_addresses() if addresses is None else addresses
-    return Evaluator(task, backend, check_dialect(dialect), Pages(backend, known, quick=quick))
+    return Evaluator(task, backend, check_dialect(dialect), Pages(backend, known, seen, quick=quick))

@@ -14,12 +14,17 @@ from agentrl.envs.webarena.evaluators.answers import Dialect
 from agentrl.envs.webarena.evaluators.helpers import PREFIX, Surroundings, parse_helper
 from agentrl.envs.webarena.tasks.schema import HtmlTarget
 
+Seen = dict[HtmlTarget, str | None]
+
 
 class Pages:
-    """The pages that an evaluation looks at: the one the agent left, and one of its own to go anywhere."""
+    """The pages that an evaluation looks at: the one the agent left, and one of its own to go anywhere. `seen` keeps
+    what was found away from the agent's page, for as long as nothing changes there."""
 
-    def __init__(self, backend: Backend, addresses: Mapping[str, str], *, quick: bool = False) -> None:
-        self._backend, self._addresses, self._quick = backend, addresses, quick
+    def __init__(
+        self, backend: Backend, addresses: Mapping[str, str], seen: Seen | None = None, *, quick: bool = False
+    ) -> None:
+        self._backend, self._addresses, self._seen, self._quick = backend, addresses, seen, quick
 
     @cached_property
     def last(self) -> EvaluationPage:
@@ -33,9 +38,16 @@ class Pages:
 
     def text_of(self, target: HtmlTarget, dialect: Dialect) -> str | None:
         """The text at a target; None where the page has no such place. `EnvFault` where it cannot be looked at."""
-        page = self._open(target.url)
-        text = self._select(page, target)
+        if self._seen is None or target.url == "last" or "__last_url__" in target.url:
+            text = self._look_at(target)
+        else:
+            if target not in self._seen:
+                self._seen[target] = self._look_at(target)
+            text = self._seen[target]
         return html.unescape(text) if text is not None and dialect == "webarena" else text
+
+    def _look_at(self, target: HtmlTarget) -> str | None:
+        return self._select(self._open(target.url), target)
 
     def _open(self, url: str) -> EvaluationPage:
         if url.startswith(PREFIX):

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from agentrl.envs.webarena.evaluators.quantities import MONTHS, Quantity, read_quantities
 
@@ -23,13 +24,14 @@ _NEGATIONS = """no not never none neither nor without cannot cant isnt arent was
     couldnt shouldnt hasnt havent hadnt unable impossible nothing nobody nowhere"""
 FILLERS, NEGATIONS = frozenset(_FILLERS.split()), frozenset(_NEGATIONS.split())
 YES, NO = frozenset({"yes", "yeah", "yep", "true", "correct"}), frozenset({"no", "nope", "false", "incorrect"})
-CLAUSE_END = re.compile(r"[.;!?\n](?=\s|$)|\bbut\b|\balthough\b|\bwhile\b|,(?=\s)")
+CLAUSE_END = re.compile(r"[.;!?\n](?=\s|$)|\b(?:but|although|while|and|so)\b|,(?=\s)")
 WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 REFUSALS = re.compile(
     r"\bn/a\b|\bnot (?:possible|achievable|available|feasible|applicable)\b|\bimpossible\b|\bunachievable\b"
     r"|\b(?:can ?not|can't|could not|couldn't) be (?:done|completed|achieved|found)\b"
 )
 MOST_KEYED = 40
+MOST_WORDS = 200  # of an answer, beside four for each word of the references
 A_SENTENCE = 5  # words with meaning: a reference of so many may be quoted, and numbers beside it are no guesses
 
 
@@ -42,7 +44,7 @@ def normalised(text: str) -> str:
 def agrees(references: Sequence[str], answer: str, question: str = "") -> bool:
     """Does the answer say everything that the references say, and nothing against it?"""
     wanted, answer, question = [normalised(each) for each in references], normalised(answer), normalised(question)
-    if not answer:
+    if not answer or _is_a_dump(wanted, answer):
         return False
     offered = read_quantities(answer)
     asked = [quantity for text in wanted for quantity in read_quantities(text)]
@@ -59,9 +61,14 @@ def refuses(reason: str, answer: str) -> bool:
     """Does the answer say that the task cannot be done, for this reason?"""
     answer, reason = normalised(answer), normalised(reason)
     if reason and reason != "n/a":
-        clauses = [clause for clause in _clauses(answer) if _is_negated(clause)]
-        return _recall(_content(reason), _content(" ".join(clauses))) >= 0.6
+        denied = [clause.text for clause in _clauses(answer) if clause.is_negated]
+        return _recall(_content(reason), _content(" ".join(denied))) >= 0.6
     return REFUSALS.search(answer) is not None
+
+
+def _is_a_dump(references: Sequence[str], answer: str) -> bool:
+    """Is it a whole page rather than an answer? Everything can be found in enough words."""
+    return len(_content(answer)) > MOST_WORDS + 4 * sum(len(_content(text)) for text in references)
 
 
 def _offers_other_amounts(
@@ -94,23 +101,20 @@ def _says(reference: str, answer: str) -> bool:
         return True  # quoted as it stands
     if not content and not quantities:
         return bool(polarity) and polarity == said_polarity and not (polarity == "yes" and _is_negated(rest))
-    needed = 0.5 if quantities else 1.0 if len(content) <= 4 else 0.75
-    share = _recall(content, _content(rest))
-    if share < needed and int(len(content) * needed) > share * len(content) + 1e-9:
+    share = 0.5 if quantities else 1.0 if len(content) <= 4 else 0.75
+    if round(_recall(content, _content(rest)) * len(content)) < int(share * len(content)):
         return False
-    return not _is_denied(reference, content, quantities, rest)
+    return not _is_denied(reference, rest)
 
 
-def _is_denied(reference: str, content: list[str], quantities: Sequence[Quantity], answer: str) -> bool:
-    """Is there a "not" in what the answer says about it, and none in the reference, or the other way round?"""
-    about = [clause for clause in _clauses(answer) if _touches(clause, content, quantities)]
-    return bool(about) and any(map(_is_negated, about)) != _is_negated(reference)
-
-
-def _touches(clause: str, content: list[str], quantities: Sequence[Quantity]) -> bool:
-    if _recall(content, _content(clause)) > 0:
-        return True
-    return any(_count(each, read_quantities(clause)) for each in quantities)
+def _is_denied(reference: str, answer: str) -> bool:
+    """Is there a "not" in what the answer says about a clause of the reference, and none there, or the other way
+    round?"""
+    for clause in _clauses(reference):
+        about = [each for each in _clauses(answer) if each.touches(clause)]
+        if about and any(each.is_negated for each in about) != clause.is_negated:
+            return True
+    return False
 
 
 def _split_polarity(text: str) -> tuple[str, str]:
@@ -121,13 +125,33 @@ def _split_polarity(text: str) -> tuple[str, str]:
     return ("yes" if found[1] in YES else "no"), text[found.end() :]
 
 
-def _clauses(text: str) -> list[str]:
-    """The parts of a text that a "not" reaches: commas inside numbers and lists of names do not end one."""
+class Clause(NamedTuple):
+    """A part of a text that a "not" reaches."""
+
+    content: frozenset[str]
+    quantities: tuple[Quantity, ...]
+    is_negated: bool
+    text: str
+
+    def touches(self, other: Clause) -> bool:
+        """Is it about the same?"""
+        if not self.content.isdisjoint(other.content):
+            return True
+        return any(_count(quantity, self.quantities) for quantity in other.quantities)
+
+
+@lru_cache(64)
+def _clauses(text: str) -> tuple[Clause, ...]:
+    """The clauses of a text; commas inside numbers do not end one."""
     pieces, begin = [], 0
     for found in CLAUSE_END.finditer(text):
         pieces.append(text[begin : found.start()])
         begin = found.end()
-    return [piece for piece in (*pieces, text[begin:]) if piece.strip()]
+    return tuple(
+        Clause(frozenset(_content(piece)), tuple(read_quantities(piece)), _is_negated(piece), piece)
+        for piece in (*pieces, text[begin:])
+        if piece.strip()
+    )
 
 
 def _is_negated(text: str) -> bool:

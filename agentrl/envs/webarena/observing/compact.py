@@ -35,10 +35,10 @@ class _Level(NamedTuple):
     dense: bool = False
 
 
-# The first that fits is taken. Where none does, all elements are shown briefly, and one end of the page in detail.
+# The first that fits is taken. Where none does, all elements are shown briefly, and one end of the page in more detail.
 _LEVELS = (_Level(400, 120, 20, 60), _Level(200, 80, 12, 40), _Level(120, 60, 8, 30))
 _BRIEF = _Level(0, 22, 0, 12, dense=True)
-_GRADES = (_Level(120, 60, 4, 24, dense=True), _Level(40, 40, 0, 18, dense=True))
+_GRADES = (_Level(30, 30, 0, 14, True), _Level(60, 44, 2, 18, True), _Level(120, 60, 4, 24, True))
 
 
 @dataclass(slots=True)
@@ -125,19 +125,18 @@ def _partly_brief(items: list[_Item], room: int, at_end: bool) -> list[str]:
 
 
 def _tell_more(items: list[_Item], pieces: list[str], costs: list[int], order: Sequence[int], room: int) -> set[int]:
-    """Replace pieces by longer ones as long as there is room, in this order. Which were replaced."""
+    """Replace pieces by longer ones as long as there is room: first a little of everything, then more, each time in
+    this order. Which were replaced."""
     told: set[int] = set()
     for grade in _GRADES:
         longer, prices = _written_at(grade, items)
         for place in order:
-            if place in told:
-                continue
-            is_text = items[place].label is None
-            price = prices[place] + is_text - costs[place]  # a text needs a line break
-            if price <= room:
-                pieces[place], room = longer[place], room - price
+            price = prices[place] + (items[place].label is None)  # a text needs a line break
+            if price - costs[place] <= room:
+                room -= price - costs[place]
+                pieces[place], costs[place] = longer[place], price
                 told.add(place)
-            elif is_text:
+            elif items[place].label is None:
                 break  # what comes behind is not told in this detail
     return told
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from agentrl.core.errors import ConfigError, did_you_mean
@@ -31,6 +32,28 @@ def check_mode(name: Any) -> str:
 
 
 def observe(view: View, mode: str = "simplified", *, header: bool | None = None) -> str:
-    """The page as text."""
-    write, default = MODES[mode]
-    return write(view, header=default if header is None else header)
+    """The page as text. Equal views, such as the start pages of many episodes, are written once."""
+    default = MODES[mode][1]
+    return _written(_Shown(view), mode, default if header is None else header)
+
+
+class _Shown:
+    """A view that equals every other one in which an agent would see the same."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        contents = tuple(view.values.values())
+        where = view.url, view.tabs, view.active, view.scroll, view.viewport
+        self._facts = (view.root, contents, view.focused, where, view.status, view.error)
+        self._hash = hash(self._facts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Shown) and self._facts == other._facts
+
+
+@lru_cache(maxsize=128)
+def _written(shown: _Shown, mode: str, header: bool) -> str:
+    return MODES[mode][0](shown.view, header=header)

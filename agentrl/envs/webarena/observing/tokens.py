@@ -8,9 +8,10 @@ import re
 import tomllib
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import pairwise
 
 # A number has a token for each digit, and one for the space before it; signs have at most as many as bytes in UTF-8.
-_PIECES = re.compile(r" ?[A-Za-z]+| (?=[^ -~])| (?=[0-9])|[^ A-Za-z]")
+_PIECES = re.compile(r" ?[A-Za-z]+|\.{3}| (?=[^ -~])| (?=[0-9])|[^ A-Za-z]")
 # The hundred most frequent pairs of letters in English: words made of other pairs fall apart into more tokens.
 _PAIRS = frozenset(
     re.findall(
@@ -36,17 +37,14 @@ def token_bound(text: str) -> int:
 def _word_cost(piece: str) -> float:
     word = piece[1:] if piece[0] == " " else piece
     size = len(word)
-    if size <= 1:
+    if size <= 1 or piece in _one_token_pieces():
         return 1
     if not word[1:].islower():  # capitals seldom stand together in a token
         return max(1, 0.8 * size)
-    if piece[0] == " " and word.lower() in _one_token_words():
-        return 1
     split = 0 if piece[0] == " " or word.islower() else 0.7  # "Paid" at the start of a line is "P" and "aid"
-    word = word.lower()
-    rare = sum(word[place : place + 2] not in _PAIRS for place in range(size - 1))
-    if rare <= 1:
-        return max(1, size / 4) + 0.3 + split
+    rare = sum(pair not in _PAIRS for pair in map("".join, pairwise(word.lower())))
+    if 2 * rare < size:
+        return 1.15 + 0.2 * max(0, size - 4) + 0.3 * rare + split
     return 1.2 * (1 + 0.15 * max(0, size - 4) + 0.5 * rare) + split
 
 
@@ -54,6 +52,7 @@ _kept_cost = lru_cache(maxsize=16_384)(_word_cost)  # pages are made of the same
 
 
 @cache
-def _one_token_words() -> frozenset[str]:
+def _one_token_pieces() -> frozenset[str]:
     text = files("agentrl.envs.webarena.observing").joinpath("one_token_words.toml").read_text("utf-8")
-    return frozenset(tomllib.loads(text)["words"].split())
+    lists = tomllib.loads(text)
+    return frozenset([*(f" {word}" for word in lists["behind_space"].split()), *lists["elsewhere"].split()])

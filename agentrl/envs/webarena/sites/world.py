@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,6 +13,33 @@ from agentrl.envs.webarena.sites.messages import Request, Response
 from agentrl.envs.webarena.sites.places import PLACES, Place, base_file
 
 NOWHERE = Response("<!doctype html><title>No such site</title><p>This site cannot be reached.", 404)
+
+
+class Recent:
+    """The answers that were asked for last, shared by all threads of the process."""
+
+    def __init__(self, most: int, largest: int) -> None:
+        self._answers: OrderedDict[Any, Response] = OrderedDict()
+        self._most, self._largest = most, largest
+        self._lock = threading.Lock()
+
+    def get(self, key: Any) -> Response | None:
+        """The answer under this key, if it is kept."""
+        with self._lock:
+            if key in self._answers:
+                self._answers.move_to_end(key)
+            return self._answers.get(key)
+
+    def put(self, key: Any, answer: Response) -> None:
+        """Keep an answer; those that nobody asked for longest make room."""
+        if len(answer.body) <= self._largest:
+            with self._lock:
+                self._answers[key] = answer
+                while len(self._answers) > self._most:
+                    self._answers.popitem(last=False)
+
+
+_unchanged = Recent(most=500, largest=200_000)
 
 
 class World:
@@ -27,7 +55,20 @@ class World:
         if place is None:
             return NOWHERE
         with self._lock:
-            return place.site.handle(request, self.database(place.data))
+            return self._answer(place, request)
+
+    def _answer(self, place: Place, request: Request) -> Response:
+        """While nothing is changed, a page is the same in every episode of this process: it need not be made again."""
+        database = self.database(place.data)
+        if request.method != "GET" or request.headers or request.body or database.writes:
+            return place.site.handle(request, database)
+        key = database.path, request.url, request.cookies.get(place.site.cookie)
+        found = _unchanged.get(key)
+        if found is None:
+            found = place.site.handle(request, database)
+            if not database.writes and found.status < 500:
+                _unchanged.put(key, found)
+        return found
 
     def database(self, data: str) -> Database:
         """The data of that name ("store", "forum", "code", "map")."""

@@ -10,6 +10,7 @@ from agentrl.envs.webarena.sites.forum.people import AGENT
 from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.sites.store.pricing import money
 from agentrl.envs.webarena.sites.world import World
+from agentrl.envs.webarena.tasks.code_kit import at, to_project
 from agentrl.envs.webarena.tasks.forum_kit import (
     POSTED,
     SEVERAL,
@@ -30,7 +31,7 @@ from agentrl.envs.webarena.tasks.forum_kit import (
 from agentrl.envs.webarena.tasks.forum_writing import INNER, LINKS
 from agentrl.envs.webarena.tasks.map_kit import named, opening, region
 from agentrl.envs.webarena.tasks.shop_parts import about, amount, on_product, products, reviewed_products, search_for
-from agentrl.envs.webarena.tasks.template import Act, Answer, Click, Fill, On, Parameters, Switch, Template, literal
+from agentrl.envs.webarena.tasks.template import Act, Answer, Click, Fill, On, Parameters, Switch, Template
 
 SHOP, CODE, MAP = ("shopping", "reddit"), ("gitlab", "reddit"), ("map", "reddit")
 BACK = ("reddit", "gitlab")
@@ -143,14 +144,6 @@ def _comment_price(row: Parameters) -> Sequence[On]:
 # ---------------------------------------------------------------------- code host and forum
 
 
-def _to_project(row: Parameters, *acts: Act) -> list[On]:
-    return [
-        On("__GITLAB__", [Fill("#search", row["path"], enter=True)]),
-        On(r"__GITLAB__/search\?search=", [Click(f'a.project[href="/{row["project"]}"]')]),
-        On(f"__GITLAB__/{literal(row['project'])}$", list(acts)),
-    ]
-
-
 def _projects(key: str) -> Callable[[World], Iterator[Row]]:
     def rows(world: World) -> Iterator[Row]:
         targets = cycle(CODE_FORUMS)
@@ -165,7 +158,7 @@ def _projects(key: str) -> Callable[[World], Iterator[Row]]:
 
 def _promote(row: Parameters) -> Sequence[On]:
     url = f"{PLACES['gitlab'].url}/{row['project']}"
-    return [*_to_project(row, OTHER_TAB), *_posting(row["forum"], row["title"], row["text"], url)]
+    return [*to_project(row["project"], OTHER_TAB), *_posting(row["forum"], row["title"], row["text"], url)]
 
 
 def _open_issues(world: World) -> Iterator[Row]:
@@ -181,8 +174,8 @@ def _open_issues(world: World) -> Iterator[Row]:
 def _post_issues(row: Parameters) -> Sequence[On]:
     issues = f"/{row['project']}/-/issues"
     return [
-        *_to_project(row, Click(f'a.side-link[href="{issues}"]')),
-        On(f"__GITLAB__{literal(issues)}$", [OTHER_TAB]),
+        *to_project(row["project"], Click(f'a.side-link[href="{issues}"]')),
+        On(at(issues), [OTHER_TAB]),
         *_posting(row["forum"], row["title"], str(row["count"])),
     ]
 
@@ -203,10 +196,10 @@ def _report(row: Parameters) -> Sequence[On]:
     issues = f"/{row['project']}/-/issues"
     return [
         *to_list(row["forum"], "new", "", OTHER_TAB),
-        *_to_project(row, Click(f'a.side-link[href="{issues}"]')),
-        On(f"__GITLAB__{literal(issues)}$", [Click("main a", "New issue")]),
-        On(f"__GITLAB__{literal(issues)}/new", [Fill("#issue_title", row["title"]), Click("button", "Create issue")]),
-        On(f"__GITLAB__{literal(issues)}/{row['iid']}$", [Answer()]),
+        *to_project(row["project"], Click(f'a.side-link[href="{issues}"]')),
+        On(at(issues), [Click("main a", "New issue")]),
+        On(at(f"{issues}/new"), [Fill("#issue_title", row["title"]), Click("button", "Create issue")]),
+        On(at(f"{issues}/{row['iid']}"), [Answer()]),
     ]
 
 
@@ -230,7 +223,7 @@ TEMPLATES: tuple[Template, ...] = (
         ("Find out what \"{product}\" costs in the shop, then ask \"{title}\" in the {forum} forum, with the price in "
          "the text.",
          "Post in /f/{forum} under the title \"{title}\": the text must say the price of \"{product}\" in the shop."),
-        _prices, lambda row: _posted(row, amount(float(row["price"].replace("$", "").replace(",", "")))), _post_price,
+        _prices, lambda row: _posted(row, amount(row["price"])), _post_price,
     ),
     Template(
         "across-post-product-link", SHOP, "copy-between-sites",

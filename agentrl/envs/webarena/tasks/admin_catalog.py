@@ -123,7 +123,7 @@ def _all_disabled(values: Parameters) -> dict[str, Any]:
 
 def _new_products(world: World) -> Iterator[dict[str, Any]]:
     leaves = rows(world, "SELECT name, url_path FROM category WHERE url_path LIKE '%/%/%' ORDER BY id")
-    labels = [row["name"] for row in leaves]
+    labels = [row["name"] for row in rows(world, "SELECT name FROM category ORDER BY id")]
     for number, row in enumerate(leaves):
         if labels.count(row["name"]) == 1 and number % 3 == 0:
             rng = Random(f"new product {number}")
@@ -139,7 +139,7 @@ def _new_product(values: Parameters) -> Sequence[On]:
     filling = [
         Fill(_field("product[name]"), values["name"]), Fill(_field(PRICE), values["price"]),
         Fill(_field(QUANTITY), str(values["quantity"])),
-        Choose(_field("product[category_ids]"), f"- - {values['category']}"), Click("button", "Save"),
+        Fill(_field("product[category_ids]"), values["category"]), Click("button", "Save"),
     ]  # fmt: skip
     return [
         *menu("Catalog"), On(grid("/catalog/product/"), [Click("a.button", "Add Product")]),

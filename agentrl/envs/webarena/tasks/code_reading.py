@@ -1,4 +1,4 @@
-"""Tasks of the code host that ask for a fact or for a page."""
+"""Tasks of the code host that ask about projects, their history and people, or for a page."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from datetime import date
 
 from agentrl.envs.webarena.sites.code.host import ROLES
 from agentrl.envs.webarena.sites.code.repository import COMMIT, HISTORY
-from agentrl.envs.webarena.sites.code.text import day
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.code_kit import (
     HOST,
+    ME,
     SITES,
     Row,
     answered,
@@ -22,12 +22,10 @@ from agentrl.envs.webarena.tasks.code_kit import (
     some,
     to_page,
     to_project,
-    to_ticket,
-)  # fmt: skip
-from agentrl.envs.webarena.tasks.template import Answer, Choose, Click, Fill, On, Template, literal
+)
+from agentrl.envs.webarena.tasks.template import Answer, Choose, Click, Fill, On, Parameters, Template, literal
 
 PAGE = 20  # rows of a list
-FILTERED = "/-/issues/?sort=created_date&state=opened&label_name%5B%5D={}&first_page_size=20"
 
 
 # ---------------------------------------------------------------------- history
@@ -44,16 +42,29 @@ def _history(world: World, project: int) -> list[Row]:
 def _days_of_authors(world: World) -> list[Row]:
     """How many commits somebody made on a day: days that stand on the first page of the author's commits."""
     rows: list[Row] = []
+    aside = _days_on_branches(world)
     for project in projects(world):
         history = _history(world, project["id"])
         for author in dict.fromkeys(commit["author_name"] for commit in history):
             dates = [commit["created_at"][:10] for commit in history if commit["author_name"] == author]
+            elsewhere = aside.get((project["id"], author), ())
             for when, count in Counter(dates[: PAGE - 4]).items():
-                if count == dates.count(when) and count > 1:
+                if count == dates.count(when) and count > 1 and when not in elsewhere:
                     rows.append(
                         {"project": project["project"], "author": author, "day": _slashed(when), "count": count}
                     )
     return some(rows, "days")
+
+
+def _days_on_branches(world: World) -> dict[tuple[int, str], set[str]]:
+    """Days with commits that are not on the main branch: what to count on them would not be clear."""
+    found: dict[tuple[int, str], set[str]] = {}
+    for project in projects(world):
+        main = {commit["id"] for commit in _history(world, project["id"])}
+        for commit in query(world, f"{COMMIT} WHERE c.project_id = ?", project["id"]):
+            if commit["id"] not in main:
+                found.setdefault((project["id"], commit["author_name"]), set()).add(commit["created_at"][:10])
+    return found
 
 
 def _slashed(when: str) -> str:
@@ -214,202 +225,53 @@ PROJECT_TEMPLATES = (
 )  # fmt: skip
 
 
-# ---------------------------------------------------------------------- issues and milestones
-
-
-def _issues(world: World) -> list[Row]:
-    """Issues with their labels and comments, of all projects."""
-    known = {row["id"]: row["project"] for row in projects(world)}
-    rows = query(
-        world,
-        """SELECT issue.project_id, iid, title, state, due_date, created_at, (SELECT count(*) FROM note
-             WHERE note.issue_id = issue.id AND note.system = 0) AS comments,
-             (SELECT group_concat(label.name) FROM issue_label l JOIN label ON label.id = l.label_id
-              WHERE l.issue_id = issue.id) AS labels
-           FROM issue ORDER BY issue.id""",
-    )
-    return [{"project": known[row["project_id"]], **row} for row in rows if row["project_id"] in known]
-
-
-def _labelled(world: World, state: str, least: int) -> list[Row]:
-    """How many issues in that state a label of a project has."""
-    numbers = Counter(
-        (row["project"], label)
-        for row in _issues(world) if row["state"] == state for label in (row["labels"] or "").split(",") if label
-    )  # fmt: skip
-    return [
-        {"project": project, "label": label, "count": str(count)}
-        for (project, label), count in numbers.items() if count >= least
-    ]  # fmt: skip
-
-
-def _due(world: World) -> list[Row]:
-    return [
-        {"project": row["project"], "title": row["title"], "iid": row["iid"], "date": day(row["due_date"])}
-        for row in _issues(world) if row["due_date"]
-    ]  # fmt: skip
-
-
-def _titles(world: World) -> list[Row]:
-    return [{"project": row["project"], "title": row["title"], "iid": row["iid"]} for row in _issues(world)]
-
-
-def _most_discussed(world: World) -> list[Row]:
-    """The open issue of a project with more comments than any other."""
-    rows = []
-    for project, issues in _issues_by_project(world).items():
-        ranking = sorted((row for row in issues if row["state"] == "opened"), key=lambda row: -row["comments"])
-        if len(ranking) > 1 and ranking[0]["comments"] > ranking[1]["comments"]:
-            rows.append({"project": project, "iid": ranking[0]["iid"]})
-    return rows
-
-
-def _issues_by_project(world: World) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in _issues(world):
-        found.setdefault(row["project"], []).append(row)
-    return found
-
-
-def _first_due(world: World) -> list[Row]:
-    """The open issue of a project that is due before all others."""
-    rows = []
-    for project, issues in _issues_by_project(world).items():
-        ranking = sorted(
-            (row["due_date"], row["iid"]) for row in issues if row["state"] == "opened" and row["due_date"]
-        )
-        if len(ranking) > 1 and ranking[0][0] < ranking[1][0]:
-            rows.append({"project": project, "iid": ranking[0][1]})
-    return rows
-
-
-def _milestones(world: World) -> list[Row]:
-    known = {row["id"]: row["project"] for row in projects(world)}
-    rows = query(world, "SELECT project_id, iid, title, due_date FROM milestone ORDER BY id")
-    return [
-        {"project": known[row["project_id"]], "title": row["title"], "iid": row["iid"], "date": day(row["due_date"])}
-        for row in rows if row["project_id"] in known
-    ]  # fmt: skip
-
-
-def _sorted(project: str, order: str, key: str, iid: int) -> list[On]:
-    """Sort the open issues of a project and open one of them."""
-    place = f"/{project}/-/issues"
-    return [
-        *to_page(project, "-/issues", Choose("#sort", order), Click("button", "Search")),
-        On(rf"__GITLAB__{literal(place)}/\?.*sort={key}", [Click(f'a.issue-title[href="{place}/{iid}"]')]),
-        On(at(f"{place}/{iid}"), [Answer()]),
-    ]
-
-
-ISSUE_TEMPLATES = (
-    Template(
-        name="code-issues-with-label", sites=SITES, skill="filter-list",
-        intents=(
-            'Display the list of open issues in {project} that have the label "{label}".',
-            "Show me all open issues of {project} labelled {label}.",
-            'I want to see which open issues of {project} carry the "{label}" label.',
-        ),
-        parameters=lambda world: some(_labelled(world, "opened", 1), "labels"),
-        evaluation=lambda row: arrived(f"/{row['project']}{FILTERED.format(row['label'].replace(' ', '+'))}"),
-        solution=lambda row: [
-            *to_page(row["project"], "-/issues", Choose("#label_name", row["label"]), Click("button", "Search")),
-            On(rf"__GITLAB__/{literal(row['project'])}/-/issues/\?.*label_name", [Answer()]),
-        ],
-    ),
-    Template(
-        name="code-count-closed-issues", sites=SITES, skill="filter-list",
-        intents=(
-            'How many closed issues of {project} have the label "{label}"?',
-            "Count the closed {label} issues of {project}.",
-        ),
-        parameters=lambda world: some(_labelled(world, "closed", 2), "closed"),
-        evaluation=lambda row: answered(row["count"]),
-        solution=lambda row: [
-            *to_page(row["project"], "-/issues", Click("a.tab[href*='state=closed']")),
-            On(
-                rf"__GITLAB__/{literal(row['project'])}/-/issues/?\?.*state=closed",
-                [Choose("#label_name", row["label"]), Click("button", "Search")],
-            ),
-            On(
-                rf"__GITLAB__/{literal(row['project'])}/-/issues/?\?.*state=closed.*label_name",
-                [Answer(row["count"])],
-            ),
-        ],
-    ),
-    Template(
-        name="code-due-date-of-issue", sites=SITES, skill="read-value",
-        intents=(
-            'When is the issue "{title}" in {project} due?',
-            'Tell me the due date of the issue titled "{title}" in {project}.',
-        ),
-        parameters=lambda world: some(_due(world), "due"),
-        evaluation=lambda row: answered(row["date"]),
-        solution=lambda row: to_ticket(row["project"], "issues", row["iid"], row["title"], Answer(row["date"])),
-    ),
-    Template(
-        name="code-open-issue", sites=SITES, skill="find-record",
-        intents=(
-            'Open the issue "{title}" in {project}.',
-            'Bring up the page of the {project} issue titled "{title}".',
-            'Go to the issue about "{title}" of the project {project}.',
-        ),
-        parameters=lambda world: some(_titles(world), "titles"),
-        evaluation=lambda row: arrived(f"/{row['project']}/-/issues/{row['iid']}"),
-        solution=lambda row: to_ticket(row["project"], "issues", row["iid"], row["title"], Answer()),
-    ),
-    Template(
-        name="code-most-discussed-issue", sites=SITES, skill="sort-list",
-        intents=(
-            "Open the open issue of {project} that has the most comments.",
-            "Which open issue of {project} is discussed most? Bring up its page.",
-        ),
-        parameters=_most_discussed,
-        evaluation=lambda row: arrived(f"/{row['project']}/-/issues/{row['iid']}"),
-        solution=lambda row: _sorted(row["project"], "Most comments", "popularity", row["iid"]),
-    ),
-    Template(
-        name="code-first-due-issue", sites=SITES, skill="sort-list", held_out=True,
-        intents=(
-            "Open the open issue of {project} with the earliest due date.",
-            "Bring up the open issue of {project} that is due first.",
-        ),
-        parameters=_first_due,
-        evaluation=lambda row: arrived(f"/{row['project']}/-/issues/{row['iid']}"),
-        solution=lambda row: _sorted(row["project"], "Due date", "due_date", row["iid"]),
-    ),
-    Template(
-        name="code-due-date-of-milestone", sites=SITES, skill="read-value", held_out=True,
-        intents=(
-            'When is the milestone "{title}" of {project} due?',
-            'What is the due date of the {project} milestone "{title}"?',
-        ),
-        parameters=lambda world: some(_milestones(world), "milestones"),
-        evaluation=lambda row: answered(row["date"]),
-        solution=lambda row: [
-            *to_page(row["project"], "-/milestones", Click("a.tab[href*='state=all']")),
-            On(
-                rf"__GITLAB__/{literal(row['project'])}/-/milestones\?state=all",
-                [Click(f'a.issue-title[href="/{row["project"]}/-/milestones/{row["iid"]}"]')],
-            ),
-            On(at(f"/{row['project']}/-/milestones/{row['iid']}"), [Answer(row["date"])]),
-        ],
-    ),
-)  # fmt: skip
-
 # ---------------------------------------------------------------------- people
 
 
 def _people(world: World) -> list[Row]:
-    rows = query(world, "SELECT name, username, location FROM user WHERE location != '' AND id > 1 ORDER BY id")
+    return query(world, "SELECT name, username, location FROM user WHERE location != '' AND id > 1 ORDER BY id")
+
+
+def _own_issues(world: World) -> list[Row]:
+    """Words, each with the agent's newest issue that has it in its title, if the search for it shows that issue."""
+    known = {row["id"]: row["project"] for row in projects(world)}
+    issues = query(
+        world,
+        f"""SELECT project_id, iid, title, description, state FROM issue WHERE author_id = {ME}
+            ORDER BY created_at DESC, id DESC""",
+    )
+    words = {word for row in issues for word in row["title"].lower().split() if word.isalpha() and len(word) > 4}
+    rows = []
+    for word in sorted(words):
+        found = [row for row in issues if word in f"{row['title']} {row['description']}".lower()]
+        newest = next((row for row in found[:PAGE] if word in row["title"].lower()), None)
+        if newest is not None and newest["project_id"] in known:
+            closed = "Yes" if newest["state"] == "closed" else "No"
+            rows.append({"word": word, "project": known[newest["project_id"]], "iid": newest["iid"], "closed": closed})
     return rows
+
+
+def _own_issue(row: Parameters) -> list[On]:
+    """From the list of issues that the agent has created, whatever their state."""
+    mine, place = r"__GITLAB__/dashboard/issues/?\?", f"/{row['project']}/-/issues/{row['iid']}"
+    return [
+        On("__GITLAB__", [Click("a.bar-link[title='Issues']")]),
+        On(rf"{mine}.*assignee_username=byteblaze", [Click("a.button-quiet", "Created by you")]),
+        On(rf"{mine}.*author_username=byteblaze", [Click("a.tab[href*='state=all']")]),
+        On(rf"{mine}(?=.*author_username=byteblaze).*state=all", [Fill("#ticket-search", row["word"], enter=True)]),
+        On(rf"{mine}(?=.*author_username=byteblaze).*state=all.*search={row['word']}", [Click(f'a[href="{place}"]')]),
+        On(at(place), [Answer(row["closed"])]),
+    ]
 
 
 PEOPLE_TEMPLATES = (
     Template(
-        name="code-location-of-user", sites=SITES, skill="read-value",
+        name="code-location-of-user",
+        sites=SITES,
+        skill="read-value",
         intents=(
-            "Where does {name} live, according to their profile?", "Which location is given on the profile of {name}?",
+            "Where does {name} live, according to their profile?",
+            "Which location is given on the profile of {name}?",
         ),
         parameters=_people,
         evaluation=lambda row: answered(row["location"]),
@@ -420,6 +282,62 @@ PEOPLE_TEMPLATES = (
             On(at(f"/{row['username']}"), [Answer(row["location"])]),
         ],
     ),
-)  # fmt: skip
+    Template(
+        name="code-own-issue-closed",
+        sites=SITES,
+        skill="check-state",
+        held_out=True,
+        intents=(
+            'Open my latest created issue that has "{word}" in its title to check if it is closed. Answer Yes or No.',
+            'Is the newest issue I have created with "{word}" in its title closed? Open it and answer Yes or No.',
+        ),
+        parameters=_own_issues,
+        evaluation=lambda row: {
+            **arrived(f"/{row['project']}/-/issues/{row['iid']}"),
+            "eval_types": ["string_match", "url_match"],
+            "reference_answers": {"exact_match": row["closed"]},
+        },
+        solution=_own_issue,
+    ),
+)
 
-TEMPLATES = (*HISTORY_TEMPLATES, *PROJECT_TEMPLATES, *ISSUE_TEMPLATES, *PEOPLE_TEMPLATES)
+
+# ---------------------------------------------------------------------- pages
+
+
+def _pages(world: World) -> list[Row]:
+    return some(
+        ({"project": row["project"], "name": name, "page": page} for row in projects(world) for name, page in MENU),
+        "pages",
+    )
+
+
+MENU = (
+    ("branches", "-/branches"),
+    ("tags", "-/tags"),
+    ("members", "-/project_members"),
+    ("labels", "-/labels"),
+    ("milestones", "-/milestones"),
+    ("releases", "-/releases"),
+    ("contributors", "-/graphs/main"),
+    ("issue board", "-/boards"),
+    ("snippets", "-/snippets"),
+    ("merge requests", "-/merge_requests"),
+)
+PAGE_TEMPLATES = (
+    Template(
+        name="code-open-page",
+        sites=SITES,
+        skill="navigate",
+        intents=(
+            "Show me the {name} of {project}.",
+            "Open the page with the {name} of the project {project}.",
+            "Take me to the {name} page of {project}.",
+        ),
+        parameters=_pages,
+        evaluation=lambda row: arrived(f"/{row['project']}/{row['page']}"),
+        solution=lambda row: to_page(row["project"], row["page"], Answer()),
+    ),
+)
+
+TEMPLATES = (*HISTORY_TEMPLATES, *PROJECT_TEMPLATES, *PEOPLE_TEMPLATES, *PAGE_TEMPLATES)

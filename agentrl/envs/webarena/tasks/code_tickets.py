@@ -29,7 +29,7 @@ from agentrl.envs.webarena.tasks.code_kit import (
     to_page,
     to_ticket,
     until,
-)  # fmt: skip
+)
 from agentrl.envs.webarena.tasks.template import (
     Act,
     Answer,

@@ -213,9 +213,9 @@ def _edit_guide(row: Parameters) -> Sequence[On]:
 TEMPLATES: tuple[Template, ...] = (
     Template(
         "forum-vote-on-listed-post", SITES, "vote",
-        ("{verb} the {words} post in the {forum} forum.",
-         "{verb} the {words} submission of /f/{forum}.",
-         "In {forum}, {verb} the {words} post."),
+        ("{verb} the {words} in the {forum} forum.",
+         "Find the {words} in /f/{forum}. {verb} it.",
+         "There is a post in {forum} that I care about: the {words}. {verb} it for me."),
         _listed, lambda row: shows(_vote_check(row["path"], row["kind"])), _vote,
     ),
     Template(
@@ -227,9 +227,9 @@ TEMPLATES: tuple[Template, ...] = (
     ),
     Template(
         "forum-open-thread-and-subscribe", SITES, "subscribe",
-        ("Have a look at the {words} post in {forum}, stay on its page, and subscribe to the forum.",
-         "Go to the discussion of the {words} submission in /f/{forum}, and subscribe to /f/{forum}.",
-         "Subscribe to {forum} and leave its {words} post open."),
+        ("Have a look at the {words} in {forum}, stay on its page, and subscribe to the forum.",
+         "Go to the discussion of the {words} in /f/{forum}, and subscribe to /f/{forum}.",
+         "Subscribe to {forum}, and leave the {words} there open."),
         _unread,
         lambda row: both(
             ends_at(f"/f/{row['forum']}/{row['id']}"),

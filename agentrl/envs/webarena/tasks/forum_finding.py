@@ -8,6 +8,7 @@ from agentrl.envs.webarena.sites.forum.listing import SORT_NAMES, TIME_NAMES, TI
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.forum_kit import (
     SITES,
+    SPANS,
     Row,
     about,
     author_link,
@@ -34,7 +35,7 @@ def _lists(world: World) -> Iterator[Row]:
         for sort in TIMED:
             for time in TIME_NAMES:
                 if time != "day":
-                    order, span = SORT_NAMES[sort].lower(), TIME_NAMES[time].lower()
+                    order, span = SORT_NAMES[sort], SPANS[time]
                     yield {"forum": forum["name"], "sort": sort, "time": time, "order": order, "span": span}
 
 
@@ -43,10 +44,10 @@ def _front_lists(world: World) -> Iterator[Row]:
         for sort in SORT_NAMES:
             for time in TIME_NAMES if sort in TIMED else ("",):
                 if time != "day":
-                    span = f" of {TIME_NAMES[time].lower()}" if time else ""
+                    span = f" for {SPANS[time]}" if time else ""
                     yield {
                         "list": f"{page} {sort} {time}", "page": page, "words": words, "sort": sort, "time": time,
-                        "order": SORT_NAMES[sort].lower(), "span": span,
+                        "order": SORT_NAMES[sort], "span": span,
                     }  # fmt: skip
 
 
@@ -115,16 +116,16 @@ def _conversations(world: World) -> Iterator[Row]:
 TEMPLATES: tuple[Template, ...] = (
     Template(
         "forum-open-sorted-forum", SITES, "sort-list",
-        ("Show me the {order} posts of {span} in the {forum} forum.",
-         "Open /f/{forum}, sorted by {order}, from {span}.",
-         "List the submissions of {forum} by \"{order}\" for {span}."),
+        ("Show me the posts of the {forum} forum, sorted by \"{order}\" for {span}.",
+         "Open /f/{forum}, choose the order \"{order}\" and let it cover {span}.",
+         "I want to see what {forum} lists under \"{order}\" for {span}."),
         _lists, lambda row: ends_at(f"/f/{row['forum']}/{row['sort']}?t={row['time']}"),
         lambda row: to_list(row["forum"], row["sort"], row["time"], Answer()),
     ),
     Template(
         "forum-open-front-list", SITES, "filter-list",
-        ("Show me posts from {words}, sorted by {order}{span}.",
-         "On the front page, list the submissions of {words} by {order}{span}."),
+        ("Show me posts from {words}, sorted by \"{order}\"{span}.",
+         "On the front page, list the submissions of {words} by \"{order}\"{span}."),
         _front_lists, lambda row: ends_at(_front_address(row)), _open_front_list,
     ),
     Template(
@@ -147,8 +148,8 @@ TEMPLATES: tuple[Template, ...] = (
     ),
     Template(
         "forum-open-author", SITES, "open-item",
-        ("Show me all {page} of the member who wrote the {words} post in {forum}.",
-         "Open the list of {page} by the author of the {words} submission in /f/{forum}."),
+        ("Show me all {page} of the member who wrote the {words} in {forum}.",
+         "Find the {words} in /f/{forum} and open the list of {page} by its author."),
         _authors, lambda row: ends_at(f"/user/{row['author']}/{row['page']}"), _open_author, held_out=True,
     ),
     Template(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import timedelta
 from random import Random
 from typing import Any, TypeVar
@@ -31,12 +31,13 @@ SCORES = {
 }
 # How people say which submission of a forum they mean: order, span of time, words.
 PLACES = (
-    ("new", "", "newest"),
-    ("top", "all", "highest-scored (all time)"),
-    ("most_commented", "all", "most commented (all time)"),
-    ("top", "year", "highest-scored (past year)"),
-    ("top", "month", "highest-scored (past month)"),
+    ("new", "", "newest post"),
+    ("top", "all", "post with the highest score of all time"),
+    ("most_commented", "all", "post with the most comments of all time"),
+    ("top", "year", "post with the highest score of the past year"),
+    ("top", "month", "post with the highest score of the past month"),
 )
+SPANS = {"week": "the past week", "month": "the past month", "year": "the past year", "all": "all time"}
 Row = dict[str, Any]
 T = TypeVar("T")
 
@@ -128,13 +129,14 @@ def to_forum(forum: str, *acts: Act) -> list[On]:
     """Open a forum from the list of all forums, and do this on its page."""
     link = Click(f'.forums a[href="/f/{forum}"]')
     pages = [On(r"__REDDIT__/forums", [link])]
-    if forum.lower() in _second_page():
+    if not is_on_first_page(forum):
         pages = [On(r"__REDDIT__/forums", [Click("a.next")]), On(r"__REDDIT__/forums\?page=2", [link])]
     return [On("__REDDIT__", [Click("a.site-nav__link", "Forums")]), *pages, On(rf"__REDDIT__/f/{forum}$", list(acts))]
 
 
-def _second_page() -> Sequence[str]:
-    return sorted(content.name.lower() for content in contents())[FORUMS_PER_PAGE:]
+def is_on_first_page(forum: str) -> bool:
+    """Is the forum among the first in the list of all forums?"""
+    return forum.lower() in sorted(content.name.lower() for content in contents())[:FORUMS_PER_PAGE]
 
 
 def to_list(forum: str, sort: str, time: str, *acts: Act) -> list[On]:

@@ -55,6 +55,12 @@ NEW_FORUMS = tuple(
          "News, questions and recommendations"),
     )
 )  # fmt: skip
+# Names of forums that do not exist, each near to one that does.
+MISSING_FORUMS = (
+    "cars", "chess", "Knitting", "astrology", "boston", "camping", "cycling", "dogs", "fishing", "Hiking", "languages",
+    "lego", "magic", "motorcycles", "opera", "painting", "philosophy", "podcasts", "poetry", "RealEstate", "robotics",
+    "sailing", "skiing", "sports", "Statistics", "theatre", "vegan", "woodworking",
+)  # fmt: skip
 # Forum -> how one would describe it without its name, and questions that belong there.
 FITTING = {
     "books": ("novels and reading", ("which short novel suits a long flight", "is it bad to write in the margins")),
@@ -83,13 +89,21 @@ FITTING = {
     "nyc": ("New York", ("do I need a car with two kids in Queens", "quiet park for reading in Harlem")),
     "pittsburgh": ("Pittsburgh", ("best bridge for a sunrise photo", "where to park near the incline")),
 }  # fmt: skip
+QUESTIONS = (
+    "What should a beginner know about {}?", "Who else here keeps coming back to {}?",
+    "What is the most common mistake with {}?", "Has {} ever disappointed you?", "What comes after {} for you?",
+)  # fmt: skip
+
+
+def things() -> list[tuple[str, str]]:
+    """(forum, something that the forum talks about)."""
+    return [
+        (content.name, subject[1] if content.name == "pics" else subject[0])
+        for content in contents()
+        for subject in content.subjects[:8]
+    ]
 
 
 def questions() -> list[tuple[str, str]]:
-    """(forum, question) about things that the forum knows."""
-    found = []
-    for content in contents():
-        for subject in content.subjects[:8]:
-            thing = subject[1] if content.name == "pics" else subject[0]
-            found.append((content.name, f"What should a beginner know about {thing}?"))
-    return found
+    """(forum, question) about things that the forum talks about."""
+    return [(forum, QUESTIONS[number % len(QUESTIONS)].format(thing)) for number, (forum, thing) in enumerate(things())]

@@ -14,6 +14,7 @@ from agentrl.envs.webarena.tasks.forum_kit import (
     author_link,
     findable,
     forums,
+    is_on_first_page,
     placed,
     says,
     submissions,
@@ -21,6 +22,7 @@ from agentrl.envs.webarena.tasks.forum_kit import (
     to_list,
     to_post,
 )  # fmt: skip
+from agentrl.envs.webarena.tasks.forum_phrases import MISSING_FORUMS
 from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, literal
 
 PER_PAGE = 20
@@ -187,6 +189,27 @@ def _place_of_forum(row: Parameters) -> Sequence[On]:
     return [*steps, On(rf"{path}\?page=2$", [Answer(row["answer"])])]
 
 
+def _perhaps_missing(world: World) -> Iterator[Row]:
+    """Forums that exist, and as many that do not."""
+    rows = world.database("forum").rows(f"SELECT f.name, {SUBSCRIBERS} AS size FROM forum f ORDER BY f.name")
+    for row, missing in zip(rows, MISSING_FORUMS, strict=True):
+        yield {"forum": row["name"], "answer": str(row["size"])}
+        yield {"forum": missing, "answer": "N/A"}
+
+
+def _look_through(row: Parameters) -> Sequence[On]:
+    """Read the list of forums up to its end, or up to the page that has the forum."""
+    answer = Answer(row["answer"])
+    return [
+        On("__REDDIT__", [Click("a.site-nav__link", "Forums")]),
+        On(
+            "__REDDIT__/forums$",
+            [answer if row["answer"] != "N/A" and is_on_first_page(row["forum"]) else Click("a.next")],
+        ),
+        On(r"__REDDIT__/forums\?page=2$", [answer]),
+    ]
+
+
 def _pairs_of_posts(world: World) -> Iterator[Row]:
     for forum in forums(world):
         rows = submissions(world, "s.forum_id = ? AND s.comment_count > 0", forum["id"])
@@ -230,9 +253,9 @@ def _moderators(world: World) -> Iterator[Row]:
 TEMPLATES: tuple[Template, ...] = (
     Template(
         "forum-score-of-listed-post", SITES, "sort-list",
-        ("What is the score of the {words} post in the {forum} forum?",
-         "Tell me how many points the {words} submission in /f/{forum} has.",
-         "Look up the {words} post of the forum {forum} and give me its score."),
+        ("What is the score of the {words} in the {forum} forum?",
+         "Look for the {words} in /f/{forum}. How many points does it have?",
+         "Look up the {words} in the forum {forum} and give me its score."),
         _listed_scores, lambda row: says(row["answer"]),
         lambda row: to_list(row["forum"], row["sort"], row["time"], Answer(str(row["answer"]))),
     ),
@@ -279,9 +302,9 @@ TEMPLATES: tuple[Template, ...] = (
     ),
     Template(
         "forum-count-unpopular-comments", SITES, "count-items",
-        ("Look up who wrote the {words} post in {forum}. How many of this member's comments are below zero points?",
-         "How many comments of the author of the {words} post in /f/{forum} have a score below zero?",
-         "Count the comments with more downvotes than upvotes by the author of the {words} post in {forum}."),
+        ("Look up who wrote the {words} in {forum}. How many of this member's comments are below zero points?",
+         "Somebody wrote the {words} in /f/{forum}. How many comments by this member have a score below zero?",
+         "Find the {words} in {forum}, and count its author's comments with more downvotes than upvotes."),
         _unpopular, lambda row: says(row["answer"]), _count_unpopular,
     ),
     Template(
@@ -297,6 +320,14 @@ TEMPLATES: tuple[Template, ...] = (
          "Name the forum that has the {place} most {what}.",
          "If all forums are sorted by {what}, which one comes {place}?"),
         _places_of_forums, lambda row: says(row["answer"]), _place_of_forum,
+    ),
+    Template(
+        "forum-subscribers-or-none", SITES, "unachievable",
+        ("How many subscribers does the forum {forum} have? Answer N/A if there is no such forum.",
+         "Tell me the number of subscribers of /f/{forum}, or N/A if this forum does not exist."),
+        _perhaps_missing,
+        lambda row: {"eval_types": ["string_match"], "reference_answers": {"exact_match": row["answer"]}},
+        _look_through,
     ),
     Template(
         "forum-compare-posts", SITES, "compare-values",

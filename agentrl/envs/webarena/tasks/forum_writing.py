@@ -24,7 +24,7 @@ from agentrl.envs.webarena.tasks.forum_kit import (
     to_post,
     value_of,
 )  # fmt: skip
-from agentrl.envs.webarena.tasks.forum_phrases import COMMENTS, FITTING, MESSAGES, NEW_FORUMS, questions
+from agentrl.envs.webarena.tasks.forum_phrases import COMMENTS, FITTING, MESSAGES, NEW_FORUMS, questions, things
 from agentrl.envs.webarena.tasks.template import Act, Answer, Choose, Click, Fill, On, Parameters, Template
 
 INNER = text_of(".submission__inner")
@@ -45,8 +45,7 @@ def _questions(world: World) -> Iterator[Row]:
 
 def _discussions(world: World) -> Iterator[Row]:
     opinions = cycle(OPINIONS)
-    for forum, question in some(questions(), "discussions", 10**6):
-        thing = question.removeprefix("What should a beginner know about ").removesuffix("?")
+    for forum, thing in some(things(), "discussions", 10**6):
         yield {"topic": f"{thing} in {forum}", "title": thing, "forum": forum, "body": next(opinions)}
 
 

@@ -35,6 +35,7 @@ class Requirements(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_empty(self) -> bool:
+        """Does it require nothing?"""
         return self == Requirements()
 
 

@@ -1,4 +1,4 @@
-"""Templates of the shop that ask for a page: sorted, filtered, opened."""
+"""Templates of the shop that ask for a list of products, sorted or filtered."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from agentrl.envs.webarena.tasks.shop_parts import (
     address,
     categories,
     named,
-    on_order,
-    orders,
     store,
     to_category,
-    to_order,
 )
 from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, literal
 
@@ -151,35 +148,4 @@ SORT_SEARCH = Template(
     _sorted_searches, _search_evaluation, _search_solution, held_out=True,
 )  # fmt: skip
 
-# ---------------------------------------------------------------------- orders
-
-
-def _papers(world: World) -> Iterator[dict[str, Any]]:
-    db = store(world)
-    for order in orders(world):
-        yield {"number": order["increment_id"], "what": "details", "path": "view"}
-        for table, what in (("invoice", "invoice"), ("shipment", "shipment"), ("creditmemo", "refund")):
-            if db.value(f"SELECT count(*) FROM {table} WHERE order_id = ?", order["id"]):
-                yield {"number": order["increment_id"], "what": what, "path": table}
-
-
-def _paper_solution(given: Parameters) -> list[On]:
-    number = int(given["number"])
-    if given["path"] == "view":
-        return [*to_order(number), on_order(number, Answer())]
-    target = f"/sales/order/{given['path']}/order_id/{number}/"
-    return [*to_order(number), on_order(number, Click(f".order-links a[href='{target}']")), On(target, [Answer()])]
-
-
-OPEN_ORDER = Template(
-    "shop-open-order", SITES, "open-record",
-    (
-        "Open the {what} of my order {number}.",
-        "Take me to the page with the {what} of order # {number}.",
-    ),
-    _papers,
-    lambda given: address(f"{SHOP}/sales/order/{given['path']}/order_id/{int(given['number'])}"),
-    _paper_solution,
-)  # fmt: skip
-
-FINDING = (SORT_CATEGORY, FILTER_PRICE, SORT_SEARCH, OPEN_ORDER)
+FINDING = (SORT_CATEGORY, FILTER_PRICE, SORT_SEARCH)

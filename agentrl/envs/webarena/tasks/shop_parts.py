@@ -40,9 +40,10 @@ def pages(*targets: tuple[str, str, dict[str, Any]]) -> dict[str, Any]:
     return {"eval_types": ["program_html"], "program_html": [dict(zip(keys, each, strict=True)) for each in targets]}
 
 
-def amount(value: float) -> str:
-    """An amount of money as an answer may spell it, without the sign."""
-    plain, grouped = f"{value:.2f}", f"{value:,.2f}"
+def amount(printed: str) -> str:
+    """An amount such as "$1,234.50" as an answer may spell it, without the sign."""
+    grouped = printed.removeprefix("$")
+    plain = grouped.replace(",", "")
     return plain if plain == grouped else f"{plain} |OR| {grouped}"
 
 
@@ -187,5 +188,5 @@ def categories(world: World, smallest: int = 1) -> Iterator[tuple[sqlite3.Row, l
 
 
 def named(category: sqlite3.Row) -> str:
-    """A category as people say it: "Hair Masks (under Hair Care)"."""
-    return f"{category['name']} (under {category['parent']})"
+    """A category with the one around it: "Hair Care > Hair Masks"."""
+    return f"{category['parent']} > {category['name']}"

@@ -1,14 +1,12 @@
-"""Templates of the shop that ask for information."""
+"""Templates of the shop that ask about products."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote_plus
 
-from agentrl.envs.webarena.sites.shop.orders import STATUS
-from agentrl.envs.webarena.sites.store.people import AGENT
 from agentrl.envs.webarena.sites.store.pricing import money
 from agentrl.envs.webarena.sites.store.products import catalogue
 from agentrl.envs.webarena.sites.store.review_texts import complaints
@@ -21,25 +19,16 @@ from agentrl.envs.webarena.tasks.shop_parts import (
     answer,
     categories,
     named,
-    on_order,
     on_product,
-    orders,
     products,
     reviewed_products,
     search_for,
     store,
-    to_account,
     to_category,
-    to_order,
 )
 from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, literal
 
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-)  # fmt: skip
 WORDED = 10  # reviews on the first page of a product
-LAST_PAGE = r"/sales/order/history/\?p=4$"
 
 # ---------------------------------------------------------------------- one product
 
@@ -59,7 +48,7 @@ def _fields(world: World) -> Iterator[dict[str, Any]]:
 def _field_evaluation(given: Parameters) -> dict[str, Any]:
     value = given["value"]
     if given["field"] == "price":
-        return answer(amount(float(value.replace("$", "").replace(",", ""))))
+        return answer(amount(value))
     return answer(value.removesuffix(" lbs"))
 
 
@@ -107,7 +96,7 @@ PRICE_DIFFERENCE = Template(
         "What is the price difference between these two products: \"{product}\" and \"{other_product}\"?",
     ),
     _pairs,
-    lambda given: answer(amount(float(given["value"].replace("$", "").replace(",", "")))),
+    lambda given: answer(amount(given["value"])),
     _pair_solution,
 )  # fmt: skip
 
@@ -160,7 +149,7 @@ COMPLAINERS = Template(
 def _star_counts(world: World) -> Iterator[dict[str, Any]]:
     for row, reviews in reviewed_products(world, 3, WORDED):
         counts = Counter(review["rating"] for review in reviews)
-        stars = 1 + row["id"] % 5
+        stars = reviews[row["id"] % len(reviews)]["rating"]
         yield {**about(row), "stars": stars, "value": str(counts[stars])}
 
 
@@ -227,120 +216,8 @@ EXTREME_PRICE = Template(
         "I want to know the price of the {which} product in {category}.",
     ),
     _extremes,
-    lambda given: answer(amount(float(given["value"].replace("$", "").replace(",", "")))),
+    lambda given: answer(amount(given["value"])),
     _extreme_solution,
-)  # fmt: skip
-
-# ---------------------------------------------------------------------- the customer's orders
-
-
-def _order_fields(world: World) -> Iterator[dict[str, Any]]:
-    for order in orders(world):
-        values = {
-            "grand total": money(order["grand_total"]),
-            "status": STATUS.get(order["status"], order["status"]),
-            "shipping city": order["shipping_city"],
-            "shipping and handling cost": money(order["shipping_amount"]),
-        }
-        for what, value in values.items():
-            yield {"number": order["increment_id"], "field": what, "value": value}
-
-
-def _order_field_evaluation(given: Parameters) -> dict[str, Any]:
-    value = given["value"]
-    return answer(amount(float(value[1:].replace(",", "")))) if value.startswith("$") else answer(value)
-
-
-ORDER_FIELD = Template(
-    "shop-order-field", SITES, "read-value",
-    (
-        "What is the {field} of my order {number}?",
-        "Tell me the {field} of the order with the number {number}.",
-        "I need the {field} of order # {number} from my account.",
-    ),
-    _order_fields, _order_field_evaluation,
-    lambda given: [*to_order(int(given["number"])), on_order(int(given["number"]), Answer(given["value"]))],
-)  # fmt: skip
-
-
-def _shipments(world: World) -> Iterator[dict[str, Any]]:
-    rows = store(world).rows(
-        "SELECT shipment.*, sales_order.increment_id AS number FROM shipment"
-        " JOIN sales_order ON sales_order.id = order_id WHERE customer_id = ? ORDER BY shipment.id", AGENT,
-    )  # fmt: skip
-    for row in rows:
-        for what, value in (("tracking number", row["tracking_number"]), ("carrier", row["tracking_title"])):
-            yield {"number": row["number"], "field": what, "value": value}
-
-
-def _shipment_solution(given: Parameters) -> list[On]:
-    number = int(given["number"])
-    return [
-        *to_order(number),
-        on_order(number, Click(".order-links a", "Order Shipments")),
-        On(f"/sales/order/shipment/order_id/{number}/", [Answer(given["value"])]),
-    ]
-
-
-TRACKING = Template(
-    "shop-order-tracking", SITES, "read-value",
-    (
-        "What is the {field} of the shipment of my order {number}?",
-        "Find the {field} under which my order {number} was sent.",
-    ),
-    _shipments, lambda given: answer(given["value"]), _shipment_solution, held_out=True,
-)  # fmt: skip
-
-
-def _periods(world: World) -> Iterator[tuple[str, list[Any]]]:
-    """Every year and every month since the first order, with the orders of that time."""
-    rows = orders(world)
-    for year in range(2022, 2026):
-        yield str(year), [row for row in rows if row["created_at"].startswith(str(year))]
-        for month, name in enumerate(MONTHS, start=1):
-            stamp = f"{year}-{month:02}"
-            if stamp <= "2025-06":
-                yield f"{name} {year}", [row for row in rows if row["created_at"].startswith(stamp)]
-
-
-def _read_history(result: str) -> Sequence[On]:
-    """Through all pages of the list of orders to an answer."""
-    return [
-        *to_account("/sales/order/history/"),
-        On("/sales/order/history/", [Click("a.page", "Next")]),
-        On(LAST_PAGE, [Answer(result)]),
-    ]
-
-
-ORDER_COUNT = Template(
-    "shop-count-orders", SITES, "count-items",
-    (
-        "How many orders did I place in {period}? Answer with the number only.",
-        "Count my orders from {period}, whatever became of them. Just the number, please.",
-    ),
-    lambda world: ({"period": period, "value": str(len(rows))} for period, rows in _periods(world)),
-    lambda given: answer(exact=given["value"]),
-    lambda given: _read_history(given["value"]),
-)  # fmt: skip
-
-
-def _spendings(world: World) -> Iterator[dict[str, Any]]:
-    for period, rows in _periods(world):
-        complete = [row["grand_total"] for row in rows if row["status"] == "Complete"]
-        if complete:
-            yield {"period": period, "value": money(round(sum(complete), 2))}
-
-
-SPENDING = Template(
-    "shop-sum-orders", SITES, "sum-values",
-    (
-        "How much did I spend in total in {period}? Count only complete orders, by their order totals.",
-        "Add up the totals of my orders of {period} whose status is Complete.",
-    ),
-    _spendings,
-    lambda given: answer(amount(float(given["value"][1:].replace(",", "")))),
-    lambda given: _read_history(given["value"]),
-    held_out=True,
 )  # fmt: skip
 
 # ---------------------------------------------------------------------- what the shop does not have
@@ -363,8 +240,8 @@ def _absent(world: World) -> Iterator[dict[str, Any]]:
 ABSENT = Template(
     "shop-missing-product", SITES, "recognize-impossible",
     (
-        "What is the price of the {kind} by the brand {brand}? If the shop has none, answer N/A.",
-        "Tell me what a {brand} {kind} costs here, or N/A if there is none.",
+        "What is the price of {kind} by the brand {brand}? If the shop has none, answer N/A.",
+        "Look up what the shop charges for {kind} made by {brand}. Answer N/A if there is no such product.",
     ),
     _absent,
     lambda given: {**answer(exact="N/A"), "string_note": f"{given['brand']} makes no {given['kind']}"},
@@ -374,7 +251,4 @@ ABSENT = Template(
     ],
 )  # fmt: skip
 
-READING = (
-    PRODUCT_FIELD, PRICE_DIFFERENCE, COMPLAINERS, STAR_COUNT, CATEGORY_SIZE, EXTREME_PRICE, ORDER_FIELD, TRACKING,
-    ORDER_COUNT, SPENDING, ABSENT,
-)  # fmt: skip
+READING = (PRODUCT_FIELD, PRICE_DIFFERENCE, COMPLAINERS, STAR_COUNT, CATEGORY_SIZE, EXTREME_PRICE, ABSENT)

@@ -33,7 +33,8 @@ def test_a_product_is_refused_with_the_reason(admin: Any) -> None:
     for name, value, reason in (
         ("product[price]", "-3", "Price"), ("product[price]", "1e400", "Price"), ("product[name]", " ", "Product Name"),
         ("product[sku]", taken, "already used"), ("product[sku]", "x" * 65, "at most 64"),
-        ("product[quantity_and_stock_status][qty]", "1.5", "whole"), ("product[category_ids]", "9999", "category"),
+        ("product[quantity_and_stock_status][qty]", "1.5", "whole"),
+        ("product[category_ids]", "9999", "no such category"),
     ):  # fmt: skip
         admin.get("/admin/catalog/product/edit/id/7/")
         before = admin.db.writes
@@ -46,7 +47,7 @@ def test_a_product_is_refused_with_the_reason(admin: Any) -> None:
 
 def test_a_new_product_is_added(admin: Any) -> None:
     admin.get("/admin/catalog/product/new/")
-    values = {"product[name]": "Lark Mug", "product[price]": "12.50", "product[category_ids]": "3"}
+    values = {"product[name]": "Lark Mug", "product[price]": "12.50", "product[category_ids]": "Electronics"}
     admin.submit("/admin/catalog/product/save/", **values, **{"product[quantity_and_stock_status][qty]": "40"})
     product = admin.db.row("SELECT * FROM product WHERE name = 'Lark Mug'")
     assert (product["price"], product["qty"], product["status"], product["url_key"]) == (12.5, 40, 1, "lark-mug")

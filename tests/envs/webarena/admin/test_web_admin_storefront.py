@@ -14,7 +14,7 @@ def test_an_address_outside_the_administration_belongs_to_the_storefront(admin: 
 
 def test_a_new_product_is_on_sale_until_it_is_disabled(admin: Any) -> None:
     admin.get("/admin/catalog/product/new/")
-    values = {"product[name]": "Lark Mug", "product[price]": "12.50", "product[category_ids]": "3"}
+    values = {"product[name]": "Lark Mug", "product[price]": "12.50", "product[category_ids]": "Electronics"}
     admin.submit("/admin/catalog/product/save/", **values, **{"product[quantity_and_stock_status][qty]": "40"})
     number = admin.db.value("SELECT id FROM product WHERE name = 'Lark Mug'")
     assert admin.get("/lark-mug.html").status == 200 and "$12.50" in admin.text()

@@ -292,3 +292,16 @@ def test_what_is_missing_is_said_before_the_end() -> None:
     down = {"url": "http://down.test", "required_contents": {"exact_match": "1"}}
     lacks = missing(task_with({**everything, "program_html": [down]}), backend)
     assert lacks[-1] == "a page cannot be looked at: http://down.test does not answer"
+
+
+def test_pages_need_not_be_looked_at_twice() -> None:
+    page = {"url": OTHER, "required_contents": {"must_include": ["13"]}}
+    task = task_with({"eval_types": ["program_html"], "program_html": [page, {**page, "url": "last"}]})
+    pages, seen = dict(PAGES), {}
+    backend = HandMadeBackend(pages, LAST)
+    assert len(missing(task, backend, seen=seen)) == 1
+    pages[OTHER] = pages[LAST] = "<p>13 and 14"
+    assert missing(task, backend, seen=seen) == []  # the agent's own page is always looked at
+    pages[OTHER] = "<p>15"
+    assert missing(task, backend, seen=seen) == []
+    assert len(missing(task, backend)) == 1

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.evaluators.evaluate import evaluate
 from agentrl.envs.webarena.evaluators.helpers import Surroundings, parse_helper
+from agentrl.envs.webarena.sites.messages import Response
+from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.tasks.official import find_official, official_tasks
 from tests.envs.webarena.evaluators.form_filling import ACCOUNT, ADDRESSES, TEXT, Agent
 from tests.envs.webarena.evaluators.hand_made import task_with
@@ -107,6 +110,20 @@ def test_helpers_work_on_the_sites(agent: Agent, url: str, locator: str, content
     }
     task = task_with({"eval_types": ["program_html"], "program_html": [target]})
     assert evaluate(task, None, agent.backend("{post}"), dialect).score == 1
+
+
+def test_a_site_that_fails_leaves_no_score(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Response:
+        return Response("out of order", 500)
+
+    url = agent.address("__SHOPPING__/checkout/cart")
+    target = {"url": url, "required_contents": {"exact_match": "x"}}
+    task = task_with({"eval_types": ["program_html"], "program_html": [target]})
+    backend = agent.backend("__MAP__")
+    assert evaluate(task, None, backend).score == 0
+    monkeypatch.setattr(type(PLACES["shopping"].site), "handle", fail)
+    with pytest.raises(EnvFault, match="status 500"):
+        evaluate(task, None, backend)
 
 
 def test_reviews_can_be_asked_for(agent: Agent) -> None:

@@ -73,6 +73,15 @@ def test_a_checkout_without_address_or_method_says_so(emma: Any, form: dict[str,
     assert emma.post("/checkout/placeOrder/", form).kind == "checkout"
 
 
+@pytest.mark.parametrize("change", [{"status": 2}, {"is_in_stock": 0}, {"qty": 1}])
+def test_what_goes_off_sale_in_the_meantime_is_not_ordered(emma: Any, change: dict[str, int]) -> None:
+    product, home = emma.product(), emma.db.value("SELECT min(id) FROM address WHERE customer_id = ?", AGENT)
+    emma.add_to_cart(product, 2)
+    emma.db.update("product", product["id"], **change)
+    emma.post("/checkout/placeOrder/", {"address_id": home, "shipping_method": FLAT, "payment_method": "checkmo"})
+    assert emma.kind == "cart" and product["name"] in emma.text(".message-error")
+
+
 def test_quantities_change_and_lines_go(emma: Any) -> None:
     product = emma.product("qty > 50")
     emma.add_to_cart(product)

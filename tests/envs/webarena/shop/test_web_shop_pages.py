@@ -138,6 +138,11 @@ def test_nonsense_in_the_address_of_a_list_does_no_harm(emma: Any, query: str) -
     assert emma.get(f"/catalogsearch/result/?q=jacket&{query}").status == 200
 
 
+def test_long_queries_do_not_make_pages_of_megabytes(emma: Any) -> None:
+    for path in ("/catalogsearch/result/?q=" + "jam+" * 50_000, "/electronics.html?junk=" + "x" * 100_000):
+        assert emma.get(path).status == 200 and emma.names() and len(emma.response.text) < 200_000
+
+
 def test_a_search_finds_by_title_by_sku_and_what_administrators_change(emma: Any) -> None:
     product = emma.product()
     assert emma.get(f"/catalogsearch/result/?q={product['sku']}").names() == [product["name"]]

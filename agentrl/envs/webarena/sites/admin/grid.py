@@ -110,8 +110,8 @@ class GridView:
 
     @property
     def search(self) -> str:
-        """The words searched for."""
-        return self.query.get("search", "").strip()
+        """The words searched for; none where the grid cannot be searched."""
+        return self.query.get("search", "").strip() if self.grid.searched else ""
 
     def _search(self) -> None:
         for word in self.search.split()[:20]:

@@ -52,9 +52,10 @@ GRIDS = (
     )),
     ("report_review_product", Grid(
         "/admin/reports/report_review/product/", "Product Reviews Report",
-        "SELECT p.id AS id, p.name AS name, p.sku AS sku, count(r.id) AS reviews, round(avg(r.rating), 2) AS average,"
-        " round(avg(CASE WHEN r.status = 'Approved' THEN r.rating END), 2) AS approved,"
-        " max(r.created_at) AS last_review FROM product p JOIN review r ON r.product_id = p.id GROUP BY p.id",
+        "SELECT p.id AS id, p.name AS name, p.sku AS sku, reviews, average, approved, last_review FROM ("
+        "SELECT product_id, count(*) AS reviews, round(avg(rating), 2) AS average, max(created_at) AS last_review,"
+        " round(avg(CASE WHEN status = 'Approved' THEN rating END), 2) AS approved FROM review GROUP BY product_id"
+        ") r JOIN product p ON p.id = r.product_id",
         (
             Column("name", "Product"), Column("sku", "SKU", width=140), Column("reviews", "Reviews", "number", 90),
             Column("average", "Average", "number", 90), Column("approved", "Average (Approved)", "number", 140),

@@ -1,6 +1,6 @@
-"""The administration with all its pages: importing a module of pages registers them, more special ones first."""
+"""The administration with all its pages: importing a module of pages registers them."""
 
-from agentrl.envs.webarena.sites.admin import (
+from agentrl.envs.webarena.sites.admin import (  # noqa: F401
     account,
     cart_rules,
     categories,
@@ -11,6 +11,7 @@ from agentrl.envs.webarena.sites.admin import (
     order_documents,
     orders,
     other_reports,
+    product_form,
     products,
     reviews,
     sales_reports,
@@ -20,8 +21,4 @@ from agentrl.envs.webarena.sites.admin import (
 )
 from agentrl.envs.webarena.sites.admin.base import site
 
-__all__ = [
-    "account", "cart_rules", "categories", "content", "customer_addresses", "customers",
-    "dashboard", "order_documents", "orders",
-    "other_reports", "products", "reviews", "sales_reports", "search_terms", "site", "stores", "subscribers",
-]  # fmt: skip
+__all__ = ["site"]

@@ -16,7 +16,7 @@ from agentrl.envs.webarena.sites.code.tickets import Team, Tickets
 from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.site import session_token
 
-VERSION = 1
+VERSION = 6
 SEED = 20250616
 USERS = 120
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -24,7 +24,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 def build(connection: sqlite3.Connection) -> None:
     """Fill an empty file."""
-    connection.executescript(files(__package__).joinpath("schema.sql").read_text())
+    connection.executescript(files("agentrl.envs.webarena.sites.code").joinpath("schema.sql").read_text())
     rows, random = Rows(), Random(SEED)
     _people(rows, random)
     _groups(rows, random)
@@ -60,7 +60,7 @@ def _people(rows: Rows, random: Random) -> None:
 def _person(rows: Rows, random: Random, username: str, name: str, password: str) -> None:
     status = random.choice(catalogue.STATUSES) if random.random() < 0.35 and username != catalogue.AGENT else ""
     website = f"https://{username.replace('.', '-')}.example.org" if random.random() < 0.4 else ""
-    created = datetime(2019, 1, 7, 8) + timedelta(hours=random.randint(0, 18000))
+    created = datetime(2019, 1, 7, 8) + timedelta(hours=random.randint(0, 18_000) * 7 // 9)
     rows.add(
         "user",
         username=username,
@@ -203,7 +203,7 @@ def _history(rows: Rows, repository: Repository, team: Team, begin: datetime, ra
     last = begin
     for number, when in enumerate(moments):
         when = max(when, last + timedelta(minutes=random.randint(5, 50)))
-        if when > START - timedelta(hours=10):
+        if when > START - timedelta(hours=30):
             break
         (author,) = random.choices(authors, weights)
         sessions.append(repository.work(author, when, random.choice((1, 1, 1, 2, 2, 3, 4))))
@@ -242,7 +242,7 @@ def _requests(repository: Repository, tickets: Tickets, sessions: list[Session],
     titles = {session.title for session in sessions}
     for state in ["closed"] * random.randint(1, 3) + ["opened"] * random.randint(2, 4):
         branch = repository.aside()
-        when = START - timedelta(days=random.randint(2, 40), minutes=random.randint(0, 600))
+        when = _after_head(repository, random)
         session = branch.work(random.choice(tickets.developers), when, random.randint(1, 4))
         if session.title in titles:
             continue
@@ -256,8 +256,16 @@ def _requests(repository: Repository, tickets: Tickets, sessions: list[Session],
         ("experiment", "next", "docs-rewrite", "spike-storage", "release-prep"), random.randint(1, 3)
     ):
         branch = repository.aside()
-        when = START - timedelta(days=random.randint(1, 60), minutes=random.randint(0, 600))
+        when = _after_head(repository, random)
         branch.name("branch", name, branch.work(random.choice(tickets.developers), when, random.randint(1, 3)).when)
+
+
+def _after_head(repository: Repository, random: Random) -> datetime:
+    """When a branch goes on: after the newest commit of the main branch, early enough for the work to be done today."""
+    assert repository.head is not None
+    head = datetime.fromisoformat(repository.rows.get("git_commit", repository.head)["created_at"])
+    gap = (START - head - timedelta(hours=9)).total_seconds()
+    return head + timedelta(seconds=int(gap * random.uniform(0.05, 0.8)))
 
 
 def _branch_name(title: str, iid: int) -> str:
@@ -330,7 +338,7 @@ def _social(rows: Rows, random: Random) -> None:
 
 
 def _before(random: Random) -> str:
-    return (START - timedelta(minutes=random.randint(60, 900_000))).isoformat(" ")
+    return (START - timedelta(minutes=random.randint(60, 900_000) * 8 // 9)).isoformat(" ")
 
 
 def _events(rows: Rows) -> None:

@@ -159,9 +159,11 @@ class Repository:
 
     def _change(self, values: dict[str, str]) -> tuple[tuple[str, ...], list[Change]]:
         random = self.random
-        if self._planned and random.random() < 0.25:
+        # Code that has grown too long is shortened; a manual is left as it is.
+        known = [path for path in self.files if language_of(path)]
+        code = [path for path in known if not path.endswith(".md") or len(self.files[path]) < MOST_LINES]
+        if self._planned and (not code or random.random() < 0.25):
             return ADDITIONS, [self._create(values)]
-        code = [path for path in self.files if language_of(path)]
         paths = random.sample(code, min(len(code), random.choice((1, 1, 1, 2, 2, 3))))
         if paths[0].endswith(".md"):
             return DOCUMENTATION, [self._extend(path, values) for path in paths]

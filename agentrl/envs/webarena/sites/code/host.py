@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import quote, quote_plus, unquote, urlencode
 
 from agentrl.envs.webarena.sites.code import text
 from agentrl.envs.webarena.sites.database import Database
@@ -35,6 +35,7 @@ class CodeHost(Site):
             "ago": lambda when: text.ago(when, context.db.now()),
             "avatar": avatar_color,
             "quoted": lambda value: quote(str(value), safe="/"),
+            "plus": quote_plus,
             "roles": ROLES,
             "origin": context.request.origin,
             "host": context.request.origin.partition("//")[2],
@@ -204,9 +205,9 @@ def paged(context: Context, sql: str, *values: Any, size: int = PAGE_SIZE) -> Pa
 
 
 def with_query(context: Context, **changes: Any) -> str:
-    """This address with other fields behind the question mark; None removes one, and any change goes to page 1."""
-    fields = [(key, value) for key, value in context.request.query if key not in changes and key != "page"]
-    fields += [(key, str(value)) for key, value in changes.items() if value is not None]
+    """This address with other fields behind the question mark, each in its old place; any change goes to page 1."""
+    kept = [(key, str(changes.pop(key, value))) for key, value in context.request.query if key != "page"]
+    fields = [*kept, *((key, str(value)) for key, value in changes.items())]
     return context.request.path + (f"?{urlencode(fields)}" if fields else "")
 
 

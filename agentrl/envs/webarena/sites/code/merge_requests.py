@@ -213,6 +213,7 @@ def merge_request(context: Context) -> Response:
         milestone=db.get("milestone", row["milestone_id"] or 0),
         may_edit=_may_edit(context, project, row),
         may_merge=may_push(project, row["target_branch"]),
+        source_exists=_branch(db, project, row["source_branch"]) is not None,
         may_approve=project.allows(DEVELOPER),
         **people_by_id(db, row, "author_id", "assignee_id", "reviewer_id", "merged_by_id"),
     )

@@ -49,8 +49,8 @@ def starrers(context: Context) -> Response:
 @site.post("/{namespace}/{project}/toggle_star", "/{namespace}/{project}/-/toggle_star")
 def toggle_star(context: Context) -> Response:
     """Star, or take the star back."""
-    project = writable(context)
     db, me = context.db, context.member["id"]
+    project = project_of(context)
     known = db.value("SELECT id FROM star WHERE project_id = ? AND user_id = ?", project.id, me)
     if known is None:
         db.insert("star", project_id=project.id, user_id=me, created_at=db.now())
@@ -65,7 +65,8 @@ def toggle_star(context: Context) -> Response:
 @site.get("/{namespace}/{project}/edit", "/{namespace}/{project}/-/settings")
 def settings(context: Context) -> Response:
     """Name, description, visibility; owners also archive, move and delete."""
-    project = writable(context)
+    _ = context.member
+    project = project_of(context)
     if project.level < MAINTAINER:
         raise NotFound
     spaces = [name for name in namespaces(context.db, context.member) if name != project.row["namespace"]]

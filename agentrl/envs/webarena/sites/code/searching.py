@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agentrl.envs.webarena.sites.code.dashboard import PROJECT_COLUMNS
 from agentrl.envs.webarena.sites.code.host import VISIBLE, Page, like, paged, site, user_id
-from agentrl.envs.webarena.sites.code.listing import Listing, listing
+from agentrl.envs.webarena.sites.code.listing import TABLES, Listing, listing
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context
 
@@ -18,7 +16,7 @@ SCOPES = {
     "users": "Users",
     "blobs": "Code",
 }
-QUERIES = {  # ?1 is the visitor, ?2 the pattern
+QUERIES = {  # ?1 is the visitor, ?2 the pattern (of code: the text itself, which is much faster)
     "projects": f"""SELECT {PROJECT_COLUMNS} FROM project WHERE {VISIBLE} AND (project.name LIKE ?2 ESCAPE '!'
         OR project.path LIKE ?2 ESCAPE '!' OR project.description LIKE ?2 ESCAPE '!'
         OR project.namespace || '/' || project.path LIKE ?2 ESCAPE '!')
@@ -29,11 +27,11 @@ QUERIES = {  # ?1 is the visitor, ?2 the pattern
     "users": """SELECT user.* FROM user WHERE ?1 >= 0 AND (user.name LIKE ?2 ESCAPE '!'
         OR user.username LIKE ?2 ESCAPE '!')
         ORDER BY user.name, user.id""",
-    "blobs": f"""SELECT tree_entry.path AS file, blob.content, project.namespace, project.path, project.default_branch
+    "blobs": f"""SELECT tree_entry.path AS file, project.namespace, project.path, project.default_branch
         FROM project JOIN ref ON ref.project_id = project.id AND ref.kind = 'branch'
         AND ref.name = project.default_branch
         JOIN tree_entry ON tree_entry.ref_id = ref.id JOIN blob ON blob.id = tree_entry.blob_id
-        WHERE {VISIBLE} AND blob.content LIKE ?2 ESCAPE '!' ORDER BY project.id, tree_entry.path""",
+        WHERE {VISIBLE} AND instr(lower(blob.content), lower(?2)) ORDER BY project.id, tree_entry.path""",
 }
 
 
@@ -49,16 +47,16 @@ def search(context: Context) -> Response:
 
 
 def _results(context: Context, scope: str, text: str) -> Page | Listing:
-    if scope in ("issues", "merge_requests"):
-        return _tickets(context, scope, text)
-    return paged(context, QUERIES[scope], user_id(context), like(text))
+    if scope in TABLES:
+        found = "t.title LIKE ?2 ESCAPE '!' OR t.description LIKE ?2 ESCAPE '!'"
+        return listing(context, scope, found, like(text))
+    return paged(context, QUERIES[scope], user_id(context), text if scope == "blobs" else like(text))
 
 
-def _tickets(context: Context, scope: str, text: str) -> Listing:
-    return listing(context, scope, "t.title LIKE ?2 ESCAPE '!' OR t.description LIKE ?2 ESCAPE '!'", like(text))
-
-
-def _count(context: Context, scope: str, text: str) -> Any:
-    if scope in ("issues", "merge_requests"):
-        return _tickets(context, scope, text).total
-    return context.db.value(f"SELECT count(*) FROM ({QUERIES[scope]})", user_id(context), like(text))
+def _count(context: Context, scope: str, text: str) -> int:
+    sql = (
+        QUERIES.get(scope)
+        or f"""SELECT 1 FROM {TABLES[scope]} t JOIN project ON project.id = t.project_id
+        WHERE {VISIBLE} AND t.state = 'opened' AND (t.title LIKE ?2 ESCAPE '!' OR t.description LIKE ?2 ESCAPE '!')"""
+    )
+    return context.db.value(f"SELECT count(*) FROM ({sql})", user_id(context), like(text))

@@ -16,7 +16,7 @@ from agentrl.envs.webarena.sites.forum.postbox import messages, notifications
 from agentrl.envs.webarena.sites.forum.wiki_texts import wiki
 from agentrl.envs.webarena.sites.site import session_token
 
-VERSION = 1
+VERSION = 6
 SEED = 20250616
 
 __all__ = ["FIRST_COMMENT", "FIRST_SUBMISSION", "VERSION", "build"]

@@ -20,6 +20,12 @@ def expand(pattern: str, rng: Random, values: Values) -> str:
     return "".join(_pieces(parse(pattern), rng, values))
 
 
+def heading(text: str) -> str:
+    """The text as a title: its first letter is a capital one, and "an" stands before vowels."""
+    text = _ARTICLE.sub(r"\1n ", text.strip())
+    return text[:1].upper() + text[1:]
+
+
 def sentences(text: str) -> str:
     """The text with a capital letter at the beginning of every sentence, and "an" before vowels."""
     text = _SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)

@@ -38,9 +38,9 @@ class People:
         self._joined = [member.joined for member in self.members]
 
     def author(self, rng: Random, moment: datetime) -> Member:
-        """Somebody who had joined by then; a few members write most of the texts."""
-        count = bisect_right(self._joined, moment)
-        return self.members[int(count * rng.random() ** 1.6)]
+        """Somebody who had joined by then, not the administrator; a few members write most of the texts."""
+        count = bisect_right(self._joined, moment) - 1
+        return self.members[1 + int(count * rng.random() ** 1.6)]
 
 
 def _members(rng: Random) -> list[Member]:

@@ -34,6 +34,9 @@ CREATE TABLE submission (
     is_sticky INTEGER NOT NULL DEFAULT 0, is_locked INTEGER NOT NULL DEFAULT 0, is_trashed INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX submission_forum ON submission (forum_id, created_at);
+CREATE INDEX submission_listing ON submission (
+    forum_id, is_trashed, user_id, ranking, created_at, last_active, upvotes, downvotes, comment_count, is_sticky
+);
 CREATE INDEX submission_user ON submission (user_id, created_at);
 CREATE INDEX submission_created ON submission (created_at);
 CREATE TABLE comment (

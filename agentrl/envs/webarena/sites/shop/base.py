@@ -16,6 +16,7 @@ from agentrl.envs.webarena.sites.store.pricing import money
 # What a customer pays for one piece, as SQL over `product`.
 FINAL_PRICE = "min(product.price, coalesce(product.special_price, product.price))"
 WISH_LIST = "/wishlist/"
+LONGEST_RETURN = 600
 
 
 class Shop(Site):
@@ -36,7 +37,7 @@ class Shop(Site):
             "day": day,
             "stars": stars,
             "searched": "",
-            "back": encoded_path(context.request.url.removeprefix(context.request.origin) or "/"),
+            "back": encoded_path(_own_path(context)),
         }
 
     def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
@@ -65,7 +66,8 @@ def cart_items(db: Database, customer: int | None, session: int | None) -> list[
     """The lines of a cart with their products, oldest first."""
     column, value = ("customer_id", customer) if customer is not None else ("session_id", session)
     return db.rows(
-        f"SELECT cart_item.*, product.name, product.sku, product.url_key, product.qty AS stock, product.is_in_stock,"
+        f"SELECT cart_item.*, product.name, product.sku, product.url_key, product.qty AS stock,"
+        f" product.is_in_stock AND product.status = 1 AS is_in_stock,"
         f" {FINAL_PRICE} AS final_price FROM cart_item JOIN product ON product.id = product_id"
         f" WHERE cart_item.{column} = ? ORDER BY cart_item.id",
         value,
@@ -124,6 +126,12 @@ def stars(rating: float) -> str:
     """Full and empty stars."""
     full = max(0, min(5, round(rating)))
     return "\u2605" * full + "\u2606" * (5 - full)
+
+
+def _own_path(context: Context) -> str:
+    """The address of this page without the host, to come back to; a very long one is not worth repeating."""
+    path = context.request.url.removeprefix(context.request.origin) or "/"
+    return path if len(path) <= LONGEST_RETURN else context.request.path[:LONGEST_RETURN]
 
 
 def encoded_path(path: str) -> str:

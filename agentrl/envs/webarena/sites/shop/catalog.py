@@ -12,8 +12,8 @@ from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.shop.assortment import Item, assortment, items_below
 from agentrl.envs.webarena.sites.shop.base import ratings_of, site
-from agentrl.envs.webarena.sites.shop.listing import PRODUCTS, Listing
-from agentrl.envs.webarena.sites.shop.product import product_page
+from agentrl.envs.webarena.sites.shop.listing import LONGEST, PRODUCTS, Listing
+from agentrl.envs.webarena.sites.shop.product import product_page, trail_of
 from agentrl.envs.webarena.sites.shop.search import found_products
 from agentrl.envs.webarena.sites.site import Context, NotFound
 from agentrl.envs.webarena.sites.store.products import bullets_of, catalogue_product, description_of
@@ -67,23 +67,14 @@ def category_page(context: Context, category: sqlite3.Row) -> Response:
         categories=[(child["name"], f"/{child['url_path']}.html", child["id"]) for child in children],
     )  # fmt: skip
     return context.page(
-        "listing.html", kind="category", title=category["name"], trail=category_trail(db, category), listing=listing
+        "listing.html", kind="category", title=category["name"], trail=trail_of(db, category["id"]), listing=listing
     )
-
-
-def category_trail(db: Database, category: sqlite3.Row | None) -> list[tuple[str, str]]:
-    """Name and address of the category and those around it, outermost first."""
-    trail: list[tuple[str, str]] = []
-    while category is not None and len(trail) < 8:
-        trail.insert(0, (category["name"], f"/{category['url_path']}.html"))
-        category = db.get("category", category["parent_id"]) if category["parent_id"] is not None else None
-    return trail
 
 
 @site.get("/catalogsearch/result", "/catalogsearch/result/index")
 def search_page(context: Context) -> Response:
     """Results of the box in the header."""
-    query = context.query("q").strip()
+    query = context.query("q").strip()[:LONGEST]
     if not query:
         return context.redirect("/")
     items, wanted = assortment(context.db), context.query("cat")

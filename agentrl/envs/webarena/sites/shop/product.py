@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.shop.base import (
     FINAL_PRICE,
@@ -36,7 +37,7 @@ def product_page(context: Context, product: sqlite3.Row) -> Response:
     return context.page(
         "product.html",
         product=product,
-        trail=trail_of(context, product),
+        trail=trail_of(db, product["category_id"]),
         options=options_of(db, product["id"]),
         bullets=bullets_of(product),
         description=description_of(product),
@@ -47,15 +48,14 @@ def product_page(context: Context, product: sqlite3.Row) -> Response:
     )
 
 
-def trail_of(context: Context, product: sqlite3.Row) -> list[tuple[str, str]]:
-    """Name and address of the categories that the product lies in, outermost first."""
-    category = context.db.get("category", product["category_id"])
-    if category is None:
-        return []
-    rows = context.db.rows(
-        "SELECT name, url_path FROM category WHERE ? || '/' LIKE url_path || '/%'", category["url_path"]
+def trail_of(db: Database, category: int) -> list[tuple[str, str]]:
+    """Name and address of a category and of those around it, outermost first."""
+    rows = db.rows(
+        "SELECT name, url_path FROM category WHERE (SELECT url_path FROM category WHERE id = ?) || '/'"
+        " LIKE url_path || '/%' ORDER BY length(url_path)",
+        category,
     )
-    return [(row["name"], f"/{row['url_path']}.html") for row in sorted(rows, key=lambda row: len(row["url_path"]))]
+    return [(row["name"], f"/{row['url_path']}.html") for row in rows]
 
 
 # ---------------------------------------------------------------------- comparing

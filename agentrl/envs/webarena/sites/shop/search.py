@@ -12,10 +12,10 @@ from functools import cache, lru_cache
 from agentrl.core.cache import cache_dir
 from agentrl.envs.common.search import CatalogueDocuments, RepairingIndex, analyze
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.shop.listing import LONGEST
 from agentrl.envs.webarena.sites.store.products import SEED, SIZE, catalogue, description_of
 
 CATALOGUE = "agentrl.envs.common.catalogue:GeneratedCatalogue"
-LONGEST = 128  # characters of a query; Magento's limit
 MOST_TERMS = 16
 
 

@@ -13,7 +13,7 @@ from agentrl.envs.webarena.sites.store.reviews import build_reviews
 from agentrl.envs.webarena.sites.store.views import build_views
 
 PACKAGE = "agentrl.envs.webarena.sites.store"
-VERSION = 5  # raise it with every change of the schema or of what is generated
+VERSION = 6  # raise it with every change of the schema or of what is generated
 
 
 def build(connection: sqlite3.Connection) -> None:

@@ -36,7 +36,7 @@ CREATE TABLE review (
     status TEXT NOT NULL DEFAULT 'Approved', -- Approved, Pending, Not Approved
     created_at TEXT NOT NULL
 );
-CREATE INDEX review_product ON review (product_id);
+CREATE INDEX review_product ON review (product_id, status, rating, created_at); -- sums need no look at the texts
 CREATE TABLE sales_order (
     id INTEGER PRIMARY KEY, increment_id TEXT NOT NULL UNIQUE, -- "000000187"
     customer_id INTEGER, customer_name TEXT NOT NULL, customer_email TEXT NOT NULL,

@@ -10,7 +10,7 @@ from importlib.resources import files
 from random import Random
 from typing import Any
 
-from agentrl.envs.webarena.sites.forum.grammar import Values, expand, sentences
+from agentrl.envs.webarena.sites.forum.grammar import Values, expand, heading, sentences
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,15 @@ class Content:
 
     def headline(self, rng: Random, subject: Subject) -> str:
         """A title for a submission."""
-        title = expand(subject.post["title"], rng, subject.values).strip()
-        return title[:1].upper() + title[1:]
+        return heading(expand(subject.post["title"], rng, subject.values))
 
     def body(self, rng: Random, subject: Subject) -> str:
         """The text of a submission; empty for links."""
-        choices = subject.post.get("body")
-        return sentences(expand(rng.choice(choices), rng, subject.values)) if choices else ""
+        pattern = rng.choice(subject.post.get("body") or [""])
+        if pattern and rng.random() < 0.4:
+            is_question = subject.post["title"].endswith("?")
+            pattern += "\n\n" + rng.choice(common()["pleas" if is_question else "remarks"])
+        return sentences(expand(pattern, rng, subject.values))
 
     def comment(self, rng: Random, subject: Subject, *, is_reply: bool) -> str:
         """A comment on a submission: what it says about the subject, often with a word before or after it."""

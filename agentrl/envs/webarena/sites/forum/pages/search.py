@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from agentrl.envs.webarena.sites.forum import text
 from agentrl.envs.webarena.sites.forum.app import site
 from agentrl.envs.webarena.sites.forum.listing import COLUMNS, TABLES, Page, page_number, paged
@@ -10,22 +12,28 @@ from agentrl.envs.webarena.sites.site import Context
 
 MOST_WORDS = 8
 LONGEST_WORD = 80
+LIKE = r"LIKE ? ESCAPE '\'"
 
 
 @site.get("/search")
 def search_page(context: Context) -> Response:
     """Everything that contains all words of the query: submissions first, on the second tab comments."""
     query = text.clean(context.query("q"))
-    words = [word[:LONGEST_WORD] for word in query.lower().split()[:MOST_WORDS]]
+    words = [_pattern(word) for word in query.split()[:MOST_WORDS]]
     kind = "comments" if context.query("type") == "comments" else "submissions"
     page = (_comments if kind == "comments" else _submissions)(context, words) if words else Page([], 1, False)
     return context.page("search.html", query=query, kind=kind, page=page)
 
 
+def _pattern(word: str) -> str:
+    """The word anywhere in a text, for LIKE, which ignores case."""
+    return "%" + re.sub(r"([\\%_])", r"\\\1", word[:LONGEST_WORD]) + "%"
+
+
 def _submissions(context: Context, words: list[str]) -> Page:
     user_id = context.user["id"] if context.user is not None else -1
-    where = " AND ".join(["instr(lower(s.title || ' ' || s.body), ?)"] * len(words))
-    in_title = " + ".join(["(instr(lower(s.title), ?) > 0)"] * len(words))
+    where = " AND ".join([f"s.title || ' ' || s.body {LIKE}"] * len(words))
+    in_title = " + ".join([f"(s.title {LIKE})"] * len(words))
     sql = (
         f"SELECT {COLUMNS} FROM {TABLES} WHERE NOT s.is_trashed AND {where} "
         f"ORDER BY {in_title} DESC, s.upvotes - s.downvotes DESC, s.id DESC"
@@ -34,7 +42,7 @@ def _submissions(context: Context, words: list[str]) -> Page:
 
 
 def _comments(context: Context, words: list[str]) -> Page:
-    where = " AND ".join(["instr(lower(c.body), ?)"] * len(words))
+    where = " AND ".join([f"c.body {LIKE}"] * len(words))
     sql = f"""SELECT c.*, u.username AS author, s.title FROM comment c JOIN user u ON u.id = c.user_id
         JOIN submission s ON s.id = c.submission_id WHERE NOT c.is_trashed AND NOT s.is_trashed AND {where}
         ORDER BY c.upvotes - c.downvotes DESC, c.id DESC"""

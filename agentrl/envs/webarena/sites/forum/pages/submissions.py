@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentrl.envs.webarena.sites.forum.app import (
-    field,
     forum_of,
     is_moderator,
     may_edit,
@@ -18,7 +17,7 @@ from agentrl.envs.webarena.sites.forum.app import (
 )  # fmt: skip
 from agentrl.envs.webarena.sites.forum.listing import submission_row
 from agentrl.envs.webarena.sites.forum.pages.forums import forum_sidebar
-from agentrl.envs.webarena.sites.forum.pages.submit import submission_faults
+from agentrl.envs.webarena.sites.forum.pages.submit import submission_faults, submission_fields
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, Forbidden
 
@@ -82,7 +81,7 @@ def edit_page(context: Context) -> Response:
 def edit(context: Context) -> Response:
     """Change a submission."""
     submission = _own(context)
-    values = {name: field(context, f"submission[{name}]") for name in ("url", "title", "body")}
+    values = submission_fields(context)
     if errors := submission_faults(values):
         return _edit_form(context, submission, values, errors)
     context.db.update("submission", submission["id"], **values, edited_at=context.db.now())

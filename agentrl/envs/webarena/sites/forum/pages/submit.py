@@ -32,7 +32,7 @@ def submit_to_forum_page(context: Context) -> Response:
 @site.post("/submit", "/submit/{forum}")
 def submit(context: Context) -> Response:
     """Post the submission; its author's first vote comes with it."""
-    user, values = context.member, {name: field(context, f"submission[{name}]") for name in FIELDS}
+    user, values = context.member, {**submission_fields(context), "forum": field(context, "submission[forum]")}
     forum = context.db.row("SELECT * FROM forum WHERE name = ?", values["forum"])
     errors = submission_faults(values)
     if forum is None:
@@ -43,6 +43,12 @@ def submit(context: Context) -> Response:
         return _form(context, values, errors)
     row = _post(context.db, forum["id"], user["id"], values)
     return context.redirect(submission_address(context.db, row))
+
+
+def submission_fields(context: Context) -> dict[str, str]:
+    """The texts of a submission as they were posted; a title is one line."""
+    values = {name: field(context, f"submission[{name}]") for name in ("url", "title", "body")}
+    return {**values, "title": re.sub(r"\s+", " ", values["title"])}
 
 
 def submission_faults(values: dict[str, str]) -> list[str]:
@@ -56,9 +62,8 @@ def submission_faults(values: dict[str, str]) -> list[str]:
 
 def _post(db: Database, forum_id: int, user_id: int, values: dict[str, str]) -> sqlite3.Row:
     now = db.now()
-    title = re.sub(r"\s+", " ", values["title"])
     row_id = db.insert(
-        "submission", forum_id=forum_id, user_id=user_id, title=title, url=values["url"], body=values["body"],
+        "submission", forum_id=forum_id, user_id=user_id, title=values["title"], url=values["url"], body=values["body"],
         created_at=now, last_active=now, upvotes=0, downvotes=0, ranking=0,
     )  # fmt: skip
     row = db.get("submission", row_id)
