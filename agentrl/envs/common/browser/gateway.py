@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from agentrl.envs.common.browser.fence import PORTS, Fence
+from agentrl.envs.common.browser.fence import PORTS, Fence, origin_of
 
 log = logging.getLogger(__name__)
 MAX_HEAD, MAX_BODY = 1 << 18, 1 << 27  # bytes
@@ -48,6 +48,7 @@ class Gateway:
         self.fault: BaseException | None = None  # what the responder raised since somebody looked
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._down: set[tuple[str, int]] = set()  # did not answer when last asked
         self._hosts: dict[tuple[str, int], tuple[str, int]] = {}  # a name keeps the address it had first
 
     async def open(self) -> str:
@@ -61,6 +62,11 @@ class Gateway:
             self._server.close()
         for task in list(self._tasks):
             task.cancel()
+
+    def is_down(self, url: str) -> bool:
+        """Did the site not answer when it was last asked?"""
+        _, host, port = origin_of(url)
+        return (host.strip("[]"), port) in self._down
 
     def take_fault(self) -> BaseException | None:
         """What went wrong in the responder, once."""
@@ -153,7 +159,9 @@ class Gateway:
     async def _connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A name that later stands for another machine would lead behind the fence: the first address counts."""
         known = self._hosts.get((host, port))
+        self._down.add((host, port))
         reader, writer = await asyncio.open_connection(*(known or (host, port)))
+        self._down.discard((host, port))
         if known is None:
             self._hosts[host, port] = writer.get_extra_info("peername")[:2]
         return reader, writer
@@ -204,4 +212,4 @@ def refusal(url: str) -> Answer:
 
 def _unreachable(host: str, error: OSError) -> Answer:
     text = f"The site {host[:200]} does not answer ({type(error).__name__})."
-    return Answer(text.encode(), 502, {"content-type": "text/plain", "x-agentrl-unreachable": "1"})
+    return Answer(text.encode(), 502, {"content-type": "text/plain"})

@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from playwright.async_api import CDPSession, Page
+from playwright.async_api import CDPSession, Page, Request, Response
 from playwright.async_api import Error as PlaywrightError
 
 from agentrl.core.errors import EnvFault
@@ -49,7 +49,8 @@ class BrowserTab:
         self.visits: list[Visit] = []  # since somebody looked
         self.popups = 0  # windows that the page has asked for and that are not there yet
         self.gone = False  # closed or crashed
-        self.status = 200  # of the last document, where the network answered
+        self.status, self.failure = 200, ""  # of the last document, once `watch_status` was called
+        self._watched = False
         self._frame = ""
         self._world: str | None = None
         self._world_made = asyncio.Event()
@@ -114,6 +115,27 @@ class BrowserTab:
         for event in (self._idle, self._started, self._world_made):
             event.set()
 
+    def watch_status(self) -> None:
+        """Keep `status` and `failure` up to date; sites in this process tell them themselves."""
+        if not self._watched:
+            self._watched = True
+            self.page.on("response", self._answered)
+            self.page.on("requestfailed", self._failed)
+
+    def _answered(self, response: Response) -> None:
+        if self._is_document(response.request):
+            self.status, self.failure = response.status, ""
+
+    def _failed(self, request: Request) -> None:
+        if self._is_document(request):
+            self.failure = request.failure or ""
+
+    def _is_document(self, request: Request) -> bool:
+        try:
+            return request.is_navigation_request() and request.frame == self.page.main_frame
+        except PlaywrightError:  # the frame is not there yet, or not any more
+            return False
+
     def take_visits(self) -> list[Visit]:
         """Where the page has been since the last call."""
         visits, self.visits = self.visits, []
@@ -172,6 +194,13 @@ class BrowserTab:
             return
         self.visits = []
         self._moved("frameNavigated", {"frame": frame})
+
+    async def title(self, deadline: float) -> str:
+        """What the page is called; empty if it does not say so in time."""
+        try:
+            return await asyncio.wait_for(self._evaluate("document.title"), max(0.1, deadline - time.monotonic())) or ""
+        except TimeoutError:
+            return ""
 
     async def write(self, text: str) -> None:
         """Show this HTML in the place of the page."""

@@ -17,6 +17,8 @@ from agentrl.envs.webarena.browsing.tab import Entry
 if TYPE_CHECKING:
     from agentrl.envs.webarena.browsing.browser import BrowserBackend
 
+CONTENT = "'<!DOCTYPE html>' + document.documentElement.outerHTML"
+
 
 class BrowserEvaluationPage:
     """A page beside those of the agent. All evaluations of an episode share one page of the browser, which shows what
@@ -41,7 +43,7 @@ class BrowserEvaluationPage:
 
     def content(self) -> str:
         """The HTML of the page: attributes as they are in the page, not what fields hold."""
-        return self._backend.evaluated("'<!DOCTYPE html>' + document.documentElement.outerHTML", self._entry)
+        return self._backend.evaluated(CONTENT, self._entry)
 
     def evaluate(self, expression: str) -> str:
         """What a JavaScript expression gives, as text; "" where it fails on the page, as in the benchmark."""
