@@ -14,8 +14,8 @@ NOWHERE = "http://127.0.0.1:9"
 THROUGH_PROXY = "<-loopback>"  # in a list of exceptions: not even this machine is asked directly
 _OFF = (
     "AutofillServerCommunication", "BackForwardCache", "DnsOverHttps", "InterestFeedContentSuggestions",
-    "MediaRouter", "NavigationPredictor", "NetworkPrediction", "NetworkTimeServiceQuerying", "PreconnectToSearch", "OptimizationHints", "Prerender2", "SpareRendererForSitePerProcess",
-    "Translate", "WebRtcHideLocalIpsWithMdns",
+    "MediaRouter", "NavigationPredictor", "NetworkPrediction", "NetworkTimeServiceQuerying", "OptimizationHints",
+    "PreconnectToSearch", "Prerender2", "SpareRendererForSitePerProcess", "Translate", "WebRtcHideLocalIpsWithMdns",
 )  # fmt: skip
 FLAGS = (
     "--disable-gpu",

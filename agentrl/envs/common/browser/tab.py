@@ -97,7 +97,9 @@ class BrowserTab:
 
     def _moved(self, name: str, event: dict[str, Any]) -> None:
         if name == "frameRequestedNavigation":
-            self._requested |= event.get("disposition", "currentTab") == "currentTab"
+            here = event.get("disposition", "currentTab") == "currentTab"
+            self._requested |= here
+            self.popups += not here and event["disposition"] != "download"
         elif name.startswith("frameStarted"):
             self._started.set()
             self._idle.clear()

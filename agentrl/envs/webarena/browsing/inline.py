@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from agentrl.envs.webarena.browsing.layout import Layout
 
 _SPACE_WIDTH = widths()[" "]
-_SLACK = 0.02  # browsers calculate in 64ths of a pixel
+_UNIT = 64  # browsers calculate in 64ths of a pixel
+_SLACK = 0.02
 _TAB = 8
 
 
@@ -68,11 +70,17 @@ def _lay_single(layout: Layout, node: Node, style: Style, x: float, y: float, wi
     top = y + own.ascent - own.font_ascent - own.top
     height = own.font_ascent + own.font_descent + own.along
     for line in lines:
-        taken = line * own.scale + own.across
-        left = x + own.margin_left + _room(style, width - line * own.scale - edges)
+        wide = _snapped(line * own.scale)
+        taken = wide + own.across
+        left = x + own.margin_left + _room(style, width - wide - edges)
         layout.placed.append((node.element, left, top, taken, height))
         top += style.line
     return len(lines)
+
+
+def _snapped(width: float) -> float:
+    """The width of a text in whole 64ths of a pixel."""
+    return math.ceil(width * _UNIT - 1e-6) / _UNIT
 
 
 def _room(style: Style, room: float) -> float:
@@ -304,4 +312,25 @@ class _Lines:
                 line[number] = (SPACE, None, 0.0, line[number][3])
             elif kind not in (OPEN, CLOSE, LINE_BREAK):
                 break
-        return line, width
+        return line, width + _snap(line)
+
+
+def _snap(line: list[Piece]) -> float:
+    """Let every text on the line end at a whole 64th of a pixel; how much wider that makes the line."""
+    added = run = 0.0
+    last = -1  # the last piece of the text so far
+    for number, piece in enumerate(line):
+        if piece[0] <= SPACE:
+            run, last = run + piece[2], number
+        elif last >= 0:
+            added += _widen(line, last, run)
+            run, last = 0.0, -1
+    return added + (_widen(line, last, run) if last >= 0 else 0.0)
+
+
+def _widen(line: list[Piece], number: int, width: float) -> float:
+    """Make a text of this width, whose last piece has this number, as wide as a browser makes it."""
+    more = _snapped(width) - width
+    kind, value, own, style = line[number]
+    line[number] = (kind, value, own + more, style)
+    return more
