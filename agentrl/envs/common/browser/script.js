@@ -19,12 +19,14 @@ globalThis.agentrl = (() => {
     if (element.localName === "img" && element.hasAttribute("usemap")) return true;
     if (ROLES.has((element.getAttribute("role") || "").trim().toLowerCase())) return true;
     if (/^[0-9]+$/.test((element.getAttribute("tabindex") || "").trim())) return true;
-    return /button|Button/.test(element.getAttribute("class") || "");
+    return /button/i.test(element.getAttribute("class") || "");
   }
 
-  // In sight: nothing covers the middle of the element's first box.
-  function inSight(element, rect) {
-    if (!rect || Math.round(rect.width) < 1 || Math.round(rect.height) < 1) return false;
+  // The first box of an element, on whatever line, whose middle is in the viewport and not covered by others.
+  const sight = (element) => [...element.getClientRects()].find((rect) => isHit(element, rect));
+
+  function isHit(element, rect) {
+    if (Math.round(rect.width) < 1 || Math.round(rect.height) < 1) return false;
     const x = rect.left + rect.width / 2, y = rect.top + rect.height / 2;
     if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
     let found = document.elementFromPoint(x, y);
@@ -42,10 +44,10 @@ globalThis.agentrl = (() => {
     elements.forEach((element, number) => {
       const rect = rects[number];
       if (!rect || !(element instanceof HTMLElement || element instanceof SVGElement)) return;
-      if (rect.bottom < 0 || rect.top > innerHeight) return;
+      if (rect.top > innerHeight) return;
       const style = getComputedStyle(element);
       if (style.visibility === "visible" && looksClickable(element, style.cursor === "pointer")
-        && inSight(element, rect)) found.push(number);
+        && sight(element)) found.push(number);
     });
     // Of clickable elements within each other, the innermost one counts.
     return found.filter((number, place) =>
@@ -159,8 +161,8 @@ globalThis.agentrl = (() => {
     // The middle of an element that is still where it was read, or null.
     point(number) {
       const element = elements[number];
-      const rect = element && element.isConnected ? element.getClientRects()[0] : null;
-      if (!rect || rect.width < 1 || rect.height < 1) return null;
+      const rect = element && element.isConnected ? sight(element) || element.getClientRects()[0] : null;
+      if (!rect || !rect.width || !rect.height) return null;
       return [rect.left + rect.width / 2, rect.top + rect.height / 2];
     },
     // Select all text of a field that has the keyboard; false if another element has it.

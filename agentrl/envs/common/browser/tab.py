@@ -37,8 +37,9 @@ class Visit(NamedTuple):
     """The main frame has gone somewhere."""
 
     url: str
-    same_document: bool  # only the fragment changed
-    failed: bool  # the address could not be opened
+    asked: str  # the address before redirects
+    same_document: bool = False  # only the fragment changed
+    failed: bool = False  # the address could not be opened
 
 
 class BrowserTab:
@@ -57,6 +58,7 @@ class BrowserTab:
         self._started, self._idle = asyncio.Event(), asyncio.Event()
         self._idle.set()
         self._requested = False
+        self._asked = ""
 
     @classmethod
     async def attach(cls, page: Page) -> BrowserTab:
@@ -101,14 +103,17 @@ class BrowserTab:
             self._requested |= here
             self.popups += not here and event["disposition"] != "download"
         elif name.startswith("frameStarted"):
+            self._asked = event.get("url", self._asked)
             self._started.set()
             self._idle.clear()
         elif name == "frameNavigated":
             frame = event["frame"]
             failed = frame.get("unreachableUrl")
-            self.visits.append(Visit(failed or frame["url"] + frame.get("urlFragment", ""), False, bool(failed)))
+            url = failed or frame["url"] + frame.get("urlFragment", "")
+            self.visits.append(Visit(url, self._asked or url, failed=bool(failed)))
+            self._asked = ""
         elif name == "navigatedWithinDocument":
-            self.visits.append(Visit(event["url"], True, False))
+            self.visits.append(Visit(event["url"], event["url"], same_document=True))
         elif name == "frameStoppedLoading":
             self._idle.set()
 

@@ -109,7 +109,7 @@ class BrowserBackend(ChromiumBackend):
         history = self._session.tabs[number]
         for visit in tab.take_visits():
             entry = self._entry(visit, history.entry)
-            same = visit.url == history.entry.url or history.entry.url == BLANK
+            same = visit.asked == history.entry.url or history.entry.url == BLANK
             history.push(entry, replace=same)
         if history.entry.page.error and tab.page.url.startswith("chrome-error"):
             await self._show(tab, number)

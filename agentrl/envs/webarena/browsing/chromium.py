@@ -15,6 +15,7 @@ from agentrl.envs.webarena.browsing.clicks import check_typable
 from agentrl.envs.webarena.browsing.dom import BUTTONS
 from agentrl.envs.webarena.browsing.forms import acceptable, is_disabled, option_text, options_of
 from agentrl.envs.webarena.browsing.keyboard import is_known, normal
+from agentrl.envs.webarena.browsing.labels import labelled_control
 from agentrl.envs.webarena.browsing.numbered import NumberedDocument, numbered_document
 from agentrl.envs.webarena.browsing.session import MAX_TABS
 from agentrl.envs.webarena.browsing.view import VIEWPORT, Box, View
@@ -160,6 +161,13 @@ class ChromiumBackend:
             raise ActionFailed(f"There is no element {number}; the ids on this page are 0 to {len(labels) - 1}.")
         return labels[number]
 
+    def _control(self, number: int) -> Any:
+        """An element; for a <label> the control that a click on it would reach."""
+        found = self._element(number)
+        assert self._document is not None
+        control = labelled_control(found, self._document) if found.tag == "label" else None
+        return found if control is None else control
+
     def _number(self, element: Any) -> int:
         assert self._document is not None  # elements come out of it
         return self._document.index[element]
@@ -201,14 +209,14 @@ class ChromiumBackend:
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
         with self._lock:
-            field = self._element(element)
+            field = self._control(element)
             editable = field.get("contenteditable") is not None
             if not editable:
                 check_typable(field)
             accepted = text if editable else acceptable(field, text)
             if accepted is None:
                 raise ActionFailed(f"The field takes a {field.get('type', 'text')}, not {text[:60]!r}.")
-            self._act(self._type(self._number(field), accepted, enter and field.tag != "textarea"))
+            self._act(self._type(self._number(field), accepted, enter))
 
     async def _type(self, number: int, text: str, enter: bool) -> None:
         tab = await self._current()
@@ -270,7 +278,7 @@ class ChromiumBackend:
     def select(self, element: int, option: str) -> None:
         """Choose the first option whose text contains `option`, in either case of letters."""
         with self._lock:
-            found = self._element(element)
+            found = self._control(element)
             if found.tag != "select":
                 raise ActionFailed("This element is not a drop-down list.")
             if is_disabled(found):
