@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -40,6 +40,7 @@ from agentrl.envs.webshop.pages import (
     RESULTS,
     SEARCH,
     Page,
+    Part,
     Place,
     available_actions,
     instruction,
@@ -49,10 +50,14 @@ from agentrl.envs.webshop.reward import Reward, exact_terms, purchase_parts
 from agentrl.envs.webshop.shop import RANDOM, ShopSpec, open_shop
 from agentrl.envs.webshop.state import ShopState
 
+if TYPE_CHECKING:
+    from agentrl.envs.webshop.browsing import ShopBrowser
+
 WRITERS = {"text": page_text, "text_rich": page_rich_text, "html": page_html}
 DEFAULT_SIZE = 10_000
 SUCCESS_REWARD = 10.0
 DRAWS = ("walk", "weight")
+BACKENDS = ("embedded", "browser")
 # What `action_space.sample()` chooses from without looking at the page; `legal_actions` looks at it.
 SAMPLES = (
     "search[cotton shirt]",
@@ -87,6 +92,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
       line and marks what can be clicked, `"html"` is a whole document whose visible strings are those of the text.
     - `Visual`: `{"text", "image"}`: the wish in the text, the page in the picture, drawn in the same arrangement as
       the web page. Type shrinks in steps for long pages; what still does not fit is cut, and a last line says so.
+      With `backend="browser"` it is a screenshot, of long pages a smaller one; what is still too long is cut.
 
     `info["available_actions"]` holds `has_search_bar` and `clickables`, `info["url"]` the page's address in the
     benchmark's scheme. When a turn was invalid, a line above the page says why; `show_feedback=False` leaves it out.
@@ -132,6 +138,11 @@ class WebShopEnv(AgentEnv[Any, Any]):
     - `shuffle_seed=233`: of the benchmark's cuts, and the benchmark's own; None keeps the order of the files.
     - `show_attributes=False`: give products a further sub page with their hidden attributes.
     - `image_size=800`: width and height of the picture.
+    - `backend="embedded"`: pages are made without a browser. `"browser"`: they are shown in the system's Chromium, one
+      for the process; searches are typed and buttons clicked there, and the page that it arrives at is where the agent
+      is. Texts, rewards and `info` are the same, pictures are screenshots; slower by far. Nothing leaves the machine.
+      Needs the extra `browser` and Chromium. A browser that fails or dies raises `EnvFault`; the next call opens
+      another.
     - `max_actions_per_turn=1`, `split="train"`, `render_mode=None`.
     - `whole_turn_penalty=False`: of no effect here, where actions cost nothing.
     - `full_info=True`; False: only `success`, `valid` and `effective`, for libraries that store `info` in arrays.
@@ -237,6 +248,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
         num_prev_actions: int | None = None,
         show_feedback: bool | None = None,
         image_size: int = 800,
+        backend: str = "embedded",
         max_turns: int | None = None,
         max_actions_per_turn: int = 1,
         invalid_penalty: float | None = None,
@@ -254,7 +266,9 @@ class WebShopEnv(AgentEnv[Any, Any]):
             raise ConfigError(f"observation_mode must be one of {', '.join(WRITERS)}; got {observation_mode!r}")
         if draw not in DRAWS:
             raise ConfigError(f"draw must be one of {', '.join(DRAWS)}; got {draw!r}")
-        self.kind, self.observation_mode, self.draw = kind, observation_mode, draw
+        if backend not in BACKENDS:
+            raise ConfigError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}")
+        self.kind, self.observation_mode, self.draw, self.backend = kind, observation_mode, draw, backend
         self.pays_success = chosen.reward == "success"
         self.reply_format = REPLY_FORM if chosen.prompt == "admissible" else ""
         self.show_attributes, self.show_feedback = bool(show_attributes), bool(chosen.show_feedback)
@@ -275,6 +289,17 @@ class WebShopEnv(AgentEnv[Any, Any]):
         self._done: list[str] = []
         self._opened: list[str] = []  # ids of products that were opened since the search page
         self._page: Page | None = None  # of the present place, made when it is first looked at
+        self._browser = self._open_browser()
+
+    def _open_browser(self) -> ShopBrowser | None:
+        """The browser of this environment, if it has one; `MissingExtra` or `ConfigError` where it cannot have one."""
+        if self.backend == "embedded":
+            return None
+        from agentrl.envs.common.browser import find_chromium  # an extra
+        from agentrl.envs.webshop.browsing import ShopBrowser
+
+        find_chromium()
+        return ShopBrowser(self.shop, self._page_at, self.image_size)
 
     # ------------------------------------------------------------------ tasks
 
@@ -300,6 +325,11 @@ class WebShopEnv(AgentEnv[Any, Any]):
         self._move(Place())
         self._purchase = None
         self._seen, self._done, self._opened = [], [], []
+        self._show()
+
+    def _show(self) -> None:
+        if self._browser is not None:
+            self._browser.show(self._task(), self._place)
 
     def _task(self) -> str:
         return f"{self.split}-{self._index}"
@@ -336,13 +366,23 @@ class WebShopEnv(AgentEnv[Any, Any]):
     def _act(self, primitive: Action) -> Outcome:
         if primitive.name == "search":
             lot = int(self.np_random.integers(2**31)) if primitive.argument.split(" ", 1)[0] == RANDOM else 0
-            return self._go(searched(primitive.argument, lot))
+            return self._go(self._searched(primitive.argument, lot))
         page = self.page
         part = page.body.find(primitive.argument)
         if part is None or part.text == "Search":
             return Outcome({}, valid=False, feedback=self._not_there(primitive.argument, page))
-        place = clicked(self.shop, self._place, part)
+        place = self._clicked(primitive.argument, part)
         return self._buy(place) if place.page == DONE else self._go(place)
+
+    def _searched(self, words: str, lot: int) -> Place:
+        if self._browser is None:
+            return searched(words, lot)
+        return self._browser.search(self._place, words, lot)
+
+    def _clicked(self, wanted: str, part: Part) -> Place:
+        if self._browser is None:
+            return clicked(self.shop, self._place, part)
+        return self._browser.click(self._place, wanted)
 
     def _go(self, place: Place) -> Outcome:
         effective = place != self._place
@@ -379,12 +419,16 @@ class WebShopEnv(AgentEnv[Any, Any]):
     def page(self) -> Page:
         """The page that is shown."""
         if self._page is None:
-            score = None if self._purchase is None else self._purchase.total
-            wish = instruction(self.goal.instruction)
-            page = page_at(self.shop, self._place, wish, self._task(), self.show_attributes, score)
+            page = self._page_at(self._place)
             marked = self._opened and self._place.page == RESULTS
             self._page = replace(page, opened=frozenset(self._opened)) if marked else page
         return self._page
+
+    def _page_at(self, place: Place) -> Page:
+        """The page of any place, for the present goal."""
+        score = self._scored(place).total if place.page == DONE else None
+        wish = instruction(self.goal.instruction)
+        return page_at(self.shop, place, wish, self._task(), self.show_attributes, score)
 
     @property
     def available_actions(self) -> dict[str, Any]:
@@ -523,6 +567,8 @@ class WebShopEnv(AgentEnv[Any, Any]):
         return WRITERS[self.observation_mode](self.page)
 
     def _draw(self) -> np.ndarray:
+        if self._browser is not None:
+            return self._browser.picture(self._place)
         from agentrl.envs.webshop.page_picture import page_picture
 
         return page_picture(self.page, self.image_size, self.shop.product)
@@ -547,6 +593,17 @@ class WebShopEnv(AgentEnv[Any, Any]):
         self._move(saved.place)
         self._purchase = self._scored(saved.place) if saved.place.page == DONE else None
 
+    def restore(self, blob: bytes) -> None:
+        """Continue from `snapshot()`. A bad blob raises `SnapshotError` and changes nothing."""
+        super().restore(blob)
+        self._show()
+
+    def close(self) -> None:
+        """Free what the environment holds; may be called twice."""
+        if self._browser is not None:
+            self._browser.close()
+        super().close()
+
     def _check_place(self, place: Place) -> None:
         """A blob may have been forged: a place must be one that clicking leads to."""
         if place.page not in PAGES or not 0 <= place.number <= LAST_NUMBER or place.query != plain(place.query):
@@ -565,11 +622,12 @@ class WebShopEnv(AgentEnv[Any, Any]):
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         del state["shop"]  # every process has or opens its own
-        return {**state, "_page": None}
+        return {**state, "_page": None, "_browser": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.shop = open_shop(self._spec)
+        self._browser = self._open_browser()
 
 
 class _Saved(msgspec.Struct):

@@ -34,10 +34,10 @@ WRAPPED = {
 }
 
 
-def page_html(page: Page, beside: str = "") -> str:
-    """The whole document. `beside` is further HTML after the page, for a web site."""
+def page_html(page: Page, beside: str = "", action: str = "/act") -> str:
+    """The whole document. For a web site: `beside` is further HTML after the page, `action` where its form goes."""
     body = "\n".join(_body(page))
-    form = f'<form method="post" action="/act" class="page {page.kind}">\n{body}\n</form>'
+    form = f'<form method="post" action="{escape(action)}" class="page {page.kind}">\n{body}\n</form>'
     return f"{HEAD}<body>{form}{beside}</body></html>\n"
 
 

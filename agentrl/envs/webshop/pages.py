@@ -99,14 +99,19 @@ class Body:
 
     def find(self, wanted: str) -> Part | None:
         """What `click[wanted]` means here: a button before an option; of two options one that is not chosen yet."""
+        number = self.number_of(wanted)
+        return None if number is None else self._part((self._targets or self._aim())[1][number])
+
+    def number_of(self, wanted: str) -> int | None:
+        """The place of that among everything that can be clicked, from 0."""
         names, places = self._targets or self._aim()
         if wanted not in names:
             return None
         if names.count(wanted) == 1:
-            return self._part(places[names.index(wanted)])
-        found = [self._part(place) for name, place in zip(names, places, strict=True) if name == wanted]
-        buttons = [part for part in found if part.kind != "option"]
-        return next((part for part in buttons or found if not part.chosen), found[-1])
+            return names.index(wanted)
+        found = [number for number, name in enumerate(names) if name == wanted]
+        buttons = [number for number in found if self._kinds[places[number]] != "option"]
+        return next((number for number in buttons or found if places[number] not in self._chosen), found[-1])
 
     def _aim(self) -> Targets:
         """Of everything that can be clicked the name in its plain form, and its place."""

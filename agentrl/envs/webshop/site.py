@@ -6,11 +6,8 @@ that goal, identified by a cookie. `agentrl site` serves it, and answers to this
 
 from __future__ import annotations
 
-import io
 from collections.abc import Awaitable, Callable
-from functools import lru_cache
 from html import escape
-from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -19,6 +16,7 @@ from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.envs.webshop.env import WebShopEnv
 from agentrl.envs.webshop.page_html import page_html
 from agentrl.envs.webshop.sessions import Sessions, ShopFull, Visitor
+from agentrl.envs.webshop.site_files import photo_png, stylesheet
 
 try:
     from starlette.applications import Starlette
@@ -32,7 +30,6 @@ except ImportError as error:  # pragma: no cover (set-up installs it)
 COOKIE = "agentrl_shop"
 GOAL = "goal"  # the field of a form that says which goal was shown
 LARGEST_FORM = 16 << 10  # bytes; a search has at most 1,000 characters
-PHOTO_PIXELS = 208
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
@@ -115,13 +112,13 @@ class ShopSite:
         return RedirectResponse("/", 303)
 
     async def _style(self, request: Request) -> Response:
-        return Response(_stylesheet(), media_type="text/css")
+        return Response(stylesheet(), media_type="text/css")
 
     async def _photo(self, request: Request) -> Response:
         product = self.shop.product(request.path_params["asin"][:64])
         if product is None:
             return Response("no such product\n", 404)
-        return Response(await run_in_threadpool(_png, product), media_type="image/png")
+        return Response(await run_in_threadpool(photo_png, product), media_type="image/png")
 
 
 def make_site(*, max_turns: int = 100, data_dir: str | None = None, **arguments: Any) -> ShopSite:
@@ -189,16 +186,3 @@ def _score_table(purchase: dict[str, Any], env: WebShopEnv) -> str:
     state = env.state()
     missing = f"<p>Not met: {escape('; '.join(state.unmet))}.</p>" if state.unmet else "<p>Everything is met.</p>"
     return f"<p>{escape(state.instruction)}</p><table>{''.join(rows)}</table>{missing}"
-
-
-@lru_cache(maxsize=1)
-def _stylesheet() -> bytes:
-    return files("agentrl.envs.webshop").joinpath("site.css").read_bytes()
-
-
-def _png(product: Any) -> bytes:
-    from agentrl.envs.common.catalogue.photos import photo
-
-    file = io.BytesIO()
-    photo(product, PHOTO_PIXELS).save(file, "PNG")
-    return file.getvalue()

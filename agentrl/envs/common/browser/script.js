@@ -165,6 +165,17 @@ globalThis.agentrl = (() => {
       if (!rect || !rect.width || !rect.height) return null;
       return [rect.left + rect.width / 2, rect.top + rect.height / 2];
     },
+    // The middle of one of the elements that a selector finds, brought into view, or null. It is element 0 from now on.
+    aim(selector, place) {
+      elements = [...document.querySelectorAll(selector)].slice(place, place + 1);
+      if (elements.length) elements[0].scrollIntoView({block: "nearest", behavior: "instant"});
+      return this.point(0);
+    },
+    // Scroll to the top; the height of the whole page.
+    toTop() {
+      scrollTo({top: 0, behavior: "instant"});
+      return document.documentElement.scrollHeight;
+    },
     // Select all text of a field that has the keyboard; false if another element has it.
     selectAll(number) {
       const element = elements[number];

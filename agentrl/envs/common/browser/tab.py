@@ -7,6 +7,7 @@ sees. Waiting follows what the page signals: navigations that it starts and ends
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import time
 from contextlib import suppress
@@ -252,6 +253,13 @@ class BrowserTab:
     def _check(self) -> None:
         if self.gone:
             raise EnvFault("the page or its browser has crashed")
+
+    async def screenshot(self, width: int, height: int, scale: float = 1.0) -> bytes:
+        """The upper left part of the viewport as a PNG file, once it is painted."""
+        await self.call("frames", deadline=time.monotonic() + _RESCUE_WAIT)
+        area = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
+        options = {"format": "png", "clip": area, "optimizeForSpeed": True}
+        return base64.b64decode((await self.session.send("Page.captureScreenshot", options))["data"])
 
     # ------------------------------------------------------------------ input
 

@@ -1,0 +1,147 @@
+"""`ShopBrowser`: the shop in Chromium. Actions happen in the page, and the address that it leads to says where one is."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import numpy as np
+from PIL import Image
+
+from agentrl.core.errors import EnvFault
+from agentrl.envs.common.browser import BrowserTab, Fence, Gateway, Window, engine
+from agentrl.envs.webshop.addresses import ORIGIN, place_at
+from agentrl.envs.webshop.pages import BACK, SEARCH, Page, Place
+from agentrl.envs.webshop.shop import Shop
+from agentrl.envs.webshop.storefront import Storefront
+
+Result = TypeVar("Result")
+DEADLINE = 30.0  # seconds for everything that one action needs
+CLOSE_DEADLINE = 5.0
+TYPED = 500  # characters; the search bar takes no more than 1,000 of those that a browser counts
+# How many times the size of the picture a page may have: the first that holds all of it is chosen.
+ZOOMS = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5)
+
+
+class ShopBrowser:
+    """A window of its own in the browser of this process. It opens when it is first needed, and again after a fault;
+    every call says at which place it begins. To be used by one thread at a time."""
+
+    def __init__(self, shop: Shop, look: Callable[[Place], Page], size: int) -> None:
+        self._storefront = Storefront(shop, look)
+        self._look, self._size = look, size
+        self._window: Window | None = None
+        self._tab: BrowserTab | None = None
+        self._shown = ""  # the address that the page has
+
+    # ------------------------------------------------------------------ what a user does
+
+    def show(self, session: str, place: Place) -> None:
+        """Open the page of a place. `session` tells visits for different goals apart."""
+        self._storefront.session = session
+        self._run(self._at(place))
+
+    def search(self, place: Place, words: str, lot: int) -> Place:
+        """Type words into the search bar, which other pages than the first are left for; where that leads."""
+        self._storefront.lot = lot
+        return self._run(self._search(place, words))
+
+    def click(self, place: Place, wanted: str) -> Place:
+        """Click what has this text; where that leads."""
+        return self._run(self._click(place, wanted))
+
+    def picture(self, place: Place) -> np.ndarray:
+        """The page of a place as a browser shows it; a long one is made smaller."""
+        return self._run(self._picture(place))
+
+    def close(self) -> None:
+        """Close the window; may be called twice."""
+        window, self._window, self._tab = self._window, None, None
+        if window is not None and window.engine is engine():
+            try:
+                engine().run(window.close(), CLOSE_DEADLINE)
+            except EnvFault:  # the browser is gone, and the window with it
+                return
+
+    # ------------------------------------------------------------------ in the page
+
+    def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        try:
+            return engine().run(work, DEADLINE)
+        except BaseException:
+            self.close()
+            raise
+
+    async def _at(self, place: Place) -> BrowserTab:
+        """The page of the window, showing this place."""
+        tab, address = await self._open(), self._storefront.address(place)
+        if self._shown != address:
+            tab.take_visits()
+            await tab.goto(address, time.monotonic() + DEADLINE)
+            await self._arrive(tab)
+        return tab
+
+    async def _open(self) -> BrowserTab:
+        window, tab = self._window, self._tab
+        if window is None or tab is None or tab.gone or window.engine is not engine():
+            size = (self._size, self._size)
+            self._window = window = Window(engine(), Gateway(Fence([ORIGIN]), self._storefront), size)
+            await window.open()
+            self._tab = tab = await window.new_tab()
+            self._shown = ""
+        return tab
+
+    async def _search(self, place: Place, words: str) -> Place:
+        tab = await self._at(place)
+        if place.page != SEARCH:
+            place = await self._press(tab, place, BACK.lower())
+        await tab.click(*await self._point(tab, "input", 0))
+        if len(words) <= TYPED:
+            await tab.insert(words)
+        else:
+            await tab.call("fill", 0, words, deadline=time.monotonic() + DEADLINE)
+        await tab.press("Enter")
+        return await self._arrive(tab)
+
+    async def _click(self, place: Place, wanted: str) -> Place:
+        return await self._press(await self._at(place), place, wanted)
+
+    async def _press(self, tab: BrowserTab, place: Place, wanted: str) -> Place:
+        number = self._look(place).body.number_of(wanted)
+        assert number is not None  # the caller has seen it there
+        await tab.click(*await self._point(tab, "button", number))
+        return await self._arrive(tab)
+
+    async def _point(self, tab: BrowserTab, selector: str, number: int) -> tuple[float, float]:
+        point = await tab.call("aim", selector, number, deadline=time.monotonic() + DEADLINE)
+        if point is None:
+            raise EnvFault(f"the page lacks {selector} {number}")
+        return point[0], point[1]
+
+    async def _arrive(self, tab: BrowserTab) -> Place:
+        """Wait for the page that comes next; its place."""
+        deadline = time.monotonic() + DEADLINE
+        while not await tab.settle(deadline, scripts=False) or not tab.visits:
+            if time.monotonic() > deadline or tab.gone:
+                raise EnvFault(f"the shop showed no page within {DEADLINE:g} s")
+        assert self._window is not None  # its page is shown
+        fault = self._window.gateway.take_fault()
+        visit = tab.take_visits()[-1]
+        place = None if visit.failed or fault is not None else place_at(visit.url)
+        if place is None:
+            raise EnvFault(f"the shop did not answer: {fault or visit.url[:200]}") from fault
+        self._shown = visit.url
+        return place
+
+    async def _picture(self, place: Place) -> np.ndarray:
+        tab = await self._at(place)
+        await tab.move(0, 0)  # nothing is pointed at
+        for zoom in ZOOMS:
+            side = round(self._size * zoom)
+            await tab.page.set_viewport_size({"width": side, "height": side})
+            if await tab.call("toTop", deadline=time.monotonic() + DEADLINE) <= side:
+                break
+        picture = await tab.screenshot(side, side, self._size / side)
+        return np.asarray(Image.open(io.BytesIO(picture)).convert("RGB"))
