@@ -1,4 +1,4 @@
-"""`ShopBrowser`: the shop in Chromium. Actions happen in the page, and the address that it leads to says where one is."""
+"""`ShopBrowser`: the shop in Chromium. Actions happen in the page; the address it leads to says where the agent is."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ ZOOMS = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5)
 
 
 class ShopBrowser:
-    """A window of its own in the browser of this process. It opens when it is first needed, and again after a fault;
-    every call says at which place it begins. To be used by one thread at a time."""
+    """A window of its own in the browser of this process. It opens when it is first needed, and again after a fault,
+    which is an `EnvFault` once. Every call says at which place it begins. To be used by one thread at a time."""
 
     def __init__(self, shop: Shop, look: Callable[[Place], Page], size: int) -> None:
         self._storefront = Storefront(shop, look)
@@ -41,6 +41,8 @@ class ShopBrowser:
     def show(self, session: str, place: Place) -> None:
         """Open the page of a place. `session` tells visits for different goals apart."""
         self._storefront.session = session
+        if self._tab is not None and self._tab.gone:  # what happened before is over
+            self.close()
         self._run(self._at(place))
 
     def search(self, place: Place, words: str, lot: int) -> Place:
@@ -85,7 +87,9 @@ class ShopBrowser:
 
     async def _open(self) -> BrowserTab:
         window, tab = self._window, self._tab
-        if window is None or tab is None or tab.gone or window.engine is not engine():
+        if tab is not None and tab.gone:
+            raise EnvFault("the page or its browser has crashed")
+        if window is None or tab is None or window.engine is not engine():  # another's engine: this process was forked
             size = (self._size, self._size)
             self._window = window = Window(engine(), Gateway(Fence([ORIGIN]), self._storefront), size)
             await window.open()
