@@ -99,6 +99,8 @@ class Engine:
     async def _stop(self) -> None:
         browser, self._browser = self._browser, None
         playwright, self._playwright = self._playwright, None
+        if browser is not None and not browser.is_connected():
+            browser = None
         for closing in (browser and browser.close, playwright and playwright.stop):
             if closing is not None:
                 try:

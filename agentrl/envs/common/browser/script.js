@@ -183,6 +183,10 @@ globalThis.agentrl = (() => {
       if (element.select) element.select();
       return document.activeElement === element && typeof element.selectionStart === "number";
     },
+    focus(number) {
+      elements[number].focus({preventScroll: true});
+      elements[number].dispatchEvent(new MouseEvent("click", {bubbles: true, composed: true}));
+    },
     fill(number, text) {
       hold(elements[number], text);
       announce(elements[number]);

@@ -27,7 +27,7 @@ _EVENTS = (
     "Page.frameStoppedLoading", "Page.navigatedWithinDocument", "Page.windowOpen", "Runtime.executionContextCreated",
     "Runtime.executionContextDestroyed", "Runtime.executionContextsCleared",
 )  # fmt: skip
-_START_WAIT, _FRAME_WAIT, _RESCUE_WAIT = 1.0, 0.5, 2.0  # seconds; the most that a lost signal costs
+_START_WAIT, _FRAME_WAIT, _RESCUE_WAIT = 5.0, 5.0, 2.0  # seconds: the most that a lost signal costs
 
 
 class Unresponsive(Exception):

@@ -17,6 +17,7 @@ from agentrl.envs.common.browser.tab import BrowserTab
 
 # Peer connections have no way out; without them a page cannot even try. Printing would wait for a user.
 _FORBIDDEN = "for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'print']) delete window[name];"
+_POPUP_WAIT = 5.0  # seconds: the most that a window costs which the browser did not open
 
 
 class Window:
@@ -67,7 +68,9 @@ class Window:
         while opener.popups > 0 or not self._popups.empty():
             opener.popups -= 1
             try:
-                page = await asyncio.wait_for(self._popups.get(), max(0.1, min(2.0, deadline - time.monotonic())))
+                page = await asyncio.wait_for(
+                    self._popups.get(), max(0.1, min(_POPUP_WAIT, deadline - time.monotonic()))
+                )
                 found.append(await BrowserTab.attach(page))
             except (TimeoutError, PlaywrightError):  # blocked, or closed again
                 continue

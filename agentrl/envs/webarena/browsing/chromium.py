@@ -46,6 +46,7 @@ class ChromiumBackend:
         self._tabs: list[BrowserTab | None] = []  # None: to be shown when somebody looks at it
         self._active = 0
         self._view: View | None = None
+        self._last_view: View | None = None  # shown again where nothing has changed
         self._document: NumberedDocument | None = None
         self._late = ""  # why the page may not be whole
 
@@ -125,7 +126,7 @@ class ChromiumBackend:
         """The active tab at this moment."""
         with self._lock:
             if self._view is None:
-                self._view = self._make_view(self._run(self._read()))
+                self._view = self._last_view = self._make_view(self._run(self._read()))
             return self._view
 
     async def _read(self) -> dict[str, Any]:
@@ -149,11 +150,13 @@ class ChromiumBackend:
         values = {elements[number]: text for number, text in reading["values"] if _has(elements, number)}
         focus = reading["focus"]
         focused = elements[focus] if focus is not None and _has(elements, focus) else None
-        return self._finish_view(
+        view = self._finish_view(
             reading, document, root=document.root, boxes=boxes, labels=labels, values=values,
             active=self._active, scroll=reading["scroll"], height=max(reading["height"], self.viewport[1]),
             focused=focused, viewport=self.viewport,
         )  # fmt: skip
+        last = self._last_view
+        return last if last is not None and vars(last) == vars(view) else view
 
     def _element(self, number: int) -> Any:
         labels = self.view().labels
@@ -182,11 +185,21 @@ class ChromiumBackend:
                 raise ActionFailed(f"There is no mouse button {button[:40]!r}; buttons are {', '.join(BUTTONS)}.")
             if button == "left":
                 self._check_click(found)
-            self._act(self._click(self._number(found), button))
+            control = self._control(element)
+            if control.tag == "select":
+                self._act(self._focus(self._number(control)))
+            else:
+                self._act(self._click(self._number(found), button))
 
     async def _click(self, number: int, button: str) -> None:
         tab = await self._current()
         await tab.click(*await self._point(tab, number), button)
+        await self._settle(tab)
+
+    async def _focus(self, number: int) -> None:
+        """A drop-down list would open a menu that lies over the page and swallows the next click."""
+        tab = await self._current()
+        await tab.call("focus", number, deadline=self._until())
         await self._settle(tab)
 
     async def _point(self, tab: BrowserTab, number: int) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from agentrl.envs.common.browser import Answer
 from agentrl.envs.webarena.browsing.addresses import origin_of, without_fragment
-from agentrl.envs.webarena.browsing.loading import Loader, Page, unreachable
+from agentrl.envs.webarena.browsing.loading import MAX_REDIRECTS, Loader, Page, failed, unreachable
 from agentrl.envs.webarena.sites.messages import Request, Response
 
 _HTML = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
@@ -22,6 +22,7 @@ class Responding:
         self.loader = loader
         self._pages: dict[str, Page] = {}  # what was answered last, by address
         self._stored: dict[str, Page] = {}  # what to answer once, in the place of the site
+        self._redirects = 0  # in a row
 
     def store(self, page: Page) -> None:
         """Answer the next question for its address with this page: the user goes back to it."""
@@ -42,9 +43,18 @@ class Responding:
             cookies = self.loader.cookies.get(origin_of(url), {})
             response = self.loader.fetch(Request(method, url, tuple(form), cookies, b"" if typed else body))
             if response.location is not None and 300 <= response.status < 400:
-                return Answer(status=303, headers={"location": response.location, "cache-control": "no-store"})
+                return self._redirect(url, response.location)
             stored = self.loader.page(url, response)
+        self._redirects = 0
         return self._shown(stored)
+
+    def _redirect(self, url: str, location: str) -> Answer:
+        """Send the browser on, as often as without one."""
+        self._redirects += 1
+        if self._redirects > MAX_REDIRECTS:
+            self._redirects = 0
+            return self._shown(failed(url, "The page redirects too often."))
+        return Answer(status=303, headers={"location": location, "cache-control": "no-store"})
 
     def refuse(self, url: str) -> Answer:
         """The page in the place of one that may not be opened."""
