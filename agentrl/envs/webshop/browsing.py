@@ -12,6 +12,7 @@ from PIL import Image
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.common.browser import BrowserTab, Fence, Gateway, Window, engine
+from agentrl.envs.common.browser.tab import Unresponsive
 from agentrl.envs.webshop.addresses import ORIGIN, place_at
 from agentrl.envs.webshop.pages import BACK, SEARCH, Page, Place
 from agentrl.envs.webshop.shop import Shop
@@ -72,6 +73,9 @@ class ShopBrowser:
     def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
         try:
             return engine().run(work, DEADLINE)
+        except Unresponsive as error:
+            self.close()
+            raise EnvFault("the page does not respond") from error
         except BaseException:
             self.close()
             raise
@@ -140,12 +144,13 @@ class ShopBrowser:
         return place
 
     async def _picture(self, place: Place) -> np.ndarray:
-        tab = await self._at(place)
+        tab, deadline = await self._at(place), time.monotonic() + DEADLINE
         await tab.move(0, 0)  # nothing is pointed at
         for zoom in ZOOMS:
             side = round(self._size * zoom)
             await tab.page.set_viewport_size({"width": side, "height": side})
-            if await tab.call("toTop", deadline=time.monotonic() + DEADLINE) <= side:
+            if await tab.call("toTop", deadline=deadline) <= side:
                 break
-        picture = await tab.screenshot(side, side, self._size / side)
+        await tab.call("frames", deadline=deadline)  # until it is painted
+        picture = await tab.screenshot((0, 0, side, side), scale=self._size / side, deadline=deadline)
         return np.asarray(Image.open(io.BytesIO(picture)).convert("RGB"))

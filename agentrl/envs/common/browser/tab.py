@@ -233,6 +233,21 @@ class BrowserTab:
                     raise
                 await _wait(self._idle, deadline)
 
+    async def screenshot(
+        self, area: tuple[int, int, int, int], *, beyond: bool = False, scale: float = 1.0, deadline: float
+    ) -> bytes:
+        """A part of the page (left, top, width, height) as a PNG file; `beyond`: does it reach out of the viewport?"""
+        left, top, width, height = area
+        clip = {"x": left, "y": top, "width": width, "height": height, "scale": scale}
+        options = {"format": "png", "clip": clip, "captureBeyondViewport": beyond, "optimizeForSpeed": True}
+        self._check()
+        work = self.session.send("Page.captureScreenshot", options)
+        try:
+            answer = await asyncio.wait_for(work, max(0.1, deadline - time.monotonic()))
+        except TimeoutError:
+            raise Unresponsive from None
+        return base64.b64decode(answer["data"])
+
     async def _evaluate(self, expression: str) -> Any:
         options = {"expression": expression, "returnByValue": True, "awaitPromise": True}
         if self._world is not None:
@@ -253,13 +268,6 @@ class BrowserTab:
     def _check(self) -> None:
         if self.gone:
             raise EnvFault("the page or its browser has crashed")
-
-    async def screenshot(self, width: int, height: int, scale: float = 1.0) -> bytes:
-        """The upper left part of the viewport as a PNG file, once it is painted."""
-        await self.call("frames", deadline=time.monotonic() + _RESCUE_WAIT)
-        area = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
-        options = {"format": "png", "clip": area, "optimizeForSpeed": True}
-        return base64.b64decode((await self.session.send("Page.captureScreenshot", options))["data"])
 
     # ------------------------------------------------------------------ input
 
