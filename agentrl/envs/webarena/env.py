@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from gymnasium import spaces
@@ -27,12 +27,17 @@ from agentrl.envs.webarena.evaluators.evaluate import evaluate, missing
 from agentrl.envs.webarena.evaluators.judge import answer_judge
 from agentrl.envs.webarena.evaluators.pages import Seen
 from agentrl.envs.webarena.facts import cart_of, form_fields, page_kind, quoted_words, records, site_name
+from agentrl.envs.webarena.live.accounts import accounts_for
+from agentrl.envs.webarena.live.places import EMBEDDED, live_addresses, site_of
 from agentrl.envs.webarena.observing.modes import MODES, observe
 from agentrl.envs.webarena.oracle import next_action
 from agentrl.envs.webarena.sites.places import PLACES, cookies
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.state import WebState
 from agentrl.envs.webarena.tasks.source import FileTasks, Found, GeneratedTasks, TaskSource, find_task
+
+if TYPE_CHECKING:
+    from agentrl.envs.webarena.live.sites import LiveSites
 
 OUTCOME = "outcome"  # the one reward term
 BACKENDS = ("dom", "browser")
@@ -170,7 +175,11 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         action_format: str = "webrl",
         backend: str = "dom",
         task_file: str | os.PathLike[str] | None = None,
-        dialect: str = "lite",
+        sites_at: str | Mapping[str, str] = EMBEDDED,
+        accounts: str | os.PathLike[str] | None = None,
+        reset_sites: Callable[[Sequence[str]], Any] | Sequence[str] | None = None,
+        storage_state: str | os.PathLike[str] | None = None,
+        dialect: str | None = None,
         judge: Any = "rule",
         hide_outcome: bool = False,
         early_stop: bool = False,
@@ -187,23 +196,50 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self.kind = _one_of("kind", kind, ("text",))
         self.observation_mode = _one_of("observation_mode", observation_mode, tuple(MODES))
         self.action_format = _one_of("action_format", action_format, tuple(GRAMMARS))
-        self.dialect = _one_of("dialect", dialect, DIALECTS)
+        self.dialect = _one_of("dialect", dialect or ("webarena" if task_file == "webarena" else "lite"), DIALECTS)
         self._backend_kind = _one_of("backend", backend, BACKENDS)
         check_grammar(self.action_format, strict_upstream)
         answer_judge(judge)  # one that cannot judge answers is refused here, not at the end of an episode
         self.judge, self.hide_outcome, self.early_stop = judge, bool(hide_outcome), bool(early_stop)
         self.strict_upstream, self.show_feedback = bool(strict_upstream), bool(show_feedback)
         self.show_address = show_address if show_address is None else bool(show_address)
-        self._source: TaskSource = GeneratedTasks(_site_names(sites)) if task_file is None else FileTasks(task_file)
+        self._addresses = live_addresses(sites_at)  # None: the embedded sites
+        self._live_options = {"accounts": accounts, "reset": reset_sites, "storage_state": storage_state}
+        self._check_place(task_file)
+        self._source: TaskSource = self._task_source(task_file, sites)
         self.observation_space = spaces.Dict({"text": AnyText()})
         self.action_space = AnyText([write(action, self.action_format) for action in SAMPLES])
         self._found: Found | None = None
         self._open()
 
+    def _check_place(self, task_file: Any) -> None:
+        """What fits real sites, and what fits the embedded ones?"""
+        if self._addresses is None:
+            for name, value in self._live_options.items():
+                if value is not None:
+                    shown = "reset_sites" if name == "reset" else name
+                    raise ConfigError(f"{shown} is for real sites: give their addresses in sites_at")
+            return
+        if self._backend_kind != "browser":
+            raise ConfigError('real sites (sites_at) need backend="browser"')
+        if task_file is None:
+            raise ConfigError(
+                'real sites (sites_at) need task_file: a path, "webarena-lite" or "webarena"; the generated tasks '
+                "belong to the embedded sites"
+            )
+
+    def _task_source(self, task_file: str | os.PathLike[str] | None, sites: Sequence[str] | None) -> TaskSource:
+        names = _site_names(sites, PLACES if self._addresses is None else self._addresses)
+        return GeneratedTasks(names) if task_file is None else FileTasks(task_file, self._addresses, names)
+
     def _open(self) -> None:
         """What belongs to this process: connections to the sites' data, and the pages that are open."""
         self.world = World()
-        self.backend = _make_backend(self._backend_kind, self.world)
+        self._live: LiveSites | None = None
+        if self._addresses is None:
+            self.backend = _make_backend(self._backend_kind, self.world)
+        else:
+            self._live, self.backend = _real_sites(self._addresses, **self._live_options)
         self._forget()
 
     def _forget(self) -> None:
@@ -213,6 +249,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self._answer: str | None = None
         self._score: float | None = None
         self._pending = False
+        self._lacks: tuple[str, ...] = ()  # what the evaluator did not find at the end
         self._written_at: tuple[View, str] | None = None  # the page as text, and of which view
         self._missing_at: tuple[View, tuple[str, ...]] | None = None
         self._looked_up: tuple[Any, Seen] = (None, {})  # what evaluators saw on pages, and when
@@ -224,7 +261,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         return self._source.ids(self.split)
 
     def _find_task(self, task: Any) -> Found:
-        found = find_task(self._source, task, self.split) if isinstance(task, str) else None
+        found = find_task(self._source, task, self.split, self._addresses) if isinstance(task, str) else None
         if found is None:
             shown = quote(task) if isinstance(task, str) else type(task).__name__
             raise ConfigError(f"task must be one of tasks(), such as {self.tasks()[0]!r}; got {shown}")
@@ -233,6 +270,9 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     def _begin(self, task: Found) -> None:
         self._found = task
         self._forget()
+        if self._live is not None:
+            self._live.start(task.task)
+            return
         self.world.clear()
         self.backend.start(task.task.start_url.split(" |AND| "), cookies(task.task.sites))
 
@@ -301,7 +341,10 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         task = self._current.task
         if self.hide_outcome or task.eval is None:
             return None
-        return evaluate(task, answer, self.backend, self.dialect, self.judge).score
+        accounts = None if self._live is None else self._live.accounts
+        result = evaluate(task, answer, self.backend, self.dialect, self.judge, self._addresses, accounts)
+        self._lacks = tuple(result.lacks)
+        return result.score
 
     def _at_limit(self) -> Outcome:
         """Without an answer; a task that only asked for a change may be done."""
@@ -340,13 +383,13 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
             actions=tuple(self._done),
             page=self._written(),
             url=view.url,
-            site=site_name(view.url),
+            site=site_name(view.url) if self._addresses is None else site_of(view.url, self._addresses),
             kind=page_kind(view),
             title=view.title,
             tabs=tuple(tab.title for tab in view.tabs),
             scroll=view.scroll,
             fields=form_fields(view),
-            cart=cart_of(self.world, self.backend.cookies),
+            cart=() if self._live is not None else cart_of(self.world, self.backend.cookies),
             records=records(self.world),
             missing=self._missing(view),
             answer=self._answer,
@@ -354,7 +397,9 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         )
 
     def _missing(self, view: View) -> tuple[str, ...]:
-        """What the evaluator would not find now; looked up once for every view."""
+        """What the evaluator would not find now, looked up once for every view; on real sites, at the end only."""
+        if self._live is not None:
+            return self._lacks
         if self._missing_at is None or self._missing_at[0] is not view:
             task = self._current.task
             now = (self.world.writes, {origin: dict(jar) for origin, jar in self.backend.cookies.items()})
@@ -482,7 +527,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        for name in ("world", "backend", "_written_at", "_missing_at"):
+        for name in ("world", "backend", "_live", "_written_at", "_missing_at"):
             del state[name]  # connections and pages belong to their process
         return {**state, "_found": None, "_saved": None if self._turn is None else self._save()}
 
@@ -515,15 +560,25 @@ def _make_backend(kind: str, world: World) -> Backend:
     return BrowserBackend(world)
 
 
+def _real_sites(
+    addresses: Mapping[str, str], accounts: Any, reset: Any, storage_state: Any
+) -> tuple[LiveSites, Backend]:
+    from agentrl.envs.webarena.browsing.live import LiveBackend  # an extra
+    from agentrl.envs.webarena.live.sites import LiveSites
+
+    backend = LiveBackend(tuple(addresses.values()))
+    return LiveSites(addresses, accounts_for(accounts), backend, reset, storage_state), backend
+
+
 def _one_of(name: str, value: Any, known: Sequence[str]) -> str:
     if value not in known:
         raise ConfigError(f"{name} must be one of {', '.join(known)}; got {value!r}.{did_you_mean(str(value), known)}")
     return value
 
 
-def _site_names(sites: Sequence[str] | None) -> tuple[str, ...]:
+def _site_names(sites: Sequence[str] | None, known: Mapping[str, Any]) -> tuple[str, ...]:
     if sites is None:
         return ()
     if isinstance(sites, str) or not sites:
-        raise ConfigError(f"sites must be a list of {', '.join(PLACES)}; got {sites!r}")
-    return tuple(_one_of("sites", site, tuple(PLACES)) for site in sites)
+        raise ConfigError(f"sites must be a list of {', '.join(known)}; got {sites!r}")
+    return tuple(_one_of("sites", site, tuple(known)) for site in sites)

@@ -69,6 +69,7 @@ class LiveBackend(ChromiumBackend):
         for number, url in enumerate(addresses):
             self._activate(number)
             await self._go(url)
+            _check_start(url, await self._current(), self._late)
         self._activate(0)
 
     async def _go(self, url: str) -> None:
@@ -221,6 +222,8 @@ class LiveBackend(ChromiumBackend):
         page = self._failure(tab, visits[-1]) if visits else None
         if page is not None:
             raise EnvFault(page.error)
+        if tab.status >= 500:
+            raise EnvFault(f"{url} answered with status {tab.status}")
         return tab.page.url
 
     def ask(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Any:
@@ -235,6 +238,8 @@ class LiveBackend(ChromiumBackend):
         sent = None if body is None else json.dumps(body)
         named = {**({} if body is None else {"content-type": "application/json"}), **(headers or {})}
         answer = await self._window.context.request.fetch(url, method=method, data=sent, headers=named, max_redirects=0)
+        if answer.status >= 500:
+            raise EnvFault(f"{url} answered with status {answer.status}")
         try:
             return await answer.json()
         except ValueError as error:
@@ -249,6 +254,14 @@ class LiveBackend(ChromiumBackend):
     def load(self, saved: Mapping[str, Any]) -> NoReturn:
         """See `save`."""
         self.save()
+
+
+def _check_start(url: str, tab: BrowserTab, late: str) -> None:
+    """A page that fails before the agent has done anything is the site's fault."""
+    if tab.status >= 500:
+        raise EnvFault(f"{url} answered with status {tab.status}")
+    if late:
+        raise EnvFault(f"{url}: {late}")
 
 
 class LiveEvaluationPage:

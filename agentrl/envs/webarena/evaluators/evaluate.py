@@ -16,6 +16,7 @@ from agentrl.envs.webarena.evaluators.answers import Dialect, check_dialect, cle
 from agentrl.envs.webarena.evaluators.judge import AnswerJudge, AnswerQuestion, answer_judge
 from agentrl.envs.webarena.evaluators.pages import Pages, Seen
 from agentrl.envs.webarena.evaluators.urls import url_match
+from agentrl.envs.webarena.sites.places import Account
 from agentrl.envs.webarena.tasks.addresses import default_addresses
 from agentrl.envs.webarena.tasks.schema import NOT_ACHIEVABLE, HtmlTarget, Requirements, WebTask
 
@@ -133,12 +134,14 @@ def evaluate(
     dialect: str = "lite",
     judge: object = "rule",
     addresses: Mapping[str, str] | None = None,
+    accounts: Mapping[str, Account] | None = None,
 ) -> Result:
     """The score of a task whose placeholders are replaced. `answer` is None where the agent gave none; `judge` is
-    "rule", a function, or what `agentrl.core.specs.resolve` takes. Raises `Fault` where the score cannot be known."""
+    "rule", a function, or what `agentrl.core.specs.resolve` takes. `addresses` and `accounts` are those of the sites,
+    the embedded ones by default. Raises `Fault` where the score cannot be known."""
     if task.eval is None:
         raise ConfigError("the task has no evaluator: only a judge of outcomes can score it")
-    evaluator = _evaluator(task, backend, dialect, addresses)
+    evaluator = _evaluator(task, backend, dialect, addresses, accounts=accounts)
     answer = (answer or "")[:LONGEST_ANSWER]
     ask = answer_judge(judge)
     checks: list[Check] = []
@@ -187,6 +190,7 @@ def _evaluator(
     seen: Seen | None = None,
     *,
     quick: bool = False,
+    accounts: Mapping[str, Account] | None = None,
 ) -> Evaluator:
     known = default_addresses() if addresses is None else addresses
-    return Evaluator(task, backend, check_dialect(dialect), Pages(backend, known, seen, quick=quick))
+    return Evaluator(task, backend, check_dialect(dialect), Pages(backend, known, seen, quick=quick, accounts=accounts))

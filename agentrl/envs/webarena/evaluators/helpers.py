@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.browsing.backend import EvaluationPage
-from agentrl.envs.webarena.sites.places import PLACES
+from agentrl.envs.webarena.sites.places import PLACES, Account
 
 PREFIX = "func:"
 MEMBERS = "td[data-label='Account'] span.gl-avatar-labeled-sublabel"
@@ -19,11 +19,13 @@ ROLES = "td.col-max-role span"
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What helpers may use: a page to look around on, where the agent ended, and the sites' addresses."""
+    """What helpers may use: a page to look around on, where the agent ended, the sites' addresses, and the accounts
+    there (the benchmark's where none are given)."""
 
     page: EvaluationPage
     last_url: str
     addresses: Mapping[str, str]
+    accounts: Mapping[str, Account] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def _ask_shop(around: Surroundings, path: str) -> Any:
     shop = around.addresses.get("shopping")
     if shop is None:
         raise EnvFault("the address of the shop is not known")
-    account = PLACES["shopping_admin"].account
+    account = around.accounts.get("shopping_admin", PLACES["shopping_admin"].account)
     assert account is not None
     login = {"username": account.name, "password": account.password}
     json_type = {"Content-Type": "application/json"}

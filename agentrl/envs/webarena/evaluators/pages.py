@@ -12,6 +12,7 @@ from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.browsing.backend import Backend, EvaluationPage
 from agentrl.envs.webarena.evaluators.answers import Dialect
 from agentrl.envs.webarena.evaluators.helpers import PREFIX, Surroundings, parse_helper
+from agentrl.envs.webarena.sites.places import Account
 from agentrl.envs.webarena.tasks.schema import HtmlTarget
 
 Seen = dict[HtmlTarget, str | None]
@@ -22,9 +23,16 @@ class Pages:
     what was found away from the agent's page, for as long as nothing changes there."""
 
     def __init__(
-        self, backend: Backend, addresses: Mapping[str, str], seen: Seen | None = None, *, quick: bool = False
+        self,
+        backend: Backend,
+        addresses: Mapping[str, str],
+        seen: Seen | None = None,
+        *,
+        quick: bool = False,
+        accounts: Mapping[str, Account] | None = None,
     ) -> None:
         self._backend, self._addresses, self._seen, self._quick = backend, addresses, seen, quick
+        self._accounts = accounts or {}
 
     @cached_property
     def last(self) -> EvaluationPage:
@@ -75,7 +83,7 @@ class Pages:
             call = parse_helper(text)
         except ValueError as error:
             raise EnvFault(f"the task's evaluator cannot be run: {error}") from None
-        return call.run(Surroundings(page, self.last.url, self._addresses))
+        return call.run(Surroundings(page, self.last.url, self._addresses, self._accounts))
 
 
 def plain_address(url: str) -> str:

@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +25,7 @@ class Account:
     """Who the agent is on a site."""
 
     name: str
-    password: str
+    password: str = field(repr=False)
 
 
 @dataclass(frozen=True)

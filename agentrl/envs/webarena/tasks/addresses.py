@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -12,8 +13,6 @@ import msgspec
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.tasks.schema import SITES, WebTask
-
-PLACEHOLDER = re.compile(r"__(" + "|".join(site.upper() for site in SITES) + r")__")
 
 
 def default_addresses() -> dict[str, str]:
@@ -38,10 +37,11 @@ def addresses_from_environment(environment: Mapping[str, str] = os.environ) -> d
 def resolve(task: WebTask, addresses: Mapping[str, str] | None = None) -> WebTask:
     """The task with addresses in the place of placeholders; `ConfigError` if it names a site without one."""
     known = default_addresses() if addresses is None else addresses
-    missing = sorted(sites_named_by(task) - known.keys())
+    missing = missing_sites(task, known)
     if missing:
         raise ConfigError(
-            f"the task needs the address of {', '.join(missing)}: set WA_{missing[0].upper()} in the environment"
+            f"the task needs the address of {', '.join(missing)}: set WA_{missing[0].upper()} in the environment and "
+            'choose sites_at="environment", or give the address in sites_at'
         )
     replaced = _replaced(msgspec.to_builtins(task), known)
     if not replaced.get("start_url"):
@@ -49,14 +49,27 @@ def resolve(task: WebTask, addresses: Mapping[str, str] | None = None) -> WebTas
     return msgspec.convert(replaced, WebTask)
 
 
-def sites_named_by(task: WebTask) -> set[str]:
-    """The sites whose placeholders stand anywhere in the task."""
-    return {name.lower() for name in PLACEHOLDER.findall(msgspec.json.encode(task).decode())}
+def missing_sites(task: WebTask, addresses: Mapping[str, str]) -> list[str]:
+    """The sites that a task needs and that have no address."""
+    return sorted({*task.sites, *sites_named_by(task, addresses)} - addresses.keys())
+
+
+def sites_named_by(task: WebTask, names: Iterable[str] = ()) -> set[str]:
+    """The sites of the benchmark, and of these names, whose placeholders stand anywhere in the task."""
+    found = _placeholder(frozenset(names)).findall(msgspec.json.encode(task).decode())
+    return set(map(str.lower, found))
 
 
 def fill_in(text: str, addresses: Mapping[str, str]) -> str:
     """A text with the addresses of the sites that are known."""
-    return PLACEHOLDER.sub(lambda found: addresses.get(found[1].lower(), found[0]).rstrip("/"), text)
+    placeholder = _placeholder(frozenset(addresses))
+    return placeholder.sub(lambda found: addresses.get(found[1].lower(), found[0]).rstrip("/"), text)
+
+
+@cache
+def _placeholder(names: frozenset[str]) -> re.Pattern[str]:
+    """`__SHOPPING__`, of the benchmark's sites and these."""
+    return re.compile(r"__(" + "|".join(sorted(name.upper() for name in {*SITES, *names})) + r")__")
 
 
 def _replaced(value: Any, addresses: Mapping[str, str]) -> Any:

@@ -5,27 +5,28 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import read_regular
-from agentrl.envs.webarena.tasks.schema import WebTask, task_from_json
+from agentrl.envs.webarena.tasks.schema import SITES, WebTask, task_from_json
 
 SPACE = re.compile(r"[ \t\r\n]*")
 PREFIX = "file:"
 
 
-def load_tasks(path: str | os.PathLike[str]) -> list[WebTask]:
-    """All tasks of a file, in order; `ConfigError` that names file and line for anything that is no task file."""
+def load_tasks(path: str | os.PathLike[str], sites: Collection[str] = SITES) -> list[WebTask]:
+    """All tasks of a file, in order; `ConfigError` that names file and line for anything that is no task file. `sites`
+    are the names that sites may have."""
     try:
         content = read_regular(path)
     except OSError as error:
         raise ConfigError(f"cannot read the task file {os.fspath(path)}: {error.strerror or error}") from None
-    return read_tasks(content, os.fspath(path))
+    return read_tasks(content, os.fspath(path), sites)
 
 
-def read_tasks(content: bytes, name: str) -> list[WebTask]:
+def read_tasks(content: bytes, name: str, sites: Collection[str] = SITES) -> list[WebTask]:
     """The tasks in the content of a file; `name` is what messages call it."""
     try:
         text = content.decode("utf-8-sig")
@@ -35,7 +36,7 @@ def read_tasks(content: bytes, name: str) -> list[WebTask]:
     tasks = []
     for line, value in _values(text, name):
         try:
-            tasks.append(task_from_json(value))
+            tasks.append(task_from_json(value, sites))
         except ValueError as error:
             raise ConfigError(f"{name}, line {line}: {error}") from None
     if not tasks:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from agentrl.core.errors import did_you_mean
 
 SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia")
+SITE_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")  # what a user may call a site of his own
 EVALUATIONS = ("string_match", "url_match", "program_html")
 URL_NOTES = ("EXACT", "GOLD in PRED")
 NOT_ACHIEVABLE = "N/A"
@@ -87,8 +89,9 @@ class WebTask(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.to_builtins(self)
 
 
-def task_from_json(raw: Any) -> WebTask:
-    """A task out of decoded JSON; `ValueError` with a sentence about the first thing that is wrong with it."""
+def task_from_json(raw: Any, sites: Collection[str] = SITES) -> WebTask:
+    """A task out of decoded JSON; `ValueError` with a sentence about the first thing that is wrong with it. `sites` are
+    the names that its sites may have."""
     if not isinstance(raw, Mapping):
         raise ValueError(f"a task must be a JSON object; got {_kind(raw)}")
     missing = [name for name in ("intent", "sites") if raw.get(name) is None]
@@ -98,7 +101,7 @@ def task_from_json(raw: Any) -> WebTask:
         task = msgspec.convert(_mended(raw), WebTask)
     except msgspec.ValidationError as error:
         raise ValueError(_in_words(error)) from None
-    _check(task)
+    _check(task, sites)
     return task
 
 
@@ -159,15 +162,15 @@ def _texted(value: Any) -> Any:
 # ---------------------------------------------------------------------- what must hold
 
 
-def _check(task: WebTask) -> None:
+def _check(task: WebTask, sites: Collection[str]) -> None:
     if not task.intent.strip():
         raise ValueError("intent must say what to do; it is empty")
     if not task.sites:
-        raise ValueError(f"sites must name at least one of {', '.join(SITES)}")
+        raise ValueError(f"sites must name at least one of {', '.join(sites)}")
     for site in task.sites:
-        if site not in SITES:
+        if site not in sites:
             raise ValueError(
-                f"sites must be of {', '.join(SITES)}; got {site!r}.{did_you_mean(site, SITES)}".rstrip(".")
+                f"sites must be of {', '.join(sites)}; got {site!r}.{did_you_mean(site, sites)}".rstrip(".")
             )
     if task.eval is not None:
         _check_evaluation(task.eval)

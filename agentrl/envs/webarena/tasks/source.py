@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agentrl.envs.webarena.tasks.addresses import resolve
+from agentrl.envs.webarena.tasks.addresses import default_addresses, missing_sites, resolve
 from agentrl.envs.webarena.tasks.files import load_tasks, row_id, row_of
 from agentrl.envs.webarena.tasks.generated import Instance, find_generated, generated_ids, novelty, split_of
 from agentrl.envs.webarena.tasks.intents import PREFIX as INTENT
 from agentrl.envs.webarena.tasks.intents import task_of_intent
-from agentrl.envs.webarena.tasks.schema import WebTask, task_from_json
+from agentrl.envs.webarena.tasks.official import official_tasks
+from agentrl.envs.webarena.tasks.schema import SITES, WebTask, task_from_json
+
+log = logging.getLogger(__name__)
+OFFICIAL_NAMES = {"webarena-lite": "lite", "webarena": "webarena"}  # what `task_file` may be beside a path
 
 
 @dataclass(frozen=True)
@@ -57,22 +62,49 @@ class GeneratedTasks:
 
 
 class FileTasks:
-    """The rows of a file in the benchmark's schema: the same ones in every split, which is up to its owner."""
+    """The rows of a file in the benchmark's schema, or the benchmark's own by name: the same ones in every split, which
+    is up to its owner. Those that need a site without an address are left out. `addresses` of None: the embedded
+    sites; `sites`: only tasks that need no other ones."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.rows = load_tasks(path)
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        addresses: Mapping[str, str] | None = None,
+        sites: tuple[str, ...] = (),
+    ) -> None:
+        self.addresses = default_addresses() if addresses is None else addresses
+        self.rows = _rows(path, self.addresses)
+        self._ids = tuple(row_id(number) for number, task in enumerate(self.rows) if self._can_run(task, sites))
+        self._report()
+
+    def _can_run(self, task: WebTask, sites: tuple[str, ...]) -> bool:
+        return not missing_sites(task, self.addresses) and (not sites or set(task.sites) <= set(sites))
+
+    def _report(self) -> None:
+        lacking = [missing for task in self.rows if (missing := missing_sites(task, self.addresses))]
+        if lacking:
+            names = ", ".join(sorted({name for missing in lacking for name in missing}))
+            count = f"{len(lacking)} of {len(self.rows)} tasks"
+            log.warning("%s are left out: they need the address of %s", count, names)
 
     def ids(self, split: str) -> Sequence[str]:
         """Ids such as "file:0"."""
-        return tuple(map(row_id, range(len(self.rows))))
+        return self._ids
 
     def find(self, task_id: str, split: str) -> Found | None:
-        """The row with this number."""
-        return Found(task_id, resolve(self.rows[row_of(task_id, len(self.rows))]))
+        """The row with this number; `ConfigError` if it needs a site without an address."""
+        return Found(task_id, resolve(self.rows[row_of(task_id, len(self.rows))], self.addresses))
 
 
-def find_task(source: TaskSource, task_id: str, split: str) -> Found | None:
+def _rows(path: str | os.PathLike[str], addresses: Mapping[str, str]) -> list[WebTask]:
+    if path in OFFICIAL_NAMES:
+        return official_tasks(OFFICIAL_NAMES[str(path)])
+    return load_tasks(path, dict.fromkeys((*SITES, *addresses)))
+
+
+def find_task(source: TaskSource, task_id: str, split: str, addresses: Mapping[str, str] | None = None) -> Found | None:
     """A task of the source, or the one that the id itself holds; `ConfigError` if what it holds is no task."""
     if task_id.startswith(INTENT):
-        return Found(task_id, resolve(task_of_intent(task_id)))
+        known = default_addresses() if addresses is None else addresses
+        return Found(task_id, resolve(task_of_intent(task_id, dict.fromkeys((*SITES, *known))), known))
     return source.find(task_id, split)
