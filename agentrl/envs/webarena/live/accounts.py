@@ -50,6 +50,7 @@ def _account(site: str, entry: Any, path: str | os.PathLike[str]) -> Account:
         known = [name for name, place in PLACES.items() if place.account is not None]
         raise ConfigError(f"{os.fspath(path)} may have accounts of {', '.join(known)}; got {site!r}")
     values = [entry.get(name) for name in ("name", "password")] if isinstance(entry, dict) else []
-    if len(values) != 2 or not all(isinstance(value, str) and value for value in values):
+    values = [value for value in values if isinstance(value, str) and value]
+    if len(values) != 2:
         raise ConfigError(f"{os.fspath(path)} must give {site} a name and a password: {FORM}")
     return Account(*values)
