@@ -1,6 +1,6 @@
 """Plays instances of every template with the oracle and prints what came of it.
 
-python -m agentrl.envs.webarena.bench.templates [PREFIX] [--instances N]
+python -m agentrl.envs.webarena.bench.templates [PREFIX] [--instances N] [--backend browser]
 """
 
 from __future__ import annotations
@@ -50,8 +50,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("prefix", nargs="?", default="")
     parser.add_argument("--instances", type=int, default=3, help="of each template and split")
+    parser.add_argument("--backend", default="dom", help="dom or browser")
+    parser.add_argument("--splits", nargs="+", default=["train", "dev", "test"])
     arguments = parser.parse_args()
-    envs = {split: WebArenaLiteEnv(split=split) for split in ("train", "dev", "test")}
+    envs = {split: WebArenaLiteEnv(split=split, backend=arguments.backend) for split in arguments.splits}
     failures = 0
     for name, template in templates().items():
         if not name.startswith(arguments.prefix):
@@ -61,7 +63,8 @@ def main() -> int:
         solved, turns = sum(one.success for one in played), [one.turns for one in played]
         print(
             f"{name:<40} {template.skill:<16} {novelty(template):<9} {sizes:>11} "
-            f"solved {solved}/{len(played)} in {min(turns, default=0)} to {max(turns, default=0)} turns"
+            f"solved {solved}/{len(played)} in {min(turns, default=0)} to {max(turns, default=0)} turns",
+            flush=True,
         )
         for one in played:
             if not one.success:
