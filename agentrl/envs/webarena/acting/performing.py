@@ -38,6 +38,8 @@ def _perform(action: Action, backend: Backend) -> str:
         backend.focus_tab(action.number or 0)
     elif name == "goto":
         backend.open(action.text.strip())
+    elif name == "wait":
+        backend.refresh()
     elif name == "note":
         return "Noted."
     elif name in ("back", "forward", "new_tab", "close_tab"):

@@ -46,6 +46,10 @@ class Backend(Protocol):
         """The active tab at this moment; the same object until something changes."""
         ...
 
+    def refresh(self) -> None:
+        """Look at the page anew: it may have changed by itself."""
+        ...
+
     @property
     def cookies(self) -> Mapping[str, Mapping[str, str]]:
         """The cookies of the agent's browser by origin."""

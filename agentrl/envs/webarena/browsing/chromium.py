@@ -129,6 +129,14 @@ class ChromiumBackend:
                 self._view = self._last_view = self._make_view(self._run(self._read()))
             return self._view
 
+    def refresh(self) -> None:
+        """Look at the page anew."""
+        with self._lock:
+            self._act(self._wait())
+
+    async def _wait(self) -> None:
+        await self._settle(await self._current())
+
     async def _read(self) -> dict[str, Any]:
         tab = await self._current()
         for _ in range(2):

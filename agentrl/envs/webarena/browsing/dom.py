@@ -46,6 +46,9 @@ class DomBackend:
                 self._view = (self._session.version, self._make_view())
             return self._view[1]
 
+    def refresh(self) -> None:
+        """Pages without scripts do not change by themselves."""
+
     def _make_view(self) -> View:
         session = self._session
         entry, page = session.entry, session.page
