@@ -184,7 +184,7 @@ FAMILIES: tuple[Family, ...] = (
             "Do tasks on five web sites: shop, administration, forum, code host, map.",
             ("Text",),
             extra="web",
-            modules=("jinja2", "lxml", "cssselect"),
+            modules=("jinja2", "lxml", "cssselect", "rapidfuzz"),
         ),
         kit=KitBudget(episodes=4, hostile_replies=300),
         policies={

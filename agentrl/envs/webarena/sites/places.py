@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import secrets
 import sqlite3
@@ -14,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.cache import builder_lock, cache_dir
+from agentrl.core.slow import said_when_slow
 from agentrl.envs.webarena.sites.site import SESSION_TABLE, Site, session_token
 
-log = logging.getLogger(__name__)
 SITE_MODULES = "agentrl.envs.webarena.sites"
 
 
@@ -87,8 +86,8 @@ def base_file(data: str) -> Path:
         return path
     with builder_lock(path):
         if not _is_whole(path):
-            log.info("building the data of %s", data)
-            _build(path, module)
+            with said_when_slow(f"agentrl: building the data of the web sites ({data}); kept in the cache afterwards"):
+                _build(path, module)
     return path
 
 

@@ -322,7 +322,7 @@ TEMPLATES: tuple[Template, ...] = (
         _places_of_forums, lambda row: says(row["answer"]), _place_of_forum,
     ),
     Template(
-        "forum-subscribers-or-none", SITES, "unachievable",
+        "forum-subscribers-or-none", SITES, "recognise-impossible",
         ("How many subscribers does the forum {forum} have? Answer N/A if there is no such forum.",
          "Tell me the number of subscribers of /f/{forum}, or N/A if this forum does not exist."),
         _perhaps_missing,

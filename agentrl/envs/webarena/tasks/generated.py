@@ -19,6 +19,7 @@ import msgspec
 
 from agentrl.core.cache import builder_lock, cache_dir, write_atomically
 from agentrl.core.files import read_regular
+from agentrl.core.slow import said_when_slow
 from agentrl.envs.webarena.sites.places import PLACES, base_file
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Parameters, Template
@@ -34,16 +35,12 @@ NOVELTIES = ("data", "template", "skill")
 def templates() -> dict[str, Template]:
     """All templates by name."""
     found: dict[str, Template] = {}
-    for module in _present():
+    for module in MODULES:
         for template in import_module(f"agentrl.envs.webarena.tasks.{module}").TEMPLATES:
             if template.name in found:
                 raise ValueError(f"two templates are called {template.name}")
             found[template.name] = template
     return found
-
-
-def _present() -> list[str]:
-    return [module for module in MODULES if Path(__file__).with_name(f"{module}.py").exists()]
 
 
 def novelty(template: Template) -> str:
@@ -140,7 +137,8 @@ def _all_parameters() -> Mapping[str, Sequence[Parameters]]:
     with builder_lock(path):
         if (found := _read(path)) is not None:
             return found
-        rows = _listed()
+        with said_when_slow("agentrl: listing the tasks of the web sites; kept in the cache afterwards"):
+            rows = _listed()
         body = msgspec.json.encode(rows)
         try:
             write_atomically(path, hashlib.sha256(body).hexdigest().encode() + b"\n" + body)

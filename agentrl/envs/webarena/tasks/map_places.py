@@ -122,7 +122,7 @@ PAGES = (
         solution=lambda row: opening(row["name"], row["path"], Answer(f"{row['number']} {row['street']}")),
     ),
     Template(
-        name="map-missing-phone", sites=SITES, skill="unachievable", parameters=_without_phone,
+        name="map-missing-phone", sites=SITES, skill="recognise-impossible", parameters=_without_phone,
         intents=("What is the phone number of {name}? Answer N/A if the map has none.",
                  "Give me the telephone number of {name}, or N/A if it is not on the map."),
         evaluation=lambda row: exact("N/A"),

@@ -238,7 +238,7 @@ def _absent(world: World) -> Iterator[dict[str, Any]]:
 
 
 ABSENT = Template(
-    "shop-missing-product", SITES, "recognize-impossible",
+    "shop-missing-product", SITES, "recognise-impossible",
     (
         "What is the price of {kind} by the brand {brand}? If the shop has none, answer N/A.",
         "Look up what the shop charges for {kind} made by {brand}. Answer N/A if there is no such product.",
