@@ -245,6 +245,22 @@ class LiveBackend(ChromiumBackend):
         except ValueError as error:
             raise EnvFault(f"{url} answered with status {answer.status} and no JSON") from error
 
+    def read(self, url: str) -> tuple[int, str, str]:
+        """What a site answers to the agent's browser, without showing it: status, where it led, text."""
+        with self._lock:
+            return self._run(self._read_url(url))
+
+    async def _read_url(self, url: str) -> tuple[int, str, str]:
+        assert self._window is not None
+        try:
+            answer = await self._window.context.request.get(url, timeout=self.deadline * 1000)
+            text = await answer.text()
+        except PlaywrightError as error:
+            raise EnvFault(f"{url} does not answer: {str(error).splitlines()[0]:.200}") from None
+        if answer.status >= 500:
+            raise EnvFault(f"{url} answered with status {answer.status}")
+        return answer.status, answer.url, text
+
     # ------------------------------------------------------------------ saving
 
     def save(self) -> NoReturn:

@@ -55,15 +55,8 @@ class Visitor:
         """The storage state of a browser that has logged in to these sites; `EnvFault` where one does not let it."""
         return engine().run(self._logged_in(sites), 4 * self.patience * len(sites))
 
-    def is_logged_in(self, sites: Sequence[str], state: Mapping[str, Any]) -> bool:
-        """Is a browser with this storage state logged in on all of these sites?"""
-        return engine().run(self._is_logged_in(sites, state), 2 * self.patience * len(sites))
-
-    def _window(self, **options: Any) -> Window:
-        return Window(engine(), Gateway(Fence(self.addresses.values())), VIEWPORT, **options)
-
     async def _logged_in(self, sites: Sequence[str]) -> dict[str, Any]:
-        window = self._window()
+        window = Window(engine(), Gateway(Fence(self.addresses.values())), VIEWPORT)
         try:
             await window.open()
             page = await self._page(window)
@@ -76,15 +69,6 @@ class Visitor:
         finally:
             await window.close()
 
-    async def _is_logged_in(self, sites: Sequence[str], state: Mapping[str, Any]) -> bool:
-        window = self._window(storage_state=state)
-        try:
-            await window.open()
-            page = await self._page(window)
-            return all([await self._is_member(page, site) for site in sites])
-        finally:
-            await window.close()
-
     async def _page(self, window: Window) -> Page:
         page = (await window.new_tab()).page
         page.set_default_timeout(self.patience * 1000)
@@ -92,7 +76,7 @@ class Visitor:
 
     async def _log_in(self, page: Page, site: str) -> None:
         form, account = FORMS[site], self.accounts[site]
-        await self._open(page, site, form.path)
+        await self._open(page, site, self.addresses[site] + form.path)
         try:
             await find(page, form.name).fill(account.name)
             await find(page, form.password).fill(account.password)
@@ -102,16 +86,14 @@ class Visitor:
             raise EnvFault(f"cannot log in to {self._name(site)}: {_reason(error)}") from None
 
     async def _is_member(self, page: Page, site: str) -> bool:
-        form = FORMS[site]
-        path = form.members.format(name=self.accounts[site].name)
-        status = await self._open(page, site, path)
-        reached = urlsplit(page.url).path.rstrip("/") == urlsplit(self.addresses[site] + path).path.rstrip("/")
-        return reached and status < 400 and (not form.word or form.word in await page.content())
+        url = members_page(site, self.addresses[site], self.accounts[site])
+        status = await self._open(page, site, url)
+        return shows_members(site, url, status, page.url, await page.content())
 
-    async def _open(self, page: Page, site: str, path: str) -> int:
+    async def _open(self, page: Page, site: str, url: str) -> int:
         """The status of a page of a site; `EnvFault` where the site fails."""
         try:
-            answer = await page.goto(self.addresses[site] + path)
+            answer = await page.goto(url)
         except PlaywrightError as error:
             raise EnvFault(f"{self._name(site)} does not answer: {_reason(error)}") from None
         if answer is not None and answer.status >= 500:
@@ -120,6 +102,17 @@ class Visitor:
 
     def _name(self, site: str) -> str:
         return f"{site} ({self.addresses[site]})"
+
+
+def members_page(site: str, address: str, account: Account) -> str:
+    """The address of a page of the site that only somebody who is logged in sees."""
+    return address + FORMS[site].members.format(name=account.name)
+
+
+def shows_members(site: str, url: str, status: int, reached: str, text: str) -> bool:
+    """Was it that page, asked for at `url`, that the site has shown?"""
+    same = urlsplit(reached).path.rstrip("/") == urlsplit(url).path.rstrip("/")
+    return same and status < 400 and FORMS[site].word in text
 
 
 def find(page: Page, what: str) -> Locator:

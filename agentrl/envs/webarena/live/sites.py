@@ -8,31 +8,24 @@ import logging
 import os
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from agentrl.core.cache import cache_dir, write_atomically
 from agentrl.core.errors import ConfigError, EnvFault, Fault
 from agentrl.envs.webarena.browsing.live import LiveBackend
-from agentrl.envs.webarena.live.login import FORMS, Visitor
+from agentrl.envs.webarena.live.login import FORMS, Visitor, members_page, shows_members
 from agentrl.envs.webarena.sites.places import Account
 from agentrl.envs.webarena.tasks.schema import WebTask
 
 log = logging.getLogger(__name__)
-TRUSTED = 600.0  # seconds for which a login that was seen to work is not looked at again
 RESET_DEADLINE = 1800.0  # seconds; restarting the benchmark's containers takes minutes
 Reset = Callable[[Sequence[str]], Any] | Sequence[str]
-
-
-class _Login(NamedTuple):
-    state: Mapping[str, Any]
-    seen: float  # when it was seen to work, by time.monotonic()
-
-
-_logins: dict[str, _Login] = {}  # of this process: what a browser holds that has logged in, by who it is and where
-_guard = threading.Lock()  # also around logging in: environments side by side share one login
+State = Mapping[str, Any]  # what Playwright saves of a browser: cookies and local storage
+_logins: dict[str, State] = {}  # of this process, by who logged in and where
+_locks: dict[str, threading.Lock] = {}  # environments side by side share one login
 
 
 class LiveSites:
@@ -48,7 +41,7 @@ class LiveSites:
         storage_state: str | os.PathLike[str] | None = None,
     ) -> None:
         self.addresses, self.accounts, self.backend = dict(addresses), dict(accounts), backend
-        self.reset, self.storage_state = _checked(reset), storage_state
+        self.reset, self.storage_state = _checked(reset), _checked_state(storage_state)
 
     def start(self, task: WebTask) -> None:
         """Reset the sites, log in to those of the task and open its first pages. `EnvFault` where that fails: no agent
@@ -58,19 +51,24 @@ class LiveSites:
             raise ConfigError(f"start_url must be an address of one of the sites; got {outside[0]!r:.200}")
         if self.reset is not None:
             self._reset(self.reset, task.sites)
-        self.backend.storage_state = self._state_for(task)
+        if self.storage_state is not None:
+            self._open(task, self.storage_state)
+            return
+        sites = self._with_login(task)
+        state = self._login(sites)
+        self._open(task, state)
+        if not all(map(self._is_member, sites)):  # a login of earlier that has ended meanwhile
+            self._open(task, self._login(sites, ended=state))
+
+    def _open(self, task: WebTask, state: State | str | os.PathLike[str] | None) -> None:
+        self.backend.storage_state = state
         self.backend.start(task.start_urls, {})
 
-    def _state_for(self, task: WebTask) -> Any:
-        """What the task's browser holds at the start."""
-        if self.storage_state is not None:
-            return self.storage_state
-        sites = self._with_login(task)
-        return self._login(sites) if sites else None
+    def _is_member(self, site: str) -> bool:
+        url = members_page(site, self.addresses[site], self.accounts[site])
+        return shows_members(site, url, *self.backend.read(url))
 
     def _reset(self, reset: Reset, sites: Sequence[str]) -> None:
-        with _guard:
-            _logins.clear()  # sessions may be gone
         try:
             if callable(reset):
                 reset(sites)
@@ -101,19 +99,19 @@ class LiveSites:
     def _host(self, site: str) -> str | None:
         return urlsplit(self.addresses[site]).hostname
 
-    def _login(self, sites: tuple[str, ...]) -> Mapping[str, Any]:
-        """A login that works: the last one, the one in the cache folder, or a fresh one."""
+    def _login(self, sites: tuple[str, ...], ended: State | None = None) -> State | None:
+        """The last login to these sites, in this process or kept in the cache folder; a fresh one if there is none, or
+        only the one that has `ended`."""
+        if not sites:
+            return None
         key = self._key(sites)
-        visitor = Visitor(self.addresses, self.accounts)
-        with _guard:
-            known = _logins.get(key)
-            if known is None or time.monotonic() - known.seen > TRUSTED:
-                state = _kept(key) if known is None else known.state
-                if state is None or not visitor.is_logged_in(sites, state):
-                    state = visitor.logged_in(sites)
-                    _keep(key, state)
-                known = _logins[key] = _Login(state, time.monotonic())
-            return known.state
+        with _locks.setdefault(key, threading.Lock()):
+            state = _logins.get(key) or _kept(key)
+            if state is None or state == ended:
+                state = Visitor(self.addresses, self.accounts).logged_in(sites)
+                _keep(key, state)
+            _logins[key] = state
+            return state
 
     def _key(self, sites: tuple[str, ...]) -> str:
         """Stands for these accounts at these addresses. A new password makes a new key."""
@@ -133,19 +131,29 @@ def _checked(reset: Any) -> Reset | None:
     )
 
 
-def _file(key: str) -> Any:
+def _checked_state(path: Any) -> Any:
+    if path is not None and (not isinstance(path, (str, os.PathLike)) or _read_state(Path(path)) is None):
+        raise ConfigError(f"storage_state must be the path of a file that Playwright has saved; got {path!r:.200}")
+    return path
+
+
+def _file(key: str) -> Path:
     return cache_dir() / "webarena" / "logins" / f"{key}.json"
 
 
-def _kept(key: str) -> dict[str, Any] | None:
+def _kept(key: str) -> State | None:
+    return _read_state(_file(key))
+
+
+def _read_state(path: Path) -> State | None:
     try:
-        found = json.loads(_file(key).read_bytes())
+        found = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) and found.keys() == {"cookies", "origins"} else None
 
 
-def _keep(key: str, state: Mapping[str, Any]) -> None:
+def _keep(key: str, state: State) -> None:
     """For the next process. Only this user can read the folder: who has the cookies has the account."""
     path = _file(key)
     try:

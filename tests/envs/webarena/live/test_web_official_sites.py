@@ -17,6 +17,7 @@ from agentrl.envs.webarena.bench.official import play
 from agentrl.envs.webarena.bench.ports import SitesOnPorts
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.evaluators.helpers import HELPERS, Surroundings
+from agentrl.envs.webarena.live import sites as live
 
 pytestmark = pytest.mark.browser
 EVERY = 8  # one official task of so many
@@ -93,10 +94,11 @@ def test_one_login_serves_many_episodes_and_is_made_again_when_it_has_ended(
     first = sites.answers
     env.reset()
     assert sites.answers - first < 15 and kept.stat().st_size  # no login
-    sites.reset()  # the sessions are gone
-    from agentrl.envs.webarena.live import sites as live
-
     live._logins.clear()  # as in another process, which finds the file
+    first = sites.answers
+    env.reset()
+    assert sites.answers - first < 15
+    sites.reset()  # the sessions are gone
     env.reset()
     assert env.backend.view().url.endswith("/-/profile")
 
@@ -195,6 +197,7 @@ def test_the_agent_stays_on_the_sites(make: Any) -> None:
         ({"sites_at": "embedded", "accounts": "x.json"}, "accounts is for real sites"),
         ({"sites_at": "embedded", "reset_sites": ["x"]}, "reset_sites is for real sites"),
         ({"accounts": {"map": "secret"}}, "would be written into records"),
+        ({"storage_state": "/nowhere.json"}, "storage_state must be the path"),
         ({"accounts": "/nowhere.json"}, "cannot read the accounts"),
         ({"sites": ["shopping"]}, "sites must be one of map"),
     ],
