@@ -182,11 +182,11 @@ FAMILIES: tuple[Family, ...] = (
             "WebArenaLite",
             "agentrl.envs.webarena.env:WebArenaLiteEnv",
             "Do tasks on five web sites: shop, administration, forum, code host, map.",
-            ("Text",),
+            ("Text", "Visual"),
             extra="web",
             modules=("jinja2", "lxml", "cssselect", "rapidfuzz"),
         ),
-        kit=KitBudget(episodes=4, hostile_replies=300),
+        kit=KitBudget(episodes=4, hostile_replies=300, image_size=320),
         policies={
             "webarena-naive": Part(
                 "agentrl.envs.webarena.players:NaiveBrowser", "follows the first matching link (web)"

@@ -1,6 +1,7 @@
-"""Takes the picture of the five web sites for the documentation, with the Chromium of this machine.
+"""Takes the pictures of the web sites for the documentation: all five with the Chromium of this machine, and one page
+with marks as agents see it, which needs no browser.
 
-python scripts/web_pictures.py
+python scripts/web_pictures.py [marks]
 """
 
 from __future__ import annotations
@@ -48,8 +49,22 @@ def sheet(pictures: list[Image.Image]) -> Image.Image:
     return paper
 
 
+def take_marked() -> None:
+    """Write `docs/_static/webarena-marks.png`, a page of the shop as the Visual kind shows it."""
+    from agentrl.envs.webarena.env import WebArenaLiteEnv
+    from agentrl.envs.webarena.sites.places import PLACES, cookies
+
+    env = WebArenaLiteEnv(kind="visual")
+    env.backend.start([PLACES["shopping"].origin + PAGES["shopping"]], cookies(["shopping"]))
+    picture = Image.fromarray(env.picture.take(env.backend))
+    picture.quantize(128).save(ROOT / "docs" / "_static" / "webarena-marks.png", optimize=True)
+
+
 def main() -> int:
     """Serve the sites, look at them, write `docs/_static/webarena.png`."""
+    take_marked()
+    if sys.argv[1:] == ["marks"]:
+        return 0
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         print("there is no Chromium on this machine", file=sys.stderr)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
+import numpy as np
 from gymnasium import spaces
 
 from agentrl.core.arguments import whole_number
@@ -29,8 +30,9 @@ from agentrl.envs.webarena.evaluators.pages import Seen
 from agentrl.envs.webarena.facts import cart_of, form_fields, page_kind, quoted_words, records, site_name
 from agentrl.envs.webarena.live.accounts import accounts_for
 from agentrl.envs.webarena.live.places import EMBEDDED, live_addresses, site_of
-from agentrl.envs.webarena.observing.modes import MODES, observe
+from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, observe
 from agentrl.envs.webarena.oracle import next_action
+from agentrl.envs.webarena.picturing.page_picture import PagePicture
 from agentrl.envs.webarena.sites.places import PLACES, cookies
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.state import WebState
@@ -46,6 +48,8 @@ EXPLANATIONS = {
     "accessibility": "You see what is in view of the page as a tree; what you can act on has an id in brackets.",
     "compact": "You see what is in view of the page line by line; what you can act on has an id in brackets.",
     "html": "You see the HTML of the whole page. What is in view and can be acted on is counted from 0, in order.",
+    "marks": "Below it is a list of what you can act on: id, tag and text.",
+    "none": "",
 }
 NO_TEXT = ("checkbox", "radio", "submit", "button", "reset", "hidden", "image", "file")  # types of inputs
 UNREAD_REPLIES, EQUAL_ACTIONS = 3, 5  # in a row: when `early_stop` ends an episode
@@ -86,6 +90,19 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     Ids are those of the elements that can be acted on and are in view, counted anew for every observation.
 
+    The Visual kind shows `{"text", "image"}`: the page as a picture, uint8 [720, 1280, 3], in which everything that can
+    be acted on has a frame and a tag with its id (set of marks, as in VisualWebArena and WebVoyager). The text has the
+    instruction, `<image>` in the place of the picture, and, with `observation_mode="marks"`, a list of the ids such as
+    `[12] a Checkout`; `"none"` leaves the list out, and the other modes add what they add to the Text kind.
+
+    ![The shop with marks](../../_static/webarena-marks.png)
+
+    With `backend="browser"` the picture is Chromium's own. With `backend="dom"` it is drawn from the layout without a
+    browser, an approximation: boxes, texts, fields and pictures stand where Chromium puts them to the pixel, and the
+    mean difference to its screenshots is about 1.5 of 255 steps. What differs: the edges of letters and of the map's
+    streets, signs that the sites' font lacks (drawn by us or as a box), shadows, and pictures in other SVG than simple
+    shapes.
+
     ## Actions
     One a turn, bare or between `<answer>` and `</answer>`, in one of three grammars (`action_format`):
 
@@ -114,7 +131,14 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     which gives up after three replies in a row that cannot be read and after five equal actions in a row.
 
     ## Arguments
-    - `observation_mode="simplified"`: or `"accessibility"`, `"compact"`, `"html"`.
+    - `observation_mode="simplified"`: or `"accessibility"`, `"compact"`, `"html"`. In the Visual kind `"marks"`, or
+      `"none"`, or one of these.
+    - `picture="viewport"`: or `"full"`, four screens of the page (all of it, if it is shorter, with grey below its end;
+      else the part around what is in view) with lines above and below what is in view. Marks are on what is in view
+      even then: the rest cannot be acted on before it is scrolled to.
+    - `marks=True`: frames and ids in pictures.
+    - `image_size=None`: how long the longer side of the picture is; by default that of the screen, 1280 (2880 with
+      `"full"`). Marks are drawn after scaling, and stay readable.
     - `action_format="webrl"`: `"webrl"`, `"webarena"` or `"browsergym"`.
     - `sites=None`: only tasks that need no other sites than these, of `"shopping"`, `"shopping_admin"`, `"reddit"`,
       `"gitlab"` and `"map"`.
@@ -183,7 +207,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         *,
         kind: str = "text",
         sites: Sequence[str] | None = None,
-        observation_mode: str = "simplified",
+        observation_mode: str | None = None,
         action_format: str = "webrl",
         backend: str = "dom",
         task_file: str | os.PathLike[str] | None = None,
@@ -198,6 +222,9 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         strict_upstream: bool = False,
         show_feedback: bool = True,
         show_address: bool | None = None,
+        picture: str = "viewport",
+        marks: bool = True,
+        image_size: int | None = None,
         max_turns: int = 30,
         max_actions_per_turn: int = 1,
         invalid_penalty: float = 0.0,
@@ -205,8 +232,8 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     ) -> None:
         whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1, at_most=1)
         super().__init__(max_turns=max_turns, invalid_penalty=invalid_penalty, **others)
-        self.kind = _one_of("kind", kind, ("text",))
-        self.observation_mode = _one_of("observation_mode", observation_mode, tuple(MODES))
+        self.kind = _one_of("kind", kind, ("text", "visual"))
+        self.observation_mode = self._mode(observation_mode)
         self.action_format = _one_of("action_format", action_format, tuple(GRAMMARS))
         self.dialect = _one_of("dialect", dialect or ("webarena" if task_file == "webarena" else "lite"), DIALECTS)
         self._backend_kind = _one_of("backend", backend, BACKENDS)
@@ -219,7 +246,11 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self._live_options = {"accounts": accounts, "reset": reset_sites, "storage_state": storage_state}
         self._check_place(task_file)
         self._source: TaskSource = self._task_source(task_file, sites)
-        self.observation_space = spaces.Dict({"text": AnyText()})
+        self.picture, self.image_size = PagePicture(picture, marks, image_size), image_size
+        parts: dict[str, Any] = {"text": AnyText()}
+        if self.kind == "visual":
+            parts["image"] = spaces.Box(0, 255, self.picture.shape, np.uint8)
+        self.observation_space = spaces.Dict(parts)
         self.action_space = AnyText([write(action, self.action_format) for action in SAMPLES])
         self._found: Found | None = None
         self._open()
@@ -244,6 +275,13 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         names = _site_names(sites, PLACES if self._addresses is None else self._addresses)
         return GeneratedTasks(names) if task_file is None else FileTasks(task_file, self._addresses, names)
 
+    def _mode(self, wanted: str | None) -> str:
+        """How the page is written; without a picture it takes more than a list of marks."""
+        if wanted is None:
+            return "marks" if self.kind == "visual" else "simplified"
+        known = MODES if self.kind == "visual" else [mode for mode in MODES if mode not in BESIDE_PICTURES]
+        return _one_of("observation_mode", wanted, tuple(known))
+
     def _open(self) -> None:
         """What belongs to this process: connections to the sites' data, and the pages that are open."""
         self.world = World()
@@ -256,6 +294,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def _forget(self) -> None:
         """Nothing has happened yet in this episode."""
+        self.picture.forget()
         self._done: list[str] = []  # actions, oldest first
         self._unread = 0  # replies in a row that could not be read
         self._answer: str | None = None
@@ -484,15 +523,31 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         return (
             "You are using a web browser to do what an instruction asks for: to find something out, to open a certain "
             "page, or to change something on a web site. You are logged in where that is needed. "
-            f"{EXPLANATIONS[self.observation_mode]}\n{describe(self.action_format)}\n"
+            f"{self._explanation()}\n{describe(self.action_format)}\n"
             "If the instruction asks for information, the answer must be short and exact. If what it asks for cannot "
             f"be done, answer N/A. You have {self.max_turns} turns. "
             "Reply with one action, or put it between <answer> and </answer>."
         )
 
+    def _explanation(self) -> str:
+        """What the observation shows."""
+        if self.kind == "text":
+            return EXPLANATIONS[self.observation_mode]
+        part = "the page" if self.picture.part == "full" else "the part of the page that is in view"
+        marked = "; what you can act on has a frame with its id" if self.picture.marks else ""
+        return f"You see {part} as a picture{marked}. {EXPLANATIONS[self.observation_mode]}".rstrip()
+
     def _observe(self) -> dict[str, Any]:
         feedback = f"{self._feedback}\n" if self._feedback and self.show_feedback and not self._over else ""
-        return {"text": f"Instruction: {self._current.task.intent.replace('<', '(')}\n{feedback}{self._written()}"}
+        text = f"Instruction: {self._current.task.intent.replace('<', '(')}\n{feedback}"
+        if self.kind == "text":
+            return {"text": text + self._written()}
+        # The page and its messages may hold the mark of a picture; only ours counts.
+        text, page = (part.replace("<image>", "(image)") for part in (text, self._written()))
+        return {"text": f"{text}<image>\n{page}".rstrip(), "image": self.picture.take(self.backend)}
+
+    def _draw(self) -> np.ndarray:
+        return self.picture.take(self.backend)
 
     def _written(self) -> str:
         """The page as text; made once for every view."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from agentrl.envs.webarena.browsing.view import View
 
 
@@ -48,6 +50,10 @@ class Backend(Protocol):
 
     def refresh(self) -> None:
         """Look at the page anew: it may have changed by itself."""
+        ...
+
+    def picture(self, top: int, height: int) -> np.ndarray:
+        """The page as a picture of this height from `top` on (both within the page), uint8 [height, width, 3]."""
         ...
 
     @property

@@ -5,7 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Coroutine
+from io import BytesIO
 from typing import Any, TypeVar
+
+import numpy as np
+from PIL import Image
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.common.browser import BrowserTab, Window, engine
@@ -165,6 +169,21 @@ class ChromiumBackend:
         )  # fmt: skip
         last = self._last_view
         return last if last is not None and vars(last) == vars(view) else view
+
+    def picture(self, top: int, height: int) -> np.ndarray:
+        """The page from `top` on, as the browser shows it."""
+        with self._lock:
+            scroll = self.view().scroll
+            beyond = top < scroll or top + height > scroll + self.viewport[1]
+            try:
+                data = self._run(self._screenshot(top, height, beyond))
+            except Unresponsive:  # scripts keep the page busy: nothing is seen of it
+                return np.full((height, self.viewport[0], 3), 128, np.uint8)
+        return np.asarray(Image.open(BytesIO(data)).convert("RGB"))
+
+    async def _screenshot(self, top: int, height: int, beyond: bool) -> bytes:
+        area = (0, top, self.viewport[0], height)
+        return await (await self._current()).screenshot(area, beyond=beyond, deadline=self._until(_READING))
 
     def _element(self, number: int) -> Any:
         labels = self.view().labels

@@ -6,16 +6,22 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from agentrl.envs.webarena.browsing.addresses import origin_of
 from agentrl.envs.webarena.browsing.backend import ActionFailed
 from agentrl.envs.webarena.browsing.clicks import activate, check_typable, focus, press_enter
 from agentrl.envs.webarena.browsing.evaluation import DomEvaluationPage
 from agentrl.envs.webarena.browsing.forms import acceptable, is_disabled, kind_of, option_text, options_of
 from agentrl.envs.webarena.browsing.keyboard import focused_element, press
 from agentrl.envs.webarena.browsing.labels import labelled_control
-from agentrl.envs.webarena.browsing.loading import Loader
+from agentrl.envs.webarena.browsing.loading import Loader, resolved
 from agentrl.envs.webarena.browsing.session import Session
 from agentrl.envs.webarena.browsing.view import VIEWPORT, Tab, View
-from agentrl.envs.webarena.sites.world import World
+from agentrl.envs.webarena.picturing.images import Images
+from agentrl.envs.webarena.picturing.painter import Painter
+from agentrl.envs.webarena.sites.messages import Request
+from agentrl.envs.webarena.sites.world import World, place_of
 
 BUTTONS = ("left", "middle", "right")
 
@@ -23,13 +29,15 @@ BUTTONS = ("left", "middle", "right")
 class DomBackend:
     """The agent's browser over a world of embedded sites; see `Backend` for what its methods do.
 
-    It runs no scripts and shows no pictures. May be used from several threads, one call at a time.
+    It runs no scripts; pictures of pages are drawn from their layout. May be used from several threads, one call at a
+    time.
     """
 
     def __init__(self, world: World, viewport: tuple[int, int] = VIEWPORT) -> None:
         self.world, self.viewport = world, viewport
         self._session = Session(world, viewport)
         self._lock = threading.RLock()
+        self._images = Images(self._fetch_image)
         self._view: tuple[int, View] | None = None  # with the version of the session that it shows
 
     # ------------------------------------------------------------------ what is shown
@@ -37,6 +45,7 @@ class DomBackend:
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies by origin."""
         with self._lock:
+            self._images.clear()
             self._session.start(urls, cookies)
 
     def view(self) -> View:
@@ -64,6 +73,22 @@ class DomBackend:
             entry.url, document.title, document.root, boxes, labels, values, self._tabs(), session.active, entry.scroll,
             page.height, focused_element(session), entry.page.status, self.viewport, entry.page.error,
         )  # fmt: skip
+
+    def picture(self, top: int, height: int) -> np.ndarray:
+        """The page from `top` on, drawn in this process: close to what a browser shows."""
+        with self._lock:
+            view, page = self.view(), self._session.page
+            base = resolved(view.url, page.document.base) or view.url
+            painter = Painter(page.styles, view.values, view.focused, self._images, lambda link: resolved(base, link))
+            return painter.paint(page.everything, self.viewport[0], top, height)
+
+    def _fetch_image(self, url: str) -> tuple[str, bytes]:
+        """A picture on a page: its type and its contents, both empty where there is none."""
+        if place_of(url) is None:
+            return "", b""
+        response = self.world.fetch(Request("GET", url, (), self.cookies.get(origin_of(url), {})))
+        body = response.body.encode() if isinstance(response.body, str) else response.body
+        return (response.content_type, body) if response.status == 200 else ("", b"")
 
     def _tabs(self) -> tuple[Tab, ...]:
         entries = [tab.entry for tab in self._session.tabs]

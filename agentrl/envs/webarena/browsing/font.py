@@ -30,6 +30,10 @@ def font_file() -> bytes:
 class _Widths(dict[str, int]):
     """Width by character; those that the font lacks are estimated, because a browser takes them from another font."""
 
+    def __init__(self, own: dict[str, int]) -> None:
+        super().__init__(own)
+        self.own = frozenset(own)  # the characters of the font
+
     def __missing__(self, character: str) -> int:
         width = self[character] = self._estimate(character)
         return width

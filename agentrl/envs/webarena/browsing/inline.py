@@ -26,6 +26,8 @@ _TAB = 8
 def lay_lines(layout: Layout, node: Node, x: float, y: float, width: float) -> float:
     """Lay the texts and inline boxes of a block out in lines from (x, y); the height they take."""
     style, children = node.style, node.children
+    if layout.keeps_texts:
+        return _lay_all(layout, node, x, y, width)
     if node.run is not None:
         height = style.line * _lines(node.run, style, width)
     elif not children:
@@ -35,12 +37,19 @@ def lay_lines(layout: Layout, node: Node, x: float, y: float, width: float) -> f
     elif len(children) == 1 and children[0].__class__ is str and style.white_space == "pre":
         height = style.line * len(children[0].removesuffix("\n").split("\n"))
     else:
-        lines = _Lines(layout, style, x, y, width)
-        lines.add(children, style)
-        return lines.finish() - y
+        return _lay_all(layout, node, x, y, width)
     if height:
         layout.baseline = y + height - style.descent
     return height
+
+
+def _lay_all(layout: Layout, node: Node, x: float, y: float, width: float) -> float:
+    """Lay everything out piece by piece."""
+    if not node.children:
+        return 0.0
+    lines = _Lines(layout, node.style, x, y, width)
+    lines.add(node.children, node.style)
+    return lines.finish() - y
 
 
 def _lines(run: Run, style: Style, width: float) -> int:
@@ -103,6 +112,7 @@ class _Lines:
         self._filled = self._spaced = False
         self._tail = ""  # the last character, if text ended without a space
         self._placer = LinePlacer(layout, style)
+        self._keeps_texts = layout.keeps_texts
 
     # ------------------------------------------------------------------ what comes in
 
@@ -150,8 +160,13 @@ class _Lines:
             self._commit()
         self._tail = "" if run.trailing else last.text[-1]
         if not style.wraps:
-            self._wait(TEXT, "", run.width * scale, style)
-        elif len(words) > 1 and self._line_width + self._waiting_width + run.width * scale <= self._width:
+            whole = "".join([" " * word.space + word.text for word in words]).lstrip() if self._keeps_texts else ""
+            self._wait(TEXT, whole, run.width * scale, style)
+        elif (
+            not self._keeps_texts
+            and len(words) > 1
+            and self._line_width + self._waiting_width + run.width * scale <= self._width
+        ):
             # All fits: one piece, but for the last word, which what follows may drag to the next line.
             before = run.width - last.width - (_SPACE_WIDTH if last.space else 0)
             self._wait(TEXT, "", before * scale, style)
@@ -273,7 +288,7 @@ class _Lines:
                 end = start + 1
             if end > start:
                 width = (ends[end - 1] - done) * scale
-                self._line.append((TEXT, "", width, style))
+                self._line.append((TEXT, text[start:end], width, style))
                 self._line_width += width
                 self._filled = True
                 start, done = end, ends[end - 1]

@@ -13,15 +13,23 @@ from agentrl.envs.webarena.browsing.style import Cascade
 from agentrl.envs.webarena.browsing.tables import lay_table
 
 _AS_WIDE_AS_CONTENTS = {"button", "legend"}
-Placed = tuple[Any, float, float, float, float]  # element, left, top, width, height
+Placed = tuple[Any, float, float, float, float]  # element (or `Text`, `Clipped`), left, top, width, height
+
+
+class Clipped(NamedTuple):
+    """What follows, up to the box of this element, is seen only within that box."""
+
+    element: Any
 
 
 class Layout:
-    """Boxes of one page as they are placed. `baseline` is that of the newest line. Once an element `continues` on
-    another line, it has several boxes."""
+    """Boxes of one page as they are placed, those of a box's contents before its own. `baseline` is that of the newest
+    line. Once an element `continues` on another line, it has several boxes. A layout that `keeps_texts` places them,
+    too, and `Clipped` before the contents of boxes that show nothing outside."""
 
-    def __init__(self) -> None:
+    def __init__(self, keeps_texts: bool = False) -> None:
         self.placed: list[Placed] = []
+        self.keeps_texts = keeps_texts
         self.baseline: float | None = None
         self.continues = False
 
@@ -35,6 +43,8 @@ class Layout:
         else:
             wanted = style.height
             start = len(self.placed)
+            if self.keeps_texts and style.clips and node.element is not None:
+                self.placed.append((Clipped(node.element), x, y, 0.0, 0.0))
             content = self._contents(node, x, y, width, None if wanted is None else wanted - style.along)
             height = content + style.along if wanted is None else wanted
             if height < style.min_height:
@@ -160,15 +170,29 @@ def lay_out(root: Any, cascade: Cascade, opened: Container[Any], width: int) -> 
     node = builder.build(root)
     height = 0.0
     if node is not None:
-        node.root, node.level = True, False
-        if node.kind == INLINE:
-            node.kind = BLOCK
+        tall = _lay_root(layout, node, width)
         style = node.style
-        tall = layout.box(node, style.margin_left, style.margin_top, layout.block_width(node, float(width)))
         bottom = max((top + tall for _, _, top, _, tall in layout.placed), default=0.0)
         height = max(bottom, style.margin_top + tall + style.margin_bottom)
     boxes, further = _first_boxes(layout.placed) if layout.continues else (layout.placed, {})
     return Placement(boxes, further, height, builder.pointers, builder.invisible, builder.clipping)
+
+
+def lay_out_with_texts(root: Any, cascade: Cascade, opened: Container[Any], width: int) -> list[Placed]:
+    """Everything on a page, texts as well, whatever is in a box before the box itself."""
+    layout = Layout(keeps_texts=True)
+    node = Builder(cascade, opened).build(root)
+    if node is not None:
+        _lay_root(layout, node, width)
+    return layout.placed
+
+
+def _lay_root(layout: Layout, node: Node, width: int) -> float:
+    node.root, node.level = True, False
+    if node.kind == INLINE:
+        node.kind = BLOCK
+    style = node.style
+    return layout.box(node, style.margin_left, style.margin_top, layout.block_width(node, float(width)))
 
 
 def _first_boxes(placed: list[Placed]) -> tuple[list[Placed], dict[Any, list[Placed]]]:

@@ -25,6 +25,13 @@ class Atom(NamedTuple):
     baseline: float  # from its upper margin
 
 
+class Text(NamedTuple):
+    """A text on a line, which a layout that keeps texts places like an element."""
+
+    text: str
+    style: Style
+
+
 # A part of a line: kind, value, width, style. The value is the text of a word, the element that opens or closes, or an
 # `Atom`. A plain tuple, because there are so many.
 Piece = tuple[int, Any, float, Style]
@@ -107,12 +114,18 @@ class LinePlacer:
                 self._place_empty(x, baseline)
                 tall = style.font_ascent + style.font_descent
                 self._layout.placed.append((value.element, x, baseline - style.font_ascent, 0.0, tall))
+            elif kind == TEXT and self._layout.keeps_texts:
+                self._place_text(value, style, x, width, baseline)
             x += width
         self._end_text(x, baseline)
         for node, (left, others) in begun.items():  # goes on in the next line
             self._place_element(node, left, x - left, baseline, others)
         for node in going_on:
             self._place_further(node, left_edge, x - left_edge, baseline)
+
+    def _place_text(self, text: str, style: Style, x: float, width: float, baseline: float) -> None:
+        top = baseline + (0.0 if style is self._style else _shift(style, self._style)) - style.font_ascent
+        self._layout.placed.append((Text(text, style), x, top, width, style.font_ascent + style.font_descent))
 
     def _place_further(self, node: Node, left: float, width: float, baseline: float) -> None:
         self._place_element(node, left, width, baseline)

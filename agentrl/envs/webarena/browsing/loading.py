@@ -115,12 +115,12 @@ class Loader:
     def _sheets(self, url: str, text: str) -> tuple[str, ...]:
         """The style sheets that a page names, in order: texts or absolute addresses."""
         page = document(text)
-        base = _resolved(url, page.base) or url
+        base = resolved(url, page.base) or url
         found = []
         for kind, value in page.sheets():
             if kind == "text":
                 found.append(value)
-            elif address := _resolved(base, value):
+            elif address := resolved(base, value):
                 found.append(self._sheet(address))
         return tuple(found)
 
@@ -137,7 +137,8 @@ class Loader:
         return found
 
 
-def _resolved(base: str, link: str) -> str:
+def resolved(base: str, link: str) -> str:
+    """The absolute address of a link; empty if it has none."""
     try:
         return resolve(base, link) if link else ""
     except BadAddress:

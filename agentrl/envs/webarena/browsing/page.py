@@ -8,7 +8,7 @@ from typing import Any
 
 from agentrl.envs.webarena.browsing.document import Document, document
 from agentrl.envs.webarena.browsing.labels import choose, clickable_by_markup
-from agentrl.envs.webarena.browsing.layout import Placed, lay_out
+from agentrl.envs.webarena.browsing.layout import Placed, lay_out, lay_out_with_texts
 from agentrl.envs.webarena.browsing.style import Chain, Style, cascade
 from agentrl.envs.webarena.browsing.view import Box
 
@@ -20,7 +20,7 @@ class LaidOut:
 
     def __init__(self, document: Document, sheets: tuple[str, ...], opened: frozenset[int], viewport: tuple[int, int]):
         self.document, self.viewport = document, viewport
-        details = {document.elements[number] for number in opened}
+        self._details = details = {document.elements[number] for number in opened}
         self._cascade = cascade(sheets)
         self._placement = lay_out(document.root, self._cascade, details, viewport[0])
         self.height = max(math.floor(self._placement.height + 0.5), viewport[1])
@@ -55,6 +55,20 @@ class LaidOut:
         parent, get = element.getparent(), element.get
         above = self._cascade.root if parent is None else self._chain(parent)
         return above.child(element.tag, get("class"), get("id"), get("style"))
+
+    @cached_property
+    def everything(self) -> list[Placed]:
+        """All that is to be seen, texts as well; see `Layout`."""
+        return lay_out_with_texts(self.document.root, self._cascade, self._details, self.viewport[0])
+
+    @cached_property
+    def styles(self) -> dict[Any, Style]:
+        """The styles of all elements."""
+        chains: dict[Any, Chain] = {}
+        for element in self.document.elements:
+            get, parent = element.get, chains.get(element.getparent(), self._cascade.root)
+            chains[element] = parent.child(element.tag, get("class"), get("id"), get("style"))
+        return {element: chain.style for element, chain in chains.items()}
 
     @cached_property
     def _clickables(self) -> list[Any]:

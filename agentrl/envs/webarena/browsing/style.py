@@ -83,6 +83,8 @@ class Style:
     wraps_anywhere: bool
     hidden: bool
     pointer: bool
+    colour: str  # of text, as it is declared
+    underlined: bool
     # Of a line of text: what the line takes above and below the baseline, and what the letters take
     ascent: float
     descent: float
@@ -139,7 +141,7 @@ class Style:
     columns: tuple[Any, ...]
 
     def __init__(self, declared: Declarations, parent: Style | None) -> None:
-        self._declared = declared
+        self.declared = declared
         self._inherit(declared, parent)
         self._size(declared)
         self._surround(declared)
@@ -174,6 +176,9 @@ class Style:
         )
         self.hidden = _keyword(declared, "visibility", "hidden" if parent and parent.hidden else "visible") != "visible"
         self.pointer = _keyword(declared, "cursor", "pointer" if parent and parent.pointer else "auto") == "pointer"
+        self.colour = _keyword(declared, "color", parent.colour if parent else "#000000")
+        line = get("text-decoration")
+        self.underlined = bool(parent and parent.underlined) if line is None else "underline" in line
         self._metrics()
 
     def _metrics(self) -> None:
@@ -229,7 +234,7 @@ class Style:
     @cached_property
     def bare(self) -> Style:
         """The same for a check box or radio button, which have neither padding nor border whatever is declared."""
-        declared = {name: value for name, value in self._declared.items() if not name.startswith(("padding", "border"))}
+        declared = {name: value for name, value in self.declared.items() if not name.startswith(("padding", "border"))}
         return Style(declared, self)
 
     def _arrange(self, declared: Declarations) -> None:

@@ -12,6 +12,7 @@ _SIDES = ("top", "right", "bottom", "left")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _COMPOUND = re.compile(r"(\*|[\w-]+)?((?:[.#][\w-]+)*)")
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(px|em|rem|%|fr)?")
+_STYLES = {"none", "hidden", "solid", "dashed", "dotted", "double", "groove", "ridge", "inset", "outset"}
 _KEYWORD_LENGTHS = {"thin": 1.0, "medium": 3.0, "thick": 5.0}
 
 
@@ -190,12 +191,26 @@ def _four(name: str, value: str) -> Declarations:
 
 
 def _border(name: str, value: str) -> Declarations:
-    """`border` and `border-top`: only the width matters to a layout."""
+    """`border` and `border-top`: width and colour."""
     parts = value.split()
     widths = [found for part in parts if isinstance(found := length(part), float)]
     width = 0.0 if "none" in parts or "hidden" in parts else widths[0] if widths else 3.0
     sides = _SIDES if name == "border" else (name.removeprefix("border-"),)
-    return {f"border-{side}-width": width for side in sides}
+    colours = [
+        part
+        for part in parts
+        if part[0] == "#" or (part.isalpha() and part not in _STYLES and part not in _KEYWORD_LENGTHS)
+    ]
+    found: Declarations = {f"border-{side}-width": width for side in sides}
+    return found | {f"border-{side}-color": colours[0] if colours else "" for side in sides}
+
+
+def _border_colour(name: str, value: str) -> Declarations:
+    parts = value.split()
+    if not 1 <= len(parts) <= 4:
+        return {}
+    four = (parts * 4)[:4] if len(parts) != 3 else [*parts, parts[1]]
+    return {f"border-{side}-color": colour for side, colour in zip(_SIDES, four, strict=True)}
 
 
 def _border_width(name: str, value: str) -> Declarations:
@@ -247,7 +262,8 @@ def _flow(name: str, value: str) -> Declarations:
 
 
 _SHORTHANDS = {
-    "margin": _four, "padding": _four, "border": _border, "border-width": _border_width, "gap": _gap, "grid-gap": _gap,
+    "margin": _four, "padding": _four, "border": _border, "border-width": _border_width,
+    "border-color": _border_colour, "gap": _gap, "grid-gap": _gap,
     "flex": _flex, "font": _font, "grid-template-columns": _columns, "flex-flow": _flow,
     **{f"border-{side}": _border for side in _SIDES},
 }  # fmt: skip
@@ -261,5 +277,6 @@ _KEYWORDS = {
     "display", "box-sizing", "text-align", "vertical-align", "white-space", "overflow", "overflow-wrap", "word-break",
     "visibility", "cursor", "flex-wrap", "flex-direction", "align-items", "align-self", "justify-content",
     "background", "background-color", "outline", "table-layout", "overflow-x", "overflow-y", "border-collapse",
-    "list-style", "grid-column",
+    "list-style", "grid-column", "color", "border-radius", "text-decoration", "text-overflow",
+    *(f"border-{side}-color" for side in _SIDES),
 }  # fmt: skip

@@ -10,6 +10,7 @@ from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.envs.webarena.browsing.view import View
 from agentrl.envs.webarena.observing.accessibility import accessibility_tree
 from agentrl.envs.webarena.observing.compact import compact_text
+from agentrl.envs.webarena.observing.marked import marked_list, nothing
 from agentrl.envs.webarena.observing.raw import raw_html
 from agentrl.envs.webarena.observing.simplified import simplified_html
 
@@ -19,7 +20,10 @@ MODES: dict[str, tuple[Callable[..., str], bool]] = {
     "accessibility": (accessibility_tree, True),
     "html": (raw_html, False),
     "compact": (compact_text, False),
+    "marks": (marked_list, False),
+    "none": (nothing, False),
 }
+BESIDE_PICTURES = ("marks", "none")  # say too little without a picture
 
 
 def check_mode(name: Any) -> str:
