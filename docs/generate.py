@@ -64,7 +64,7 @@ OPTIONS = (
     ("gigpo", "GiGPO", "gigpo"),
 )
 PICTURE_SIZE = 256
-PICTURE_SIZES = {"WebShop": 512}  # pages are there to be read
+PICTURE_SIZES = {"WebShop": 512, "WebArenaLite": 800}  # pages are there to be read
 
 
 def write_all(folder: Path = HERE / "generated") -> list[Path]:

@@ -13,7 +13,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.envs.webarena.browsing.view import Box, Tab, View
 from agentrl.envs.webarena.observing.accessibility import accessibility_tree
 from agentrl.envs.webarena.observing.compact import compact_text
-from agentrl.envs.webarena.observing.modes import MODES, check_mode, observe
+from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, check_mode, observe
 from agentrl.envs.webarena.observing.raw import raw_html
 from agentrl.envs.webarena.observing.simplified import LONGEST, simplified_html
 from agentrl.envs.webarena.observing.tokens import token_bound
@@ -254,7 +254,9 @@ def test_tabs_and_address_stand_above_the_page_if_wanted(mode, shop):
 
 
 def test_unknown_modes_are_refused():
-    with pytest.raises(ConfigError, match=r"one of simplified, accessibility, html, compact; got 'compct'.*compact"):
+    with pytest.raises(
+        ConfigError, match=r"one of simplified, accessibility, html, compact, marks, none; got 'compct'.*compact"
+    ):
         check_mode("compct")
     assert check_mode("compact") == "compact"
 
@@ -367,6 +369,8 @@ def test_huge_pages_are_written_without_recursion(mode, view):
     if mode == "compact":
         assert token_bound(text) <= 800
         assert "left out)" in text
+    elif mode in BESIDE_PICTURES:
+        assert len(text) < 50_000
     else:
         assert len(text) > 20_000
 
