@@ -10,6 +10,7 @@ import asyncio
 import base64
 import json
 import time
+from collections.abc import Coroutine
 from contextlib import suppress
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ _EVENTS = (
     "Runtime.executionContextDestroyed", "Runtime.executionContextsCleared",
 )  # fmt: skip
 _START_WAIT, _FRAME_WAIT, _RESCUE_WAIT = 5.0, 5.0, 2.0  # seconds: the most that a lost signal costs
+_INPUT_WAIT = 10.0  # seconds that a page may take to react to input
 
 
 class Unresponsive(Exception):
@@ -273,19 +275,27 @@ class BrowserTab:
 
     async def click(self, x: float, y: float, button: str = "left") -> None:
         """Press and release a button of the mouse."""
-        await self.page.mouse.click(x, y, button=button)  # pyright: ignore[reportArgumentType]
+        await self._input(self.page.mouse.click(x, y, button=button))  # pyright: ignore[reportArgumentType]
 
     async def move(self, x: float, y: float) -> None:
         """Move the mouse."""
-        await self.page.mouse.move(x, y)
+        await self._input(self.page.mouse.move(x, y))
 
     async def press(self, keys: str) -> None:
         """A key or combination in Playwright's spelling."""
-        await self.page.keyboard.press(keys)
+        await self._input(self.page.keyboard.press(keys))
 
     async def insert(self, text: str) -> None:
         """Write at the cursor, as an input method does."""
-        await self.session.send("Input.insertText", {"text": text})
+        await self._input(self.session.send("Input.insertText", {"text": text}))
+
+    async def _input(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Input waits until the page has taken it: `Unresponsive` if its scripts never do."""
+        try:
+            await asyncio.wait_for(work, _INPUT_WAIT)
+        except TimeoutError:
+            await self._rescue(self.session.send("Runtime.terminateExecution"))
+            raise Unresponsive from None
 
 
 async def _wait(event: asyncio.Event, deadline: float) -> bool:

@@ -55,7 +55,7 @@ class BrowserBackend(ChromiumBackend):
             addresses = [typed_address(url) for url in urls] or [BLANK]
             self._session.loader.cookies = {origin: dict(jar) for origin, jar in cookies.items()}
             self._session.tabs, self._session.active = [Tab() for _ in addresses], 0
-            self._act(self._start(addresses))
+            self._act(self._start(addresses), opens=len(addresses))
 
     async def _start(self, addresses: list[str]) -> None:
         await self._reuse_window(len(addresses))
@@ -301,7 +301,7 @@ class BrowserBackend(ChromiumBackend):
         """Inverse of `save`; ValueError if it does not fit, and then nothing changes."""
         with self._lock:
             self._session.load(saved)
-            self._act(self._loaded())
+            self._act(self._loaded(), opens=1)
 
     async def _loaded(self) -> None:
         await self._reuse_window(len(self._session.tabs))

@@ -13,6 +13,7 @@ from PIL import Image
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.common.browser import BrowserTab, Window, engine
+from agentrl.envs.common.browser.engine import START_DEADLINE
 from agentrl.envs.common.browser.tab import Unresponsive
 from agentrl.envs.webarena.browsing.backend import ActionFailed
 from agentrl.envs.webarena.browsing.clicks import check_typable
@@ -29,6 +30,7 @@ Result = TypeVar("Result")
 DEADLINE = 30.0  # seconds that a page may take for one action
 _MARGIN = 10.0  # more for the work around it
 _READING = 10.0  # seconds for reading a page whose scripts may be busy
+_BUSY = "The page does not respond: its scripts are busy."
 _INSERTED = 5_000  # characters; longer texts are put into the field at once
 _KEYS = {
     **{name.lower(): name for name in ("Enter", "Tab", "Escape", "Backspace", "Delete", "Home", "End", "Space")},
@@ -75,13 +77,15 @@ class ChromiumBackend:
 
     # ------------------------------------------------------------------ running
 
-    def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        return engine().run(work, self.deadline + _MARGIN)
+    def _run(self, work: Coroutine[Any, Any, Result], more: float = 0.0) -> Result:
+        return engine().run(work, self.deadline + _MARGIN + more)
 
-    def _act(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Do something that may change the page."""
+    def _act(self, work: Coroutine[Any, Any, Any], *, opens: int = 0) -> None:
+        """Do something that may change the page; `opens`: so many tabs are opened for it, perhaps in a new browser."""
         try:
-            self._run(work)
+            self._run(work, START_DEADLINE + opens * self.deadline if opens else 0.0)
+        except Unresponsive:
+            self._late = _BUSY
         finally:
             self._view = None
 
@@ -147,7 +151,7 @@ class ChromiumBackend:
             try:
                 found = await tab.call("read", deadline=self._until(_READING))
             except Unresponsive:
-                self._late = "The page does not respond: its scripts are busy."
+                self._late = _BUSY
                 continue
             if found is not None:
                 return found

@@ -56,7 +56,8 @@ class LiveBackend(ChromiumBackend):
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies by origin."""
         with self._lock:
-            self._act(self._start([typed_address(url) for url in urls] or [BLANK], cookies))
+            addresses = [typed_address(url) for url in urls] or [BLANK]
+            self._act(self._start(addresses, cookies), opens=len(addresses))
 
     async def _start(self, addresses: list[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         self._failures, self._own = {}, None
