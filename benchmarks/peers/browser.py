@@ -16,17 +16,21 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from agentrl.core.measure import result, times_of
 
-NAME = "browsergym-core"
+NAME = "browsergym-core"  # without the waits that it has by default
+SHIPPED = "browsergym-core, as shipped"
 REVISION = "chromium-1117"  # the folder in which this Playwright looks for its browser
 
 
-def measured(url: str, second: str, episodes: int) -> list[dict[str, Any]]:
-    """Resets, and steps that open a page, in milliseconds. The waits that it has by default are off."""
+NO_WAITS = {"slow_mo": 0, "pre_observation_delay": 0.0}
+
+
+def measured(name: str, url: str, second: str, episodes: int, **options: Any) -> list[dict[str, Any]]:
+    """Resets, and steps that open a page, in milliseconds."""
     from browsergym.core.env import BrowserEnv  # pyright: ignore[reportMissingImports]
     from browsergym.core.task import OpenEndedTask  # pyright: ignore[reportMissingImports]
 
     task = {"start_url": url, "goal": "Look around."}
-    env = BrowserEnv(OpenEndedTask, task_kwargs=task, headless=True, slow_mo=0, pre_observation_delay=0.0)
+    env = BrowserEnv(OpenEndedTask, task_kwargs=task, headless=True, **options)
     resets: list[float] = []
     steps: list[float] = []
     try:
@@ -36,7 +40,7 @@ def measured(url: str, second: str, episodes: int) -> list[dict[str, Any]]:
     finally:
         env.close()
     rows = {"reset": resets, "step that opens a page": steps}
-    return [result(case, NAME, version(NAME), [1e3 * one for one in found], "ms") for case, found in rows.items()]
+    return [result(case, name, version(NAME), [1e3 * one for one in found], "ms") for case, found in rows.items()]
 
 
 def main(url: str, second: str, episodes: int, chromium: str) -> dict[str, Any]:
@@ -47,7 +51,8 @@ def main(url: str, second: str, episodes: int, chromium: str) -> dict[str, Any]:
         (place / "chrome").symlink_to(chromium)
         os.environ["PLAYWRIGHT_BROWSERS_PATH"] = folder
         try:
-            rows, problem = measured(url, second, episodes), None
+            rows = measured(NAME, url, second, episodes, **NO_WAITS) + measured(SHIPPED, url, second, 1)
+            problem = None
         except Exception as error:
             rows, problem = [], f"{type(error).__name__}: {error}"
     peer = {"installed": problem is None, "version": version(NAME) if problem is None else None, "reason": problem}
