@@ -50,12 +50,14 @@ def main(url: str, second: str, episodes: int, chromium: str) -> dict[str, Any]:
         place.mkdir(parents=True)
         (place / "chrome").symlink_to(chromium)
         os.environ["PLAYWRIGHT_BROWSERS_PATH"] = folder
-        try:
-            rows = measured(NAME, url, second, episodes, **NO_WAITS) + measured(SHIPPED, url, second, 1)
-            problem = None
-        except Exception as error:
-            rows, problem = [], f"{type(error).__name__}: {error}"
-    peer = {"installed": problem is None, "version": version(NAME) if problem is None else None, "reason": problem}
+        rows, problems = [], []
+        for name, count, options in ((NAME, episodes, NO_WAITS), (SHIPPED, 1, {})):
+            try:
+                rows += measured(name, url, second, count, **options)
+            except Exception as error:
+                problems.append(f"{name}: {type(error).__name__}: {error}")
+    known = version(NAME) if rows else None
+    peer = {"installed": bool(rows), "version": known, "reason": "; ".join(problems) or None}
     return {"results": rows, "peers": {NAME: peer}}
 
 
