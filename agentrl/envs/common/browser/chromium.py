@@ -12,6 +12,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 # A port on which nothing listens: what does not belong to a window, such as Chromium's own requests, goes there.
 NOWHERE = "http://127.0.0.1:9"
 THROUGH_PROXY = "<-loopback>"  # in a list of exceptions: not even this machine is asked directly
+POPUPS = "--disable-popup-blocking"  # a default of Playwright's: without it, one click opens at most one window
 _OFF = (
     "AutofillServerCommunication", "BackForwardCache", "DnsOverHttps", "InterestFeedContentSuggestions",
     "MediaRouter", "NavigationPredictor", "NetworkPrediction", "NetworkTimeServiceQuerying", "OptimizationHints",

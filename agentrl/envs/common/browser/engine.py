@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 from agentrl.core.background import BackgroundLoop
 from agentrl.core.errors import AgentRLError, EnvFault, MissingExtra
-from agentrl.envs.common.browser.chromium import NOWHERE, THROUGH_PROXY, find_chromium, flags
+from agentrl.envs.common.browser.chromium import NOWHERE, POPUPS, THROUGH_PROXY, find_chromium, flags
+from agentrl.envs.common.browser.memory import guard_memory
 
 try:
     from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
@@ -36,6 +37,7 @@ class Engine:
         self._loop = BackgroundLoop("agentrl-browser")
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
+        self._guard: asyncio.Future[None] | None = None
         self._starting: asyncio.Lock | None = None
         self._ends_at_exit = False
         self._pid = os.getpid()
@@ -90,13 +92,16 @@ class Engine:
             self._ends_at_exit = True
         self._playwright = await async_playwright().start()
         self._browser = await self._playwright.chromium.launch(
-            executable_path=path, args=flags(), timeout=START_DEADLINE * 1000,
+            executable_path=path, args=flags(), ignore_default_args=[POPUPS], timeout=START_DEADLINE * 1000,
             proxy={"server": NOWHERE, "bypass": THROUGH_PROXY},
             handle_sigint=False, handle_sigterm=False, handle_sighup=False,
         )  # fmt: skip
+        self._guard = asyncio.ensure_future(guard_memory(await process_of(self._browser)))
         log.debug("started %s", path)
 
     async def _stop(self) -> None:
+        if self._guard is not None:
+            self._guard.cancel()
         browser, self._browser = self._browser, None
         playwright, self._playwright = self._playwright, None
         if browser is not None and not browser.is_connected():
@@ -132,6 +137,14 @@ def engine() -> Engine:
         if found is None:
             found = _engines[os.getpid()] = Engine()
         return found
+
+
+async def process_of(browser: Browser) -> int:
+    """The process id of a browser."""
+    session = await browser.new_browser_cdp_session()
+    processes = (await session.send("SystemInfo.getProcessInfo"))["processInfo"]
+    await session.detach()
+    return next(process["id"] for process in processes if process["type"] == "browser")
 
 
 def _first_line(error: BaseException) -> str:

@@ -97,7 +97,7 @@ class Gateway:
             await self._tunnel(target, reader, writer)
             return False
         body = await _body(reader, headers)
-        if not self.fence.allows(target):
+        if not self.fence.allows(target) or headers.get("sec-fetch-dest") == "serviceworker":
             self.refused.append(target)
             return await _send(writer, method, self.refuse(target))
         if self.responder is None:
@@ -169,9 +169,12 @@ class Gateway:
 
 async def _body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
     if "chunked" in headers.get("transfer-encoding", "").lower():
-        parts, size = [], 1
+        parts, size, left = [], 1, MAX_BODY
         while size:
             size = int((await reader.readuntil(b"\r\n")).split(b";")[0], 16)
+            left -= size
+            if size < 0 or left < 0:
+                raise ValueError("the body is too large")
             parts.append((await reader.readexactly(size + 2))[:-2])
         return b"".join(parts)
     size = int(headers.get("content-length", 0))

@@ -32,8 +32,11 @@ _START_WAIT, _FRAME_WAIT, _RESCUE_WAIT = 5.0, 5.0, 2.0  # seconds: the most that
 _INPUT_WAIT = 10.0  # seconds that a page may take to react to input
 
 
-class Unresponsive(Exception):
+class Unresponsive(EnvFault):
     """The page's own scripts keep it busy."""
+
+    def __init__(self) -> None:
+        super().__init__("the page does not respond: its scripts are busy")
 
 
 class Visit(NamedTuple):
@@ -55,6 +58,8 @@ class BrowserTab:
         self.gone = False  # closed or crashed
         self.status, self.failure = 200, ""  # of the last document, once `watch_status` was called
         self._watched = False
+        self._pending: set[asyncio.Task[Any]] = set()  # questions to the page
+        self._pausing: asyncio.Task[Any] | None = None
         self._frame = ""
         self._world: str | None = None
         self._world_made = asyncio.Event()
@@ -99,6 +104,8 @@ class BrowserTab:
         elif name.endswith("Cleared") or event.get("executionContextUniqueId") == self._world:
             self._world = None
             self._world_made.clear()
+            if self._pausing is not None:  # its page is gone, and its answer with it
+                self._pausing.cancel()
 
     def _moved(self, name: str, event: dict[str, Any]) -> None:
         if name == "frameRequestedNavigation":
@@ -124,6 +131,11 @@ class BrowserTab:
         self.gone = True
         for event in (self._idle, self._started, self._world_made):
             event.set()
+        for task in (
+            *self._pending,
+            *([self._pausing] if self._pausing else []),
+        ):  # a page that is gone answers nothing
+            task.cancel()
 
     def watch_status(self) -> None:
         """Keep `status` and `failure` up to date; sites in this process tell them themselves."""
@@ -178,8 +190,14 @@ class BrowserTab:
     async def _pause(self, name: str, deadline: float) -> None:
         """Let the page do what it has begun. One that goes away meanwhile needs no pause."""
         limit = min(deadline, time.monotonic() + _FRAME_WAIT)
-        with suppress(PlaywrightError, TimeoutError, EnvFault):
-            await asyncio.wait_for(self._evaluate(f"agentrl.{name}()"), max(0.0, limit - time.monotonic()))
+        self._pausing = asyncio.ensure_future(self._evaluate(f"agentrl.{name}()"))
+        try:
+            await asyncio.wait({self._pausing}, timeout=max(0.0, limit - time.monotonic()))
+            if self._pausing.done() and not self._pausing.cancelled():
+                self._pausing.exception()  # does not matter
+        finally:
+            self._pausing.cancel()
+        self._pausing = None
 
     # ------------------------------------------------------------------ going and reading
 
@@ -225,14 +243,13 @@ class BrowserTab:
             if not await _wait(self._world_made, deadline):
                 raise Unresponsive
             try:
-                return await asyncio.wait_for(self._evaluate(expression), max(0.1, deadline - time.monotonic()))
-            except TimeoutError:
-                await self._rescue(self.session.send("Runtime.terminateExecution"))
-                raise Unresponsive from None
+                return await self._answer(self._evaluate(expression), deadline)
             except PlaywrightError as error:
                 self._check()
-                if not _went_elsewhere(error) or time.monotonic() > deadline:
+                if not _went_elsewhere(error):
                     raise
+                if time.monotonic() > deadline:  # it goes elsewhere all the time
+                    raise Unresponsive from error
                 await _wait(self._idle, deadline)
 
     async def screenshot(
@@ -262,6 +279,21 @@ class BrowserTab:
             )
         return answer["result"].get("value")
 
+    async def _answer(self, work: Coroutine[Any, Any, Any], deadline: float) -> Any:
+        """What the browser answers; `Unresponsive` if it is late, `EnvFault` if the page crashes meanwhile."""
+        task = asyncio.ensure_future(work)
+        self._pending.add(task)
+        try:
+            return await asyncio.wait_for(task, max(0.1, deadline - time.monotonic()))
+        except TimeoutError:
+            await self._rescue(self.session.send("Runtime.terminateExecution"))
+            raise Unresponsive from None
+        except asyncio.CancelledError:
+            self._check()
+            raise
+        finally:
+            self._pending.discard(task)
+
     async def _rescue(self, work: Any) -> None:
         """Something that helps, or does not matter."""
         with suppress(PlaywrightError, TimeoutError):
@@ -273,29 +305,25 @@ class BrowserTab:
 
     # ------------------------------------------------------------------ input
 
-    async def click(self, x: float, y: float, button: str = "left") -> None:
+    async def click(self, x: float, y: float, button: str = "left", *, deadline: float | None = None) -> None:
         """Press and release a button of the mouse."""
-        await self._input(self.page.mouse.click(x, y, button=button))  # pyright: ignore[reportArgumentType]
+        await self._input(self.page.mouse.click(x, y, button=button), deadline)  # pyright: ignore[reportArgumentType]
 
-    async def move(self, x: float, y: float) -> None:
+    async def move(self, x: float, y: float, *, deadline: float | None = None) -> None:
         """Move the mouse."""
-        await self._input(self.page.mouse.move(x, y))
+        await self._input(self.page.mouse.move(x, y), deadline)
 
-    async def press(self, keys: str) -> None:
+    async def press(self, keys: str, *, deadline: float | None = None) -> None:
         """A key or combination in Playwright's spelling."""
-        await self._input(self.page.keyboard.press(keys))
+        await self._input(self.page.keyboard.press(keys), deadline)
 
-    async def insert(self, text: str) -> None:
+    async def insert(self, text: str, *, deadline: float | None = None) -> None:
         """Write at the cursor, as an input method does."""
-        await self._input(self.session.send("Input.insertText", {"text": text}))
+        await self._input(self.session.send("Input.insertText", {"text": text}), deadline)
 
-    async def _input(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Input waits until the page has taken it: `Unresponsive` if its scripts never do."""
-        try:
-            await asyncio.wait_for(work, _INPUT_WAIT)
-        except TimeoutError:
-            await self._rescue(self.session.send("Runtime.terminateExecution"))
-            raise Unresponsive from None
+    async def _input(self, work: Coroutine[Any, Any, Any], deadline: float | None) -> None:
+        """The browser answers when the page has taken the input in; `Unresponsive` if what it does then never ends."""
+        await self._answer(work, time.monotonic() + _INPUT_WAIT if deadline is None else deadline)
 
 
 async def _wait(event: asyncio.Event, deadline: float) -> bool:
@@ -311,4 +339,4 @@ async def _wait(event: asyncio.Event, deadline: float) -> bool:
 
 def _went_elsewhere(error: PlaywrightError) -> bool:
     text = str(error)
-    return "context" in text or "navigated" in text or "Cannot find" in text
+    return "context" in text.lower() or "navigated" in text or "Cannot find" in text

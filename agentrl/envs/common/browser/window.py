@@ -15,8 +15,14 @@ from agentrl.envs.common.browser.engine import Engine
 from agentrl.envs.common.browser.gateway import Gateway
 from agentrl.envs.common.browser.tab import BrowserTab
 
-# Peer connections have no way out; without them a page cannot even try. Printing would wait for a user.
-_FORBIDDEN = "for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'print']) delete window[name];"
+# Peer connections have no way out; without them a page cannot even try. Printing would wait for a user. A service
+# worker would answer for the site; the gateway refuses its script as well, where it can see it.
+_FORBIDDEN = """
+for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "print"]) delete window[name];
+if (window.ServiceWorkerContainer)
+  ServiceWorkerContainer.prototype.register = () => Promise.reject(new DOMException("blocked", "SecurityError"));
+"""
+MOST_POPUPS = 10  # that wait to be looked at; more are closed as they come
 _POPUP_WAIT = 5.0  # seconds: the most that a window costs which the browser did not open
 
 
@@ -28,6 +34,7 @@ class Window:
         self._options = options  # more for Playwright's `new_context`, such as storage_state
         self._context: BrowserContext | None = None
         self._own = 0  # pages being opened by us
+        self._closing: set[asyncio.Future[None]] = set()
         self._popups: asyncio.Queue[Page] = asyncio.Queue()
 
     async def open(self) -> None:
@@ -50,8 +57,14 @@ class Window:
         return self._context
 
     def _page_opened(self, page: Page) -> None:
-        if not self._own:
+        if self._own:
+            return
+        if self._popups.qsize() < MOST_POPUPS:
             self._popups.put_nowait(page)
+        else:
+            closing = asyncio.ensure_future(_close(page))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
 
     async def new_tab(self) -> BrowserTab:
         """An empty page."""
@@ -65,7 +78,9 @@ class Window:
     async def popups(self, opener: BrowserTab, deadline: float) -> list[BrowserTab]:
         """The windows that a page has opened since the last call, loaded."""
         found: list[BrowserTab] = []
-        while opener.popups > 0 or not self._popups.empty():
+        for _ in range(MOST_POPUPS):
+            if opener.popups <= 0 and self._popups.empty():
+                break
             opener.popups -= 1
             try:
                 page = await asyncio.wait_for(
@@ -86,3 +101,8 @@ class Window:
         if context is not None:
             with suppress(PlaywrightError):
                 await context.close()
+
+
+async def _close(page: Page) -> None:
+    with suppress(PlaywrightError):
+        await page.close()

@@ -224,7 +224,7 @@ class ChromiumBackend:
 
     async def _click(self, number: int, button: str) -> None:
         tab = await self._current()
-        await tab.click(*await self._point(tab, number), button)
+        await tab.click(*await self._point(tab, number), button, deadline=self._until())
         await self._settle(tab)
 
     async def _focus(self, number: int) -> None:
@@ -247,7 +247,7 @@ class ChromiumBackend:
 
     async def _hover(self, number: int) -> None:
         tab = await self._current()
-        await tab.move(*await self._point(tab, number))
+        await tab.move(*await self._point(tab, number), deadline=self._until())
         await self._settle(tab)
 
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
@@ -264,16 +264,16 @@ class ChromiumBackend:
 
     async def _type(self, number: int, text: str, enter: bool) -> None:
         tab = await self._current()
-        await tab.click(*await self._point(tab, number))
         until = self._until()
+        await tab.click(*await self._point(tab, number), deadline=until)
         typable = await tab.call("selectAll", number, deadline=until)
         if typable and 0 < len(text) <= _INSERTED:
-            await tab.insert(text)
+            await tab.insert(text, deadline=until)
         else:
             await tab.call("fill", number, text, deadline=until)
         if enter:
             await self._before_leaving(tab)
-            await tab.press("Enter")
+            await tab.press("Enter", deadline=until)
         await self._settle(tab)
 
     async def _before_leaving(self, tab: BrowserTab) -> None:
@@ -303,7 +303,7 @@ class ChromiumBackend:
 
     async def _press(self, keys: str) -> None:
         tab = await self._current()
-        await tab.press(keys)
+        await tab.press(keys, deadline=self._until())
         await self._settle(tab)
 
     def scroll(self, direction: str) -> None:

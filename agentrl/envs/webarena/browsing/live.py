@@ -25,7 +25,10 @@ from agentrl.envs.webarena.browsing.session import typed_address
 from agentrl.envs.webarena.browsing.view import VIEWPORT, View
 
 # Failures that come of where the agent went. Every other one means that the site is down, which no agent has done.
-_OWN_FAILURES = ("ERR_TOO_MANY_REDIRECTS", "ERR_BLOCKED", "ERR_ABORTED", "ERR_UNSAFE_PORT", "ERR_INVALID")
+_OWN_FAILURES = (
+    "ERR_TOO_MANY_REDIRECTS", "ERR_UNSAFE_REDIRECT", "ERR_BLOCKED", "ERR_ABORTED", "ERR_UNSAFE_PORT", "ERR_INVALID",
+    "ERR_UNKNOWN_URL_SCHEME", "ERR_DISALLOWED_URL_SCHEME",
+)  # fmt: skip
 
 
 class LiveBackend(ChromiumBackend):
