@@ -20,7 +20,7 @@ from agentrl.envs.webarena.evaluators.helpers import HELPERS, Surroundings
 from agentrl.envs.webarena.live import sites as live
 
 pytestmark = pytest.mark.browser
-EVERY = 8  # one official task of so many
+EVERY = 9  # one official task of so many
 
 
 @pytest.fixture
@@ -47,6 +47,7 @@ def asking(answer: str, *names: str, **fields: Any) -> dict[str, Any]:
     return {"sites": list(names), "intent": "Say it", "eval": evaluation, **fields}
 
 
+@pytest.mark.timeout(900)
 def test_official_tasks_run_from_login_to_evaluator(
     sites: SitesOnPorts, official_file: str, monkeypatch: pytest.MonkeyPatch, record_property: Any
 ) -> None:
