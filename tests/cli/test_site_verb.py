@@ -54,7 +54,7 @@ def test_bad_options_are_named(words: list[str], named: str, capsys: pytest.Capt
 
 
 def test_the_sites_are_listed_and_unknown_ones_refused(agentrl_cli) -> None:
-    assert [row["name"] for row in agentrl_cli("site", "--json").json["sites"]] == ["webarena", "webshop"]
+    assert [row["name"] for row in agentrl_cli("site", "--json").json["sites"]] == ["webshop", "webarena"]
     assert 'Did you mean "webshop"' in agentrl_cli("site", "webshoop").err
     assert "agentrl/Sokoban-Text-v0 has no web site" in agentrl_cli("site", "agentrl/Sokoban-Text-v0").err
     unknown = agentrl_cli("site", "webshop", "--env-kwargs", '{"catalog_size": 1000}')

@@ -11,7 +11,7 @@ from agentrl.envs.webshop import bench as webshop
 @pytest.fixture(scope="module")
 def report(request: pytest.FixtureRequest) -> dict:
     patch = pytest.MonkeyPatch()
-    patch.setattr("agentrl.core.measure.peers_python", lambda: None)  # they have tests of their own
+    patch.setattr("agentrl.core.measure.peers_python", lambda *_: None)  # they have tests of their own
     request.addfinalizer(patch.undo)
     return webshop.run(quick=True, full=True)
 
