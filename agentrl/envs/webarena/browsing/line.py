@@ -115,7 +115,7 @@ class LinePlacer:
                 tall = style.font_ascent + style.font_descent
                 self._layout.placed.append((value.element, x, baseline - style.font_ascent, 0.0, tall))
             elif kind == TEXT and self._layout.keeps_texts:
-                self._place_text(value, style, x, width, baseline)
+                self._place_text(value or "", style, x, width, baseline)
             x += width
         self._end_text(x, baseline)
         for node, (left, others) in begun.items():  # goes on in the next line

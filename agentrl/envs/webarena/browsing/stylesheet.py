@@ -193,7 +193,8 @@ def _four(name: str, value: str) -> Declarations:
 def _border(name: str, value: str) -> Declarations:
     """`border` and `border-top`: width and colour."""
     parts = value.split()
-    widths = [found for part in parts if isinstance(found := length(part), float)]
+    lengths = [length(part) for part in parts]
+    widths = [found for found in lengths if isinstance(found, float)]
     width = 0.0 if "none" in parts or "hidden" in parts else widths[0] if widths else 3.0
     sides = _SIDES if name == "border" else (name.removeprefix("border-"),)
     colours = [
