@@ -20,7 +20,10 @@ from agentrl.envs.webshop.site_files import photo_png, stylesheet
 # For pictures: a cursor that blinks would make two of the same page differ, and results in one column would be small.
 SCREEN = b"""
 input { caret-color: transparent; }
-@media (min-width: 900px) { .results .card { display: inline-grid; width: 49%; vertical-align: top; } }
+@media (min-width: 900px) {
+  .results > .btn { display: block; }
+  .results .card { display: inline-grid; width: 49%; vertical-align: top; }
+}
 """
 HTML = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
 KEPT = "max-age=86400"  # photos and style never change
