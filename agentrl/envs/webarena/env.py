@@ -131,8 +131,8 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     which gives up after three replies in a row that cannot be read and after five equal actions in a row.
 
     ## Arguments
-    - `observation_mode="simplified"`: or `"accessibility"`, `"compact"`, `"html"`. In the Visual kind `"marks"`, or
-      `"none"`, or one of these.
+    - `observation_mode=None`: `"simplified"`, `"accessibility"`, `"compact"` or `"html"`, the first by default. In the
+      Visual kind also `"marks"`, the default there, and `"none"`.
     - `picture="viewport"`: or `"full"`, four screens of the page (all of it, if it is shorter, with grey below its end;
       else the part around what is in view) with lines above and below what is in view. Marks are on what is in view
       even then: the rest cannot be acted on before it is scrolled to.

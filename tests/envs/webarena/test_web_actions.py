@@ -236,7 +236,7 @@ class Recorder:
         (A("forward"), [("forward",)]),
         (A("new_tab"), [("new_tab",)]),
         (A("close_tab"), [("close_tab",)]),
-        (A("wait"), []),
+        (A("wait"), [("refresh",)]),
         (A("exit", text="x"), []),
         (A("note", text="x"), []),
     ],

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -208,7 +209,18 @@ def test_nothing_is_left_when_the_process_ends() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     pids = list(map(int, done.stdout.split()))
-    assert len(pids) > 2 and not any(map(psutil.pid_exists, pids)), done.stderr
+    deadline = time.monotonic() + 30
+    while (left := list(filter(is_running, pids))) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert len(pids) > 2 and not left, done.stderr
+
+
+def is_running(pid: int) -> bool:
+    """Not one that has ended and only waits for its parent to notice."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_a_missing_chromium_says_how_to_install_one(monkeypatch: pytest.MonkeyPatch) -> None:

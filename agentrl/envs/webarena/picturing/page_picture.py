@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from PIL import Image
 
@@ -32,6 +34,9 @@ class PagePicture:
         self.width, self.height = round(width * self._scale), round(height * self._scale)
         self._room = height
         self._kept: tuple[View, np.ndarray] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": None}  # a view belongs to its process
 
     @property
     def shape(self) -> tuple[int, int, int]:
