@@ -168,7 +168,7 @@ class WebSites:
 def make_site(
     *, sites: tuple[str, ...] = tuple(PLACES), max_sessions: int = 100, idle_minutes: float = 30.0, **unknown: Any
 ) -> WebSites:
-    """The sites of these names (all of them), for at most so many visitors at a time."""
+    """The sites of these names (default: all), for at most `max_sessions` visitors at a time."""
     if unknown:
         raise ConfigError(f"the sites take sites, max_sessions and idle_minutes; got {', '.join(sorted(unknown))}")
     if isinstance(sites, str) or not sites:

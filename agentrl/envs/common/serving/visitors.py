@@ -72,7 +72,7 @@ class Visitors(Generic[V]):
             return name, visitor
 
     def forget(self, name: str | None) -> None:
-        """The visitor leaves; nothing happens if there is no such one."""
+        """Forget a visitor; an unknown name changes nothing."""
         with self._lock:
             if name in self._kept:
                 self._forget(name)

@@ -50,7 +50,7 @@ def tool_schemas() -> tuple[dict[str, Any], ...]:
 
 
 def action_of_call(name: str, arguments: dict[str, Any]) -> Action | None:
-    """The action of a tool call whose arguments fit the schema; None if there is no such tool, or it cannot be."""
+    """The action of a tool call whose arguments fit the schema; None if the tool is unknown or the action invalid."""
     if name not in _TOOLS:
         return None
     text = arguments.get(_TOOLS[name][1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Coroutine
 from io import BytesIO
 from typing import Any, TypeVar
@@ -40,7 +41,7 @@ _KEYS = {
 }
 
 
-class ChromiumBackend:
+class ChromiumBackend(ABC):
     """See `Backend` for what the methods do. May be used from several threads, one call at a time."""
 
     scripts = True  # do the pages have any?
@@ -58,21 +59,21 @@ class ChromiumBackend:
 
     # ------------------------------------------------------------------ what subclasses know
 
+    @abstractmethod
     async def _show(self, tab: BrowserTab, number: int) -> None:
         """Let a fresh page show what the tab of this number shows."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _moved(self, tab: BrowserTab, number: int) -> None:
         """The page may have gone elsewhere."""
-        raise NotImplementedError
 
-    def _open_window(self) -> Window:
-        raise NotImplementedError
+    @abstractmethod
+    def _open_window(self) -> Window: ...
 
-    def _finish_view(self, reading: dict[str, Any], document: NumberedDocument, **facts: Any) -> View:
-        raise NotImplementedError
+    @abstractmethod
+    def _finish_view(self, reading: dict[str, Any], document: NumberedDocument, **facts: Any) -> View: ...
 
-    def _check_click(self, element: Any) -> None:
+    def _check_click(self, element: Any) -> None:  # noqa: B027 (a hook)
         """`ActionFailed` where the click is known to be refused."""
 
     # ------------------------------------------------------------------ running
@@ -81,7 +82,7 @@ class ChromiumBackend:
         return engine().run(work, self.deadline + _MARGIN + more)
 
     def _act(self, work: Coroutine[Any, Any, Any], *, opens: int = 0) -> None:
-        """Do something that may change the page; `opens`: so many tabs are opened for it, perhaps in a new browser."""
+        """Do something that may change the page; `opens`: how many tabs it opens, perhaps in a new browser."""
         try:
             self._run(work, START_DEADLINE + opens * self.deadline if opens else 0.0)
         except Unresponsive:
@@ -276,7 +277,7 @@ class ChromiumBackend:
             await tab.press("Enter", deadline=until)
         await self._settle(tab)
 
-    async def _before_leaving(self, tab: BrowserTab) -> None:
+    async def _before_leaving(self, tab: BrowserTab) -> None:  # noqa: B027 (a hook)
         """The page has changed and may be left now."""
 
     def press(self, key: str) -> None:
@@ -339,17 +340,17 @@ class ChromiumBackend:
         await tab.call("choose", number, option, deadline=self._until())
         await self._settle(tab)
 
+    @abstractmethod
     def reload(self) -> None:
         """Ask for the page again."""
-        raise NotImplementedError
 
+    @abstractmethod
     def back(self) -> None:
         """Show the page before this one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def forward(self) -> None:
         """Show the page that was left by going back."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------------ tabs
 

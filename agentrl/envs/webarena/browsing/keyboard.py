@@ -26,7 +26,7 @@ _WITHOUT_EFFECT = {
 
 
 def press(session: Session, key: str) -> None:
-    """Press a key or combination; `ActionFailed` if there is no such key."""
+    """Press a key or combination; `ActionFailed` if the key is unknown."""
     keys = normal(key)
     focused = focused_element(session)
     action = _ACTIONS.get(keys)
