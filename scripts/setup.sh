@@ -127,6 +127,12 @@ if [ "$stage" = test ] && ! has_cairo; then # SVG is drawn with it; fonts come a
     has_cairo || need "the cairo library was not found" libcairo2
 fi
 
+has_egl() { "$python" -c 'import ctypes.util, sys; sys.exit(ctypes.util.find_library("EGL") is None)' 2>/dev/null; }
+if [ "$stage" = test ] && ! has_egl; then # MuJoCo draws with it, without a display
+    apt_install libegl1 libgl1-mesa-dri || true
+    has_egl || need "the EGL library was not found" libegl1 libgl1-mesa-dri
+fi
+
 browser="Chromium"
 has_chromium() { command -v "${AGENTRL_CHROMIUM:-chromium}" || command -v chromium-browser || command -v google-chrome; }
 if [ "$stage" = test ] && ! has_chromium >/dev/null; then # the browser back ends; Playwright's own download is not used

@@ -1,0 +1,31 @@
+"""`import mujoco` with a driver that draws without a display, and one sentence where something is missing.
+
+MuJoCo reads `MUJOCO_GL` once, when it is imported; its own default on Linux needs a display. Everything here imports it
+through `load`.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import os
+import sys
+from functools import cache
+from types import ModuleType
+
+from agentrl.core.errors import MissingExtra
+
+DRIVERS = {"egl": "EGL", "osmesa": "OSMesa"}  # value of MUJOCO_GL -> shared library, in order of preference
+
+
+@cache
+def load() -> ModuleType:
+    """MuJoCo, ready to draw where a driver exists; `MissingExtra` if it is not installed."""
+    if "MUJOCO_GL" not in os.environ and sys.platform.startswith("linux"):
+        os.environ["MUJOCO_GL"] = next(
+            (name for name, library in DRIVERS.items() if ctypes.util.find_library(library)), "disable"
+        )
+    try:
+        import mujoco
+    except ImportError as error:
+        raise MissingExtra("mujoco", "robots") from error
+    return mujoco

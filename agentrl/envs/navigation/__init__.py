@@ -1,0 +1,1 @@
+"""Procedural homes in which an agent looks for objects."""

@@ -1,0 +1,1 @@
+"""A robot arm that picks, places and pushes things on a table."""

@@ -1,0 +1,91 @@
+"""What a simulator must do for the tasks; `mujoco_backend` and `mani_skill_backend` implement it.
+
+Millimetres in the prompt's frame: the viewer faces -x, -y is to the left, z is up, and a position is the centre of an
+object. The arm's base is at x = -615, y = 0, as in ManiSkill.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+Point = tuple[float, float, float]
+WORKSPACE = ((-200.0, 200.0), (-300.0, 300.0), (0.0, 300.0))  # limits of x, y and z of every argument
+
+
+class Result(NamedTuple):
+    """What a primitive did. A failed one may have moved things: its effect stays."""
+
+    done: bool
+    feedback: str  # one sentence
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Something on the table."""
+
+    name: str  # red_cube, apple, left_target, drawer
+    shape: (
+        str  # cube, sphere, disc (a flat mark, touches nothing), drawer (a cabinet with one drawer that slides along x)
+    )
+    size: float  # half side, or radius
+    colour: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where everything is at the beginning."""
+
+    things: tuple[Thing, ...]
+    places: dict[str, tuple[float, float, float]]  # name -> x, y, angle in radians; z follows from what it stands on
+    values: dict[str, float]  # such as drawer_open_value in mm
+
+
+class Backend(Protocol):
+    """One simulated table with a Panda arm."""
+
+    def begin(self, start: Start) -> None:
+        """Set the table; the arm is at rest above it."""
+        ...
+
+    def pick(self, at: Point) -> Result:
+        """Grasp what is at a point and lift it."""
+        ...
+
+    def place(self, at: Point) -> Result:
+        """Put what the gripper holds down at a point."""
+        ...
+
+    def push(self, start: Point, end: Point) -> Result:
+        """Move the closed gripper from one point to another, and retreat."""
+        ...
+
+    def positions(self) -> dict[str, Point]:
+        """The centres of all things, by name."""
+        ...
+
+    def values(self) -> dict[str, float]:
+        """Other measurements, such as drawer_open_value in mm."""
+        ...
+
+    def held(self) -> str | None:
+        """What the gripper holds."""
+        ...
+
+    def picture(self, size: int) -> np.ndarray:
+        """The table from the viewer's place, uint8 [size, size, 3]."""
+        ...
+
+    def save(self) -> dict[str, Any]:
+        """Everything the future depends on, the controller's memory included, as values that msgpack can write."""
+        ...
+
+    def load(self, data: dict[str, Any]) -> None:
+        """Inverse of `save`, after `begin` with the same start; ValueError if it does not fit."""
+        ...
+
+    def close(self) -> None:
+        """Free what it holds; may be called twice."""
+        ...
