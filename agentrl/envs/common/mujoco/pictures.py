@@ -70,8 +70,8 @@ class _Painter:
 def _make(model: Any, size: int) -> Any:
     if os.environ.get("MUJOCO_GL") == "disable":
         raise ConfigError(
-            "pictures need an OpenGL driver, and none was found. On Debian: apt-get install -y libegl1 libgl1-mesa-dri; "
-            "or set MUJOCO_GL (egl, osmesa or glfw). Kinds with text only work without."
+            "pictures need an OpenGL driver, and none was found (Debian: apt-get install -y libegl1 libgl1-mesa-dri). "
+            "Or set MUJOCO_GL (egl, osmesa or glfw). Kinds with text only work without."
         )
     try:
         return mujoco.Renderer(model, height=size, width=size)
