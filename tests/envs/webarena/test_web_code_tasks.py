@@ -9,9 +9,9 @@ import pytest
 from agentrl.envs.webarena.bench.templates import play
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.code import TEMPLATES
 from agentrl.envs.webarena.tasks.generated import generated_ids, novelty
 from agentrl.envs.webarena.tasks.template import Template
+from agentrl.envs.webarena.tasks.templates.code import TEMPLATES
 
 FEW = {"code-most-discussed-issue", "code-finish-todo", "code-merge"}  # as many as the data has
 

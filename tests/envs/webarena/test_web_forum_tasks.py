@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from agentrl.envs.webarena.env import WebArenaLiteEnv
-from agentrl.envs.webarena.tasks import across
-from agentrl.envs.webarena.tasks.forum import TEMPLATES
 from agentrl.envs.webarena.tasks.generated import find_generated, generated_ids, novelty
+from agentrl.envs.webarena.tasks.templates import across
+from agentrl.envs.webarena.tasks.templates.forum import TEMPLATES
 
 NAMES = [template.name for template in (*TEMPLATES, *across.TEMPLATES)]
 TURNS = 25

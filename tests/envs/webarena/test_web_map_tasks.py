@@ -11,8 +11,8 @@ from lxml import html
 
 from agentrl.envs.webarena.sites.messages import Request
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.map import TEMPLATES
 from agentrl.envs.webarena.tasks.template import Answer, Template
+from agentrl.envs.webarena.tasks.templates.map import TEMPLATES
 
 ORIGIN = "http://map.localhost"
 READ_OFF = (

@@ -36,7 +36,7 @@ def templates() -> dict[str, Template]:
     """All templates by name."""
     found: dict[str, Template] = {}
     for module in MODULES:
-        for template in import_module(f"agentrl.envs.webarena.tasks.{module}").TEMPLATES:
+        for template in import_module(f"agentrl.envs.webarena.tasks.templates.{module}").TEMPLATES:
             if template.name in found:
                 raise ValueError(f"two templates are called {template.name}")
             found[template.name] = template

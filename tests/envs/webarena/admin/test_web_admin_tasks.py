@@ -14,9 +14,9 @@ from agentrl.envs.webarena.oracle import next_action
 from agentrl.envs.webarena.sites.places import cookies
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.addresses import resolve
-from agentrl.envs.webarena.tasks.admin import TEMPLATES
 from agentrl.envs.webarena.tasks.schema import WebTask, task_from_json
 from agentrl.envs.webarena.tasks.template import Parameters, Template
+from agentrl.envs.webarena.tasks.templates.admin import TEMPLATES
 
 TURNS = 25
 BY_NAME = {template.name: template for template in TEMPLATES}

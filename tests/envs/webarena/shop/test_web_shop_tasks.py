@@ -14,8 +14,8 @@ from agentrl.envs.webarena.sites.places import cookies
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.addresses import resolve
 from agentrl.envs.webarena.tasks.schema import WebTask, task_from_json
-from agentrl.envs.webarena.tasks.shop import TEMPLATES
 from agentrl.envs.webarena.tasks.template import Parameters, Template
+from agentrl.envs.webarena.tasks.templates.shop import TEMPLATES
 
 TURNS = 25
 FEW = {"shop-sum-orders": 20}  # months with complete orders
