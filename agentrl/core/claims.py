@@ -59,11 +59,44 @@ class Value:
 
 
 @dataclass(frozen=True, eq=False)
+class Bearing:
+    """In which direction one target lies, seen from the agent: "ahead", "left", "right" or "behind".
+
+    A description counts when what it says of the target includes the true direction ("ahead and to the left" is right
+    for both). A prediction must say exactly that direction, of the target or of the agent's own way ("I will move
+    left"); "slightly left" and "slightly right" mean ahead there. Distances are reported in the evidence, not scored.
+    """
+
+    direction_key: str
+    name_key: str  # where the state has the target's name, such as "GarbageCan"
+    distance_key: str = ""
+    synonyms: Mapping[str, str] = field(default_factory=dict)  # name of a thing -> more nouns for it, "_" in a phrase
+    words: str = "target goal destination object objective"  # nouns that mean the target, whatever it is
+    observer: str = "agent robot camera viewer player"  # nouns for who sees, beside "I" and "you"
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Named places: every key with this ending holds the coordinates of what its beginning names.
+
+    A thing is right when all that is said about its place is within `tolerance` on each axis, and the score is the
+    share of the things that are right. The structured form is scored by F1 over the same keys.
+    """
+
+    ending: str = "_position"
+    tolerance: float = 0.0
+    synonyms: Mapping[str, str] = field(default_factory=dict)  # word of a name -> other words for it
+
+
+@dataclass(frozen=True, eq=False)
 class Claims:
-    """What judges can score: relations between things, values of the structured form, or both.
+    """What judges can score: relations between things, the bearing of a target or named points (at most one of these
+    three) in free text, and values of the structured form.
 
     The keys must be in `State.structured()` and in `State.to_json()`: trajectories are judged again from the latter.
     """
 
     relations: Relations | None = None
     values: tuple[Value, ...] = ()
+    bearing: Bearing | None = None
+    points: Points | None = None
