@@ -53,6 +53,13 @@ class Site(Part):
 
 
 @dataclass(frozen=True)
+class Bench(Part):
+    """A function that takes `quick` and returns the JSON of `agentrl bench`."""
+
+    group: str | None = None  # `agentrl bench GROUP` runs all of a group, one after the other
+
+
+@dataclass(frozen=True)
 class KitBudget:
     """How much the test kit (`agentrl.testing`) plays of a family's environments; lower it where a step takes long."""
 
@@ -72,7 +79,7 @@ class Family:
     multiplayer: tuple[Entry, ...] = ()
     policies: dict[str, Part] = field(default_factory=dict)  # scripted ones, by the name `load_policy` knows
     sites: dict[str, Site] = field(default_factory=dict)  # what `agentrl site NAME` serves
-    benches: dict[str, Part] = field(default_factory=dict)  # what `agentrl bench NAME` runs
+    benches: dict[str, Bench] = field(default_factory=dict)  # what `agentrl bench NAME` runs
     kit: KitBudget = KitBudget()
     old_modules: tuple[str, ...] = ()  # modules outside the folder that only keep old import paths working
 
@@ -121,7 +128,7 @@ FAMILIES: tuple[Family, ...] = (
             ),
         ),
         benches={
-            "grid": Part(
+            "grid": Bench(
                 "agentrl.envs.grid.bench:run", "steps, level resets and pictures per second of the grid worlds"
             )
         },
@@ -146,7 +153,7 @@ FAMILIES: tuple[Family, ...] = (
                 "agentrl.envs.svg.players:ColourDrawer", "draws stripes of the right colours only (SVG)"
             ),
         },
-        benches={"svg": Part("agentrl.envs.svg.bench:run", "pictures drawn from SVG code, per second; cairosvg")},
+        benches={"svg": Bench("agentrl.envs.svg.bench:run", "pictures drawn from SVG code, per second; cairosvg")},
     ),
     Family(
         name="webshop",
@@ -171,7 +178,7 @@ FAMILIES: tuple[Family, ...] = (
             )
         },
         benches={
-            "webshop": Part(
+            "webshop": Bench(
                 "agentrl.envs.webshop.bench:run", "steps, searches, opening and building of the shop; bm25s and tantivy"
             )
         },
@@ -196,7 +203,7 @@ FAMILIES: tuple[Family, ...] = (
             "webarena": Site("agentrl.envs.webarena.served:make_site", "serve the five web sites, to browse yourself")
         },
         benches={
-            "web": Part("agentrl.envs.webarena.bench:run", "resets, steps, forks and memory of the web; BrowserGym")
+            "web": Bench("agentrl.envs.webarena.bench:run", "resets, steps, forks and memory of the web; BrowserGym")
         },
     ),
 )

@@ -12,8 +12,8 @@ import tyro
 from agentrl.cli.arguments import Common
 from agentrl.cli.output import log, print_json, print_table, verdict, waiting
 from agentrl.core.errors import ConfigError, did_you_mean
-from agentrl.core.measure import CHECKOUT
-from agentrl.registry import Part, load, parts
+from agentrl.core.measure import CHECKOUT, merged
+from agentrl.registry import Bench, Part, load, parts
 
 # The function of a speed benchmark takes `quick` and perhaps further options of the command line, and returns the
 # JSON of `agentrl bench`. Those of a family are named by its row of the registry, the others live in a checkout.
@@ -27,7 +27,12 @@ GENERAL: dict[str, Part] = {
     "train": Part("benchmarks.train:run", "tokens generated and trained per second, padding, time split, memory"),
 }
 EXPERIMENTS = "benchmarks.learning.command:listing"
-BENCHES: dict[str, Part] = dict(sorted({**GENERAL, **parts("benches")}.items()))
+OF_FAMILIES: dict[str, Bench] = parts("benches")
+BENCHES: dict[str, Part] = dict(sorted({**GENERAL, **OF_FAMILIES}.items()))
+GROUPS: dict[str, list[str]] = {}  # name -> the benchmarks that it runs
+for _name, _bench in OF_FAMILIES.items():
+    if _bench.group:
+        GROUPS.setdefault(_bench.group, []).append(_name)
 
 
 @dataclass(kw_only=True)
@@ -65,6 +70,7 @@ def run(arguments: Arguments) -> int:
     """Run a benchmark and print its results and ratios."""
     if not arguments.name:
         known = [{"name": name, "summary": part.summary} for name, part in BENCHES.items()]
+        known += [{"name": group, "summary": f"all of these: {', '.join(names)}"} for group, names in GROUPS.items()]
         if arguments.json:
             print_json({"schema": 1, "benches": known})
         else:
@@ -83,8 +89,10 @@ def run(arguments: Arguments) -> int:
 
 def load_bench(name: str) -> Any:
     """The function of a benchmark."""
+    if name in GROUPS:
+        return lambda quick: merged(name, [load_bench(one)(quick) for one in GROUPS[name]])
     if name not in BENCHES:
-        raise ConfigError(f"unknown benchmark {name!a}.{did_you_mean(name, BENCHES)} See: agentrl bench")
+        raise ConfigError(f"unknown benchmark {name!a}.{did_you_mean(name, [*BENCHES, *GROUPS])} See: agentrl bench")
     if not (CHECKOUT / "benchmarks" / "__init__.py").is_file():
         raise ConfigError(f"bench {name} needs a checkout of agentrl: the installed package contains no benchmarks")
     if str(CHECKOUT) not in sys.path:

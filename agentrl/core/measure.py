@@ -52,6 +52,14 @@ def result(case: str, impl: str, version: str, found: list[float], unit: str, **
     return row | {"unit": unit, "value": statistics.median(found), "repeats": len(found), "values": found}
 
 
+def merged(name: str, reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Several reports of one machine as one."""
+    lists = {key: [row for report in reports for row in report[key]] for key in ("results", "ratios")}
+    peers = {peer: facts for report in reports for peer, facts in report["peers"].items()}
+    passed = all(report["pass"] for report in reports)
+    return {**reports[0], "name": name, **lists, "peers": peers, "pass": passed}
+
+
 def machine() -> dict[str, Any]:
     """The processor and the interpreter."""
     return {"cpu": _cpu_name(), "cores": os.cpu_count(), "python": platform.python_version()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
+from types import SimpleNamespace
 
 import gymnasium.error
 import pytest
@@ -90,8 +91,21 @@ def test_env_kwargs_must_be_a_json_object(agentrl_cli, text):
 
 
 def test_the_table_of_benches_is_listed(agentrl_cli):
-    assert [row["name"] for row in agentrl_cli("bench", "--json").json["benches"]] == [*bench.BENCHES]
+    assert [row["name"] for row in agentrl_cli("bench", "--json").json["benches"]] == [*bench.BENCHES, *bench.GROUPS]
     assert "grid" in agentrl_cli("bench").out
+
+
+def test_a_group_of_benches_runs_all_of_them_and_fails_with_any(monkeypatch):
+    def report(name: str, passed: bool) -> dict:
+        rows = {"results": [{"case": name}], "ratios": [{"case": name, "pass": passed}], "peers": {name: {}}}
+        return {"schema": 1, "name": name, "machine": {}, "threads": 1, **rows, "pass": passed}
+
+    loaded = {"one": lambda quick: report("one", True), "two": lambda quick: report("two", not quick)}
+    monkeypatch.setattr(bench, "GROUPS", {"both": ["one", "two"]})
+    monkeypatch.setattr(bench, "BENCHES", {name: SimpleNamespace(load=lambda f=f: f) for name, f in loaded.items()})
+    run = bench.load_bench("both")
+    assert [row["case"] for row in run(False)["results"]] == ["one", "two"] == [*run(False)["peers"]]
+    assert run(False)["pass"] and not run(True)["pass"]
 
 
 def test_json_is_on_one_line(agentrl_cli):
