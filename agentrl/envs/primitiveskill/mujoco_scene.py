@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from agentrl.envs.common.mujoco import pictures
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.mujoco.panda import add_panda
@@ -18,12 +20,18 @@ mujoco = load()
 BASE = (-0.615, 0.0, 0.0)
 CAMERA = "viewer"
 LARGEST = 1024  # pixels of a picture's side
-WOOD, EDGE, FLOOR = (0.74, 0.60, 0.44), (0.55, 0.42, 0.29), (0.80, 0.82, 0.85)
-BOX, SPHERE, CYLINDER = (getattr(mujoco.mjtGeom, f"mjGEOM_{name}") for name in ("BOX", "SPHERE", "CYLINDER"))
+MOVABLE = ("cube", "sphere")
 
-# The cabinet, in metres, for a thing of size 1: half sides. It stands on the table; the drawer slides along +x.
-WALL = 0.006
-FLOOR_OF_TRAY = 0.012  # its upper side, above the table
+# The cabinet and its drawer, in multiples of a thing's size, which is half the side of the drawer.
+HEIGHT = 1.2  # of the cabinet
+TRAY = (0.03, 0.85)  # from the drawer's lower side to its rim
+FRONT = 0.85  # from the middle of the closed drawer to the cabinet's front; the drawer's own front covers it
+TRAVEL = 1.8  # how far the drawer opens
+BOARD = 0.08  # thickness of all boards
+KNOB = 0.12  # how far the handle sticks out
+
+WOOD, EDGE, WALL = (0.80, 0.68, 0.52), (0.60, 0.47, 0.34), (0.86, 0.89, 0.92)
+BOX, SPHERE, CYLINDER = (getattr(mujoco.mjtGeom, f"mjGEOM_{name}") for name in ("BOX", "SPHERE", "CYLINDER"))
 
 
 @lru_cache(maxsize=16)
@@ -32,7 +40,7 @@ def compile_scene(things: tuple[Thing, ...]) -> Any:
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     spec.option.timestep, spec.option.integrator = 0.002, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    spec.option.cone, spec.option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0
+    spec.option.cone, spec.option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0  # grasped things do not creep
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET  # a diverged simulation must be seen
     spec.visual.global_.offwidth = spec.visual.global_.offheight = LARGEST
     pictures.prepare(spec, shadows=0)
@@ -41,6 +49,13 @@ def compile_scene(things: tuple[Thing, ...]) -> Any:
     for thing in things:
         ADD[thing.shape](spec, thing)
     return spec.compile()
+
+
+def top_of(thing: Thing, position: np.ndarray) -> float:
+    """The height of a thing's upper side, in metres."""
+    if thing.shape == "drawer":
+        return HEIGHT * thing.size / 1000
+    return position[2] + (thing.size / 1000 if thing.shape in MOVABLE else 0.0)
 
 
 def _add_room(spec: Any) -> None:
@@ -52,23 +67,23 @@ def _add_room(spec: Any) -> None:
 
 
 def _add_cube(spec: Any, thing: Thing) -> None:
-    body, side = _movable(spec, thing), thing.size / 1000
-    body.add_geom(type=BOX, size=(side, side, side), rgba=(*thing.colour, 1.0), density=400.0, condim=4)
+    body, side = _add_movable(spec, thing), thing.size / 1000
+    body.add_geom(type=BOX, size=(side, side, side), rgba=(*thing.colour, 1.0), density=400.0)
 
 
 def _add_sphere(spec: Any, thing: Thing) -> None:
-    body, radius = _movable(spec, thing), thing.size / 1000
+    body, radius = _add_movable(spec, thing), thing.size / 1000
     body.add_geom(
         type=SPHERE,
         size=(radius, 0, 0),
         rgba=(*thing.colour, 1.0),
         density=400.0,
         condim=6,
-        friction=(1.0, 0.01, 0.002),  # a real apple is not round: it soon stops rolling
+        friction=(1.0, 0.01, 0.002),  # fruit is not quite round: it soon stops rolling
     )
 
 
-def _movable(spec: Any, thing: Thing) -> Any:
+def _add_movable(spec: Any, thing: Thing) -> Any:
     body = spec.worldbody.add_body(name=thing.name)
     body.add_freejoint(name=thing.name)
     return body
@@ -79,4 +94,44 @@ def _add_disc(spec: Any, thing: Thing) -> None:
     body.add_geom(type=CYLINDER, size=(radius, 0.0006, 0), rgba=(*thing.colour, 1.0), contype=0, conaffinity=0)
 
 
-ADD = {"cube": _add_cube, "sphere": _add_sphere, "disc": _add_disc}
+def _add_drawer(spec: Any, thing: Thing) -> None:
+    """A cabinet that stands still, `NAME_cabinet`, and a drawer in it that slides along the cabinet's x axis."""
+    size, cabinet = thing.size / 1000, spec.worldbody.add_body(name=f"{thing.name}_cabinet", mocap=True)
+    back, side = -1.0 - 2 * BOARD, 1.0 + 0.5 * BOARD
+    shell = (
+        ((back, -side - BOARD, 0.0), (FRONT, -side, HEIGHT)),
+        ((back, side, 0.0), (FRONT, side + BOARD, HEIGHT)),
+        ((back, -side - BOARD, 0.0), (back + BOARD, side + BOARD, HEIGHT)),
+        ((back, -side - BOARD, HEIGHT - BOARD), (FRONT, side + BOARD, HEIGHT)),
+    )
+    _add_boards(cabinet, shell, size, [0.82 * part for part in thing.colour])
+    low, rim = TRAY
+    drawer = cabinet.add_body(name=thing.name, pos=(0.0, 0.0, size * (low + rim) / 2))
+    drawer.add_joint(
+        name=thing.name,
+        type=mujoco.mjtJoint.mjJNT_SLIDE,
+        axis=(1, 0, 0),
+        range=(0.0, TRAVEL * size),
+        damping=8.0,
+        frictionloss=0.5,
+    )
+    half = (rim - low) / 2
+    tray = (
+        ((-1.0, -1.0, -half), (1.0, 1.0, -half + BOARD)),
+        ((-1.0, -1.0, -half), (1.0, -1.0 + BOARD, half)),
+        ((-1.0, 1.0 - BOARD, -half), (1.0, 1.0, half)),
+        ((-1.0, -1.0, -half), (-1.0 + BOARD, 1.0, half)),
+        ((1.0 - BOARD, -1.0 - BOARD, -half), (1.0, 1.0 + BOARD, half)),
+    )
+    _add_boards(drawer, tray, size, thing.colour)
+    _add_boards(drawer, (((1.0, -0.35, -0.1), (1.0 + KNOB, 0.35, 0.1)),), size, (0.25, 0.25, 0.27))
+    spec.add_exclude(bodyname1=cabinet.name, bodyname2=drawer.name)
+
+
+def _add_boards(body: Any, boards: Any, size: float, colour: Any) -> None:
+    for low, high in boards:
+        low, high = size * np.array(low), size * np.array(high)
+        body.add_geom(type=BOX, pos=(low + high) / 2, size=(high - low) / 2, rgba=(*colour, 1.0), density=300.0)
+
+
+ADD = {"cube": _add_cube, "sphere": _add_sphere, "disc": _add_disc, "drawer": _add_drawer}
