@@ -27,7 +27,8 @@ ALGORITHMS: dict[str, tuple[str, str]] = {
     "gigpo": ("agentrl.trainers.gigpo:GiGPO", "GiGPO: trajectories compared, and steps from the same observation"),
 }
 # Options that were added with another default than what all runs had until then: what a record without them means.
-MEANT_BEFORE: dict[str, Any] = {"format_rule": "paper"}
+# By algorithm; "" is for all of them.
+MEANT_BEFORE: dict[str, dict[str, Any]] = {"": {"format_rule": "paper"}}
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,14 @@ class Stage:
 
     def __post_init__(self) -> None:
         check_algorithm(self.algorithm)
+
+
+def as_meant(algorithm: str, recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a run as it wrote them down, with what it meant by those that have been added or changed since."""
+    meant = {**MEANT_BEFORE[""], **MEANT_BEFORE.get(algorithm, {}), **recorded}
+    if algorithm == "ppo" and recorded.get("variant") == "turn" and "critic_epochs" not in recorded:
+        meant["form"] = "released"  # turns had no other form before there were critic_epochs
+    return meant
 
 
 def check_algorithm(name: str) -> str:

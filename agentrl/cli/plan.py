@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentrl.algorithms import MEANT_BEFORE, Stage, arguments_class
+from agentrl.algorithms import Stage, arguments_class, as_meant
 from agentrl.cli.train_options import Option, TrainWords, check_options, options_for, stage_arguments
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
@@ -184,7 +184,7 @@ def _known(folder: Path, words: TrainWords) -> Plan | None:
     else:
         return None
     try:
-        known = [Stage(s["algorithm"], {**MEANT_BEFORE, **s["arguments"]}, str(s["name"])) for s in stages or []]
+        known = [Stage(s["algorithm"], as_meant(s["algorithm"], s["arguments"]), str(s["name"])) for s in stages or []]
         finished = [bool(s.get("finished")) for s in stages or []]
         if not known:
             raise ValueError("no stages")

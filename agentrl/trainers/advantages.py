@@ -111,8 +111,7 @@ def backward_gae(
     After the last one come `bootstrap` (`[B]`, None for 0) and advantage 0. `restart = (where, advantages)` sets the
     advantage at some places, so that the recursion starts anew before each.
     """
-    if bool((rewards != 0).logical_and(~mask).any()) or not bool(rewards.isfinite().all()):
-        raise ConfigError("rewards must be finite, and 0 on tokens that are not learned from; got others")
+    _check_rewards(rewards, mask)
     next_value = values.new_zeros(len(values)) if bootstrap is None else bootstrap
     next_advantage = torch.zeros_like(next_value)
     found = torch.zeros(values.shape, dtype=torch.promote_types(values.dtype, rewards.dtype), device=values.device)
@@ -167,10 +166,7 @@ def step_gae(
     token: the last prompt token, before its action. `r_k` sums the rewards and the KL of the step's tokens. The critic
     learns `A_k + V_k` at the first tokens only.
     """
-    acted = action_mask.cumsum(1)
-    before = torch.where(turn_ends, acted, 0).cummax(1).values.roll(1, 1)  # action tokens of the steps before
-    before[:, 0] = 0
-    begins = action_mask & (acted == before + 1)
+    begins = turn_begins(action_mask, turn_ends)
     earned = unit_sums(_plus(rewards, kl), "step", turn_ends)
     step = backward_gae(torch.where(begins, earned, 0.0), values, begins, gamma, lam, bootstrap)
     shared = torch.where(action_mask, unit_sums(step, "step", turn_ends), 0.0)  # a sum of one number and zeros
@@ -184,6 +180,7 @@ def turn_gae(
     action_mask: Tensor,
     turn_ends: Tensor,
     *,
+    form: Literal["paper", "released"] = "paper",
     turn_gamma: float = 0.95,
     turn_lam: float = 1.0,
     bootstrap: Tensor | None = None,
@@ -191,9 +188,17 @@ def turn_gae(
 ) -> Estimate:
     """Turn-wise GAE (Turn-PPO, the VAGEN paper's baseline): all tokens of a turn share its advantage.
 
-    As `step_gae`, but with the value read before the turn's *last* token: `d_k = r_k + G*V[e_{k+1}] - V[e_k]`,
-    `A_k = d_k + G*L*A_{k+1}`. The critic learns `A_k + V[e_k]` at turn ends only.
+    paper (default): the value is read before the turn's first token, so the recursion is that of `step_gae`.
+    released: it is read before the turn's *last* token: `d_k = r_k + G*V[e_{k+1}] - V[e_k]`,
+        `A_k = d_k + G*L*A_{k+1}`. By then the action stands there: a critic that has learned what it is worth takes off
+        what it earned.
+
+    The critic learns `A_k + V` at the places where the value is read.
     """
+    _check_rewards(turn_rewards, turn_ends)
+    if form == "paper":
+        given = (turn_rewards, values, action_mask, turn_ends)
+        return step_gae(*given, gamma=turn_gamma, lam=turn_lam, bootstrap=bootstrap, kl=kl)
     penalties = torch.zeros_like(turn_rewards) if kl is None else unit_sums(kl, "step", turn_ends)
     earned = turn_rewards + torch.where(turn_ends, penalties, 0.0)
     turn = backward_gae(earned, values, turn_ends, turn_gamma, turn_lam, bootstrap)
@@ -244,6 +249,19 @@ def bilevel_gae(
     restart = (turn_ends, last)
     advantages = backward_gae(penalties, values, action_mask, token_gamma, token_lam, restart=restart)
     return Estimate(advantages, _returns(advantages, values, action_mask), action_mask, turn_returns)
+
+
+def turn_begins(action_mask: Tensor, turn_ends: Tensor) -> Tensor:
+    """The first action token of every turn."""
+    acted = action_mask.cumsum(1)
+    before = torch.where(turn_ends, acted, 0).cummax(1).values.roll(1, 1)  # action tokens of the turns before
+    before[:, 0] = 0
+    return action_mask & (acted == before + 1)
+
+
+def _check_rewards(rewards: Tensor, mask: Tensor) -> None:
+    if bool((rewards != 0).logical_and(~mask).any()) or not bool(rewards.isfinite().all()):
+        raise ConfigError("rewards must be finite, and 0 on tokens that are not learned from; got others")
 
 
 def _plus(rewards: Tensor, kl: Tensor | None) -> Tensor:

@@ -220,6 +220,8 @@ class CriticArguments(PolicyArguments):
     """How far values may move in one update; 0: no limit."""
     critic_warmup: int = 0
     """Iterations in which only the critic learns."""
+    critic_epochs: int = 0
+    """Further passes over the data of an iteration in which only the critic learns."""
     bootstrap_truncated: bool = False
     """Also bootstrap after limits that are part of the task."""
     whiten_advantages: bool = True
@@ -227,7 +229,7 @@ class CriticArguments(PolicyArguments):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _whole(self, 0, "critic_warmup")
+        _whole(self, 0, "critic_warmup critic_epochs")
         _positive(self, "critic_lr")
         _not_negative(self, "critic_coef critic_clip")
 

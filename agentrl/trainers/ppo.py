@@ -3,7 +3,9 @@
     vanilla   observations are treated as if the policy had written them (the paper's failing baseline)
     masked    token-level GAE over the policy's own tokens; the whole reward on the last one (VAGEN-Base)
     turn      one advantage per turn (Turn-PPO)
-    bilevel   GAE between turns, then between the tokens of a turn (VAGEN-Full); `form` paper or released
+    bilevel   GAE between turns, then between the tokens of a turn (VAGEN-Full)
+
+`form` (paper or released) of the last two says where the value is read.
 
 Read `train` from top to bottom: collect, score, estimate advantages, update. `advantages` and `policy_loss` below it
 are the algorithm.
@@ -32,7 +34,8 @@ class PPO(CriticArguments):
     variant: Literal["masked", "vanilla", "turn", "bilevel"] = "masked"
     """How credit is given; see the top of this file."""
     form: Literal["paper", "released"] = "paper"
-    """Of bilevel."""
+    """Of turn and bilevel. The released turn form reads the value before the turn's last token, when the critic knows
+    the action already."""
     reward_at: Literal["end", "turn"] = "end"
     """Of masked and vanilla: the whole reward on the last token (the paper), or each turn's on the turn's last."""
     gamma: float = 1.0
@@ -73,7 +76,7 @@ def advantages(args: PPO, batch: Batch, scores: BatchScores) -> Estimate:
     ends = {"bootstrap": scores.bootstrap, "kl": kl_penalty(args, batch, scores)}
     by_turn = batch.turn_rewards(args.reward_scale)
     if args.variant == "turn":
-        found = turn_gae(by_turn, scores.values, mask, batch.turn_ends, **turn, **ends)
+        found = turn_gae(by_turn, scores.values, mask, batch.turn_ends, form=args.form, **turn, **ends)
     elif args.variant == "bilevel":
         given = (by_turn, scores.values, scores.values_after, mask, batch.turn_ends)
         found = bilevel_gae(*given, form=args.form, token_gamma=args.gamma, token_lam=args.lam, **turn, **ends)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 import agentrl
-from agentrl.algorithms import MEANT_BEFORE
+from agentrl.algorithms import as_meant
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import read_regular, sha256_of
 from agentrl.core.manifest import Damaged, read_object
@@ -46,23 +46,23 @@ def run_folder(arguments: RunArguments, algorithm: str) -> Path:
 
 
 def rules_of_before(folder: Path) -> dict[str, Any]:
-    """What the run in a folder means by the options that it was begun without."""
+    """What the run in a folder means by the options that it was begun without, or that meant something else then."""
     try:
-        known = read_object(folder / CONFIG).get("arguments", {})
-    except (OSError, Damaged):
+        config = read_object(folder / CONFIG)
+        known, meant = config["arguments"], as_meant(config["algorithm"], config["arguments"])
+    except (OSError, Damaged, KeyError, TypeError):
         return {}  # no run yet, or a damaged one: `read_config` says so
-    return {name: value for name, value in MEANT_BEFORE.items() if name not in known}
+    return {name: value for name, value in meant.items() if name not in known or known[name] != value}
 
 
 def check_same_run(config: dict[str, Any], arguments: RunArguments, algorithm: str) -> None:
     """A run is resumed as what it was; `ConfigError` names the first option that differs.
 
-    An option that the run does not know was added since: until then every run had its default, or what `MEANT_BEFORE`
-    says.
+    An option that the run does not know was added since: until then every run had its default, or what `as_meant` says.
     """
     if config.get("algorithm") != algorithm:
         raise ConfigError(f"this is a run of {config.get('algorithm')}, not of {algorithm}")
-    before, now = {**type(arguments)().to_json(), **MEANT_BEFORE, **config["arguments"]}, arguments.to_json()
+    before, now = {**type(arguments)().to_json(), **as_meant(algorithm, config["arguments"])}, arguments.to_json()
     for name, value in now.items():
         old = before.get(name)
         if name not in FREE_TO_CHANGE and old != value:

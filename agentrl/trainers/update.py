@@ -149,7 +149,7 @@ def make_learner(args: PolicyArguments) -> Learner:
         critic_lr=args.critic_lr if with_critic else 0.0,
         reference=args.kl_coef > 0,
         temperature=args.temperature,
-        total_steps=args.iterations * args.epochs * args.minibatches,
+        total_steps=args.iterations * (args.epochs + (args.critic_epochs if with_critic else 0)) * args.minibatches,
     )
 
 
@@ -265,20 +265,27 @@ def update_policy(
     by_row = [batch.by_row(tensor) for tensor in everything]
     weigh = weigh or partial(token_weights, unit)
     update = Update(args, run.learner, policy_loss, teach_after=estimate.turn_returns is not None)
-    update.only_critic = isinstance(args, CriticArguments) and run.iteration < args.critic_warmup
-    found, rng = [], run.rng("minibatches")
-    parts = (part for _ in range(args.epochs) for part in shuffled_parts(len(batch), args.minibatches, rng))
-    sequences = args.epochs * len(batch.rows) // run.learner.processes.size
-    with run.progress("learning sequences", sequences) as progress:
+    passes, found, rng = critic_alone(args, run.iteration), [], run.rng("minibatches")
+    parts = ((alone, part) for alone in passes for part in shuffled_parts(len(batch), args.minibatches, rng))
+    with run.progress("learning sequences", len(passes) * len(batch.rows) // run.learner.processes.size) as progress:
         update.seen = progress.add
-        for trajectories in map(set, parts):
+        for update.only_critic, part in parts:
+            trajectories = set(part)
             indices = [index for index, row in enumerate(batch.rows) if row.trajectory in trajectories]
             minibatch = Part(*(padded([tensors[index] for index in indices]) for tensors in by_row))
             minibatch = minibatch._replace(weights=weigh(minibatch.kept, minibatch.turn_ends))
             found.append(update.step([batch.rows[index] for index in indices], minibatch))
+    found = found[: len(found) * args.epochs // len(passes)]  # further passes of the critic alone say nothing new
     names = dict.fromkeys(name for one in found for name in one)
     means = {name: sum(one.get(name, 0.0) for one in found) / len(found) for name in names}
     return means | fixed.metrics | staleness(batch, run.iteration)
+
+
+def critic_alone(args: PolicyArguments, iteration: int) -> list[bool]:
+    """The passes over the data of an iteration: does only the critic learn?"""
+    if not isinstance(args, CriticArguments):
+        return [False] * args.epochs
+    return [iteration < args.critic_warmup] * args.epochs + [True] * args.critic_epochs
 
 
 class Update:

@@ -14,6 +14,9 @@ PAPER_RULE = (
     "The reward for the form of replies follows the paper's plain rule, `format_rule=paper`: every strict reply is "
     "paid."
 )
+AFTER_THE_ACTION = (
+    "Turn PPO is the released form, whose critic is asked before the last token of a turn, when it sees the action."
+)
 TILE_BY_TILE = (
     "{} read a lake tile by tile; since then a whole row of a lake is one word of the tiny models' vocabulary."
 )
@@ -26,7 +29,7 @@ ONE_GPU = "The runs shared one H200. The model is the real SmolLM2-135M."
 
 NOTES: dict[str, tuple[str, ...]] = {
     "masked-vanilla": (*FIRST_RUNS, TILE_BY_TILE.format("These runs")),
-    "bilevel": (*FIRST_RUNS, PAPER_RULE),
+    "bilevel": (*FIRST_RUNS, PAPER_RULE, AFTER_THE_ACTION),
     "steppo": (*FIRST_RUNS, TILE_BY_TILE.format("These runs"), PAPER_RULE),
     "strategies-frozenlake": (*FIRST_RUNS, PAPER_RULE),
     "strategies-sokoban": (*FIRST_RUNS, PAPER_RULE),
@@ -40,8 +43,11 @@ NOTES: dict[str, tuple[str, ...]] = {
     "base-full-sokoban": (*FIRST_RUNS, PAPER_RULE),
     "farming": (*FIRST_RUNS, TILE_BY_TILE.format("The runs from almost nothing"), PAPER_RULE),
     "vlm": (*FIRST_RUNS, "With pictures, RL ran on the GPU too."),
-    "algorithms-frozenlake": ("The imitation was made on a machine with two ARM cores.",),
-    "algorithms-sokoban": ("[gigpo-deviation](gigpo-deviation.md) asks why GiGPO falls behind here.",),
+    "algorithms-frozenlake": ("The imitation was made on a machine with two ARM cores.", AFTER_THE_ACTION),
+    "algorithms-sokoban": (
+        AFTER_THE_ACTION,
+        "[gigpo-deviation](gigpo-deviation.md) asks why GiGPO falls behind here.",
+    ),
     "long-tasks-frozenlake": (SECOND_TRY,),
     "long-tasks-sokoban": (
         SECOND_TRY,

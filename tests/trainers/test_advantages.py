@@ -55,6 +55,10 @@ def released(rewards: Tensor = R) -> adv.Estimate:
         ),
         (
             lambda: adv.turn_gae(R, V, MASK, ENDS, turn_gamma=0.9, turn_lam=0.95).advantages,
+            [2.637000, 2.637000, 2.637000, 1.4, 1.4],
+        ),
+        (
+            lambda: adv.turn_gae(R, V, MASK, ENDS, form="released", turn_gamma=0.9, turn_lam=0.95).advantages,
             [2.441500, 2.441500, 2.441500, 1.3, 1.3],
         ),
         (
@@ -62,7 +66,17 @@ def released(rewards: Tensor = R) -> adv.Estimate:
             [2.348591, 2.392973, 2.441226, 1.357549, 1.344550],
         ),
     ],
-    ids=["masked", "released", "returns", "whitened", "released_no_reward", "paper", "turn_wise", "vanilla"],
+    ids=[
+        "masked",
+        "released",
+        "returns",
+        "whitened",
+        "released_no_reward",
+        "paper",
+        "turn_wise",
+        "turn_wise_released",
+        "vanilla",
+    ],
 )
 def test_golden_numbers_of_the_token_and_turn_estimators(find: Callable[[], Tensor], golden: list[float]) -> None:
     close(find()[MASK], golden)
@@ -170,8 +184,11 @@ def test_turn_estimators_equal_the_slow_version(seed: int) -> None:
     args = (batch.rewards, clean.values, clean.after, batch.mask, batch.ends)
     paper = adv.bilevel_gae(*args, **ALL_SETTINGS, **extra)
     public = adv.bilevel_gae(*args, form="released", **ALL_SETTINGS, **extra)
-    wise = adv.turn_gae(batch.rewards, clean.values, batch.mask, batch.ends, **TURN_SETTINGS, **extra)
+    turns = (batch.rewards, clean.values, batch.mask, batch.ends)
+    wise = adv.turn_gae(*turns, form="released", **TURN_SETTINGS, **extra)
+    before = adv.turn_gae(*turns, **TURN_SETTINGS, **extra)
     step = adv.step_gae(batch.rewards, clean.values, batch.mask, batch.ends, gamma=G, lam=L, **extra)
+    assert all(torch.equal(a, b) for a, b in zip(before[:3], step[:3], strict=True))
     for b, row in enumerate(rows_of(batch)):
         r, v, mask, ends, kl, end = (row[n] for n in ("rewards", "values", "mask", "ends", "kl", "bootstrap"))
         close(paper.advantages[b], slow.bilevel(r, v, row["after"], mask, ends, kl, G, L, g, lam, end))
@@ -275,7 +292,7 @@ def test_without_discounts_both_bilevel_forms_equal_masked_gae(seed: int) -> Non
 def test_released_bilevel_at_turn_ends_is_turn_wise(seed: int) -> None:
     b = random_batch(seed)
     public = adv.bilevel_gae(b.rewards, b.values, None, b.mask, b.ends, form="released", **ALL_SETTINGS).advantages
-    wise = adv.turn_gae(b.rewards, b.values, b.mask, b.ends, **TURN_SETTINGS).advantages
+    wise = adv.turn_gae(b.rewards, b.values, b.mask, b.ends, form="released", **TURN_SETTINGS).advantages
     close(public[b.ends], wise[b.ends])
     assert not torch.allclose(public[b.mask], wise[b.mask])
 
@@ -423,6 +440,49 @@ def test_every_estimator_uses_the_bootstrap_as_the_value_that_would_have_come_ne
     }
     for find, more in last.values():
         close((find(end).advantages - find(None).advantages)[0, 6], more)
+
+
+@pytest.mark.parametrize("estimator", ["masked", "paper", "turn", "step"])
+def test_a_perfect_critic_does_not_take_off_what_the_action_earned(estimator: str) -> None:
+    """A bandit of one turn: two tokens choose one of eight arms, and the critic knows what every prefix is worth."""
+    worth = torch.arange(8.0)
+    rewards = torch.stack([torch.zeros(8), worth], 1)
+    ends, mask = torch.tensor([[False, True]]).expand(8, 2), torch.ones(8, 2, dtype=torch.bool)
+    values = torch.stack([worth.mean().expand(8), worth], 1)  # after the first token the arm is known
+    after = torch.stack([worth, worth], 1)
+    found = {
+        "masked": lambda: adv.masked_gae(rewards, values, mask),
+        "paper": lambda: adv.bilevel_gae(rewards, values, after, mask, ends),
+        "turn": lambda: adv.turn_gae(rewards, values, mask, ends),
+        "step": lambda: adv.step_gae(rewards, values, mask, ends),
+    }[estimator]()
+    close(found.advantages[:, 0], worth - worth.mean())
+    released = adv.turn_gae(rewards, values, mask, ends, form="released")
+    assert not released.advantages.any()
+
+
+def learned_bandit(form: Any, critic_rate: float) -> float:
+    """The mean reward after 60 updates of a turn of two tokens, the first of which chooses one of eight arms."""
+    gen, worth = torch.Generator().manual_seed(0), torch.linspace(0, 1, 8)
+    logits, start, chosen = torch.zeros(8), torch.zeros(()), torch.zeros(8)  # values before and after the choice
+    ends, mask = torch.tensor([[False, True]]).expand(64, 2), torch.ones(64, 2, dtype=torch.bool)
+    for _ in range(60):
+        arms = torch.multinomial(logits.softmax(0), 64, replacement=True, generator=gen)
+        rewards = torch.stack([torch.zeros(64), worth[arms]], 1)
+        values = torch.stack([start.expand(64), chosen[arms]], 1)
+        found = adv.turn_gae(rewards, values, mask, ends, form=form)
+        picked = torch.nn.functional.one_hot(arms, 8).float()
+        logits = logits + 0.5 * (found.advantages[:, :1] * (picked - logits.softmax(0))).mean(0)
+        missed = torch.where(found.critic_mask, found.returns - values, 0.0)
+        start = start + critic_rate * missed[:, 0].mean()
+        chosen = chosen + critic_rate * (picked * missed[:, 1:]).sum(0) / picked.sum(0).clamp(min=1)
+    return float(logits.softmax(0) @ worth)
+
+
+def test_a_quick_critic_does_not_hold_the_bandit_back_unless_it_sees_the_action() -> None:
+    alone = learned_bandit("paper", 0.0)
+    assert alone > 0.75 and learned_bandit("paper", 0.5) > alone - 0.02
+    assert learned_bandit("released", 0.0) == alone and learned_bandit("released", 0.5) < alone - 0.1
 
 
 def test_the_whole_reward_is_put_on_the_last_action() -> None:

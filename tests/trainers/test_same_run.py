@@ -37,6 +37,19 @@ def test_a_run_from_before_the_format_rule_has_the_paper_s(tmp_path):
     assert rules_of_before(tmp_path) == {} == rules_of_before(tmp_path / "nothing")
 
 
+def test_a_run_of_turns_from_before_they_had_forms_has_the_released_one(tmp_path):
+    before = config(variant="turn", form="paper", critic_epochs=None)
+    (tmp_path / "config.json").write_text(json.dumps(before))
+    assert rules_of_before(tmp_path) == {"form": "released"}
+    check_same_run(before, PPO(lr=1e-4, variant="turn", form="released"), "ppo")
+    with pytest.raises(ConfigError, match="form='released'; it cannot be resumed with 'paper'"):
+        check_same_run(before, PPO(lr=1e-4, variant="turn"), "ppo")
+    (plan,) = make_plan(read_words(["--resume", str(tmp_path)])).runs
+    assert getattr(plan.arguments, "form") == "released"  # noqa: B009
+    check_same_run(config(variant="turn"), PPO(lr=1e-4, variant="turn"), "ppo")
+    check_same_run(config(variant="bilevel", critic_epochs=None), PPO(lr=1e-4, variant="bilevel"), "ppo")
+
+
 def test_the_rule_of_a_run_holds_for_every_layer_that_names_none():
     layers = [{"wrapper": "Reasoning"}, {"wrapper": "Reasoning", "format_rule": "paper"}, {"wrapper": "History"}]
     (spec,) = PPO(strategy="grounding", judge="rule", wrap=json.dumps(layers)).specs()
