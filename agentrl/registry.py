@@ -9,7 +9,7 @@ Other packages offer environments through entry points, which are strings as wel
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -205,6 +205,27 @@ FAMILIES: tuple[Family, ...] = (
         benches={
             "web": Bench("agentrl.envs.webarena.bench:run", "resets, steps, forks and memory of the web; BrowserGym")
         },
+    ),
+    Family(
+        name="primitiveskill",
+        envs=tuple(
+            replace(entry, kwargs={**entry.kwargs, "task": task.lower()})
+            for task, summary in (
+                ("Place", "A robot arm puts two cubes on two targets."),
+                ("Stack", "A robot arm stacks three cubes."),
+                ("Drawer", "A robot arm puts an apple into a drawer and closes it."),
+                ("Align", "A robot arm lines two cubes up."),
+            )
+            for entry in _kinds(
+                f"PrimitiveSkill-{task}",
+                "agentrl.envs.primitiveskill.env:PrimitiveSkillEnv",
+                summary,
+                ("Text", "Visual"),
+                extra="robots",
+                modules=("mujoco",),
+            )
+        ),
+        kit=KitBudget(episodes=2, hostile_replies=100, image_size=64),
     ),
 )
 TABLE: tuple[Entry, ...] = tuple(entry for family in FAMILIES for entry in family.envs)

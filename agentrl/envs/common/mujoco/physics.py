@@ -21,7 +21,7 @@ def save(model: Any, data: Any) -> bytes:
 
 def load_into(model: Any, data: Any, blob: bytes) -> None:
     """Inverse of `save`; ValueError if the bytes do not belong to this model."""
-    values = np.frombuffer(blob, dtype=np.float64)
+    values = np.frombuffer(blob, dtype=np.float64).copy()  # MuJoCo takes writable memory only
     if len(values) != mujoco.mj_stateSize(model, WHOLE):
         raise ValueError(f"a state of {mujoco.mj_stateSize(model, WHOLE)} numbers is needed; got {len(values)}")
     if not np.isfinite(values).all():
