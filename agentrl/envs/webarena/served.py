@@ -65,6 +65,7 @@ class WebSites:
         host = _Host.of(request)
         response = await self._answer(request, host)
         response.headers.update(_headers(request, host))
+        response.headers.setdefault("Cache-Control", "no-store")
         await response(scope, receive, send)
 
     async def _answer(self, request: Request, host: _Host) -> Response:
@@ -74,7 +75,7 @@ class WebSites:
         if path.startswith("/static/"):  # the same for everybody
             folder = self.places[name or next(iter(self.places))].site.folder
             found = static(folder, path.removeprefix("/static/"))
-            return Response(found.body, found.status, media_type=found.content_type)
+            return _passed_on(found, found.body)
         if name is None:
             return await self._at_start(request, host)
         if path == ENTRANCE:
@@ -149,7 +150,7 @@ class WebSites:
             {name.lower(): value for name, value in request.headers.items()},
         )
         found = await run_in_threadpool(world.fetch, asked)
-        response = Response(self.linked(found.body, host.suffix), found.status, media_type=found.content_type)
+        response = _passed_on(found, self.linked(found.body, host.suffix))
         if found.location is not None:
             response.headers["location"] = self._location(found.location, host.suffix)
         _set_cookies(response, found.cookies)
@@ -210,8 +211,12 @@ def _headers(request: Request, host: _Host) -> dict[str, str]:
         f"font-src 'self'; form-action {own}; base-uri 'none'; frame-ancestors 'none'",
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "same-origin",
-        "Cache-Control": "no-store",
     }
+
+
+def _passed_on(found: messages.Response, body: str | bytes) -> Response:
+    headers = {"Cache-Control": found.cache_control}
+    return Response(body, found.status, headers, media_type=found.content_type)
 
 
 def _start_url(request: Request) -> str:

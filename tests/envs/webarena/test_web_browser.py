@@ -193,7 +193,7 @@ def test_a_killed_browser_is_a_fault_and_the_next_episode_has_another() -> None:
     os.kill(killed.pid, signal.SIGKILL)
     for env in envs:
         with pytest.raises(EnvFault):
-            env.step(env.action_space.sample())
+            env.step('do(action="Scroll Down")')
     for env in envs:
         _, info = env.reset(seed=2)
         assert info["url"].startswith("http")

@@ -79,3 +79,16 @@ def test_few_answers_are_kept_and_none_that_is_large() -> None:
     for key in "abc":
         recent.put(key, small)
     assert recent.get("a") is None and recent.get("c") is small
+
+
+def test_browsers_keep_nothing_that_a_visitor_can_change() -> None:
+    world = World()
+    store = world.database("store")
+    product = dict(store.rows("SELECT * FROM product LIMIT 1")[0])
+    added = store.insert(
+        "product", **{**product, "id": None, "sku": "ADDED", "url_key": "added", "catalogue_index": None}
+    )
+    paths = {"/static/base.css": True, f"/media/catalog/product/{product['id']}.png": True}
+    paths |= {f"/media/catalog/product/{added}.png": False, "/": False, "/static/none.css": False}
+    found = {path: world.fetch(Request("GET", f"http://shopping.localhost{path}")).lasting for path in paths}
+    assert found == paths

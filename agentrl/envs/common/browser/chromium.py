@@ -13,10 +13,15 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 NOWHERE = "http://127.0.0.1:9"
 THROUGH_PROXY = "<-loopback>"  # in a list of exceptions: not even this machine is asked directly
 POPUPS = "--disable-popup-blocking"  # a default of Playwright's: without it, one click opens at most one window
+# Of two such lists Chromium reads the last one: Playwright's own is contained in ours. RenderDocument makes every page
+# anew down to its layers, even on the same site, which doubles the time of a step.
 _OFF = (
-    "AutofillServerCommunication", "BackForwardCache", "DnsOverHttps", "InterestFeedContentSuggestions",
-    "MediaRouter", "NavigationPredictor", "NetworkPrediction", "NetworkTimeServiceQuerying", "OptimizationHints",
-    "PreconnectToSearch", "Prerender2", "SpareRendererForSitePerProcess", "Translate", "WebRtcHideLocalIpsWithMdns",
+    "AutofillServerCommunication", "AvoidUnnecessaryBeforeUnloadCheckSync", "BackForwardCache",
+    "DestroyProfileOnBrowserClose", "DnsOverHttps", "HttpsFirstBalancedModeAutoEnable", "HttpsUpgrades",
+    "InterestFeedContentSuggestions", "LensOverlay", "MediaRouter", "NavigationPredictor", "NetworkPrediction",
+    "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding", "PreconnectToSearch", "Prerender2",
+    "RenderDocument", "SpareRendererForSitePerProcess", "ThirdPartyStoragePartitioning", "Translate",
+    "WebRtcHideLocalIpsWithMdns",
 )  # fmt: skip
 FLAGS = (
     "--disable-gpu",

@@ -11,7 +11,6 @@ from agentrl.envs.webarena.browsing.loading import MAX_REDIRECTS, Loader, Page, 
 from agentrl.envs.webarena.sites.messages import Request, Response
 
 _HTML = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
-_KEPT = "max-age=3600"  # files of the sites
 _MOST_PAGES = 50
 
 
@@ -72,5 +71,5 @@ class Responding:
             return Answer(status=404)
         response: Response = self.loader.world.fetch(Request("GET", url))
         body = response.body.encode() if isinstance(response.body, str) else response.body
-        kept = _KEPT if urlsplit(url).path.startswith("/static/") else "no-store"
-        return Answer(body, response.status, {"content-type": response.content_type, "cache-control": kept})
+        headers = {"content-type": response.content_type, "cache-control": response.cache_control}
+        return Answer(body, response.status, headers)

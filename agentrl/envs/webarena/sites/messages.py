@@ -47,6 +47,12 @@ class Response:
     content_type: str = "text/html; charset=utf-8"
     location: str | None = None  # of a redirect, which every browser follows by GET
     cookies: Mapping[str, str | None] = field(default_factory=dict)
+    lasting: bool = False  # nothing that visitors do changes it: a browser may keep it
+
+    @property
+    def cache_control(self) -> str:
+        """What browsers are told about keeping it."""
+        return "max-age=3600" if self.lasting else "no-store"
 
     @property
     def text(self) -> str:

@@ -253,11 +253,11 @@ def _templates(folder: str) -> jinja2.Environment:
 def static(folder: str, name: str) -> Response:
     """A file of a site's `static` folder, or of the one that all sites share."""
     if name == FONT:
-        return Response(font_file(), content_type=STATIC_TYPES[".ttf"])
+        return Response(font_file(), content_type=STATIC_TYPES[".ttf"], lasting=True)
     suffix = name[name.rfind(".") :]
     if suffix in STATIC_TYPES and re.fullmatch(r"[\w-]+\.\w+", name):
         for package in (f"{PACKAGE}.{folder}", PACKAGE):
             found = files(package).joinpath("static", name)
             if found.is_file():
-                return Response(found.read_bytes(), content_type=STATIC_TYPES[suffix])
+                return Response(found.read_bytes(), content_type=STATIC_TYPES[suffix], lasting=True)
     return Response("not found", 404, "text/plain; charset=utf-8")

@@ -113,7 +113,7 @@ def picture(context: Context) -> Response:
             markers.append((*point, label[:3]))
     found = routed(atlas, context.query("engine"), route_points(context.query("route")))
     points = found.points if found else ()
-    return Response(draw(atlas, view, tuple(markers), points), content_type="image/svg+xml")
+    return Response(draw(atlas, view, tuple(markers), points), content_type="image/svg+xml", lasting=True)
 
 
 def text_page(context: Context) -> Response:

@@ -154,8 +154,9 @@ def media(context: Context) -> Response:
     if product is None:
         raise NotFound
     record = catalogue_product(product)
+    lasting = record is not None
     if record is None:
         record = Product(product["sku"], product["name"], "", (), "", "", product["kind"], (1.0,), 1.0)
     file = BytesIO()
     photo(record, PHOTO_PIXELS).save(file, "PNG")
-    return Response(file.getvalue(), content_type="image/png")
+    return Response(file.getvalue(), content_type="image/png", lasting=lasting)

@@ -72,4 +72,4 @@ def image(context: Context) -> Response:
     drawing = picture(context.params["name"])
     if drawing is None:
         raise NotFound
-    return Response(drawing, content_type="image/svg+xml")
+    return Response(drawing, content_type="image/svg+xml", lasting=True)
