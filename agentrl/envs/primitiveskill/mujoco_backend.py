@@ -2,7 +2,7 @@
 
 Sizes that tasks may rely on: a `drawer` of size s is a box of 2s x 2s whose position is its own middle, so it moves
 when the drawer is pushed; its place in `Start` is where that middle is when the drawer is closed, and its angle turns
-the direction in which it opens (0: towards the viewer). The handle sticks out of the front by 0.12 s.
+the direction in which it opens (0: towards the viewer). The handle sticks out of the front by 0.16 s.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agentrl.envs.primitiveskill.mujoco_motion import CAREFUL, FAST, LOWEST, UP,
 from agentrl.envs.primitiveskill.mujoco_scene import CAMERA, MOVABLE, TRAVEL, compile_scene
 
 mujoco = load()
-HOME = np.array([-0.26, 0.0, 0.32])  # where the arm waits: behind the workspace, out of the viewer's sight
+HOME = np.array([-0.26, 0.0, 0.26])  # where the arm waits: behind the workspace, out of the viewer's sight
 RELEASE = 0.008  # metres by which each finger opens to let go
 SLID = 15.0  # millimetres from where it was placed: it slid or fell
 

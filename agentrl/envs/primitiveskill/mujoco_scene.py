@@ -25,13 +25,16 @@ MOVABLE = ("cube", "sphere")
 # The cabinet and its drawer, in multiples of a thing's size, which is half the side of the drawer.
 HEIGHT = 1.2  # of the cabinet
 TRAY = (0.03, 0.85)  # from the drawer's lower side to its rim
+PANEL = 1.12  # the upper edge of the drawer's front, which hides what is in a closed drawer
 FRONT = 0.85  # from the middle of the closed drawer to the cabinet's front; the drawer's own front covers it
 TRAVEL = 1.8  # how far the drawer opens
 BOARD = 0.08  # thickness of all boards
-KNOB = 0.12  # how far the handle sticks out
+KNOB = 0.16  # how far the handle sticks out
 
-WOOD, EDGE, WALL = (0.80, 0.68, 0.52), (0.60, 0.47, 0.34), (0.86, 0.89, 0.92)
+WOOD, EDGE, FLOOR = (0.78, 0.66, 0.50), (0.55, 0.42, 0.30), (0.42, 0.48, 0.56)
 BOX, SPHERE, CYLINDER = (getattr(mujoco.mjtGeom, f"mjGEOM_{name}") for name in ("BOX", "SPHERE", "CYLINDER"))
+
+UNTOUCHED = {"contype": 0, "conaffinity": 0}  # for the eye only
 
 
 @lru_cache(maxsize=16)
@@ -60,10 +63,26 @@ def top_of(thing: Thing, position: np.ndarray) -> float:
 
 def _add_room(spec: Any) -> None:
     world = spec.worldbody
-    world.add_geom(name="table", type=BOX, pos=(-0.12, 0.0, -0.02), size=(0.72, 0.62, 0.02), rgba=(*WOOD, 1.0))
-    world.add_light(pos=(0.6, -0.5, 1.8), dir=(-0.4, 0.3, -1.0), diffuse=(0.6, 0.6, 0.6), specular=(0.1, 0.1, 0.1))
-    world.add_light(pos=(-0.3, 0.9, 1.6), dir=(0.2, -0.6, -1.0), diffuse=(0.3, 0.3, 0.3), specular=(0, 0, 0))
-    world.add_camera(name=CAMERA, pos=(0.85, 0.0, 0.78), xyaxes=(0, 1, 0, -0.66, 0, 0.75), fovy=52.0)
+    world.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_PLANE, pos=(0, 0, -0.75), size=(4, 4, 0.1), rgba=(*FLOOR, 1.0), **UNTOUCHED
+    )
+    middle, half = np.array([-0.20, 0.0, -0.02]), np.array([0.62, 0.52, 0.02])
+    world.add_geom(name="table", type=BOX, pos=middle, size=half, rgba=(*WOOD, 1.0))
+    world.add_geom(type=BOX, pos=middle - (0, 0, 0.04), size=half * 1.02, rgba=(*EDGE, 1.0))
+    world.add_light(pos=(0.5, -0.7, 1.7), dir=(-0.45, 0.45, -1.0), diffuse=(0.55,) * 3, specular=(0.15,) * 3)
+    world.add_light(
+        pos=(0.2, 0.9, 1.5), dir=(-0.2, -0.6, -1.0), diffuse=(0.25,) * 3, specular=(0,) * 3, castshadow=False
+    )
+    spec.visual.headlight.ambient, spec.visual.headlight.diffuse = (0.38,) * 3, (0.15,) * 3
+    spec.visual.headlight.specular = (0,) * 3
+    _add_camera(world, eye=np.array([0.75, 0.0, 0.76]), at=np.array([-0.085, 0.0, 0.03]))
+
+
+def _add_camera(world: Any, eye: np.ndarray, at: np.ndarray) -> None:
+    """The viewer's place: on the +x side, facing -x, so that -y is on the left."""
+    forward = (at - eye) / np.linalg.norm(at - eye)
+    right = np.array([0.0, 1.0, 0.0])
+    world.add_camera(name=CAMERA, pos=eye, xyaxes=(*right, *np.cross(right, forward)), fovy=46.0)
 
 
 def _add_cube(spec: Any, thing: Thing) -> None:
@@ -73,6 +92,7 @@ def _add_cube(spec: Any, thing: Thing) -> None:
 
 def _add_sphere(spec: Any, thing: Thing) -> None:
     body, radius = _add_movable(spec, thing), thing.size / 1000
+    _add_stalk(body, radius)
     body.add_geom(
         type=SPHERE,
         size=(radius, 0, 0),
@@ -83,6 +103,19 @@ def _add_sphere(spec: Any, thing: Thing) -> None:
     )
 
 
+def _add_stalk(body: Any, radius: float) -> None:
+    """What makes a ball an apple: for the eye only."""
+    shown = {"mass": 0.0, **UNTOUCHED}
+    body.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_CAPSULE, fromto=(0, 0, 0.9 * radius, 0.1 * radius, 0, 1.35 * radius),
+        size=(0.08 * radius, 0, 0), rgba=(0.35, 0.22, 0.12, 1.0), **shown,
+    )  # fmt: skip
+    body.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_ELLIPSOID, pos=(0.2 * radius, 0.4 * radius, 1.2 * radius),
+        size=(0.18 * radius, 0.38 * radius, 0.06 * radius), rgba=(0.25, 0.55, 0.2, 1.0), **shown,
+    )  # fmt: skip
+
+
 def _add_movable(spec: Any, thing: Thing) -> Any:
     body = spec.worldbody.add_body(name=thing.name)
     body.add_freejoint(name=thing.name)
@@ -91,7 +124,7 @@ def _add_movable(spec: Any, thing: Thing) -> Any:
 
 def _add_disc(spec: Any, thing: Thing) -> None:
     body, radius = spec.worldbody.add_body(name=thing.name, mocap=True), thing.size / 1000
-    body.add_geom(type=CYLINDER, size=(radius, 0.0006, 0), rgba=(*thing.colour, 1.0), contype=0, conaffinity=0)
+    body.add_geom(type=CYLINDER, size=(radius, 0.0006, 0), rgba=(*thing.colour, 1.0), **UNTOUCHED)
 
 
 def _add_drawer(spec: Any, thing: Thing) -> None:
@@ -121,7 +154,7 @@ def _add_drawer(spec: Any, thing: Thing) -> None:
         ((-1.0, -1.0, -half), (1.0, -1.0 + BOARD, half)),
         ((-1.0, 1.0 - BOARD, -half), (1.0, 1.0, half)),
         ((-1.0, -1.0, -half), (-1.0 + BOARD, 1.0, half)),
-        ((1.0 - BOARD, -1.0 - BOARD, -half), (1.0, 1.0 + BOARD, half)),
+        ((1.0 - BOARD, -1.0 - 1.5 * BOARD, -half), (1.0, 1.0 + 1.5 * BOARD, half + PANEL - rim)),
     )
     _add_boards(drawer, tray, size, thing.colour)
     _add_boards(drawer, (((1.0, -0.35, -0.1), (1.0 + KNOB, 0.35, 0.1)),), size, (0.25, 0.25, 0.27))
