@@ -6,6 +6,7 @@ how far the drawer is open) is state, not model.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,21 +16,12 @@ from agentrl.envs.common.mujoco import pictures
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.mujoco.panda import add_panda
 from agentrl.envs.primitiveskill.backend import Thing
+from agentrl.envs.primitiveskill.shapes import CABINET, DRAWER, HANDLE, METAL, MIDDLE, SHADE, TRAVEL, Board, boxes
 
 mujoco = load()
 BASE = (-0.615, 0.0, 0.0)
 CAMERA = "viewer"
 LARGEST = 1024  # pixels of a picture's side
-MOVABLE = ("cube", "sphere")
-
-# The cabinet and its drawer, in multiples of a thing's size, which is half the side of the drawer.
-HEIGHT = 1.2  # of the cabinet
-TRAY = (0.03, 0.85)  # from the drawer's lower side to its rim
-PANEL = 1.12  # the upper edge of the drawer's front, which hides what is in a closed drawer
-FRONT = 0.85  # from the middle of the closed drawer to the cabinet's front; the drawer's own front covers it
-TRAVEL = 1.8  # how far the drawer opens
-BOARD = 0.08  # thickness of all boards
-KNOB = 0.16  # how far the handle sticks out
 
 WOOD, EDGE, FLOOR = (0.78, 0.66, 0.50), (0.55, 0.42, 0.30), (0.42, 0.48, 0.56)
 BOX, SPHERE, CYLINDER = (getattr(mujoco.mjtGeom, f"mjGEOM_{name}") for name in ("BOX", "SPHERE", "CYLINDER"))
@@ -52,13 +44,6 @@ def compile_scene(things: tuple[Thing, ...]) -> Any:
     for thing in things:
         ADD[thing.shape](spec, thing)
     return spec.compile()
-
-
-def top_of(thing: Thing, position: np.ndarray) -> float:
-    """The height of a thing's upper side, in metres."""
-    if thing.shape == "drawer":
-        return HEIGHT * thing.size / 1000
-    return position[2] + (thing.size / 1000 if thing.shape in MOVABLE else 0.0)
 
 
 def _add_room(spec: Any) -> None:
@@ -130,16 +115,7 @@ def _add_disc(spec: Any, thing: Thing) -> None:
 def _add_drawer(spec: Any, thing: Thing) -> None:
     """A cabinet that stands still, `NAME_cabinet`, and a drawer in it that slides along the cabinet's x axis."""
     size, cabinet = thing.size / 1000, spec.worldbody.add_body(name=f"{thing.name}_cabinet", mocap=True)
-    back, side = -1.0 - 2 * BOARD, 1.0 + 0.5 * BOARD
-    shell = (
-        ((back, -side - BOARD, 0.0), (FRONT, -side, HEIGHT)),
-        ((back, side, 0.0), (FRONT, side + BOARD, HEIGHT)),
-        ((back, -side - BOARD, 0.0), (back + BOARD, side + BOARD, HEIGHT)),
-        ((back, -side - BOARD, HEIGHT - BOARD), (FRONT, side + BOARD, HEIGHT)),
-    )
-    _add_boards(cabinet, shell, size, [0.82 * part for part in thing.colour])
-    low, rim = TRAY
-    drawer = cabinet.add_body(name=thing.name, pos=(0.0, 0.0, size * (low + rim) / 2))
+    drawer = cabinet.add_body(name=thing.name, pos=(0.0, 0.0, size * MIDDLE))
     drawer.add_joint(
         name=thing.name,
         type=mujoco.mjtJoint.mjJNT_SLIDE,
@@ -148,23 +124,15 @@ def _add_drawer(spec: Any, thing: Thing) -> None:
         damping=8.0,
         frictionloss=0.5,
     )
-    half = (rim - low) / 2
-    tray = (
-        ((-1.0, -1.0, -half), (1.0, 1.0, -half + BOARD)),
-        ((-1.0, -1.0, -half), (1.0, -1.0 + BOARD, half)),
-        ((-1.0, 1.0 - BOARD, -half), (1.0, 1.0, half)),
-        ((-1.0, -1.0, -half), (-1.0 + BOARD, 1.0, half)),
-        ((1.0 - BOARD, -1.0 - 1.5 * BOARD, -half), (1.0, 1.0 + 1.5 * BOARD, half + PANEL - rim)),
-    )
-    _add_boards(drawer, tray, size, thing.colour)
-    _add_boards(drawer, (((1.0, -0.35, -0.1), (1.0 + KNOB, 0.35, 0.1)),), size, (0.25, 0.25, 0.27))
+    _add_boards(cabinet, CABINET, thing, [SHADE * part for part in thing.colour])
+    _add_boards(drawer, DRAWER, thing, thing.colour)
+    _add_boards(drawer, HANDLE, thing, METAL)
     spec.add_exclude(bodyname1=cabinet.name, bodyname2=drawer.name)
 
 
-def _add_boards(body: Any, boards: Any, size: float, colour: Any) -> None:
-    for low, high in boards:
-        low, high = size * np.array(low), size * np.array(high)
-        body.add_geom(type=BOX, pos=(low + high) / 2, size=(high - low) / 2, rgba=(*colour, 1.0), density=300.0)
+def _add_boards(body: Any, boards: Sequence[Board], thing: Thing, colour: Sequence[float]) -> None:
+    for middle, half in boxes(boards, thing):
+        body.add_geom(type=BOX, pos=middle, size=half, rgba=(*colour, 1.0), density=300.0)
 
 
 ADD = {"cube": _add_cube, "sphere": _add_sphere, "disc": _add_disc, "drawer": _add_drawer}

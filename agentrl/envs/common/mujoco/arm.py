@@ -7,14 +7,14 @@ leaves them in `data.ctrl`, which `physics.save` keeps: a saved simulation conti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import cos, sin
 from typing import Any
 
 import numpy as np
 
 from agentrl.core.errors import EnvFault
+from agentrl.envs.common.gripper import OPENING
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.common.mujoco.panda import FINGERS, GRIPPER, JOINTS, OPENING, READY, SITE
+from agentrl.envs.common.mujoco.panda import FINGERS, GRIPPER, JOINTS, READY, SITE
 
 mujoco = load()
 STEPS = 10  # of the simulator in a tick of the controller
@@ -23,11 +23,6 @@ POSTURE = 0.05  # share of the way back to the ready posture in each tick, as fa
 FASTEST = 1e3  # metres or radians a second; more, or no number at all, is a broken simulation
 EXACT = 5e-4  # metres and radians within which a pose counts as reached
 _READY = np.array(READY)
-
-
-def pointing_down(yaw: float) -> np.ndarray:
-    """The gripper's rotation when it points down; at yaw 0 the fingers move along y."""
-    return np.array([[cos(yaw), sin(yaw), 0.0], [sin(yaw), -cos(yaw), 0.0], [0.0, 0.0, -1.0]])
 
 
 class Arm:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import pi
 from typing import Any, NamedTuple
 
+from agentrl.envs.common.gripper import OPENING
 from agentrl.envs.common.mujoco.loading import load
 
 mujoco = load()
@@ -20,9 +21,7 @@ JOINTS = tuple(f"panda_joint{number}" for number in range(1, 8))
 FINGERS = ("panda_finger_left", "panda_finger_right")
 SITE = "panda_grasp"  # the point between the finger pads: its z axis is the direction of approach, fingers move along y
 GRIPPER = "panda_gripper"  # actuator: the distance of each finger from the middle
-OPENING = 0.04  # metres that each finger travels
 READY = (0.0, 0.25, 0.0, -2.35, 0.0, 2.6, pi / 4)  # a posture away from all limits, gripper down
-TIP = 0.0095  # the fingers end this far below the site
 
 WHITE, GREY, DARK, RUBBER = (0.93, 0.94, 0.95), (0.62, 0.64, 0.67), (0.16, 0.17, 0.19), (0.28, 0.29, 0.31)
 ARM_TOUCHES = {"contype": 2, "conaffinity": 1}  # everything but itself
