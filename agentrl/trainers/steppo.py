@@ -29,6 +29,10 @@ class StepPO(CriticArguments):
 
     prompt_style: Literal["conversation", "step"] = "step"
     """Prompts hold the current observation and recent actions, or the whole dialogue."""
+    kl_in: Literal["reward", "loss"] = "loss"
+    """Subtract the KL from the rewards, or add it to the loss (the paper)."""
+    kl_kind: Literal["k1", "k2", "k3"] = "k3"
+    """How it is estimated."""
     gamma: float = 0.99
     """Discount between steps (between tokens without step_gae)."""
     lam: float = 1.0

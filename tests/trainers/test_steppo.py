@@ -35,7 +35,9 @@ def batch(style: str) -> Batch:
 @pytest.mark.parametrize("whiten", [False, True])
 @pytest.mark.parametrize("style", ["step", "conversation"])
 def test_step_credit_is_gae_over_the_steps_of_a_trajectory(style, whiten, kl_in) -> None:
-    args = steppo.StepPO(gamma=0.9, lam=0.7, kl_coef=0.5, kl_in=kl_in, whiten_advantages=whiten, reward_scale=2.0)
+    args = steppo.StepPO(
+        gamma=0.9, lam=0.7, kl_coef=0.5, kl_in=kl_in, kl_kind="k1", whiten_advantages=whiten, reward_scale=2.0
+    )
     played = batch(style)
     given = scores(played.token_mask)
     found = steppo.advantages(args, played, given)
@@ -58,6 +60,16 @@ def test_step_credit_is_gae_over_the_steps_of_a_trajectory(style, whiten, kl_in)
     assert torch.equal(found.critic_mask, begins)
     assert torch.allclose(found.returns[begins], wanted + values, atol=1e-6)
     assert not bool(found.returns[~begins].any())
+
+
+def test_the_divergence_stands_in_the_loss_unless_it_is_asked_for_in_the_rewards() -> None:
+    args = steppo.StepPO()
+    assert (args.kl_coef, args.kl_in, args.kl_kind) == (0.001, "loss", "k3")
+    played = batch("step")
+    given = scores(played.token_mask)
+    free = steppo.advantages(steppo.StepPO(kl_coef=0.0), played, given).advantages
+    assert torch.equal(steppo.advantages(args, played, given).advantages, free)
+    assert not torch.equal(steppo.advantages(steppo.StepPO(kl_in="reward"), played, given).advantages, free)
 
 
 def test_without_step_credit_it_is_token_gae_with_rewards_at_turn_ends() -> None:
