@@ -53,8 +53,7 @@ def relations_of(request: JudgeRequest) -> tuple[Relations, tuple[Relation, ...]
     declared = claims_of(request).relations
     if declared is None:
         raise JudgeFault(f"the states of {request.env_id or 'this environment'!r} declare no relations")
-    state = request.state
-    return declared, truth(declared, _structured(state) if isinstance(state, State) else state)
+    return declared, truth(declared, facts_of(request))
 
 
 def truth(declared: Relations, facts: Mapping[str, Any]) -> tuple[Relation, ...]:
@@ -67,11 +66,15 @@ def truth(declared: Relations, facts: Mapping[str, Any]) -> tuple[Relation, ...]
     return tuple(between(thing.name, cell, origin[0]) for thing in things for cell in _cells(facts, thing.key))
 
 
-def _structured(state: State) -> Mapping[str, Any]:
+def facts_of(request: JudgeRequest) -> Mapping[str, Any]:
+    """The structured form of a request's state."""
+    state = request.state
+    if not isinstance(state, State):
+        return state
     try:
         return state.structured()
     except Exception as error:  # a broken state is not scored
-        raise JudgeFault(f"{type(state).__name__} gives no positions: {error}") from error
+        raise JudgeFault(f"{type(state).__name__} gives no structured form: {error}") from error
 
 
 def _cells(facts: Mapping[str, Any], key: str) -> list[Cell]:

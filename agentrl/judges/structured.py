@@ -18,9 +18,9 @@ from agentrl.core.claims import Claims, Value
 from agentrl.core.env_class import claims_of
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import JudgeRequest, Purpose, Verdict
-from agentrl.core.state import State
 from agentrl.judges.assignment import best_total
-from agentrl.judges.fitting import DESCRIPTIONS, check_purposes, what_works
+from agentrl.judges.fitting import DESCRIPTIONS, check_purposes, has_values, what_works
+from agentrl.judges.relations import facts_of
 
 MAX_CHARACTERS = 20_000
 MAX_ENTRIES = 64  # of a key that are compared with each other, beside those that are identical
@@ -49,7 +49,7 @@ class StructuredJudge:
     def check_env(self, env_id: str, claims: Claims | None, representation: str, purposes: Sequence[Purpose]) -> None:
         """Refuse states without declared values, and descriptions in other representations."""
         check_purposes("structured", purposes)
-        if claims is None or not claims.values:
+        if claims is None or not has_values(claims):
             raise ConfigError(f"judge 'structured' needs declared values, which {env_id} lacks; {what_works(claims)}")
         if representation != "structured":
             read = f"judge 'structured' reads JSON objects, not the representation {representation!r}"
@@ -63,16 +63,26 @@ def judge(request: JudgeRequest) -> Verdict | JudgeFault:
     if not isinstance(request.text, str):
         return JudgeFault(f"a description must be text; got {type(request.text).__name__}")
     try:
-        values, true = claims_of(request).values, _facts(request)
+        declared, true = claims_of(request), facts_of(request)
     except JudgeFault as fault:
         return fault
-    if not values:
+    if not has_values(declared):
         return JudgeFault(f"the states of {request.env_id or 'this environment'!r} declare no values")
     claimed = read_object(request.text)
     if claimed is None:
         return Verdict(0.0, "structured", {"f1": {}, "problem": "the text does not hold exactly one JSON object"})
+    values = declared.values
+    if declared.points is not None:
+        ending = declared.points.ending
+        values = (*values, Value(ending, many=True, tolerance=declared.points.tolerance))
+        claimed, true = _with_points(claimed, ending), _with_points(true, ending)
     score, f1 = score_values(values, claimed, true)
     return Verdict(score, "structured", {"f1": f1})
+
+
+def _with_points(found: Mapping[str, Any], ending: str) -> dict[str, Any]:
+    """The points as one dictionary, under their common ending."""
+    return {**found, ending: {key: value for key, value in found.items() if key.endswith(ending) and key != ending}}
 
 
 def read_object(text: str) -> dict[str, Any] | None:
@@ -184,13 +194,3 @@ def _near(claimed: float, true: float, tolerance: float) -> bool:
 
 def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _facts(request: JudgeRequest) -> Mapping[str, Any]:
-    state = request.state
-    if not isinstance(state, State):
-        return state
-    try:
-        return state.structured()
-    except Exception as error:  # a broken state is not scored
-        raise JudgeFault(f"{type(state).__name__} gives no values: {error}") from error

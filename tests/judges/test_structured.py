@@ -249,7 +249,7 @@ def test_an_object_is_found_inside_a_text():
         (JudgeRequest("1", "", "grounding", "{}", 3), "got int"),  # type: ignore[arg-type]
         (JudgeRequest("1", "", "grounding", "{}", State()), "State declares no claims"),
         (JudgeRequest("1", "example/Nothing-v0", "grounding", "{}", {}), "unknown environment"),
-        (JudgeRequest("1", "", "grounding", "{}", Kitchen("{")), "Kitchen gives no values"),
+        (JudgeRequest("1", "", "grounding", "{}", Kitchen("{")), "Kitchen gives no structured form"),
     ),
 )
 def test_what_cannot_be_judged_is_a_fault_and_never_a_score(request_, says):

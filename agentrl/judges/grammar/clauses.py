@@ -7,6 +7,8 @@ also what is only going to be; in a prediction also what is said to be so before
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from typing import ClassVar
 
 from agentrl.judges.grammar.chunks import Chunk, Mention, Place, Spot
 from agentrl.judges.grammar.discourse import SELF
@@ -17,8 +19,8 @@ from agentrl.judges.grammar.placing import Placing
 _OPENERS = frozenset(
     ("", "stop", "and", "comma", "but", "while", "or", "if", "then", "which", "so_that", "there", "now", "colon")
 )
-_JOINTS = frozenset(("and", "comma", "but", "while", "or"))
-_FINITE_AFTER = _JOINTS | frozenset(
+JOINTS = frozenset(("and", "comma", "but", "while", "or"))
+_FINITE_AFTER = JOINTS | frozenset(
     ("", "np", "there", "which", "place", "spot", "colon", "stop", "then", "now", "view", "currently")
 )
 _BASE_FORMS = frozenset(
@@ -32,11 +34,13 @@ _VERBAL = frozenset(("is", "be", "was", "will", "would", "has", "move", "goal", 
 class ClauseReader(Placing):
     """A small state machine; one instance reads one text."""
 
+    handlers: ClassVar[dict[str, Callable[..., None]]]  # kind of chunk -> method
+
     def read(self, chunks: list[Chunk]) -> None:
         """Take in every chunk, in order."""
         kinds = [kind for kind, _ in chunks] + ["stop", "stop"]
         for index, (kind, value) in enumerate(chunks):
-            handler = _HANDLERS.get(kind)
+            handler = self.handlers.get(kind)
             if handler is not None:
                 self.ahead, self.beyond = kinds[index + 1], kinds[index + 2]
                 handler(self, value)
@@ -75,7 +79,7 @@ class ClauseReader(Placing):
         if not people and mentions[0].cls == SCENERY and self.before not in _OPENERS:
             return  # "blocks the way"
         main = self.ahead in ("will", "would") or (self.acted and self.ahead in _VERBAL)
-        if main and self.before not in _JOINTS:
+        if main and self.before not in JOINTS:
             self.supposed = False  # "after these moves I will ...": the main clause, without a comma
         self._take_np(people, mentions)
         self.sentence += people
@@ -152,17 +156,17 @@ class ClauseReader(Placing):
 
     def _resume(self) -> None:
         """ "... pushes the box and is": back to who pushes."""
-        if self.before in _JOINTS and self.actor:
+        if self.before in JOINTS and self.actor:
             self.subject, self.actor = self.actor, None
 
     def _is(self, value: object) -> None:
         self.acted = True
         self._resume()
-        if self.before in _JOINTS and value in _BASE_FORMS and (self.wished or self.future):
+        if self.before in JOINTS and value in _BASE_FORMS and (self.wished or self.future):
             return  # "should go around and stand"
         if self.before in _FINITE_AFTER:
             self.wished = self.moving = self.past = self.future = False
-            if self.before in _JOINTS:
+            if self.before in JOINTS:
                 self.negated = False
         self.wants = ""
 
@@ -184,7 +188,7 @@ class ClauseReader(Placing):
         if self.before in _FINITE_AFTER:
             self.wished = self.moving = False
         self.future = True
-        if self.before in _JOINTS:
+        if self.before in JOINTS:
             self.negated = False
 
     def _would(self, value: object) -> None:
@@ -269,7 +273,7 @@ class ClauseReader(Placing):
 
     def _inverts(self) -> bool:
         """Does this place open a clause of its own, as in "... and to the left is the box"?"""
-        if self.subject is None or self.before not in _JOINTS:
+        if self.subject is None or self.before not in JOINTS:
             return False
         if self.ahead in _INVERTERS:
             return self.ahead == "there" or self.beyond in ("np", "be", "there")
@@ -317,7 +321,7 @@ class ClauseReader(Placing):
             self._put_spot(self.subject, spot)
 
 
-_HANDLERS = {
+ClauseReader.handlers = {
     "np": ClauseReader._np,
     "place": ClauseReader._place,
     "spot": ClauseReader._spot,

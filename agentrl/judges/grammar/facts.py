@@ -61,16 +61,21 @@ class Facts:
 
     def relations(self, people: Discourse, counts: dict[str, int]) -> tuple[list[Relation], list[str]]:
         """Claims about the player's surroundings in order of mention, and the classes of those that void themselves."""
+        values = self.solve()
+        claims = list(self._claims(people, values[0], values[1]))
+        return _settle(claims, people, counts), [people.classes[i] for i in sorted(self.void)]
+
+    def solve(self) -> tuple[dict[int, Value], dict[int, Value]]:
+        """Where each individual is, seen from the player, by rows and by columns; `void` has who is nowhere."""
         if self.spots:
             self._compare_spots()
-        values = [self._solve(axis) for axis in (0, 1)]
+        values = self._solve(0), self._solve(1)
         for figure, one, other in self.middles:
             for axis in (0, 1):
                 self._beyond(values[axis], figure, one, other)
         for axis in (0, 1):
             self._chain(axis, values[axis])
-        claims = list(self._claims(people, values[0], values[1]))
-        return _settle(claims, people, counts), [people.classes[i] for i in sorted(self.void)]
+        return values
 
     def _claims(
         self, people: Discourse, rows: dict[int, Value], columns: dict[int, Value]

@@ -23,7 +23,7 @@ class Vocabulary:
         self.unique = frozenset(thing.name for thing in relations.things if thing.unique)
         self.many = frozenset(thing.name for thing in relations.things if thing.many)
         self.solid = frozenset(self._class(each.name) for each in (relations.origin, *relations.things) if each.solid)
-        table = build(relations)
+        table = self._table()
         self.lexicon = {word: lexeme for word, lexeme in table.items() if "_" not in word}
         self.phrases = phrases(table)
         self.longest_phrase = max(len(rest) for entries in self.phrases.values() for rest, _ in entries)
@@ -32,6 +32,10 @@ class Vocabulary:
         self.letters = self._letters()
         drawn = re.escape("".join(relations.symbols))
         self.drawn_row = re.compile(f"[{drawn}]{{2,64}}") if drawn else None
+
+    def _table(self) -> dict[str, Lexeme]:
+        """The lexeme of every word and phrase."""
+        return build(self.relations)
 
     def _plain_words(self) -> dict[str, Lexeme]:
         """The words that mean the same everywhere: most of every text."""
