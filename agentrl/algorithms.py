@@ -28,7 +28,10 @@ ALGORITHMS: dict[str, tuple[str, str]] = {
 }
 # Options that were added with another default than what all runs had until then: what a record without them means.
 # By algorithm; "" is for all of them.
-MEANT_BEFORE: dict[str, dict[str, Any]] = {"": {"format_rule": "paper"}}
+MEANT_BEFORE: dict[str, dict[str, Any]] = {
+    "": {"format_rule": "paper"},
+    **{name: {"old_logprobs": "behaviour", "correction": "none"} for name in ALGORITHMS if name != "sft"},
+}
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from agentrl.models.chat import Prompt
+from agentrl.models.float32_head import compute_head_in_float32
 from agentrl.models.loading import load_model
 from agentrl.models.scoring import Hidden, Reader, Scores, target_mask, token_scores
 from agentrl.rollout.trajectory import Trajectory
@@ -50,6 +51,8 @@ class ActorCritic:
         sharded = self.processes.distributed
         self.budget = TokenBudget(options.token_budget, alone=not sharded)
         self.engine = load_model(options.model, self.processes.device or options.device, options.dtype)
+        if options.float32_head:
+            compute_head_in_float32(self.engine.model, self.engine.model.dtype)
         self.device = self.engine.model.device
         self.policy = make_policy(options, self.engine, sharded=sharded)
         # A sharded layer's weights are freed after its forward pass, but a shared prefix would come back to it.
@@ -58,6 +61,11 @@ class ActorCritic:
         self.critic = make_critic(critic, options, self.engine, sharded=sharded)
         self.shards = Shards(self.processes, (self.policy, self.critic, self.reference))
         self.rollout_engine: Any = None  # an engine elsewhere that generates with these weights
+
+    @property
+    def exact(self) -> bool:
+        """Do the weights and the type that train also generate? Recorded probabilities are the trainer's own then."""
+        return self.rollout_engine is None and self.engine.model.dtype == torch.float32
 
     @contextlib.contextmanager
     def computing(self) -> Iterator[None]:

@@ -99,6 +99,8 @@ class RunArguments:
     """Where to compute: auto, cpu, cuda ..."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     """Type of the computation; the weights that are trained are float32 in any case."""
+    float32_head: bool = False
+    """With dtype=bfloat16: compute the output layer in float32, so that generation and training agree better."""
     threads: int = 0
     """CPU threads of the computation; 0: torch's own choice."""
     peer_timeout: float = 1800.0
@@ -187,10 +189,12 @@ class PolicyArguments(RunArguments):
     """Weight of an entropy bonus."""
     reward_scale: float = 1.0
     """Rewards are multiplied by this before anything is computed from them."""
-    old_logprobs: Literal["behaviour", "recomputed"] = "behaviour"
-    """The ratio's denominator: as recorded during the rollout, or recomputed by the trainer (bf16 differs a little)."""
-    correction: Literal["none", "decoupled", "truncated"] = "none"
-    """For data of older policies: clip around the policy at the beginning of the update and weigh tokens by how much
+    old_logprobs: Literal["auto", "behaviour", "recomputed"] = "auto"
+    """The ratio's denominator: as recorded during the rollout, or recomputed by the trainer. auto: recomputed in
+    bfloat16 and with vLLM, where the two differ."""
+    correction: Literal["auto", "none", "decoupled", "truncated"] = "auto"
+    """For data of older policies, and for generation that differs from training (auto: truncated in bfloat16 and with
+    vLLM, else none): clip around the policy at the beginning of the update and weigh tokens by how much
     likelier they are under it than when they were sampled; above max_weight they are dropped, or weighed by that."""
     max_weight: float = 2.0
     """Of the correction."""

@@ -189,8 +189,8 @@ class Correction(NamedTuple):
 
 
 @torch.no_grad()
-def correction(args: PolicyArguments, batch: Batch, proximal: Tensor, unit: Unit) -> Correction:
-    """Weights for data of older policies; all 1 with `correction="none"`.
+def correction(args: PolicyArguments, batch: Batch, proximal: Tensor, unit: Unit, exact: bool = True) -> Correction:
+    """Weights for data of older policies; all 1 with `correction="none"`, and with "auto" where generation is `exact`.
 
     Three policies are told apart: the one that acted (behaviour, recorded token by token), the one at the beginning of
     the update (`proximal`, recomputed) and the one being trained. The clipped ratio is trained/proximal; the constant
@@ -198,19 +198,40 @@ def correction(args: PolicyArguments, batch: Batch, proximal: Tensor, unit: Unit
     carry it). Above `max_weight` a token leaves the loss and its mean ("decoupled", AReaL) or its weight is cut
     ("truncated"). Tokens of a `unit` that share their ratio share the geometric mean of their weights, too.
     """
-    if args.correction == "none":
+    kind = correction_kind(args, exact)
+    if kind == "none":
         return Correction(torch.ones_like(proximal), batch.token_mask, {})
     given = (proximal, batch.logprobs, batch.action_mask, batch.turn_ends)
     new, behaviour, mask, ends = (padded(batch.by_row(tensor)) for tensor in given)  # steps and sequences lie in rows
     by_row = unit_means(log_ratios(new, behaviour, mask), mask, unit, ends).exp()
     weights = batch.by_trajectory([by_row[index, : len(row.targets)] for index, row in enumerate(batch.rows)])
     heavy = batch.action_mask & (weights > args.max_weight)
-    kept = batch.token_mask & ~heavy if args.correction == "decoupled" else batch.token_mask
+    kept = batch.token_mask & ~heavy if kind == "decoupled" else batch.token_mask
     metrics = {
         "weight_mean": float(masked_mean(weights, batch.action_mask)),
         "heavy_fraction": float(masked_mean(heavy.float(), batch.action_mask)),
     }
     return Correction(weights.clamp(max=args.max_weight), kept, metrics)
+
+
+def correction_kind(args: PolicyArguments, exact: bool) -> str:
+    """What "auto" means: nothing where generation and training agree, truncated weights elsewhere."""
+    if args.correction != "auto":
+        return args.correction
+    return "none" if exact else "truncated"
+
+
+@torch.no_grad()
+def mismatch(batch: Batch, recomputed: Tensor) -> dict[str, float]:
+    """How far recorded log-probabilities are from the trainer's own before the update: mean and largest distance, and
+    the effective sample size of the tokens' weights `w = exp(distance)` as a share, `(sum w)^2 / (n * sum w^2)`."""
+    distance = (recomputed - batch.logprobs)[batch.action_mask].double()
+    weights = distance.clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).exp()
+    return {
+        "mismatch_mean": float(distance.abs().mean()),
+        "mismatch_max": float(distance.abs().max()),
+        "effective_sample_size": float(weights.mean() ** 2 / weights.square().mean()),
+    }
 
 
 def staleness(batch: Batch, version: int) -> dict[str, float]:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from agentrl.core.errors import ConfigError
+from agentrl.models.float32_head import compute_head_in_float32
 from agentrl.models.loading import LoadedModel, load_model
 from agentrl.models.scoring import check_head
 from agentrl.trainers.arguments import RunArguments
@@ -43,6 +44,8 @@ def make_policy(options: RunArguments, engine: LoadedModel, *, sharded: bool) ->
     model = engine.model
     if model.dtype != torch.float32 or options.lora_rank or sharded:
         model = load_model(options.model, _loading_device(engine, sharded), "float32").model
+        if options.float32_head:
+            compute_head_in_float32(model, engine.model.dtype)
     if options.lora_rank:
         model = with_adapters(model, options.lora_rank, options.lora_alpha or 2 * options.lora_rank, options.seed)
     _check_finite(model, options.model)

@@ -11,8 +11,9 @@ The forward passes are in `actor_critic`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -27,10 +28,12 @@ from agentrl.trainers.losses import (
     Loss,
     Unit,
     correction,
+    correction_kind,
     critic_loss,
     kl_estimate,
     log_ratios,
     masked_sum,
+    mismatch,
     policy_drift,
     staleness,
     token_weights,
@@ -164,20 +167,31 @@ class BatchScores(NamedTuple):
     values: Tensor  # 0 where there is no critic
     values_after: Tensor
     bootstrap: Tensor  # [trajectories]
+    metrics: Mapping[str, float] = MappingProxyType({})
 
 
 def score(args: PolicyArguments, learner: Learner, batch: Batch) -> BatchScores:
     """Old and reference log-probabilities, and the critic's values where there is one."""
     if not len(batch):
         raise TrainingFault("no reply of this iteration holds a token; do the prompts fill the model's context?")
-    recompute = args.old_logprobs == "recomputed" or args.correction != "none"
-    recompute = recompute or not bool((batch.action_mask == batch.token_mask).all())  # observations have none
-    old = batch.by_trajectory(learner.logprobs(batch.rows)) if recompute else batch.logprobs
+    old, metrics = old_logprobs(args, learner, batch)
     reference = batch.by_trajectory(learner.reference_logprobs(batch.rows)) if args.kl_coef else None
     if not isinstance(args, CriticArguments):
-        return BatchScores(old, reference, torch.zeros_like(old), torch.zeros_like(old), torch.zeros(len(batch)))
+        nothing = torch.zeros_like(old)
+        return BatchScores(old, reference, nothing, nothing, torch.zeros(len(batch)), metrics)
     before, after = map(batch.by_trajectory, learner.values(batch.rows))
-    return BatchScores(old, reference, before, after, bootstrap(args, learner, batch))
+    return BatchScores(old, reference, before, after, bootstrap(args, learner, batch), metrics)
+
+
+def old_logprobs(args: PolicyArguments, learner: Learner, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+    """What ratios are taken to: as recorded or recomputed, and how far apart the two are where they need not agree."""
+    wanted = args.old_logprobs == "recomputed" or correction_kind(args, learner.exact) != "none"
+    wanted = wanted or not bool((batch.action_mask == batch.token_mask).all())  # observations have none
+    if learner.exact and not wanted:
+        return batch.logprobs, {}
+    recomputed = batch.by_trajectory(learner.logprobs(batch.rows))
+    trusted = args.old_logprobs == "behaviour" and not wanted
+    return batch.logprobs if trusted else recomputed, mismatch(batch, recomputed)
 
 
 def bootstrap(args: CriticArguments, learner: Learner, batch: Batch) -> Tensor:
@@ -248,7 +262,7 @@ def update_policy(
     a mean over the same units unless `weigh(mask, turn_ends)` gives other weights. The policy does not learn from
     tokens of `left_out` (`[trajectories, tokens]`).
     """
-    fixed, zero = correction(args, batch, scores.old, unit), torch.zeros_like(scores.old)
+    fixed, zero = correction(args, batch, scores.old, unit, run.learner.exact), torch.zeros_like(scores.old)
     everything = Part(
         old=scores.old,
         reference=zero if scores.reference is None else scores.reference,
@@ -278,7 +292,7 @@ def update_policy(
     found = found[: len(found) * args.epochs // len(passes)]  # further passes of the critic alone say nothing new
     names = dict.fromkeys(name for one in found for name in one)
     means = {name: sum(one.get(name, 0.0) for one in found) / len(found) for name in names}
-    return means | fixed.metrics | staleness(batch, run.iteration)
+    return means | dict(scores.metrics) | fixed.metrics | staleness(batch, run.iteration)
 
 
 def critic_alone(args: PolicyArguments, iteration: int) -> list[bool]:
