@@ -140,7 +140,7 @@ class Motion(ABC):
     def yaw_for_placing(self, point: np.ndarray, name: str, opening: float) -> float:
         """A yaw at which the gripper can let go of a thing between its neighbours: straight if possible."""
         size = self.things[name].size / 1000
-        offset = point - self.at(name) + self.arm.pose()[0] - point  # from the thing to the gripper
+        offset = self.arm.pose()[0] - self.at(name)  # from the thing to the gripper
         rest = self._support(point, name) + size
         low = np.array([point[0], point[1], min(point[2], rest)]) + offset
         return self.free_yaw(low, (0.0, pi / 2, pi / 4, -pi / 4), opening, name)

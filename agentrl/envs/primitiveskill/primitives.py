@@ -15,7 +15,7 @@ from agentrl.envs.common.gripper import OPENING
 from agentrl.envs.primitiveskill.backend import WORKSPACE, Point, Result
 from agentrl.envs.primitiveskill.motion import CAREFUL, FAST, LOWEST, UP, Motion
 
-HOME = np.array([-0.26, 0.0, 0.32])  # where the arm waits: behind the workspace, out of the viewer's sight
+HOME = np.array([-0.26, 0.0, 0.26])  # where the arm waits: behind the workspace, out of the viewer's sight
 RELEASE = 0.008  # metres by which each finger opens to let go
 SLID = 15.0  # millimetres from where it was placed: it slid or fell
 

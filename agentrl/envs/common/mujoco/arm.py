@@ -19,7 +19,7 @@ from agentrl.envs.common.mujoco.panda import FINGERS, GRIPPER, JOINTS, READY, SI
 mujoco = load()
 STEPS = 10  # of the simulator in a tick of the controller
 DAMPING = 1e-4  # of the least squares, squared: near the arm's full stretch joints stay slow
-POSTURE = 0.05  # share of the way back to the ready posture in each tick, as far as the gripper's pose allows
+POSTURE = 0.02  # share of the way back to the ready posture in each tick, as far as the gripper's pose allows
 FASTEST = 1e3  # metres or radians a second; more, or no number at all, is a broken simulation
 EXACT = 5e-4  # metres and radians within which a pose counts as reached
 _READY = np.array(READY)

@@ -23,7 +23,13 @@ SITE = "panda_grasp"  # the point between the finger pads: its z axis is the dir
 GRIPPER = "panda_gripper"  # actuator: the distance of each finger from the middle
 READY = (0.0, 0.25, 0.0, -2.35, 0.0, 2.6, pi / 4)  # a posture away from all limits, gripper down
 
+# Seconds by which a joint stays behind its target. The same for all: joints that move at once arrive together, so
+# that the gripper stays on a straight line.
+LAG = 0.05
+
 WHITE, GREY, DARK, RUBBER = (0.93, 0.94, 0.95), (0.62, 0.64, 0.67), (0.16, 0.17, 0.19), (0.28, 0.29, 0.31)
+KNOB = 0.004  # radius of what touches on a pad
+HIDDEN = 3  # the group of geoms that are not drawn
 ARM_TOUCHES = {"contype": 2, "conaffinity": 1}  # everything but itself
 
 
@@ -46,7 +52,6 @@ class Link:
     limits: tuple[float, float]
     torque: float
     stiffness: float
-    damping: float
     mass: float
     shapes: tuple[Shape, ...]
 
@@ -59,21 +64,21 @@ BASE = (
 )
 LINKS = (
     Link(
-        (0.0, 0.0, 0.333), 0.0, (-2.8973, 2.8973), 87.0, 4500.0, 220.0, 3.0,
+        (0.0, 0.0, 0.333), 0.0, (-2.8973, 2.8973), 87.0, 4500.0, 3.0,
         (
             Shape("capsule", (0.0, 0.0, -0.15), (0.0, 0.0, -0.02), 0.066),
             Shape("cylinder", (0.0, -0.075, 0.0), (0.0, 0.075, 0.0), 0.064),
         ),
     ),
     Link(
-        (0.0, 0.0, 0.0), -pi / 2, (-1.7628, 1.7628), 87.0, 4500.0, 220.0, 3.0,
+        (0.0, 0.0, 0.0), -pi / 2, (-1.7628, 1.7628), 87.0, 4500.0, 3.0,
         (
             Shape("cylinder", (0.0, 0.0, -0.088), (0.0, 0.0, 0.088), 0.050, DARK),
             Shape("capsule", (0.0, -0.03, 0.0), (0.0, -0.15, 0.0), 0.064),
         ),
     ),
     Link(
-        (0.0, -0.316, 0.0), pi / 2, (-2.8973, 2.8973), 87.0, 4500.0, 160.0, 2.5,
+        (0.0, -0.316, 0.0), pi / 2, (-2.8973, 2.8973), 87.0, 4500.0, 2.5,
         (
             Shape("cylinder", (0.0, 0.0, -0.128), (0.0, 0.0, -0.104), 0.059, DARK),
             Shape("capsule", (0.0, 0.0, -0.085), (0.025, 0.0, -0.035), 0.056),
@@ -81,14 +86,14 @@ LINKS = (
         ),
     ),
     Link(
-        (0.0825, 0.0, 0.0), pi / 2, (-3.0718, -0.0698), 87.0, 4500.0, 160.0, 2.5,
+        (0.0825, 0.0, 0.0), pi / 2, (-3.0718, -0.0698), 87.0, 4500.0, 2.5,
         (
             Shape("cylinder", (0.0, 0.0, -0.082), (0.0, 0.0, 0.082), 0.044, DARK),
             Shape("capsule", (-0.045, 0.035, 0.0), (-0.0825, 0.085, 0.0), 0.055),
         ),
     ),
     Link(
-        (-0.0825, 0.384, 0.0), -pi / 2, (-2.8973, 2.8973), 12.0, 1200.0, 45.0, 2.2,
+        (-0.0825, 0.384, 0.0), -pi / 2, (-2.8973, 2.8973), 12.0, 1500.0, 2.2,
         (
             Shape("cylinder", (0.0, 0.0, -0.262), (0.0, 0.0, -0.240), 0.056, DARK),
             Shape("capsule", (0.0, 0.0, -0.215), (0.0, 0.045, -0.09), 0.052),
@@ -97,14 +102,14 @@ LINKS = (
         ),
     ),
     Link(
-        (0.0, 0.0, 0.0), pi / 2, (-0.0175, 3.7525), 12.0, 1200.0, 35.0, 1.5,
+        (0.0, 0.0, 0.0), pi / 2, (-0.0175, 3.7525), 12.0, 1500.0, 1.5,
         (
             Shape("cylinder", (0.0, 0.0, -0.066), (0.0, 0.0, 0.066), 0.038, DARK),
             Shape("capsule", (0.015, 0.0, 0.0), (0.075, 0.0, 0.0), 0.046),
         ),
     ),
     Link(
-        (0.088, 0.0, 0.0), pi / 2, (-2.8973, 2.8973), 12.0, 1200.0, 20.0, 0.7,
+        (0.088, 0.0, 0.0), pi / 2, (-2.8973, 2.8973), 12.0, 1500.0, 0.7,
         (
             Shape("cylinder", (0.0, 0.0, 0.035), (0.0, 0.0, 0.075), 0.047),
             Shape("cylinder", (0.0, 0.0, 0.075), (0.0, 0.0, 0.107), 0.036, DARK),
@@ -138,7 +143,7 @@ def _add_link(spec: Any, parent: Any, name: str, link: Link) -> Any:
     body = parent.add_body(name=name.replace("joint", "link"), pos=link.offset, quat=_about_x(link.turn), gravcomp=1.0)
     body.add_joint(name=name, type=mujoco.mjtJoint.mjJNT_HINGE, axis=(0, 0, 1), range=link.limits, armature=0.1)
     _add_shapes(body, link.shapes, link.mass)
-    _add_servo(spec, name, mujoco.mjtTrn.mjTRN_JOINT, link.stiffness, link.damping, link.torque, link.limits)
+    _add_servo(spec, name, mujoco.mjtTrn.mjTRN_JOINT, link.stiffness, LAG * link.stiffness, link.torque, link.limits)
     return body
 
 
@@ -153,12 +158,23 @@ def _add_hand(spec: Any, wrist: Any) -> None:
             name=name, type=mujoco.mjtJoint.mjJNT_SLIDE, axis=(0, 1, 0), range=(0.0, OPENING), armature=0.1, damping=5.0
         )
         _add_shapes(finger, FINGER, mass=0.08)
-        # Soft rubber: what is held neither slips nor turns.
-        _add_shapes(finger, (PAD,), mass=0.02, condim=6, friction=(1.5, 0.05, 0.005), priority=1)
+        _add_shapes(finger, (PAD,), mass=0.02, contype=0, conaffinity=0)
+        _add_grip(finger)
         both.wrap_joint(name, 0.5)
     mirror = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=FINGERS[0], name2=FINGERS[1])
     mirror.objtype, mirror.data[:2], mirror.solref = mujoco.mjtObj.mjOBJ_JOINT, (0.0, 1.0), (0.005, 1.0)
     _add_servo(spec, GRIPPER, mujoco.mjtTrn.mjTRN_TENDON, 2500.0, 60.0, 50.0, (0.0, OPENING))
+
+
+def _add_grip(finger: Any) -> None:
+    """What touches in place of the pad: a knob at each corner. Two flat boxes would touch at eight points, which takes
+    the solver four times as long; what is held neither slips nor turns between four, and round things are cradled."""
+    for x in (-0.0055, 0.0055):
+        for z in (0.0385, 0.0505):
+            finger.add_geom(
+                type=mujoco.mjtGeom.mjGEOM_SPHERE, pos=(x, KNOB, z), size=(KNOB, 0.0, 0.0), mass=0.0, group=HIDDEN,
+                condim=4, friction=(1.5, 0.02, 0.0001), priority=1, **ARM_TOUCHES,
+            )  # fmt: skip
 
 
 def _add_servo(spec: Any, name: str, kind: Any, stiffness: float, damping: float, limit: float, span: Any) -> None:
@@ -170,7 +186,7 @@ def _add_servo(spec: Any, name: str, kind: Any, stiffness: float, damping: float
 
 def _add_shapes(body: Any, shapes: tuple[Shape, ...], mass: float, **settings: Any) -> None:
     for shape in shapes:
-        geom = body.add_geom(mass=mass / len(shapes), rgba=(*shape.colour, 1.0), **ARM_TOUCHES, **settings)
+        geom = body.add_geom(mass=mass / len(shapes), rgba=(*shape.colour, 1.0), **(ARM_TOUCHES | settings))
         if shape.kind == "box":
             geom.type = mujoco.mjtGeom.mjGEOM_BOX
             geom.pos = [(a + b) / 2 for a, b in zip(shape.start, shape.end, strict=True)]
