@@ -81,7 +81,8 @@ def with_numbered_points(text: str, prediction: bool) -> tuple[str, list[Point]]
         points.append(tuple(float(each) for each in coordinates))
         return f" ({len(points) - 1}, 0) "
 
-    text = re.sub(r"\s+", " ", _CALL.sub(" ", text.replace("\u2212", "-")))
+    text = _CALL.sub(" ", text.replace("\u2212", "-").replace("\u2019", "'"))
+    text = re.sub(r"\s+", " ", re.sub(r"'s (?=position|location|coordinates)", " ", text))
     text = _AXES.sub(lambda found: f" ({', '.join(found.groups())}) ", text)
     text = _RUN.sub(lambda found: number(re.findall(_NUMBER, found[0])), text)
     text = re.sub(r" +", " ", text)
@@ -115,7 +116,10 @@ class PointReader(ClauseReader):
             self._start_clause()
             self.subject = None
         placed = self.subject and any(figure in self.subject for figure, _ in self.said[self._begun :])
-        if self.before == "place" and self.subject and not placed:
+        near = [figure for figure in self.sentence[-1:] if figure not in (self.subject or ())]
+        if placed and near and self.before in ("place", "comma"):
+            self._put_spot(near, spot)
+        elif self.before == "place" and self.subject:
             self._put_spot(self.subject, spot)
         else:
             super()._spot(spot)

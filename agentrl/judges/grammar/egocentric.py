@@ -29,7 +29,12 @@ _TURN = "turn turns turning turned rotate rotates rotating rotated spin spins sp
 _MOVES = "strafe strafes strafing sidestep sidesteps continue continues continuing approach by_moving by_going"
 _HEIGHTS = "up upper top down lower bottom higher upwards downwards topmost bottommost"
 _OVER_AND_UNDER = "above over atop below under underneath beneath"
-_SCENERY = "wall door doorway ceiling floor corridor hallway entrance wall_clock"
+_ROOMS = (
+    "room kitchen bedroom bathroom livingroom corridor hallway home house apartment"  # without a place of their own
+)
+_FIXTURES = tuple(
+    Thing(words.split()[0], words) for words in ("door doorway entrance exit", "wall", "floor", "ceiling")
+)
 _CLOCK = {"12": "ahead", "1": "ahead right", "2": "ahead right", "3": "right", "6": "behind", "9": "left"}
 _CLOCK |= {"10": "ahead left", "11": "ahead left"}
 _GO = "go|goes|going|walk|walks|walking|move|moves|moving|continue|continues|continuing"
@@ -66,7 +71,7 @@ class EgocentricVocabulary(Vocabulary):
         table |= {"in_front_of": Lexeme("toward", "near"), "behind": Lexeme("dir", ("prep", *DOWN))}
         for words, axes in ((_AHEAD, UP), (_BACK, DOWN), (_LEFT, LEFT), (_RIGHT, RIGHT)):
             table |= {word: Lexeme("dir", ("side", *axes)) for word in words.split()}
-        for word in ("room", "facing", "level", "area"):
+        for word in ("facing", "level"):
             table.pop(word, None)
         return table
 
@@ -76,8 +81,8 @@ def egocentric_vocabulary(declared: Bearing, name: str) -> EgocentricVocabulary:
     """The vocabulary for a target of that name."""
     target = f"{declared.words} {nouns_of(name, declared)} {plain_words(name)[-1]}"
     others = tuple(Thing(each, nouns_of(each, declared)) for each in declared.synonyms if each != name)
-    things = (*others, Thing(TARGET, target, key=TARGET, unique=True))  # later nouns win
-    return EgocentricVocabulary(Relations(Thing(ORIGIN, declared.observer), things, scenery=_SCENERY))
+    things = (*_FIXTURES, *others, Thing(TARGET, target, key=TARGET, unique=True))  # later nouns win
+    return EgocentricVocabulary(Relations(Thing(ORIGIN, declared.observer), things, scenery=_ROOMS))
 
 
 def plain_words(name: str) -> list[str]:
