@@ -36,6 +36,7 @@ def read_points(text: str, declared: Points, names: tuple[str, ...], prediction:
     people, facts = Discourse(vocabulary), Facts()
     reader = PointReader(prediction, people, facts)
     reader.read(chunks_of(text, vocabulary))
+    points.append(())  # of `NOWHERE`: no point is near it
     said = [(people.classes[figure], points[number]) for figure, number in reader.said if number < len(points)]
     return tuple((name, point) for name, point in said if name in names)
 

@@ -30,8 +30,10 @@ _CALL = re.compile(r"\b(?:pick|place|push)\s?\([^()]{0,120}\)")  # an action is 
 _FROM_TO = re.compile(r"\bfrom (\(\d+, 0\)) to (\(\d+, 0\))")
 _PICK = "pick picks picking picked pick_up grasp grasps grasping grab grabs grabbing lift lifting"
 _PUT = "place put puts putting stack stacks stacking drop drops release releases push pushes pushing move moves"
+_DOUBTS = "might may could might_be may_be could_be"
 _OBSERVER = "robot gripper arm hand effector end_effector"
 MAX_POINTS = 256
+NOWHERE = -1
 MAX_NAMES = 64
 
 
@@ -47,6 +49,7 @@ class PointVocabulary(Vocabulary):
         table |= {word: Lexeme("filler", word) for word, lexeme in table.items() if lexeme.kind == "dir"}
         # What is picked is where it is said to be; what is put down will be there.
         pick, put = ("goal", "will") if self.prediction else ("see", "goal")
+        table |= {word: Lexeme("maybe", word) for word in _DOUBTS.split()}
         table |= {word: Lexeme(pick, word) for word in _PICK.split()}
         table |= {word: Lexeme(put, word) for word in _PUT.split()}
         return table
@@ -59,7 +62,9 @@ def point_vocabulary(declared: Points, names: tuple[str, ...], prediction: bool)
     things = []
     for name, head in zip(names, heads, strict=True):
         alone = [head] if heads.count(head) == 1 else []  # "the cube", where there is one cube
-        things.append(Thing(name, " ".join(_nouns(name, alone, declared)), key=name, unique=True))
+        first = name.partition("_")[0]
+        short = [f"{first}_one"] if [each.partition("_")[0] for each in names].count(first) == 1 else []
+        things.append(Thing(name, " ".join(_nouns(name, alone, declared) + short), key=name, unique=True))
     return PointVocabulary(Relations(Thing(ORIGIN, _OBSERVER), tuple(things)), prediction)
 
 
@@ -82,7 +87,7 @@ def with_numbered_points(text: str, prediction: bool) -> tuple[str, list[Point]]
         return f" ({len(points) - 1}, 0) "
 
     text = _CALL.sub(" ", text.replace("\u2212", "-").replace("\u2019", "'"))
-    text = re.sub(r"\s+", " ", re.sub(r"'s (?=position|location|coordinates)", " ", text))
+    text = re.sub(r"\s+", " ", re.sub(r"'s (?:\w+ )?(?=position|location|coordinates)", " ", text))
     text = _AXES.sub(lambda found: f" ({', '.join(found.groups())}) ", text)
     text = _RUN.sub(lambda found: number(re.findall(_NUMBER, found[0])), text)
     text = re.sub(r" +", " ", text)
@@ -127,11 +132,12 @@ class PointReader(ClauseReader):
     def _put_spot(self, figures: list[int], spot: Spot) -> None:
         if spot.row is None or not self._claimed():
             return
+        number = NOWHERE if self.before == "or" else spot.row[1]  # a choice of points is none
         if len(figures) > 1:  # as many points as things: one each
             turn = self._turn[1] if self._turn[0] == figures else 0
             self._turn = figures, turn + 1
             figures = figures[turn : turn + 1] or figures
-        self.said += [(figure, spot.row[1]) for figure in figures]
+        self.said += [(figure, number) for figure in figures]
 
 
 PointReader.handlers = {

@@ -6,6 +6,7 @@ and heights are left out: above a thing is where that thing is.
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import lru_cache
 
@@ -13,7 +14,7 @@ from agentrl.core.claims import Bearing, Relations, Thing
 from agentrl.judges.grammar.chunks import Mention, Place
 from agentrl.judges.grammar.clauses import ClauseReader
 from agentrl.judges.grammar.discourse import SELF, Discourse
-from agentrl.judges.grammar.facts import Facts
+from agentrl.judges.grammar.facts import Fact, Facts
 from agentrl.judges.grammar.lexicon import DOWN, LEFT, ORIGIN, RIGHT, UP, Lexeme, build
 from agentrl.judges.grammar.vocabulary import Vocabulary
 
@@ -27,6 +28,8 @@ _RIGHT = "right rightward rightwards righthand rightside rightmost right_hand â†
 _SLIGHTLY = "slightly a_bit a_little a_little_bit a_touch somewhat marginally a_tad slight"
 _TURN = "turn turns turning turned rotate rotates rotating rotated spin spins spinning look looks looking tilt tilts"
 _MOVES = "strafe strafes strafing sidestep sidesteps continue continues continuing approach by_moving by_going"
+_SEES = "make_out can_make_out spot spots can_spot recognise recognize"
+_DOUBTS = "might may could might_be may_be could_be would_like"
 _HEIGHTS = "up upper top down lower bottom higher upwards downwards topmost bottommost"
 _OVER_AND_UNDER = "above over atop below under underneath beneath"
 _ROOMS = (
@@ -44,7 +47,14 @@ _FRAME = r"(?:the |my |our )?(?:\w+ )?(?:image|view|frame|picture|screen|vision|
 _DISTANCE = re.compile(
     r"\(?\b(?:about |around |roughly |approximately |only )*(\d+(?:\.\d+)?) ?-?(?:m|cm|meters?|metres?|ft|feet)\b\)?"
 )
+_AIM = r"(?:find|reach|look for|looking for|go to|navigate to|get to)"
 _COMMON = (
+    (
+        re.compile(
+            rf",? (?:that |which )?(?:i|we) (?:\w+ ){{0,4}}{_AIM}\b,?(?= (?:is|lies|sits|stands|appears|will)\b)"
+        ),
+        "",
+    ),
     (re.compile(r"\b(\d+) o'? ?clock\b"), lambda found: _CLOCK.get(found[1], "")),
     (re.compile(r"\bat (?:my |your |the )?(?=(?:ahead|left|right|behind)\b)"), ""),
     (re.compile(r"(?<!the )(?<!my )(?<!to )(?<!our )\b(?:right|dead) (?=ahead|behind|in front)"), "directly "),
@@ -52,9 +62,15 @@ _COMMON = (
 )
 _DESCRIPTION = (
     (re.compile(r"\bin front of (?=(?:me|us|you|myself|the (?:agent|robot|camera|player|viewer))\b)"), "ahead of "),
+    (re.compile(r"\bbefore (?=(?:me|us|you)\b)"), "ahead of "),
     (re.compile(r"\bin (?:the |my |our )?front(?! of| of\b|-)\b(?! left| right)"), "ahead"),
     (re.compile(r"\b(?:facing|face|faces) (?=(?:the|a|an|it)\b)"), "having ahead "),
-    (re.compile(rf"\b(?:in|at|near|toward|towards) the (?:very )?(?:center|centre|middle) of {_FRAME}"), "ahead"),
+    (
+        re.compile(
+            rf"\b(?:in|at|near|toward|towards|occup\w+|fill\w*) the (?:very )?(?:center|centre|middle) of {_FRAME}"
+        ),
+        "is ahead",
+    ),
     (re.compile(r"\bopposite (?:of )?(?:me|us)\b"), "ahead of me"),
 )
 
@@ -67,6 +83,8 @@ class EgocentricVocabulary(Vocabulary):
         table |= {word: Lexeme("at", word) for word in _OVER_AND_UNDER.split()}
         table |= {word: Lexeme("filler", word) for word in _HEIGHTS.split()}
         table |= {word: Lexeme("move", word) for word in f"{_TURN} {_MOVES}".split()}
+        table |= {word: Lexeme("see", word) for word in _SEES.split()}
+        table |= {word: Lexeme("maybe", word) for word in _DOUBTS.split()}
         table |= {word: Lexeme("number", 0) for word in _SLIGHTLY.split()}
         table |= {"in_front_of": Lexeme("toward", "near"), "behind": Lexeme("dir", ("prep", *DOWN))}
         for words, axes in ((_AHEAD, UP), (_BACK, DOWN), (_LEFT, LEFT), (_RIGHT, RIGHT)):
@@ -80,7 +98,11 @@ class EgocentricVocabulary(Vocabulary):
 def egocentric_vocabulary(declared: Bearing, name: str) -> EgocentricVocabulary:
     """The vocabulary for a target of that name."""
     target = f"{declared.words} {nouns_of(name, declared)} {plain_words(name)[-1]}"
-    others = tuple(Thing(each, nouns_of(each, declared)) for each in declared.synonyms if each != name)
+    others = []
+    for each in declared.synonyms:
+        if each != name:
+            nouns = nouns_of(each, declared)
+            others.append(Thing(each, nouns, " ".join(f"{noun}s" for noun in nouns.split())))
     things = (*_FIXTURES, *others, Thing(TARGET, target, key=TARGET, unique=True))  # later nouns win
     return EgocentricVocabulary(Relations(Thing(ORIGIN, declared.observer), things, scenery=_ROOMS))
 
@@ -145,6 +167,18 @@ class EgocentricReader(ClauseReader):
     def _grounds(self, figures: list[int], place: Place) -> list[int] | None:
         return [SELF] if place.grounds is None else super()._grounds(figures, place)
 
+    def _object(self, people: list[int], mentions: tuple[Mention, ...]) -> None:
+        wanted, owner = self.wants, self.subject or []
+        super()._object(people, mentions)
+        if wanted == "with" and SELF not in owner and self._claimed():  # "a bed with a pillow"
+            for person, thing, axis in itertools.product(people, owner, (0, 1)):
+                self.facts.add(axis, Fact(person, thing, 0, weak=True))
+
+    def _maybe(self, word: object) -> None:
+        if self.before == "or":  # "on the left or maybe on the right"
+            self.facts.void.update(self.subject or [])
+        super()._maybe(word)
+
     def _note_move(self, figures: list[int], place: Place) -> bool:
         if figures == [SELF]:
             return self._note_way(place)
@@ -168,4 +202,5 @@ EgocentricReader.handlers = {
     **ClauseReader.handlers,
     "place": EgocentricReader._place,
     "move": EgocentricReader._move,
+    "maybe": EgocentricReader._maybe,
 }
