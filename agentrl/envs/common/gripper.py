@@ -1,11 +1,12 @@
-"""A Panda's gripper, whatever simulates it."""
+"""A Panda and its gripper, whatever simulates them."""
 
 from __future__ import annotations
 
-from math import cos, sin
+from math import cos, pi, sin
 
 import numpy as np
 
+READY = (0.0, 0.25, 0.0, -2.35, 0.0, 2.6, pi / 4)  # joints of a posture away from all limits, gripper down
 OPENING = 0.04  # metres that each finger travels
 TIP = 0.0095  # the fingers end this far below the point between their pads
 

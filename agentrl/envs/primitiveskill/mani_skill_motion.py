@@ -11,11 +11,11 @@ import numpy as np
 import sapien
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.common.gripper import OPENING, TIP, pointing_down
+from agentrl.envs.common.gripper import OPENING, READY, TIP, pointing_down
 from agentrl.envs.primitiveskill.backend import Thing
-from agentrl.envs.primitiveskill.mani_skill_scene import BASE, RATE, READY, Tabletop
+from agentrl.envs.primitiveskill.mani_skill_scene import RATE, Tabletop
 from agentrl.envs.primitiveskill.motion import HARD, Motion
-from agentrl.envs.primitiveskill.shapes import CABINET, DRAWER, MOVABLE, boxes
+from agentrl.envs.primitiveskill.shapes import BASE, CABINET, DRAWER, MOVABLE, boxes
 
 GRASPED = 0.5  # newtons with which each finger presses on what is held
 TOUCHES = 0.01  # newtons
@@ -77,7 +77,7 @@ class ManiSkillMotion(Motion):
     """Reads contacts and poses from ManiSkill."""
 
     arm: SapienArm
-    slack = 0.05  # the arm's servos are soft: it follows a moving target by three centimetres
+    settling, slack = 30, 0.05  # the arm's servos are soft: it follows a moving target by three centimetres
     tick = 1 / RATE
 
     def __init__(self, table: Tabletop) -> None:

@@ -18,25 +18,26 @@ from mani_skill.sensors.camera import Camera, CameraConfig
 from mani_skill.utils import sapien_utils
 from mani_skill.utils.scene_builder.table import TableSceneBuilder
 
-from agentrl.envs.common.gripper import OPENING
+from agentrl.envs.common.gripper import OPENING, READY
 from agentrl.envs.primitiveskill.backend import Start, Thing
 from agentrl.envs.primitiveskill.shapes import (
+    BASE,
     CABINET,
     DRAWER,
+    EYE,
     HANDLE,
+    LOOKS_AT,
     METAL,
     MIDDLE,
     SHADE,
     TRAVEL,
+    VIEW,
     Board,
     boxes,
     opening_of,
 )
 
-BASE = (-0.615, 0.0, 0.0)
-READY = (0.0, 0.25, 0.0, -2.35, 0.0, 2.6, pi / 4)  # a posture away from all limits, gripper down
 RATE = 50  # ticks of the controller a second
-EYE, LOOKS_AT, VIEW = (0.75, 0.0, 0.76), (-0.085, 0.0, 0.03), 46.0  # of the viewer; degrees
 UPRIGHT = sapien.Pose(q=[cos(pi / 4), 0.0, sin(pi / 4), 0.0])  # sapien's cylinders lie along x
 
 
@@ -148,7 +149,8 @@ class Tabletop(BaseEnv):
 
 
 def _paint(colour: Sequence[float]) -> Any:
-    return sapien.render.RenderMaterial(base_color=[*colour, 1.0], roughness=0.7, specular=0.2)
+    linear = [part**2.2 for part in colour]  # sapien's colours are linear, ours those of a screen
+    return sapien.render.RenderMaterial(base_color=[*linear, 1.0], roughness=0.7, specular=0.2)
 
 
 def _add_boards(link: Any, boards: Sequence[Board], thing: Thing, colour: Sequence[float]) -> None:

@@ -19,7 +19,6 @@ from agentrl.envs.primitiveskill.shapes import MOVABLE, top_of
 UP = np.array([0.0, 0.0, 1.0])
 FAST, CAREFUL = 0.7, 0.2  # metres a second, on average
 TURNING = 2.0  # radians a second
-SETTLING = 15  # ticks after a motion in which the arm may come to rest
 ARRIVED = 0.001  # metres
 LOWEST = TIP + 0.002  # of the gripper: its tips just clear the table
 HARD = 15.0  # newtons: a contact that means the way is blocked
@@ -59,6 +58,7 @@ class Motion(ABC):
     arm: Steered
     things: dict[str, Thing]
     tick: float  # seconds
+    settling: int  # ticks after a motion in which the arm may come to rest
     slack: float  # metres that a pushing gripper may stay behind its schedule
 
     @abstractmethod
@@ -94,7 +94,7 @@ class Motion(ABC):
         turn = (yaw - turned + pi) % (2 * pi) - pi
         seconds = max(float(np.linalg.norm(to - start)) / speed, abs(turn) / TURNING)
         ticks = max(ceil(seconds / self.tick), 1)
-        for tick in range(1, ticks + SETTLING):
+        for tick in range(1, ticks + self.settling):
             share = min(tick / ticks, 1.0) ** 2 * (3 - 2 * min(tick / ticks, 1.0))  # speeds up and slows down
             self.reference = start + share * (to - start)
             self.arm.steer(self.reference, pointing_down(turned + share * turn))

@@ -20,7 +20,7 @@ class MujocoMotion(Motion):
     """Reads contacts and poses from a simulation."""
 
     arm: Arm
-    slack = 0.03
+    settling, slack = 15, 0.03
 
     def __init__(self, model: Any, data: Any, things: dict[str, Thing]) -> None:
         self.model, self.data, self.things = model, data, things

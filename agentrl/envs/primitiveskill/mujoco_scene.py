@@ -16,10 +16,23 @@ from agentrl.envs.common.mujoco import pictures
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.mujoco.panda import add_panda
 from agentrl.envs.primitiveskill.backend import Thing
-from agentrl.envs.primitiveskill.shapes import CABINET, DRAWER, HANDLE, METAL, MIDDLE, SHADE, TRAVEL, Board, boxes
+from agentrl.envs.primitiveskill.shapes import (
+    BASE,
+    CABINET,
+    DRAWER,
+    EYE,
+    HANDLE,
+    LOOKS_AT,
+    METAL,
+    MIDDLE,
+    SHADE,
+    TRAVEL,
+    VIEW,
+    Board,
+    boxes,
+)
 
 mujoco = load()
-BASE = (-0.615, 0.0, 0.0)
 CAMERA = "viewer"
 LARGEST = 1024  # pixels of a picture's side
 
@@ -60,14 +73,14 @@ def _add_room(spec: Any) -> None:
     )
     spec.visual.headlight.ambient, spec.visual.headlight.diffuse = (0.38,) * 3, (0.15,) * 3
     spec.visual.headlight.specular = (0,) * 3
-    _add_camera(world, eye=np.array([0.75, 0.0, 0.76]), at=np.array([-0.085, 0.0, 0.03]))
+    _add_camera(world)
 
 
-def _add_camera(world: Any, eye: np.ndarray, at: np.ndarray) -> None:
+def _add_camera(world: Any) -> None:
     """The viewer's place: on the +x side, facing -x, so that -y is on the left."""
-    forward = (at - eye) / np.linalg.norm(at - eye)
+    forward = np.subtract(LOOKS_AT, EYE) / np.linalg.norm(np.subtract(LOOKS_AT, EYE))
     right = np.array([0.0, 1.0, 0.0])
-    world.add_camera(name=CAMERA, pos=eye, xyaxes=(*right, *np.cross(right, forward)), fovy=46.0)
+    world.add_camera(name=CAMERA, pos=EYE, xyaxes=(*right, *np.cross(right, forward)), fovy=VIEW)
 
 
 def _add_cube(spec: Any, thing: Thing) -> None:

@@ -1,4 +1,4 @@
-"""What stands on the table, whatever simulates it: how high things are, and the boards of a cabinet and its drawer.
+"""The table, whatever simulates it: where the arm and the viewer are, how high things are, the boards of a drawer.
 
 The numbers of a drawer are multiples of a thing's size, which is half the side of the drawer. A board is a box from one
 corner to the opposite one; those of the cabinet are relative to its place on the table, those of the drawer to its own
@@ -14,6 +14,8 @@ import numpy as np
 from agentrl.envs.primitiveskill.backend import Thing
 
 MOVABLE = ("cube", "sphere")
+BASE = (-0.615, 0.0, 0.0)  # of the arm, in metres
+EYE, LOOKS_AT, VIEW = (0.75, 0.0, 0.76), (-0.085, 0.0, 0.03), 46.0  # of the viewer, in metres and degrees
 
 HEIGHT = 1.2  # of the cabinet
 TRAY = (0.03, 0.85)  # from the drawer's lower side to its rim

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.common.gripper import OPENING
+from agentrl.envs.common.gripper import OPENING, READY
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.common.mujoco.panda import FINGERS, GRIPPER, JOINTS, READY, SITE
+from agentrl.envs.common.mujoco.panda import FINGERS, GRIPPER, JOINTS, SITE
 
 mujoco = load()
 STEPS = 10  # of the simulator in a tick of the controller

@@ -21,7 +21,6 @@ JOINTS = tuple(f"panda_joint{number}" for number in range(1, 8))
 FINGERS = ("panda_finger_left", "panda_finger_right")
 SITE = "panda_grasp"  # the point between the finger pads: its z axis is the direction of approach, fingers move along y
 GRIPPER = "panda_gripper"  # actuator: the distance of each finger from the middle
-READY = (0.0, 0.25, 0.0, -2.35, 0.0, 2.6, pi / 4)  # a posture away from all limits, gripper down
 
 # Seconds by which a joint stays behind its target. The same for all: joints that move at once arrive together, so
 # that the gripper stays on a straight line.
