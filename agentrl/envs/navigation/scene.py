@@ -1,0 +1,261 @@
+"""A home as a MuJoCo model: what a camera in it sees."""
+
+from __future__ import annotations
+
+from math import cos, radians, sin
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from agentrl.envs.common.mujoco import pictures
+from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.navigation.catalogue import TYPES
+from agentrl.envs.navigation.home import Home, Item, Rectangle, Room
+from agentrl.envs.navigation.layout import HEIGHT
+from agentrl.envs.navigation.shapes import Part
+from agentrl.envs.navigation.textures import PATTERNS, PIXELS, floor_texture, pattern
+
+mujoco = load()
+EYE_HEIGHT = 1.5
+FIELD_OF_VIEW = 100.0  # degrees, from the top of a picture to its bottom
+CEILING = 2  # the group of geoms that a view from above leaves out
+LINTEL = 2.08  # where the wall above a door begins
+
+# Floor pattern, floor colour, wall colour.
+STYLES = {
+    "kitchen": (
+        ("tiles", 0xD9D2C4, 0xF3E9D2),
+        ("checks", 0xE6E2DA, 0xDCE8E4),
+        ("planks", 0xC69C6D, 0xF2EFE6),
+        ("tiles", 0xB9AFA3, 0xE9DCC6),
+    ),
+    "living room": (
+        ("planks", 0xB98552, 0xEFE6D6),
+        ("planks", 0x8F6543, 0xDDE3DC),
+        ("planks", 0xD3B48C, 0xE6D5C8),
+        ("carpet", 0xB8AE9E, 0xD7E0E8),
+    ),
+    "bedroom": (
+        ("carpet", 0xBFC7CE, 0xE6DDEB),
+        ("carpet", 0xC9B9A4, 0xF2E7DC),
+        ("planks", 0xC39A6B, 0xD9E6EC),
+        ("planks", 0xA87B52, 0xE3EAD8),
+    ),
+    "bathroom": (
+        ("tiles", 0xB9D0D6, 0xE3F0F2),
+        ("checks", 0xDDE4E6, 0xD3E6E0),
+        ("tiles", 0xCFC6B8, 0xEFEAE0),
+        ("tiles", 0x8FA3AD, 0xE8EDEE),
+    ),
+}
+_GEOMS = {
+    "box": mujoco.mjtGeom.mjGEOM_BOX,
+    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
+    "ellipsoid": mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+}
+
+
+def compile_home(home: Home) -> Any:
+    """The model of a home, with the cameras `eye` (see `place_eye`) and `top`."""
+    spec = mujoco.MjSpec()
+    pictures.prepare(spec)
+    spec.nuser_geom = 1
+    _light(spec)
+    _add_patterns(spec)
+    for number, room in enumerate(home.rooms):
+        _add_room(spec, home, number, room)
+    for door in home.doors:
+        _add_lintel(spec, door.area)
+    for wall in home.walls:
+        _block(spec, wall.area, (0, wall.height), 0xEDEAE2)
+    for index, item in enumerate(home.items):
+        _add_item(spec, index, item)
+    _add_cameras(spec, home)
+    return spec.compile()
+
+
+def item_of_geom(model: Any) -> np.ndarray:
+    """The index of the item each geom belongs to, -1 for walls, floors and ceilings; int [geoms]."""
+    return model.geom_user[:, 0].astype(int)
+
+
+def place_eye(model: Any, data: Any, x: float, y: float, heading: float = 0.0, pitch: float = 0.0) -> None:
+    """Put the camera `eye` there. Degrees: heading 0 is north and 90 east, as on a compass; pitch > 0 looks up."""
+    yaw, up = radians(-heading) / 2, radians(90 + pitch) / 2  # a camera looks along its -z
+    data.mocap_pos[0] = x, y, EYE_HEIGHT
+    data.mocap_quat[0] = cos(yaw) * cos(up), cos(yaw) * sin(up), sin(yaw) * sin(up), sin(yaw) * cos(up)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_camlight(model, data)
+
+
+def draw_from_above(model: Any, data: Any, size: int) -> np.ndarray:
+    """The whole home without its ceilings; uint8 [size, size, 3]."""
+    return pictures.draw(model, data, "top", size, hidden=(CEILING,))
+
+
+def _light(spec: Any) -> None:
+    spec.visual.headlight.ambient = [0.5, 0.5, 0.5]
+    spec.visual.headlight.diffuse = [0.22, 0.22, 0.22]
+    spec.visual.headlight.specular = [0, 0, 0]
+    spec.visual.map.znear = 0.005
+    spec.visual.map.zfar = 3.0
+    spec.stat.extent = 10.0
+    spec.stat.center = [0, 0, 1]
+    for direction, strength in (((0.45, 0.8, -1.0), 0.3), ((-0.7, -0.25, -0.6), 0.16)):
+        spec.worldbody.add_light(
+            directional=True,
+            dir=direction,
+            diffuse=[strength] * 3,
+            ambient=[0, 0, 0],
+            specular=[0, 0, 0],
+            castshadow=False,
+        )
+
+
+def _add_patterns(spec: Any) -> None:
+    for name in sorted(PATTERNS):
+        texture = spec.add_texture(
+            name=name, type=mujoco.mjtTexture.mjTEXTURE_CUBE, width=PIXELS, height=6 * PIXELS, nchannel=3
+        )
+        texture.data = np.tile(pattern(name), (6, 1, 1)).tobytes()
+        _material(spec, name, name)
+
+
+def _material(spec: Any, name: str, texture: str) -> None:
+    names = [""] * mujoco.mjtTextureRole.mjNTEXROLE
+    names[mujoco.mjtTextureRole.mjTEXROLE_RGB] = texture
+    spec.add_material(name=name, textures=names, specular=0, shininess=0, reflectance=0)
+
+
+def _add_room(spec: Any, home: Home, number: int, room: Room) -> None:
+    pattern_name, floor, wall = Random(home.seed * 8 + number).choice(STYLES[room.kind])
+    x0, y0, x1, y1 = room.area
+    shadows = []
+    for item in home.items:
+        (x, y, z), (w, d, h) = item.position, item.size
+        if item.room == number and z - h / 2 < 0.02 and h > 0.03:
+            shadows.append((x - w / 2 - x0, y - d / 2 - y0, x + w / 2 - x0, y + d / 2 - y0, 0.45))
+    picture = floor_texture(pattern_name, x1 - x0, y1 - y0, shadows)
+    name = f"floor {number}"
+    texture = spec.add_texture(
+        name=name, type=mujoco.mjtTexture.mjTEXTURE_2D, width=picture.shape[1], height=picture.shape[0], nchannel=3
+    )
+    texture.data = picture.tobytes()
+    _material(spec, name, name)
+    _block(spec, room.area, (-0.1, 0), floor, material=name)
+    _block(spec, room.area, (HEIGHT, HEIGHT + 0.05), 0xFAF8F2, group=CEILING)
+    for side in range(4):
+        for low, high in _pieces(home, number, room.area, side):
+            _panel(spec, room.area, side, low, high, wall)
+
+
+def _pieces(home: Home, number: int, area: Rectangle, side: int) -> list[tuple[float, float]]:
+    """The stretches of a room's wall without doors."""
+    along = side % 2
+    edges = [area[along], area[along + 2]]
+    line = (area[3], area[0], area[1], area[2])[side]
+    for door in home.doors:
+        across = 1 - along
+        if number in door.rooms and min(abs(door.area[across] - line), abs(door.area[across + 2] - line)) < 0.01:
+            edges += [door.area[along], door.area[along + 2]]
+    edges.sort()
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _panel(spec: Any, area: Rectangle, side: int, low: float, high: float, colour: int) -> None:
+    """The coloured face of a wall, with a skirting board."""
+    x0, y0, x1, y1 = area
+    for z, thick, shade in (((0.0, HEIGHT), 0.004, colour), ((0.0, 0.09), 0.015, 0xF7F5EF)):
+        block = (
+            (low, y1 - thick, high, y1),
+            (x0, low, x0 + thick, high),
+            (low, y0, high, y0 + thick),
+            (x1 - thick, low, x1, high),
+        )[side]
+        _block(spec, block, z, shade)
+
+
+def _add_lintel(spec: Any, area: Rectangle) -> None:
+    """The wall above a door, and its frame."""
+    x0, y0, x1, y1 = area
+    _block(spec, area, (LINTEL, HEIGHT), 0xEDEAE2)
+    grow, post = 0.02, 0.06
+    if y1 - y0 > x1 - x0:
+        _block(spec, (x0 - grow, y0, x1 + grow, y0 + post), (0, LINTEL), 0xFBFAF6)
+        _block(spec, (x0 - grow, y1 - post, x1 + grow, y1), (0, LINTEL), 0xFBFAF6)
+    else:
+        _block(spec, (x0, y0 - grow, x0 + post, y1 + grow), (0, LINTEL), 0xFBFAF6)
+        _block(spec, (x1 - post, y0 - grow, x1, y1 + grow), (0, LINTEL), 0xFBFAF6)
+    frame = (x0 - grow, y0, x1 + grow, y1) if y1 - y0 > x1 - x0 else (x0, y0 - grow, x1, y1 + grow)
+    _block(spec, frame, (LINTEL - 0.06, LINTEL + 0.02), 0xFBFAF6)
+    _block(spec, area, (-0.1, 0.001), 0x9A7B57)
+
+
+def _block(spec: Any, area: Rectangle, z: tuple[float, float], colour: int, material: str = "", group: int = 0) -> None:
+    x0, y0, x1, y1 = area
+    spec.worldbody.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        pos=[(x0 + x1) / 2, (y0 + y1) / 2, (z[0] + z[1]) / 2],
+        size=[(x1 - x0) / 2, (y1 - y0) / 2, (z[1] - z[0]) / 2],
+        rgba=rgba(colour),
+        material=material,
+        group=group,
+        contype=0,
+        conaffinity=0,
+        userdata=[-1],
+    )
+
+
+def _add_item(spec: Any, index: int, item: Item) -> None:
+    kind = TYPES[item.type]
+    width, depth = item.size[:2] if item.turned % 2 == 0 else item.size[1::-1]
+    x, y, z = item.position
+    base = z - item.size[2] / 2
+    c, s = ((1, 0), (0, 1), (-1, 0), (0, -1))[item.turned]
+    for part in kind.shape(width, depth, item.size[2], kind.looks[item.variant]):
+        px, py, pz = part.centre
+        _add_part(spec, index, part, (x + c * px - s * py, y + s * px + c * py, base + pz), item.turned)
+
+
+def _add_part(spec: Any, index: int, part: Part, at: tuple[float, float, float], quarters: int) -> None:
+    spec.worldbody.add_geom(
+        type=_GEOMS[part.shape],
+        pos=at,
+        quat=_quaternion((*part.turned[:2], part.turned[2] + 90 * quarters)),
+        size=part.half if part.shape != "cylinder" else (part.half[0], part.half[2], 0),
+        rgba=rgba(part.colour, part.opacity),
+        material=part.texture or "",
+        contype=0,
+        conaffinity=0,
+        userdata=[index],
+    )
+
+
+def _quaternion(turned: tuple[float, float, float]) -> list[float]:
+    """Of turns about the fixed x, then y, then z."""
+    w, x, y, z = 1.0, 0.0, 0.0, 0.0
+    for axis, angle in enumerate(turned):
+        if angle:
+            c, s = cos(radians(angle) / 2), sin(radians(angle) / 2)
+            a, b, d = (s if axis == n else 0.0 for n in range(3))
+            w, x, y, z = (
+                c * w - a * x - b * y - d * z,
+                c * x + a * w + b * z - d * y,
+                c * y + b * w + d * x - a * z,
+                c * z + d * w + a * y - b * x,
+            )
+    return [w, x, y, z]
+
+
+def rgba(colour: int, opacity: float = 1.0) -> list[float]:
+    """0xRRGGBB as MuJoCo takes colours."""
+    return [(colour >> 16 & 255) / 255, (colour >> 8 & 255) / 255, (colour & 255) / 255, opacity]
+
+
+def _add_cameras(spec: Any, home: Home) -> None:
+    eye = spec.worldbody.add_body(name="eye", mocap=True, pos=[0, 0, EYE_HEIGHT])
+    eye.add_camera(name="eye", fovy=FIELD_OF_VIEW)
+    x1, y1 = max(room.area[2] for room in home.rooms), max(room.area[3] for room in home.rooms)
+    high = HEIGHT + max(x1, y1) * 1.25
+    spec.worldbody.add_camera(name="top", pos=[x1 / 2, y1 / 2, high], fovy=48)
