@@ -225,7 +225,7 @@ FAMILIES: tuple[Family, ...] = (
                 modules=("mujoco",),
             )
         ),
-        kit=KitBudget(episodes=2, hostile_replies=100, image_size=64),
+        kit=KitBudget(episodes=1, hostile_replies=40, image_size=64),
     ),
 )
 TABLE: tuple[Entry, ...] = tuple(entry for family in FAMILIES for entry in family.envs)

@@ -115,7 +115,7 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
 
     ## A task of your own
     A subclass of `Task` says what is on the table, what is asked, how far it is done and how to do it; its judges,
-    snapshots, pictures and oracle come with it. Saved as `line_up.py`:
+    snapshots, pictures and oracle come with it. Saved as `my_tasks.py`:
 
     ```python
     from agentrl.envs.primitiveskill.backend import Start
@@ -144,7 +144,7 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
             return plan.actions
     ```
 
-    and played as `gymnasium.make("agentrl/PrimitiveSkill-Place-Visual-v0", task="line_up:Swap")`.
+    and played as `gymnasium.make("agentrl/PrimitiveSkill-Place-Visual-v0", task="my_tasks:Swap")`.
 
     ## Truth
     `state()` supports `natural` and `structured`: `red_cube_position` and so on as [x, y, z] in whole millimetres, and

@@ -30,7 +30,7 @@ def _imported(path: str) -> Task:
     module, _, name = path.partition(":")
     try:
         found = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ConfigError(f"the task {path!r} cannot be imported: {error}") from error
     if not (isinstance(found, type) and issubclass(found, Task)):
         raise ConfigError(f"the task {path!r} must be a subclass of agentrl.envs.primitiveskill.tasks.Task")
