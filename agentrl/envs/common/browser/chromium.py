@@ -12,7 +12,9 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 # A port on which nothing listens: what does not belong to a window, such as Chromium's own requests, goes there.
 NOWHERE = "http://127.0.0.1:9"
 THROUGH_PROXY = "<-loopback>"  # in a list of exceptions: not even this machine is asked directly
-POPUPS = "--disable-popup-blocking"  # a default of Playwright's: without it, one click opens at most one window
+# Defaults of Playwright's that let one page harm the others: a click opens any number of windows, and a page that
+# floods its history keeps the whole browser busy.
+UNWANTED = ("--disable-popup-blocking", "--disable-ipc-flooding-protection")
 # Of two such lists Chromium reads the last one: Playwright's own is contained in ours. RenderDocument makes every page
 # anew down to its layers, even on the same site, which doubles the time of a step.
 _OFF = (

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from agentrl.core.background import BackgroundLoop
 from agentrl.core.errors import AgentRLError, EnvFault, MissingExtra
-from agentrl.envs.common.browser.chromium import NOWHERE, POPUPS, THROUGH_PROXY, find_chromium, flags
+from agentrl.envs.common.browser.chromium import NOWHERE, THROUGH_PROXY, UNWANTED, find_chromium, flags
 from agentrl.envs.common.browser.memory import guard_memory
 
 try:
@@ -92,7 +92,7 @@ class Engine:
             self._ends_at_exit = True
         self._playwright = await async_playwright().start()
         self._browser = await self._playwright.chromium.launch(
-            executable_path=path, args=flags(), ignore_default_args=[POPUPS], timeout=START_DEADLINE * 1000,
+            executable_path=path, args=flags(), ignore_default_args=UNWANTED, timeout=START_DEADLINE * 1000,
             proxy={"server": NOWHERE, "bypass": THROUGH_PROXY},
             handle_sigint=False, handle_sigterm=False, handle_sighup=False,
         )  # fmt: skip

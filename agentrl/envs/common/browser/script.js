@@ -5,6 +5,7 @@ globalThis.agentrl = (() => {
   const ROLES = new Set(["button", "tab", "link", "checkbox", "menuitem", "menuitemcheckbox", "menuitemradio", "radio"]);
   const BUTTONS = new Set(["submit", "button", "reset", "image"]);
   const MOST = 40000;  // elements; of larger pages only what is near the viewport is read
+  const MOST_TEXT = 4000000;  // characters of a page
   let elements = [];  // of the last reading, in document order: the number of an element is its place
 
   const isControl = (element) => element.matches("input,textarea,select")
@@ -86,7 +87,18 @@ globalThis.agentrl = (() => {
         if (far || (!rect && number > MOST)) copies[number].remove();
       });
     }
-    return copy.outerHTML;
+    return copy.outerHTML.length > MOST_TEXT ? shortened(copy).outerHTML : copy.outerHTML;
+  }
+
+  // All windows share the way to this page: megabytes of text would delay them.
+  function shortened(copy) {
+    let left = MOST_TEXT;
+    const texts = copy.ownerDocument.createTreeWalker(copy, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      if (texts.currentNode.data.length > left) texts.currentNode.data = texts.currentNode.data.slice(0, left);
+      left -= texts.currentNode.data.length;
+    }
+    return copy;
   }
 
   function boxes(rects) {

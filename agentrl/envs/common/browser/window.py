@@ -16,11 +16,14 @@ from agentrl.envs.common.browser.gateway import Gateway
 from agentrl.envs.common.browser.tab import BrowserTab
 
 # Peer connections have no way out; without them a page cannot even try. Printing would wait for a user. A service
-# worker would answer for the site; the gateway refuses its script as well, where it can see it.
+# worker would answer for the site; the gateway refuses its script as well, where it can see it. What goes to the
+# console passes through the driver that all windows share: a page that floods it would delay them.
 _FORBIDDEN = """
 for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "print"]) delete window[name];
 if (window.ServiceWorkerContainer)
   ServiceWorkerContainer.prototype.register = () => Promise.reject(new DOMException("blocked", "SecurityError"));
+for (const name of Object.keys(console)) if (typeof console[name] === "function") console[name] = () => undefined;
+for (const kind of ["error", "unhandledrejection"]) addEventListener(kind, (event) => event.preventDefault(), true);
 """
 MOST_POPUPS = 10  # that wait to be looked at; more are closed as they come
 _POPUP_WAIT = 5.0  # seconds: the most that a window costs which the browser did not open

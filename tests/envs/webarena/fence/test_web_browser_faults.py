@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import threading
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from hostile_web import HOME, HostileSite, SmallWorld, hostile_site
 
@@ -19,12 +21,14 @@ from agentrl.envs.webarena.browsing.backend import ActionFailed
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra_web]
 EPISODES = 8
+MANY = int(os.environ.get("AGENTRL_TEST_EPISODES", "35"))
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[HostileSite]:
-    """A page that loses an element, and one that does not."""
+    """A page that hangs, one that loses an element, and one that does neither."""
     pages = {
+        "/hang": lambda _: "<a href=/fine>x</a><script>while (true) {}</script>",
         "/fine": lambda _: "<title>Fine</title><a href=/fine>All is well.</a>",
         "/vanish": lambda _: (
             "<button id=first>First</button><button>Second</button>"
@@ -123,6 +127,83 @@ def _is_alive(pid: int) -> bool:
             return False
         time.sleep(0.1)
     return True
+
+
+def test_a_page_that_hangs_does_not_delay_the_others(site: HostileSite, capsys: Any) -> None:
+    """Eight episodes in one browser: seven make all their steps while the page of the eighth hangs."""
+    backends = [_live(site) for _ in range(EPISODES)]
+    backends[0].deadline = 60.0
+    over = threading.Event()
+
+    def hang() -> bool:
+        """Was the page still hanging when the others were done?"""
+        backends[0].open(f"{site.origin}/hang")
+        return over.is_set()
+
+    def step(backend: Any) -> int:
+        for _ in range(5):
+            backend.click(0)
+            assert backend.view().title == "Fine"
+        return 5
+
+    with ThreadPoolExecutor(EPISODES) as pool:
+        hanging = pool.submit(hang)
+        while "/hang" not in site.asked:
+            time.sleep(0.01)
+        steps = list(pool.map(step, backends[1:]))
+        over.set()
+        _kill_busiest_page()
+        assert hanging.result()
+    for backend in backends:
+        backend.close()
+    with capsys.disabled():
+        print(f"\nside by side: {sum(steps)} steps of {len(steps)} episodes while the page of another one hung")
+
+
+def _kill_busiest_page() -> None:
+    """The one that hangs need not be waited for."""
+    pages = [psutil.Process(pid) for pid in _descendants(_browser_process())]
+    pages = [page for page in pages if "--type=renderer" in page.cmdline()]
+    max(pages, key=lambda page: page.cpu_times().user).kill()
+
+
+def test_many_episodes_leave_nothing_behind(site: HostileSite, capsys: Any) -> None:
+    """Windows, pages, processes and open files are as many after 40 episodes as after 5."""
+    after: list[dict[str, int]] = []
+    for episodes in (5, MANY):
+        for _ in range(episodes):
+            backend = _live(site, deadline=30.0)
+            backend.view()
+            backend.close()
+        after.append(_in_use(after[0] if after else {}))
+    with capsys.disabled():
+        print(f"\n{5 + MANY} episodes: {after[0]} in use after 5, {after[1]} at the end")
+    assert after[0]["windows"] == after[1]["windows"] == 0
+    assert all(after[1][name] <= count for name, count in after[0].items())
+
+
+def _in_use(expected: dict[str, int]) -> dict[str, int]:
+    """What is open, once it does not change any more; processes and connections end a moment after their windows."""
+    from agentrl.envs.common.browser import engine
+
+    async def look() -> tuple[int, int, int]:
+        contexts = (await engine().browser()).contexts
+        return len(contexts), sum(len(context.pages) for context in contexts), len(asyncio.all_tasks())
+
+    found: dict[str, int] = {}
+    for _ in range(50):
+        last = found
+        windows, pages, tasks = engine().run(look(), 20)
+        browser = psutil.Process(_browser_process())
+        found = {
+            "windows": windows, "pages": pages, "tasks": tasks, "threads": threading.active_count(),
+            "processes": len(_descendants(browser.pid)), "files": psutil.Process().num_fds(),
+            "files of the browser": browser.num_fds(),
+        }  # fmt: skip
+        if found == last and all(found[name] <= count for name, count in expected.items()):
+            break
+        time.sleep(0.3)
+    return found
 
 
 def test_elements_that_vanished_are_feedback(site: HostileSite) -> None:
