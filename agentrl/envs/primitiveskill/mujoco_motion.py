@@ -44,14 +44,14 @@ class MujocoMotion(Motion):
 
     def blocked(self) -> bool:
         """Does the arm press against anything?"""
-        return any(force > HARD for _, force in self.arm.touched())
+        return sum(force for _, force in self.arm.touched()) > HARD
 
     def landed(self, name: str) -> bool:
         """Does a held thing touch anything but the arm, or the arm press against anything else?"""
         body = self.model.body(name).id
         owners = self.model.geom_bodyid[self.data.contact.geom]
         mine = (owners == body).any(axis=1) & ~self._of_arm[owners].any(axis=1)
-        return bool(mine.any()) or any(force > HARD for other, force in self.arm.touched() if other != body)
+        return bool(mine.any()) or sum(force for other, force in self.arm.touched() if other != body) > HARD
 
     def fits(self, point: np.ndarray, yaw: float, opening: float, held: str | None) -> bool:
         """Would the gripper, opened that far, touch nothing at a point but what it holds?"""

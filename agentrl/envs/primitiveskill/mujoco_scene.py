@@ -14,7 +14,7 @@ import numpy as np
 
 from agentrl.envs.common.mujoco import pictures
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.common.mujoco.panda import add_panda
+from agentrl.envs.common.mujoco.panda import HARD, add_panda
 from agentrl.envs.primitiveskill.backend import Thing
 from agentrl.envs.primitiveskill.shapes import (
     BASE,
@@ -47,9 +47,9 @@ def compile_scene(things: tuple[Thing, ...]) -> Any:
     """The model of a table with these things."""
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
-    spec.option.timestep, spec.option.integrator = 0.002, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.timestep = 0.002
     spec.option.cone, spec.option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0  # grasped things do not creep
-    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET  # a diverged simulation must be seen
+    spec.default.geom.solref, spec.default.geom.solimp = HARD["solref"], HARD["solimp"]
     spec.visual.global_.offwidth = spec.visual.global_.offheight = LARGEST
     pictures.prepare(spec, shadows=0)
     _add_room(spec)
@@ -85,7 +85,7 @@ def _add_camera(world: Any) -> None:
 
 def _add_cube(spec: Any, thing: Thing) -> None:
     body, side = _add_movable(spec, thing), thing.size / 1000
-    body.add_geom(type=BOX, size=(side, side, side), rgba=(*thing.colour, 1.0), density=400.0)
+    body.add_geom(type=BOX, size=(side, side, side), rgba=(*thing.colour, 1.0), density=600.0)
 
 
 def _add_sphere(spec: Any, thing: Thing) -> None:
@@ -95,7 +95,7 @@ def _add_sphere(spec: Any, thing: Thing) -> None:
         type=SPHERE,
         size=(radius, 0, 0),
         rgba=(*thing.colour, 1.0),
-        density=400.0,
+        density=600.0,
         condim=6,
         friction=(1.0, 0.01, 0.002),  # fruit is not quite round: it soon stops rolling
     )

@@ -6,7 +6,6 @@ Each looks at what it touches and ends early when something is in the way. A fai
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from math import isfinite
 from numbers import Real
 
 import numpy as np
@@ -139,7 +138,7 @@ class Primitives(ABC):
 
 def _problem(at: Point) -> str | None:
     """Why something cannot be an argument."""
-    if len(at) != 3 or not all(isinstance(value, Real) and isfinite(value) for value in at):
+    if len(at) != 3 or not all(isinstance(value, Real) and abs(value) < 1e308 for value in at):
         return "Coordinates must be three finite numbers in millimetres."
     for axis, value, (low, high) in zip("xyz", at, WORKSPACE, strict=True):
         if not low <= value <= high:

@@ -7,6 +7,7 @@ through `load`.
 from __future__ import annotations
 
 import ctypes.util
+import importlib
 import os
 import sys
 from functools import cache
@@ -20,12 +21,16 @@ DRIVERS = {"egl": "EGL", "osmesa": "OSMesa"}  # value of MUJOCO_GL -> shared lib
 @cache
 def load() -> ModuleType:
     """MuJoCo, ready to draw where a driver exists; `MissingExtra` if it is not installed."""
+    early = "MUJOCO_GL" not in os.environ and "mujoco" in sys.modules
     if "MUJOCO_GL" not in os.environ and sys.platform.startswith("linux"):
         os.environ["MUJOCO_GL"] = next(
             (name for name, library in DRIVERS.items() if ctypes.util.find_library(library)), "disable"
         )
     try:
         import mujoco
+        from mujoco import gl_context
     except ImportError as error:
         raise MissingExtra("mujoco", "robots") from error
+    if early:  # somebody imported it before the driver was chosen
+        importlib.reload(gl_context)
     return mujoco

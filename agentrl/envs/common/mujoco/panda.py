@@ -29,7 +29,9 @@ LAG = 0.05
 WHITE, GREY, DARK, RUBBER = (0.93, 0.94, 0.95), (0.62, 0.64, 0.67), (0.16, 0.17, 0.19), (0.28, 0.29, 0.31)
 KNOB = 0.004  # radius of what touches on a pad
 HIDDEN = 3  # the group of geoms that are not drawn
-ARM_TOUCHES = {"contype": 2, "conaffinity": 1}  # everything but itself
+# A heavy arm would sink deep into light things with MuJoCo's default softness.
+HARD = {"solref": (0.006, 1.0), "solimp": (0.95, 0.99, 0.001, 0.5, 2.0)}
+ARM_TOUCHES = {"contype": 2, "conaffinity": 1, **HARD}  # everything but itself
 
 
 class Shape(NamedTuple):
@@ -128,7 +130,13 @@ PAD = Shape("box", (-0.0095, 0.0, 0.0345), (0.0095, 0.007, 0.0545), colour=RUBBE
 
 
 def add_panda(spec: Any, position: Vector, angle: float = 0.0) -> Any:
-    """Stand an arm in a scene, facing `angle` (0: along x); returns its base."""
+    """Stand an arm in a scene, facing `angle` (0: along x); returns its base.
+
+    Sets the scene's integrator, because stiff servos need an implicit one, and lets a simulation that diverges stay so
+    instead of beginning anew in silence.
+    """
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     base = spec.worldbody.add_body(name="panda_base", pos=position, quat=_about_z(angle))
     _add_shapes(base, BASE, mass=3.0)
     body = base
