@@ -28,7 +28,7 @@ def test_pictures_work_after_an_early_import() -> None:
     done = run()
     assert done.returncode == 0, done.stderr
     red, green, blue = eval(done.stdout)
-    assert red > 50 and green == blue == 0
+    assert red > 50 + max(green, blue)
 
 
 def test_a_disabled_driver_says_what_to_install() -> None:
