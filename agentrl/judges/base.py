@@ -28,9 +28,11 @@ from agentrl.judges.prompting import Filled, Prompt, digest
 class Question:
     """One request, ready to be asked."""
 
+    request: JudgeRequest
     key: str  # equal for equal questions, whatever their fence
     prompt: Prompt
     filled: Filled
+    body: dict[str, Any]  # what is sent beside the messages
     seconds: float  # spent on putting it together, which counts towards its deadline
 
 
@@ -123,7 +125,7 @@ class EndpointJudge:
         """The prompt of a request, filled in. May raise anything: it becomes this request's fault."""
 
     @abstractmethod
-    def _read(self, completion: Completion, filled: Filled) -> Any:
+    def _read(self, completion: Completion, question: Question) -> Any:
         """The answer as plain JSON; `Malformed` for anything that is none."""
 
     @abstractmethod
@@ -134,7 +136,7 @@ class EndpointJudge:
     def _decide(self, request: JudgeRequest, answer: Any) -> tuple[float, str, dict[str, Any]]:
         """(score, method, evidence) of an admitted answer."""
 
-    def _body(self) -> dict[str, Any]:
+    def _body(self, request: JudgeRequest) -> dict[str, Any]:
         """What a call sends beside the messages; part of the cache's key."""
         sent = {name: value for name, value in self.parameters.items() if value is not None}
         return {"model": self.model, **sent, **(self.extra_body or {})}
@@ -200,8 +202,9 @@ class EndpointJudge:
         begin = time.monotonic()
         try:
             prompt, filled = self._compose(request)
-            key = digest(filled.identity, self._body(), prompt.name, prompt.version)
-            return Question(key, prompt, filled, time.monotonic() - begin)
+            body = self._body(request)
+            key = digest(filled.identity, body, prompt.name, prompt.version)
+            return Question(request, key, prompt, filled, body, time.monotonic() - begin)
         except Exception as error:  # one bad request must not cost the others their verdicts
             return _unexpected("this request cannot be asked", error)
 
@@ -233,11 +236,11 @@ class EndpointJudge:
         return stored
 
     async def _ask(self, question: Question) -> Finding:
-        body = {**self._body(), "messages": question.filled.messages}
+        body = {**question.body, "messages": question.filled.messages}
         endpoint = self._connected()
         try:
             value, cost = await endpoint.ask(
-                body, lambda completion: self._read(completion, question.filled), question.seconds
+                body, lambda completion: self._read(completion, question), question.seconds
             )
         except NoAnswer as trouble:
             raise JudgeFault(str(trouble)) from None

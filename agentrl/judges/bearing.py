@@ -52,7 +52,7 @@ def read_bearing(text: str, declared: Bearing, name: str, prediction: bool) -> B
     """What a text says about where the target of that name is, or will be."""
     listed, text = _take_dictionaries(text[:MAX_CHARACTERS], declared)
     text, distances = in_plain_words(text, prediction)
-    return BearingReading(_together([*listed, _read_english(text, declared, name, prediction)]), tuple(distances))
+    return BearingReading(together([*listed, _read_english(text, declared, name, prediction)]), tuple(distances))
 
 
 remembered_bearing = lru_cache(maxsize=2048)(read_bearing)
@@ -121,10 +121,10 @@ def _way(ways: Iterable[Place]) -> Said:
         for way in ways
         for axes, cells in way.atoms
     ]
-    return _together(found, voided=any(way.either for way in ways))
+    return together(found, voided=any(way.either for way in ways))
 
 
-def _together(parts: Iterable[Said], voided: bool = False) -> Said:
+def together(parts: Iterable[Said], voided: bool = False) -> Said:
     """Everything that was said; opposites leave nothing."""
     parts = list(parts)
     directions = frozenset().union(*(part.directions for part in parts))

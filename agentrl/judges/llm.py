@@ -10,16 +10,19 @@ import msgspec
 
 from agentrl.core.claims import Claims
 from agentrl.core.completion import Completion, Malformed
+from agentrl.core.env_class import claims_of
 from agentrl.core.errors import ConfigError
 from agentrl.core.judging import JudgeRequest, Purpose
 from agentrl.core.state import State
-from agentrl.judges.base import EndpointJudge
+from agentrl.judges.base import EndpointJudge, Question
+from agentrl.judges.extraction import check_scorable, closed, extraction_of, reply_type
+from agentrl.judges.fitting import is_readable
 from agentrl.judges.prompting import Filled, Prompt, clean, fill, find_prompt
-from agentrl.judges.relations import Relation, relations_of
-from agentrl.judges.reply import RelationsReply, VerdictReply, read_object
-from agentrl.judges.scoring import score_relations
+from agentrl.judges.reply import VerdictReply, read_object
 
-SHAPES: dict[str, type] = {"verdict": VerdictReply, "extract": RelationsReply}
+PROTOCOLS = ("verdict", "extract")
+VERDICTS = {"type": "string", "enum": ["YES", "NO"]}
+VERDICT_SCHEMA = closed({"code": {"type": "string"}, "reasoning": {"type": "string"}, "verdict": VERDICTS})
 FORMATS = ("json_schema", "json_object", "none")
 MAX_FACTS = 16_000  # characters of truth in a prompt
 
@@ -28,8 +31,8 @@ class LLMJudge(EndpointJudge):
     """Asks a model about each text and reads its answer strictly.
 
     - `protocol="verdict"`: the model sees the truth and answers YES (1) or NO (0).
-    - `protocol="extract"`: the model never sees the truth; it lists the relations the text claims, and code scores
-      them as the rule judge does. For states that declare relations.
+    - `protocol="extract"`: the model never sees the truth; it lists what the text claims (relations, directions or
+      points), and code scores that as the rule judge does. For states that declare one of these.
 
     `response_format` asks the server to hold the model to the schema ("json_schema"), to JSON ("json_object"), or not
     at all ("none", for servers that know neither); replies are checked here either way. Replies are cached by prompt,
@@ -47,8 +50,8 @@ class LLMJudge(EndpointJudge):
         response_format: str = "json_schema",
         **limits: Any,
     ) -> None:
-        if protocol not in SHAPES:
-            raise ConfigError(f"protocol must be one of {', '.join(SHAPES)}; got {protocol!r}")
+        if protocol not in PROTOCOLS:
+            raise ConfigError(f"protocol must be one of {', '.join(PROTOCOLS)}; got {protocol!r}")
         if response_format not in FORMATS:
             raise ConfigError(f"response_format must be one of {', '.join(FORMATS)}; got {response_format!r}")
         super().__init__(model, base_url, **limits)
@@ -59,53 +62,55 @@ class LLMJudge(EndpointJudge):
         return {**super().to_json(), "protocol": self.protocol, "response_format": self.response_format}
 
     def check_env(self, env_id: str, claims: Claims | None, representation: str, purposes: Sequence[Purpose]) -> None:
-        """Refuse what there is no prompt for, and extraction where no relations are declared to score it by."""
-        if self.protocol == "extract" and (claims is None or claims.relations is None):
+        """Refuse what there is no prompt for, and extraction where nothing is declared to score it by."""
+        if self.protocol == "extract" and (claims is None or not is_readable(claims)):
             raise ConfigError(
-                f"judge 'llm' with protocol 'extract' needs declared relations, which {env_id} lacks; "
-                "use protocol='verdict'"
+                f"judge 'llm' with protocol 'extract' needs declared relations, a bearing or points, which {env_id} "
+                "lacks; use protocol='verdict'"
             )
         for purpose in purposes:
             find_prompt(env_id, purpose, self.protocol, self.prompts)
 
-    def _body(self) -> dict[str, Any]:
-        body = super()._body()
+    def _body(self, request: JudgeRequest) -> dict[str, Any]:
+        body = super()._body(request)
         if self.response_format == "json_object":
             body["response_format"] = {"type": "json_object"}
         elif self.response_format == "json_schema":
-            schema = {"name": self.protocol, "strict": True, "schema": _schema(self.protocol)}
+            asked = VERDICT_SCHEMA if self.protocol == "verdict" else extraction_of(claims_of(request)).schema
+            schema = {"name": self.protocol, "strict": True, "schema": asked}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body
 
     def _compose(self, request: JudgeRequest) -> tuple[Prompt, Filled]:
         values = {"text": clean(_text(request.text), self.max_text)}
-        if self.protocol == "extract":
-            relations_of(request)  # without them no answer could be scored
         prompt = find_prompt(request.env_id, request.purpose, self.protocol, self.prompts)
         if self.protocol == "verdict":
             values["facts"] = clean(describe(request.state, request.representation), MAX_FACTS)
+        else:
+            check_scorable(request)  # otherwise no answer could be scored
         return prompt, fill(prompt, values)
 
-    def _read(self, completion: Completion, filled: Filled) -> Any:
-        answer = msgspec.to_builtins(read_object(completion.text, SHAPES[self.protocol], filled.code))
+    def _read(self, completion: Completion, question: Question) -> Any:
+        verdict = self.protocol == "verdict"
+        shape = VerdictReply if verdict else extraction_of(claims_of(question.request)).reply
+        answer = msgspec.to_builtins(read_object(completion.text, shape, question.filled.code))
         del answer["code"]  # checked; what is cached must not depend on the call
-        if self.protocol == "verdict":
+        if verdict:
             answer["reasoning"] = clean(answer["reasoning"], 1000)
         return answer
 
     def _admit(self, value: Any) -> Any:
         try:
-            return msgspec.convert({**value, "code": ""}, SHAPES[self.protocol])
+            shape = VerdictReply if self.protocol == "verdict" else reply_type(value)
+            return msgspec.convert({**value, "code": ""}, shape)
         except (msgspec.ValidationError, TypeError) as error:
             raise Malformed(f"the stored answer does not fit: {error}") from None
 
     def _decide(self, request: JudgeRequest, answer: Any) -> tuple[float, str, dict[str, Any]]:
         if isinstance(answer, VerdictReply):
             return float(answer.verdict == "YES"), "llm:verdict", {"verdict": answer.verdict, "why": answer.reasoning}
-        declared, true = relations_of(request)
-        claimed = [claim for each in answer.relations if (claim := _relation(each)) is not None]
-        score, evidence = score_relations(declared, claimed, true)
-        return score, "llm:extract", {**evidence, "claimed": [claim.to_json() for claim in claimed]}
+        score, evidence = extraction_of(claims_of(request)).score(request, answer)
+        return score, "llm:extract", evidence
 
 
 def describe(state: State | dict[str, Any], representation: str) -> str:
@@ -120,32 +125,3 @@ def _text(text: Any) -> str:
     if not isinstance(text, str):
         raise ConfigError(f"the text to judge is a {type(text).__name__}")
     return text
-
-
-def _relation(claim: Any) -> Relation | None:
-    """A claim in the vocabulary of the scoring rules ("box1" is a box); None when it says nothing."""
-    vertical = None if claim.vertical == "none" else claim.vertical
-    horizontal = None if claim.horizontal == "none" else claim.horizontal
-    name = claim.object.strip().lower().rstrip("0123456789 _#")
-    return None if vertical is None and horizontal is None else Relation(name, vertical, horizontal)
-
-
-def _schema(protocol: str) -> dict[str, Any]:
-    """The reply's JSON schema in the small dialect that every server understands: nothing optional, no references."""
-    code = {"type": "string"}
-    if protocol == "verdict":
-        verdict = {"type": "string", "enum": ["YES", "NO"]}
-        return _closed({"code": code, "reasoning": {"type": "string"}, "verdict": verdict})
-    vertical = {"type": "string", "enum": ["above", "below", "same", "none"]}
-    horizontal = {"type": "string", "enum": ["left", "right", "same", "none"]}
-    claim = _closed({"object": {"type": "string"}, "vertical": vertical, "horizontal": horizontal})
-    return _closed({"code": code, "relations": {"type": "array", "items": claim}})
-
-
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }

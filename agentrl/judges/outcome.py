@@ -12,7 +12,7 @@ from agentrl.core.claims import Claims
 from agentrl.core.completion import Completion, Malformed
 from agentrl.core.errors import ConfigError
 from agentrl.core.judging import JudgeRequest, Purpose
-from agentrl.judges.base import EndpointJudge
+from agentrl.judges.base import EndpointJudge, Question
 from agentrl.judges.fitting import what_works
 from agentrl.judges.prompting import Filled, Prompt, clean, fill, find_prompt, tail
 from agentrl.judges.reply import yes_chance
@@ -62,8 +62,8 @@ class OutcomeJudge(EndpointJudge):
             if purpose != "outcome":
                 raise ConfigError(f"judge 'outcome' scores finished tasks, not {purpose!r}; {what_works(claims)}")
 
-    def _body(self) -> dict[str, Any]:
-        return {**super()._body(), "logprobs": True, "top_logprobs": self.top_logprobs}
+    def _body(self, request: JudgeRequest) -> dict[str, Any]:
+        return {**super()._body(request), "logprobs": True, "top_logprobs": self.top_logprobs}
 
     def _compose(self, request: JudgeRequest) -> tuple[Prompt, Filled]:
         if request.purpose != "outcome":
@@ -79,7 +79,7 @@ class OutcomeJudge(EndpointJudge):
         prompt = find_prompt("web", "outcome", "logprob", self.prompts)
         return prompt, fill(prompt, values)
 
-    def _read(self, completion: Completion, filled: Filled) -> Any:
+    def _read(self, completion: Completion, question: Question) -> Any:
         chance, mass = yes_chance(completion)
         return {"yes": chance, "mass": mass}
 

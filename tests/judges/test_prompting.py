@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentrl.core.errors import ConfigError
-from agentrl.envs import grid
+from agentrl.envs import grid, navigation, primitiveskill
 from agentrl.judges.prompting import _MARKERS, FOLDER, clean, digest, env_name, fill, find_prompt, read_prompt
 from agentrl.testing.judges.injections import INJECTIONS
 
-FILES = sorted([*FOLDER.glob("*/*.txt"), *(Path(grid.__file__).parent / "prompts").glob("*/*.txt")])
+FAMILIES = [Path(str(family.__file__)).parent / "prompts" for family in (grid, navigation, primitiveskill)]
+FILES = sorted(path for folder in (FOLDER, *FAMILIES) for path in folder.glob("*/*.txt"))
 ROOM_ID, LAKE_ID = "agentrl/Sokoban-Text-v0", "agentrl/FrozenLake-Text-v0"
 VALUES = {"text": "T-value", "facts": "F-value", "instruction": "I-value", "actions": "A-value", "page": "P-value"}
 

@@ -58,14 +58,20 @@ class PointVocabulary(Vocabulary):
 @lru_cache(maxsize=512)
 def point_vocabulary(declared: Points, names: tuple[str, ...], prediction: bool) -> PointVocabulary:
     """The vocabulary for things of these names."""
-    heads = [name.rpartition("_")[2] for name in names]
-    things = []
-    for name, head in zip(names, heads, strict=True):
+    nouns = point_nouns(declared, names)
+    things = tuple(Thing(name, " ".join(nouns[name]), key=name, unique=True) for name in names)
+    return PointVocabulary(Relations(Thing(ORIGIN, _OBSERVER), things), prediction)
+
+
+def point_nouns(declared: Points, names: tuple[str, ...]) -> dict[str, list[str]]:
+    """Name -> every noun for the thing, phrases joined by "_"."""
+    found = {}
+    firsts, heads = [name.partition("_")[0] for name in names], [name.rpartition("_")[2] for name in names]
+    for name, first, head in zip(names, firsts, heads, strict=True):
         alone = [head] if heads.count(head) == 1 else []  # "the cube", where there is one cube
-        first = name.partition("_")[0]
-        short = [f"{first}_one"] if [each.partition("_")[0] for each in names].count(first) == 1 else []
-        things.append(Thing(name, " ".join(_nouns(name, alone, declared) + short), key=name, unique=True))
-    return PointVocabulary(Relations(Thing(ORIGIN, _OBSERVER), tuple(things)), prediction)
+        short = [f"{first}_one"] if firsts.count(first) == 1 else []
+        found[name] = _nouns(name, alone, declared) + short
+    return found
 
 
 def _nouns(name: str, alone: list[str], declared: Points) -> list[str]:

@@ -97,7 +97,7 @@ class EgocentricVocabulary(Vocabulary):
 @lru_cache(maxsize=512)
 def egocentric_vocabulary(declared: Bearing, name: str) -> EgocentricVocabulary:
     """The vocabulary for a target of that name."""
-    target = f"{declared.words} {nouns_of(name, declared)} {plain_words(name)[-1]}"
+    target = " ".join(target_nouns(declared, name))
     others = []
     for each in declared.synonyms:
         if each != name:
@@ -105,6 +105,11 @@ def egocentric_vocabulary(declared: Bearing, name: str) -> EgocentricVocabulary:
             others.append(Thing(each, nouns, " ".join(f"{noun}s" for noun in nouns.split())))
     things = (*_FIXTURES, *others, Thing(TARGET, target, key=TARGET, unique=True))  # later nouns win
     return EgocentricVocabulary(Relations(Thing(ORIGIN, declared.observer), things, scenery=_ROOMS))
+
+
+def target_nouns(declared: Bearing, name: str) -> list[str]:
+    """Every noun for a target of that name, phrases joined by "_"."""
+    return f"{declared.words} {nouns_of(name, declared)} {plain_words(name)[-1]}".split()
 
 
 def plain_words(name: str) -> list[str]:

@@ -1,0 +1,183 @@
+"""What a model is asked to write down about a text that it must not grade: one kind for each way to declare claims.
+
+The model never sees the truth. Code scores what it wrote down, by the rules of the rule judge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+
+from agentrl.core.claims import Bearing, Claims
+from agentrl.core.env_class import claims_of
+from agentrl.core.errors import JudgeFault
+from agentrl.core.judging import JudgeRequest
+from agentrl.judges.bearing import DIRECTIONS, Said, score_bearing, together, true_bearing
+from agentrl.judges.fitting import is_readable
+from agentrl.judges.grammar.coordinates import point_nouns
+from agentrl.judges.grammar.egocentric import target_nouns
+from agentrl.judges.points import score_points, true_points
+from agentrl.judges.relations import Relation, facts_of, relations_of
+from agentrl.judges.reply import RelationsReply
+from agentrl.judges.scoring import score_relations
+
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=40)]
+Coordinate = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
+Scored = tuple[float, dict[str, Any]]
+CHOICE = "unclear"  # several directions to choose from
+_TEXT = {"type": "string"}
+
+
+class ClaimedDirection(msgspec.Struct, forbid_unknown_fields=True):
+    """Where one thing is seen by the agent, or where the agent goes (object "agent")."""
+
+    object: Name
+    direction: Literal["ahead", "left", "right", "behind", "unclear"]
+    slightly: bool
+
+
+class DirectionsReply(msgspec.Struct, forbid_unknown_fields=True):
+    """The whole message for states that declare a bearing."""
+
+    code: str
+    directions: Annotated[list[ClaimedDirection], msgspec.Meta(max_length=64)]
+
+
+class ClaimedPoint(msgspec.Struct, forbid_unknown_fields=True):
+    """Where one thing is, in the units of the text."""
+
+    object: Name
+    x: Coordinate
+    y: Coordinate
+    z: Coordinate
+
+
+class PointsReply(msgspec.Struct, forbid_unknown_fields=True):
+    """The whole message for states that declare points."""
+
+    code: str
+    points: Annotated[list[ClaimedPoint], msgspec.Meta(max_length=64)]
+
+
+class Extraction(NamedTuple):
+    """The reply, its JSON schema, and how what it holds is scored."""
+
+    reply: type[msgspec.Struct]
+    schema: dict[str, Any]
+    score: Callable[[JudgeRequest, Any], Scored]
+
+
+def extraction_of(claims: Claims) -> Extraction:
+    """What to ask for; `JudgeFault` where nothing is declared that could be scored."""
+    if not is_readable(claims):
+        raise JudgeFault("the states declare no relations, bearing or points")
+    return DIRECTIONS_ASKED if claims.bearing else POINTS_ASKED if claims.points else RELATIONS_ASKED
+
+
+def check_scorable(request: JudgeRequest) -> None:
+    """`JudgeFault` for a state whose truth cannot be compared with anything."""
+    asked = extraction_of(claims_of(request))
+    nothing = {field: [] for field in asked.schema["required"]} | {"code": ""}
+    asked.score(request, msgspec.convert(nothing, asked.reply))
+
+
+def reply_type(value: Any) -> type[msgspec.Struct]:
+    """The reply that a stored answer is, by its one field."""
+    kinds = {"directions": DirectionsReply, "points": PointsReply}
+    return next((kind for field, kind in kinds.items() if field in value), RelationsReply)
+
+
+def closed(properties: dict[str, Any]) -> dict[str, Any]:
+    """An object in the small dialect of JSON schema that every server understands: nothing optional, no references."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _listed(field: str, entry: dict[str, Any]) -> dict[str, Any]:
+    return closed({"code": _TEXT, field: {"type": "array", "items": closed({"object": _TEXT, **entry})}})
+
+
+def _one_of(*words: str) -> dict[str, Any]:
+    return {"type": "string", "enum": list(words)}
+
+
+# ---------------------------------------------------------------------- scoring
+
+
+def _score_relations(request: JudgeRequest, answer: RelationsReply) -> Scored:
+    declared, true = relations_of(request)
+    claimed = [claim for each in answer.relations if (claim := _relation(each)) is not None]
+    score, evidence = score_relations(declared, claimed, true)
+    return score, {**evidence, "claimed": [claim.to_json() for claim in claimed]}
+
+
+def _relation(claim: Any) -> Relation | None:
+    """A claim in the vocabulary of the scoring rules ("box1" is a box); None when it says nothing."""
+    vertical = None if claim.vertical == "none" else claim.vertical
+    horizontal = None if claim.horizontal == "none" else claim.horizontal
+    name = claim.object.strip().lower().rstrip("0123456789 _#")
+    return None if vertical is None and horizontal is None else Relation(name, vertical, horizontal)
+
+
+def _score_directions(request: JudgeRequest, answer: DirectionsReply) -> Scored:
+    declared, facts = claims_of(request).bearing, facts_of(request)
+    assert declared is not None  # asked for because of it
+    prediction = request.purpose == "worldmodeling"
+    name, _ = true_bearing(declared, facts)
+    nouns = target_nouns(declared, name)
+    about = [each for each in answer.directions if _plain(each.object) in nouns]
+    if not about and prediction:
+        about = [each for each in answer.directions if _is_observer(each.object, declared)]
+    return score_bearing(declared, together(map(_said, about)), facts, prediction)
+
+
+def _said(claim: ClaimedDirection) -> Said:
+    if claim.direction == CHOICE:
+        return Said(voided=True)
+    side = frozenset([claim.direction])
+    return Said(slightly=side) if claim.slightly and claim.direction in ("left", "right") else Said(side)
+
+
+def _is_observer(name: str, declared: Bearing) -> bool:
+    return _plain(name) in declared.observer.split()
+
+
+def _score_points(request: JudgeRequest, answer: PointsReply) -> Scored:
+    declared = claims_of(request).points
+    assert declared is not None  # asked for because of it
+    true = true_points(declared, facts_of(request))
+    names = {noun: name for name, nouns in point_nouns(declared, tuple(true)).items() for noun in nouns}
+    said = [(names.get(_plain(each.object), ""), (each.x, each.y, each.z)) for each in answer.points]
+    return score_points(declared, said, true)
+
+
+def _plain(name: str) -> str:
+    """ "The red cube" and "red_cube_position" -> "red_cube"."""
+    words = re.findall(r"[a-z0-9]+", name.lower())
+    words = words[words[:1] == ["the"] :]
+    return "_".join(words[:-1] if words[-1:] == ["position"] else words)
+
+
+RELATIONS_ASKED = Extraction(
+    RelationsReply,
+    _listed(
+        "relations",
+        {"vertical": _one_of("above", "below", "same", "none"), "horizontal": _one_of("left", "right", "same", "none")},
+    ),
+    _score_relations,
+)
+DIRECTIONS_ASKED = Extraction(
+    DirectionsReply,
+    _listed("directions", {"direction": _one_of(*DIRECTIONS, CHOICE), "slightly": {"type": "boolean"}}),
+    _score_directions,
+)
+POINTS_ASKED = Extraction(
+    PointsReply, _listed("points", {axis: {"type": "number"} for axis in ("x", "y", "z")}), _score_points
+)
