@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from agentrl.core.claims import Bearing, Claims, Value
+from agentrl.envs.navigation.catalogue import TYPES
 
-# More nouns for a type than its own name in plain words; "_" joins a phrase.
+# More nouns for a type than its own name; "_" joins a phrase. Homes of other backends have further types.
 SYNONYMS = {
     "AlarmClock": "clock",
     "Apple": "",
@@ -100,12 +101,14 @@ SYNONYMS = {
     "WineBottle": "wine",
 }
 
+NOUNS = SYNONYMS | {name: f"{SYNONYMS.get(name, '')} {kind.noun.replace(' ', '_')}" for name, kind in TYPES.items()}
+
 HOME = Claims(
     bearing=Bearing(
         direction_key="target_direction_to_player",
         name_key="target_obj_type",
         distance_key="target_distance_to_player",
-        synonyms=SYNONYMS,
+        synonyms=NOUNS,
     ),
     # The type of the target may stand in the instruction, and distances cannot be seen: both are reported only.
     values=(

@@ -10,11 +10,12 @@ from agentrl.core.state import State
 from agentrl.judges.fitting import DESCRIPTIONS
 from agentrl.judges.rule import RuleJudge
 from agentrl.testing.judges import corpus
+from agentrl.testing.judges import texts as texts_of
 from agentrl.testing.judges.fuzz import random_texts
 from agentrl.testing.judges.hedging import guessing_score, hedging_scores, hedging_texts
 from agentrl.testing.judges.injections import INJECTIONS
 from agentrl.testing.judges.room import ENV_ID
-from agentrl.testing.judges.states import envs_with_relations, visited_states
+from agentrl.testing.judges.states import envs_declaring, envs_with_relations, visited_states
 
 
 def report(states: int = 1000, texts: int = 10_000) -> dict[str, Any]:
@@ -49,11 +50,14 @@ def hostile(count: int = 10_000) -> dict[str, Any]:
     """Exceptions, verdicts out of range and the slowest of many random texts."""
     judge, states = RuleJudge(), [(env_id, visited_states(env_id, 1)[0]) for env_id in envs_with_relations()]
     relations = corpus.vocabulary(states[0][0]).relations
+    for kind in filter(envs_declaring, texts_of.KINDS):
+        labelled = texts_of.load(kind, "train")[0]
+        states.append((labelled.env, labelled.cases[0][0]))
     exceptions = wrong = 0
     slowest = 0.0
     for index, text in enumerate(random_texts(count, relations)):
         env_id, state = states[index % len(states)]
-        request = JudgeRequest(str(index), env_id, DESCRIPTIONS[index // 2 % 2], text, state)
+        request = JudgeRequest(str(index), env_id, DESCRIPTIONS[index // len(states) % 2], text, state)
         start = time.perf_counter()
         try:
             (verdict,) = judge.score_sync([request])

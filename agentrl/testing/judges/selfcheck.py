@@ -12,9 +12,10 @@ from agentrl.core.claims import Relations, Thing
 from agentrl.judges.fitting import DESCRIPTIONS
 from agentrl.judges.relations import Relation
 from agentrl.judges.scoring import score_relations
-from agentrl.testing.judges import corpus, room, selfcheck_llm
+from agentrl.testing.judges import corpus, room, selfcheck_llm, texts
 from agentrl.testing.judges.accuracy import hedging, hostile, injection_shift
-from agentrl.testing.judges.states import envs_with_relations
+from agentrl.testing.judges.states import envs_declaring, envs_with_relations
+from agentrl.testing.judges.text_hedging import bearing_hedges, point_hedges
 
 Check = Callable[[], tuple[bool, str]]
 HALVES = Relations(
@@ -61,6 +62,31 @@ def hedging_does_not_pay() -> tuple[bool, str]:
     )
 
 
+def labelled_texts() -> tuple[bool, str]:
+    """Texts about directions and points: at least 85 % of the held-out ones are judged right in every state."""
+    found = texts.accuracies()
+    passed = all(figures.exact >= 0.85 for name, figures in found.items() if name.endswith("heldout"))
+    return passed, "; ".join(
+        f"{name}: {figures.texts} texts, {figures.exact:.3f} judged right, {figures.cases:.3f} of the verdicts"
+        for name, figures in found.items()
+    )
+
+
+def hedged_directions_and_points() -> tuple[bool, str]:
+    """No text that leaves a choice beats one guess; two directions at once count in descriptions, as in the paper."""
+    rows = [
+        (f"{env_id} {purpose}", measured(env_id, purpose))
+        for part, measured in (("bearing", bearing_hedges), ("points", point_hedges))
+        for env_id in envs_declaring(part)
+        for purpose in DESCRIPTIONS
+    ]
+    return all(row["best_hedge"] <= row["guessing"] for _, row in rows), "; ".join(
+        f"{name}: best of {row['texts']:.0f} hedges {row['best_hedge']:.3f}, guessing {row['guessing']:.3f}"
+        + (f", two directions at once {row['two_at_once']:.3f}" if "two_at_once" in row else "")
+        for name, row in rows
+    )
+
+
 def hostile_texts() -> tuple[bool, str]:
     """10,000 random strings: no exception, every verdict in range."""
     found = hostile()
@@ -83,7 +109,9 @@ def injections_do_not_help() -> tuple[bool, str]:
 RULE_CHECKS: list[tuple[str, Check]] = [
     ("golden numbers", golden_numbers),
     ("rule judge reads English", reading_corpus),
+    ("rule judge reads directions and points", labelled_texts),
     ("hedging does not pay", hedging_does_not_pay),
+    ("hedged directions and points", hedged_directions_and_points),
     ("random strings", hostile_texts),
     ("rule judge takes no orders", injections_do_not_help),
 ]

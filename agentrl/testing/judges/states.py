@@ -1,4 +1,4 @@
-"""Real states to judge texts about: whichever registered environments declare relations."""
+"""Real states to judge texts about: of whichever registered environments declare what is asked for."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from agentrl.registry import TABLE, is_available
 
 def envs_with_relations() -> list[str]:
     """One id for each class of states that declares relations, text before other kinds."""
+    return envs_declaring("relations")
+
+
+def envs_declaring(part: str) -> list[str]:
+    """One id for each class of states whose claims have that part ("bearing", "points", "relations")."""
     found: dict[type, str] = {}
     for entry in sorted(TABLE, key=lambda entry: entry.kind != "Text"):
         if is_available(entry):
             state_type = getattr(env_class(entry.id), "state_type", State)
-            claims = state_type.claims()
-            if claims is not None and claims.relations is not None:
+            if getattr(state_type.claims(), part, None) is not None:
                 found.setdefault(state_type, entry.id)
     return list(found.values())
 
