@@ -32,6 +32,9 @@ MEANT_BEFORE: dict[str, dict[str, Any]] = {
     "": {"format_rule": "paper"},
     **{name: {"old_logprobs": "behaviour", "correction": "none"} for name in ALGORITHMS if name != "sft"},
 }
+for _name in ("grpo", "rloo", "gspo", "gigpo"):
+    MEANT_BEFORE[_name]["even_by"] = "reward"
+MEANT_BEFORE["gigpo"]["anchors"] = "observation"
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,9 @@ ObsType = TypeVar("ObsType")
 ActType = TypeVar("ActType")
 
 
+SIDE_TERMS = ("step", "invalid")  # what a turn costs, however well the task is done
+
+
 class Outcome(NamedTuple):
     """What one primitive action did."""
 
@@ -62,6 +65,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     reply_format: str = ""  # the tags of a reply, where the environment asks for others than the suite's own
     guides: ClassVar[Mapping[str, str]] = {}  # representation -> how to write it, for the agent
     step_penalty: float = 0.0  # what every action costs
+    graded: ClassVar[bool] = False  # is the task reward a degree of success? `info["graded"]` names its terms then
     snapshot_version: ClassVar[int] = 1
     # What arguments that came later mean to snapshots without them, where it is not the argument's default.
     added_parameters: ClassVar[Mapping[str, Any]] = {}
@@ -231,8 +235,12 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     def _info(
         self, actions: list[str], terms: dict[str, float], *, valid: bool, effective: bool, fault: str | None
     ) -> dict[str, Any]:
+        state = self.state()
+        told = {"graded": [*(name for name in terms if name not in SIDE_TERMS), *self._owed()]} if self.graded else {}
         return {
-            "state": self.state().to_json(),
+            "state": state.to_json(),
+            "anchor": state.anchor(),
+            **told,
             "success": self._success,
             "valid": valid,
             "effective": effective,

@@ -33,4 +33,5 @@ def compute_head_in_float32(model: Any, rounded: torch.dtype) -> None:
     head = model.get_output_embeddings()
     if type(head) is not nn.Linear:
         raise ConfigError(f"float32_head needs a linear output layer; {type(model).__name__} has {type(head).__name__}")
-    head.__class__, head.rounded = Float32Head, rounded
+    head.__class__ = Float32Head
+    setattr(head, "rounded", rounded)  # noqa: B010 (modules declare their attributes to be tensors)

@@ -16,7 +16,8 @@ from agentrl.rollout.episode import run_episode, spec_json
 from agentrl.rollout.prompts import PromptStyle, read_observation, rules_of
 from agentrl.rollout.trajectory import Step, Trajectory, picture_hash, plain
 
-HELD_BY_STEP = ("reward_terms", "pending")  # kept once, where settling changes them
+# Terms are kept once, where settling changes them; the anchor is kept as that of the state in which a step began.
+HELD_BY_STEP = ("reward_terms", "pending", "anchor")
 
 
 def play_episode(env: gym.Env, policy: Policy, seed: int, prompt: PromptStyle | None = None) -> Trajectory:
@@ -57,6 +58,7 @@ class TrajectoryBuilder:
 
     def __init__(self, trajectory: Trajectory, spec: dict[str, Any] | None = None) -> None:
         self.trajectory, self.spec = trajectory, spec
+        self._anchor: str | None = None  # of the state in which the next step begins
 
     def begin(self, env: gym.Env, observation: Any, info: dict[str, Any]) -> None:
         """The facts that hold for the whole episode, and the first observation."""
@@ -65,13 +67,15 @@ class TrajectoryBuilder:
         record.split = getattr(env.unwrapped, "split", None)
         record.task = None if info.get("task") is None else str(info["task"])
         record.system_prompt = rules_of(env)
+        self._anchor = anchor_hash(info)
         self._see(observation)
 
     def turn(
         self, answer: Generation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any], after: Any
     ) -> None:
         """One more step; what it led to is final until the next."""
-        record = self.trajectory
+        record, began = self.trajectory, {} if self._anchor is None else {"anchor": self._anchor}
+        self._anchor = anchor_hash(info)
         record.steps.append(
             Step(
                 observation=record.final_observation,
@@ -87,7 +91,7 @@ class TrajectoryBuilder:
                 reward=reward,
                 reward_terms={name: float(value) for name, value in info.get("reward_terms", {}).items()},
                 pending=list(info.get("pending", [])),
-                info=plain({name: value for name, value in info.items() if name not in HELD_BY_STEP}),
+                info=plain({name: value for name, value in info.items() if name not in HELD_BY_STEP} | began),
             )
         )
         self._see(after)
@@ -110,6 +114,14 @@ class TrajectoryBuilder:
         names = [picture_hash(picture) for picture in pictures]
         self.trajectory.final_observation, self.trajectory.final_images = text, names
         self.trajectory.pictures.update(zip(names, pictures, strict=True))
+
+
+def anchor_hash(info: dict[str, Any]) -> str | None:
+    """`State.anchor()` in short; None where the environment does not tell it."""
+    anchor = info.get("anchor")
+    return (
+        None if anchor is None else hashlib.blake2b(str(anchor).encode("utf-8", "replace"), digest_size=12).hexdigest()
+    )
 
 
 def content_id(trajectory: Trajectory) -> str:

@@ -59,6 +59,7 @@ def _terms(value: Any) -> bool:
 
 INFO: dict[str, tuple[str, Test]] = {
     "state": ("a dict", _is(dict)),
+    "anchor": ("a str", _is(str)),
     "success": ("a bool", _is(bool)),
     "valid": ("a bool", _is(bool)),
     "effective": ("a bool", _is(bool)),

@@ -353,20 +353,20 @@ def gigpo(
     """GiGPO: `A = A_episode + w * A_step` for the steps of trajectories, `[trajectories, steps]` with a mask.
 
     `A_episode` compares the trajectories' summed rewards within a group. `A_step` compares the returns
-    `R_t = r_t + gamma*R_{t+1}` of steps of one group that saw the same observation: `anchors` labels each step of the
-    mask, row by row; a step alone at its anchor gets 0. Both are `s - mean`, divided by `std + 1e-6` for "mean_std".
+    `R_t = r_t + gamma*R_{t+1}` of steps of one group that began in the same state: `anchors` labels each step of the
+    mask, row by row; a step alone at its anchor gets 0, less its penalty. Both are `s - mean`, divided by `std + 1e-6`
+    for "mean_std".
     `penalties >= 0` (invalid actions) are taken off `R_t` after discounting: they touch that step only.
     """
     compare = grpo if normalise == "mean_std" else dr_grpo
     paid = rewards.double()
     episode = compare(paid.sum(1), groups)
-    returns = discounted_returns(paid, mask, gamma=gamma)
-    if penalties is not None:
-        returns = returns - penalties
+    fines = torch.zeros_like(paid) if penalties is None else penalties.double()
+    returns = discounted_returns(paid, mask, gamma=gamma) - fines
     owners = mask.nonzero()[:, 0].tolist()
     labels = groups.tolist() if isinstance(groups, Tensor) else groups
     places = [(labels[owner], anchor) for owner, anchor in zip(owners, anchors, strict=True)]
     alone = _grouped(returns[mask], places).counts == 1
-    step = torch.where(alone, 0.0, compare(returns[mask], places))
+    step = torch.where(alone, -fines[mask], compare(returns[mask], places))
     found = torch.zeros_like(paid).masked_scatter(mask, episode[mask.nonzero()[:, 0]] + step_weight * step)
     return found.to(rewards.dtype)

@@ -249,8 +249,11 @@ class GroupArguments(PolicyArguments):
     kl_kind: Literal["k1", "k2", "k3"] = "k3"
     """How it is estimated."""
     extra_rounds: int = 0
-    """Dynamic sampling: groups whose trajectories all earned the same teach nothing; play other tasks in their place,
-    in at most N further rounds of an iteration. 0: keep them."""
+    """Dynamic sampling: groups whose trajectories are all alike teach nothing; play other tasks in their place, in at
+    most N further rounds of an iteration. 0: keep them."""
+    even_by: Literal["outcome", "reward"] = "outcome"
+    """Alike are groups with one outcome (all succeed, all fail; or where the task is graded, equal grades), or groups
+    of equal reward, in which a price per move or a reward for form may make the difference."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,8 +1,9 @@
 """GiGPO: groups within groups. A trajectory is compared with its group, and each of its steps with the other steps of
-the group that began from the very same observation. No critic, and credit for single steps all the same.
+the group that began in the very same state. No critic, and credit for single steps all the same.
 
 The advantage of a step is the trajectory's plus `step_weight` times the step's own: its discounted return against the
-returns of the steps that began in the same place. A step alone at its place has the trajectory's advantage.
+returns of the steps that began in the same place. A step alone at its place has the trajectory's advantage,
+less its own invalid_penalty.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ class GiGPO(GroupArguments):
     """
     invalid_penalty: float = 0.1
     """What a step costs itself, and no step before it, when its action could not be run; in units of reward."""
+    anchors: Literal["state", "observation"] = "state"
+    """Which steps are compared: those that began in the same state (`info["anchor"]`), or saw exactly the same, turn
+    numbers and feedback included. Environments that tell no state are compared by what they showed."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,14 +66,14 @@ def train(args: GiGPO, report: Report | None = None) -> Path:
     learner = make_learner(args)
     with Run(args, "gigpo", learner, report) as run:
         for _ in run.iterations():
-            played, groups = collect_groups(run, args.episodes, args.group_size, args.extra_rounds)
+            played, groups = collect_groups(run, args.episodes, args.group_size, args.extra_rounds, args.even_by)
             batch = Batch(played)
             with run.time("update"):
                 scores = score(args, learner, batch)
                 estimate = advantages(args, batch, scores)
                 metrics = update_policy(args, run, batch, scores, estimate, policy_loss)
                 learner.publish()
-            run.log_training(metrics | groups | {"anchored_steps": anchored_share(played)})
+            run.log_training(metrics | groups | {"anchored_steps": anchored_share(args, played)})
         return run.close()
 
 
@@ -85,7 +89,7 @@ def advantages(args: GiGPO, batch: Batch, scores: BatchScores) -> Estimate:
         rewards,
         mask,
         [group_name(one) for one in everyone],
-        [anchor(step) for one in everyone for step in one.steps],
+        [anchor(args, step) for one in everyone for step in one.steps],
         gamma=args.gamma,
         step_weight=args.step_weight,
         normalise=args.normalise,
@@ -106,13 +110,15 @@ def is_valid(step: Step) -> bool:
     return bool(step.info.get("valid", True))
 
 
-def anchor(step: Step) -> str:
-    """The same for steps that saw exactly the same, pictures included."""
+def anchor(args: GiGPO, step: Step) -> str:
+    """The same for steps that began in the same state, or else saw exactly the same, pictures included."""
+    if args.anchors == "state" and "anchor" in step.info:
+        return str(step.info["anchor"])
     return hashlib.sha256(json.dumps([step.observation, *step.images]).encode()).hexdigest()
 
 
-def anchored_share(trajectories: Sequence[Trajectory]) -> float:
+def anchored_share(args: GiGPO, trajectories: Sequence[Trajectory]) -> float:
     """The share of steps that have another step to be compared with."""
-    places = [(group_name(one), anchor(step)) for one in trajectories for step in one.steps]
+    places = [(group_name(one), anchor(args, step)) for one in trajectories for step in one.steps]
     counts = Counter(places)
     return sum(counts[place] > 1 for place in places) / len(places)

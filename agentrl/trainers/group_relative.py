@@ -8,6 +8,7 @@ there is nothing to compare it with. One in which the model wrote nothing has no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -21,35 +22,36 @@ from agentrl.trainers.token_budget import TrainingFault
 from agentrl.trainers.update import BatchScores, kl_penalty
 
 Group = list[Trajectory]
+EvenBy = Literal["outcome", "reward"]
 
 
 # ---------------------------------------------------------------------- collecting
 
 
 def collect_groups(
-    run: Run, episodes: int, group_size: int, extra_rounds: int = 0
+    run: Run, episodes: int, group_size: int, extra_rounds: int = 0, even_by: EvenBy = "outcome"
 ) -> tuple[list[Trajectory], dict[str, float]]:
     """The trajectories of an iteration that can be compared, and metrics of their groups."""
     first = groups_of(run.collect(episodes, group_size))
     chosen, further = first, {}
     if extra_rounds:
-        chosen, further = replaced(run, first, episodes, group_size, extra_rounds)
+        chosen, further = replaced(run, first, episodes, group_size, extra_rounds, even_by)
     found = [trajectory for group in chosen if len(group) > 1 for trajectory in group]
     if not found:
         raise TrainingFault("no task of this iteration has two trajectories whose reward is known")
-    return found, group_metrics(first) | further
+    return found, group_metrics(first, even_by) | further
 
 
 def replaced(
-    run: Run, groups: list[Group], episodes: int, size: int, rounds: int
+    run: Run, groups: list[Group], episodes: int, size: int, rounds: int, even_by: EvenBy
 ) -> tuple[list[Group], dict[str, float]]:
     """Groups that differ within, from at most `rounds` further rounds; the first ones again if there is none."""
     wanted, played = episodes // size, 0
-    useful = [group for group in groups if not is_even(group)]
+    useful = [group for group in groups if not is_even(group, even_by)]
     while len(useful) < wanted and played < rounds:
         played += 1
         further = groups_of(run.collect((wanted - len(useful)) * size, size, extra=played))
-        useful += [group for group in further if not is_even(group)]
+        useful += [group for group in further if not is_even(group, even_by)]
     return useful or groups, {"extra_rounds": float(played), "missing_groups": 1 - len(useful) / wanted}
 
 
@@ -66,15 +68,27 @@ def group_name(trajectory: Trajectory) -> str:
     return str(trajectory.group_id or trajectory.id)
 
 
-def is_even(group: Group) -> bool:
-    """Whether all of them earned the same, so that there is nothing to learn from comparing them."""
-    return len({round(trajectory.reward or 0.0, 6) for trajectory in group}) == 1
+def is_even(group: Group, by: EvenBy = "outcome") -> bool:
+    """Whether all of them did the task equally well (or earned the same), so that comparing them teaches nothing."""
+    found = [outcome(one) if by == "outcome" else one.reward or 0.0 for one in group]
+    return len({round(each, 6) for each in found}) == 1
 
 
-def group_metrics(groups: Sequence[Group]) -> dict[str, float]:
-    """Shares of the first round's groups: those whose members all earned the same, and those of one member."""
+def outcome(trajectory: Trajectory) -> float:
+    """How well the task was done: success, or where that is a matter of degree the reward for it. What turns cost and
+    what form earns are no part of it. The whole reward where the environment says nothing of success."""
+    steps = trajectory.steps
+    if any("graded" in step.info for step in steps):
+        return sum(step.reward_terms.get(name, 0.0) for step in steps for name in step.info.get("graded", ()))
+    if any("success" in step.info for step in steps):
+        return float(any(step.info.get("success") for step in steps))
+    return trajectory.reward or 0.0
+
+
+def group_metrics(groups: Sequence[Group], even_by: EvenBy = "outcome") -> dict[str, float]:
+    """Shares of the first round's groups: those whose members all did equally well, and those of one member."""
     lone = sum(len(group) == 1 for group in groups)
-    level = sum(is_even(group) for group in groups if len(group) > 1)
+    level = sum(is_even(group, even_by) for group in groups if len(group) > 1)
     return {"even_groups": level / len(groups), "lone_groups": lone / len(groups)}
 
 

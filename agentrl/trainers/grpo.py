@@ -3,7 +3,8 @@
 All tokens of a trajectory share its advantage: (reward - mean) / deviation over the group. Its descendants are options:
 
     Dr. GRPO   baseline="dr_grpo" (without the deviation) and loss_mean="constant" (without each sequence's length)
-    DAPO       clip_high=0.28, extra_rounds=3 (dynamic sampling), loss_mean="token", overlong="filter" or "punish"
+    DAPO       clip_high=0.28, extra_rounds=3 (dynamic sampling), loss_mean="token", overlong="filter" or "punish",
+               kl_coef=0
 
 The paper's own mean is loss_mean="sequence"; "token", which most libraries have come to, is the default.
 """
@@ -40,7 +41,8 @@ class GRPO(GroupArguments):
     """Divide advantages by the deviation of the group, or not."""
     loss_mean: Literal["token", "sequence", "constant"] = "token"
     """Every token counts the same; every sequence does; or tokens are added up and divided by loss_length for each
-    sequence. A sequence is a whole conversation, or a step with prompt_style=step."""
+    sequence. A divergence in the loss is averaged in the same way. A sequence is a whole conversation, or a step with
+    prompt_style=step."""
     loss_length: int = 0
     """Of loss_mean=constant; 0: max_new_tokens."""
     overlong: Literal["keep", "filter", "punish"] = "keep"
@@ -65,7 +67,7 @@ def train(args: GRPO, report: Report | None = None) -> Path:
     learner = make_learner(args)
     with Run(args, "grpo", learner, report) as run:
         for _ in run.iterations():
-            played, groups = collect_groups(run, args.episodes, args.group_size, args.extra_rounds)
+            played, groups = collect_groups(run, args.episodes, args.group_size, args.extra_rounds, args.even_by)
             batch = Batch(played)
             with run.time("update"):
                 scores = score(args, learner, batch)

@@ -35,7 +35,7 @@ def train(args: GSPO, report: Report | None = None) -> Path:
     learner = make_learner(args)
     with Run(args, "gspo", learner, report) as run:
         for _ in run.iterations():
-            played, groups = collect_groups(run, args.episodes, args.group_size, args.extra_rounds)
+            played, groups = collect_groups(run, args.episodes, args.group_size, args.extra_rounds, args.even_by)
             batch = Batch(played)
             with run.time("update"):
                 scores = score(args, learner, batch)

@@ -36,7 +36,7 @@ def train(args: RLOO, report: Report | None = None) -> Path:
     learner = make_learner(args)
     with Run(args, "rloo", learner, report) as run:
         for _ in run.iterations():
-            played, groups = collect_groups(run, args.episodes, args.group_size, args.extra_rounds)
+            played, groups = collect_groups(run, args.episodes, args.group_size, args.extra_rounds, args.even_by)
             batch = Batch(played)
             with run.time("update"):
                 scores = score(args, learner, batch)

@@ -259,7 +259,8 @@ def update_policy(
     """All optimiser steps of an iteration; the mean of their metrics.
 
     `policy_loss(args, logprobs, part)` is the algorithm's own. `unit` is what has a ratio of its own there; the loss is
-    a mean over the same units unless `weigh(mask, turn_ends)` gives other weights. The policy does not learn from
+    a mean over the same units unless `weigh(mask, turn_ends)` gives other weights, which a divergence in the loss then
+    has, too; without them it is a mean over tokens. The policy does not learn from
     tokens of `left_out` (`[trajectories, tokens]`).
     """
     fixed, zero = correction(args, batch, scores.old, unit, run.learner.exact), torch.zeros_like(scores.old)
@@ -277,8 +278,9 @@ def update_policy(
         weights=zero,
     )
     by_row = [batch.by_row(tensor) for tensor in everything]
-    weigh = weigh or partial(token_weights, unit)
+    own_weights, weigh = weigh is not None, weigh or partial(token_weights, unit)
     update = Update(args, run.learner, policy_loss, teach_after=estimate.turn_returns is not None)
+    update.weigh_kl = own_weights
     passes, found, rng = critic_alone(args, run.iteration), [], run.rng("minibatches")
     parts = ((alone, part) for alone in passes for part in shuffled_parts(len(batch), args.minibatches, rng))
     with run.progress("learning sequences", len(passes) * len(batch.rows) // run.learner.processes.size) as progress:
@@ -308,6 +310,7 @@ class Update:
     def __init__(self, args: PolicyArguments, learner: Learner, policy_loss: PolicyLoss, *, teach_after: bool) -> None:
         self.args, self.learner, self.policy_loss, self.teach_after = args, learner, policy_loss, teach_after
         self.only_critic = False
+        self.weigh_kl = False  # as the policy's loss; else the mean over all tokens
         self.seen: Seen = ignore
 
     def step(self, rows: Sequence[Row], minibatch: Part) -> dict[str, float]:
@@ -345,7 +348,8 @@ class Update:
             )
         if args.kl_coef and args.kl_in == "loss":
             divergence = kl_estimate(out.logprobs, part.reference, part.mask, args.kl_kind)
-            loss = loss + args.kl_coef * (masked_sum(divergence, part.mask) / tokens)
+            mean = (part.weights * divergence).sum() if self.weigh_kl else masked_sum(divergence, part.mask) / tokens
+            loss = loss + args.kl_coef * mean
         return Loss(loss, metrics)
 
     def _critic(self, out: Outputs, part: Part) -> Loss:

@@ -36,7 +36,7 @@ LOSSES = {
     "clip_fraction": "share of clipped tokens",
     "grad_norm": "gradient norm",
     "explained_variance": "explained variance",
-    "even_groups": "share of groups that earned the same",
+    "even_groups": "share of groups with one outcome",
     "mismatch_mean": "distance of generation from training, mean",
     "mismatch_max": "distance of generation from training, largest",
     "effective_sample_size": "effective sample size, as a share",

@@ -31,6 +31,7 @@ INFO_KEYS = {
     "format",
     "fault",
     "limit",
+    "anchor",
     "turn",
     "task",
 }

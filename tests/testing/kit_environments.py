@@ -492,7 +492,7 @@ class SoftState(TinyEnv):
 @breaks("representations")
 class NoDataclass(TinyEnv):
     def state(self) -> Any:
-        return SimpleNamespace(to_json=lambda: {"position": self.position})
+        return SimpleNamespace(to_json=lambda: {"position": self.position}, anchor=lambda: str(self.position))
 
     def _draw_text(self) -> str:
         return "P"

@@ -129,7 +129,7 @@ def gigpo(
     for n in range(len(r)):
         same = [returns[m] for m in range(len(r)) if (groups[m], anchors[m]) == (groups[n], anchors[n])]
         scale = std(same) + 1e-6 if kind == "grpo" and len(same) > 1 else 1.0
-        found.append(episode[n] + (0.0 if len(same) == 1 else (returns[n] - mean(same)) / scale))
+        found.append(episode[n] + (-penalties[n] if len(same) == 1 else (returns[n] - mean(same)) / scale))
     return found
 
 

@@ -415,6 +415,9 @@ def test_gigpo_penalty_touches_its_own_step_only() -> None:
     args = (["g"] * 4, ["a", "a", "b", "b"], index, ["s", "t", "s", "t"])
     found = gigpo(rewards, *args, normalise="mean", penalties=torch.tensor([0.0, 0.5, 0, 0]))
     close(found, [0, -0.25, 0, 0.25])
+    alone = (["g"] * 4, ["a", "a", "b", "b"], index, ["s", "lone", "s", "t"])
+    found = gigpo(rewards, *alone, normalise="mean", penalties=torch.tensor([0.0, 0.5, 0, 0]))
+    close(found, [0, -0.5, 0, 0])  # nothing to compare with, and no way around the penalty
 
 
 # ------------------------------------------------------------------ ends of episodes

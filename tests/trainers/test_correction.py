@@ -127,6 +127,30 @@ def test_every_token_knows_the_policy_that_wrote_it() -> None:
     assert staleness(Batch([two]), 7) == {"staleness_mean": pytest.approx((4 + 4 + 2) / 3), "staleness_max": 4.0}
 
 
+@pytest.mark.parametrize("mean", ["token", "sequence", "constant"])
+def test_the_divergence_in_the_loss_is_averaged_as_the_loss_is(undecided, tmp_path, mean) -> None:
+    options = {"loss_mean": mean, "loss_length": 3, "kl_coef": 2.0, "kl_kind": "k2", "iterations": 1}
+    args = toys.grpo(undecided, tmp_path, **options)
+    learner = make_learner(args)
+    batch = Batch([conversation([[4, 5], [6]]), conversation([[9]]), conversation([[4, 5, 6, 7]])])
+    scores = score(args, learner, batch)
+    assert scores.reference is not None
+    distance = torch.where(batch.action_mask, torch.arange(1.0, len(batch) + 1)[:, None] / 10, 0.0)
+    scores = scores._replace(old=scores.reference, reference=scores.reference - distance)
+    with Run(args, "grpo", learner) as run:
+        weigh = partial(grpo.loss_weights, args)
+        nothing = without_critic(torch.zeros_like(distance))
+        found = update_policy(args, run, batch, scores, nothing, grpo.policy_loss, weigh=weigh)
+    each = distance.square() / 2
+    lengths = batch.action_mask.sum(1)
+    wanted = {
+        "token": each.sum() / lengths.sum(),
+        "sequence": (each.sum(1) / lengths).mean(),
+        "constant": each.sum() / (3 * len(batch)),
+    }[mean]
+    assert found["loss"] == pytest.approx(2.0 * float(wanted), rel=1e-3)
+
+
 def steppo_loss(args: Any, logprobs: torch.Tensor, part: Any) -> Any:
     """With its default arguments: those of the run are another algorithm's."""
     return steppo.policy_loss(steppo.StepPO(), logprobs, part)

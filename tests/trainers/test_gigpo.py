@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium as gym
 import pytest
 import torch
 
+import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError
+from agentrl.core.policy import Generation
+from agentrl.rollout.record import play_episode
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers import gigpo
 from agentrl.trainers.batch import Batch
@@ -85,17 +89,52 @@ def test_a_step_or_a_trajectory_without_a_token_keeps_its_place_in_the_compariso
     assert credit(args, found) == pytest.approx([GOLDEN["mean"][step] for step in STEPS[3:]], abs=1e-5)
 
 
-def test_anchors_are_exact_observations_pictures_included() -> None:
+@pytest.mark.parametrize("anchors", ["observation", "state"])
+def test_without_states_anchors_are_exact_observations_pictures_included(anchors) -> None:
+    args = gigpo.GiGPO(anchors=anchors)
     one, two = played("step")
-    assert gigpo.anchor(one.steps[0]) == gigpo.anchor(two.steps[0]) != gigpo.anchor(one.steps[1])
+    assert gigpo.anchor(args, one.steps[0]) == gigpo.anchor(args, two.steps[0]) != gigpo.anchor(args, one.steps[1])
     two.steps[0].images = ["f00d"]
     for hostile in ("s0", "s0f00d", "s0\0f00d", 's0", "f00d', "s0\ud800"):  # none of them is s0 with a picture
         one.steps[0].observation = hostile
-        assert gigpo.anchor(one.steps[0]) != gigpo.anchor(two.steps[0])
-    assert gigpo.anchored_share(played("step")) == 1.0
+        assert gigpo.anchor(args, one.steps[0]) != gigpo.anchor(args, two.steps[0])
+    assert gigpo.anchored_share(args, played("step")) == 1.0
     other = played("step")
     other[1].group_id = "h"  # only the two s1 of one trajectory are left
-    assert gigpo.anchored_share(other) == 0.4
+    assert gigpo.anchored_share(args, other) == 0.4
+
+
+def test_anchors_are_states_whatever_was_said_about_them() -> None:
+    one, two = played("step")
+    for trajectory, places in ((one, ["p", "q"]), (two, ["p", "q", "p"])):
+        for number, (step, place) in enumerate(zip(trajectory.steps, places, strict=True)):
+            step.observation, step.info["anchor"] = f"Turn {number + 1}. {trajectory.reward}", place
+    assert gigpo.anchored_share(gigpo.GiGPO(), [one, two]) == 1.0
+    assert gigpo.anchored_share(gigpo.GiGPO(anchors="observation"), [one, two]) == 0.0
+
+
+def test_a_step_is_recorded_with_the_state_in_which_it_began() -> None:
+    class Walk:
+        name = "walk"
+
+        def act(self, conversations: Any, envs: Any = None) -> list[Generation]:
+            return [Generation(text=move, action=move) for move in [next(moves)]]
+
+    env = gym.make("agentrl/FrozenLake-Text-v0", max_turns=6, max_actions_per_turn=1)
+    env.reset(seed=3)
+    start, free = env.unwrapped.state(), None  # pyright: ignore
+    for move, back in (("Up", "Down"), ("Down", "Up"), ("Left", "Right"), ("Right", "Left")):
+        env.reset(seed=3)
+        *_, info = env.step(move)
+        assert info["anchor"] == env.unwrapped.state().anchor()  # pyright: ignore
+        if info["effective"] and "hole" not in info["feedback"] and not info["success"]:
+            free = (move, back)
+    assert free is not None and start.anchor() == start.symbolic()
+    moves = iter([free[0], "nonsense", free[1], free[0], free[1], free[0]])
+    steps = play_episode(env, Walk(), seed=3).steps  # pyright: ignore
+    places = [step.info["anchor"] for step in steps]
+    assert places == [places[number % 2 if number < 2 else (number + 1) % 2] for number in range(6)]
+    assert len({step.observation for step in steps}) == 6  # every one names its turn
 
 
 def test_really_played_steps_meet_at_their_beginnings(undecided, tmp_path) -> None:

@@ -6,9 +6,12 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+import gymnasium as gym
 import pytest
 import torch
 
+import agentrl  # noqa: F401
+from agentrl.algorithms import arguments_class, as_meant
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers import advantages as pure
@@ -68,6 +71,54 @@ def test_even_groups_are_replaced_by_other_tasks_and_never_endlessly() -> None:
     assert [one.group_id for one in found] == ["b", "b"] and metrics["missing_groups"] == 0.5
     found, metrics = collect_groups(Rounds(dull, dull), 2, 2, 1)  # pyright: ignore
     assert found == dull and metrics["missing_groups"] == 1.0  # nothing better was found
+
+
+def finished(reward: float, success: bool, **terms: float) -> Trajectory:
+    one = member("a", reward)
+    one.steps[0].info, one.steps[0].reward_terms = {"success": success}, terms
+    return one
+
+
+def test_groups_are_alike_by_their_outcome_whatever_moves_cost_and_form_earns() -> None:
+    failed = [finished(-0.1, False, step=-0.1), finished(-0.3, False, step=-0.3), finished(0.4, False, format=0.5)]
+    solved = [finished(10.0, True), finished(9.5, True)]
+    assert is_even(failed) and is_even(solved) and not is_even([failed[0], solved[0]])
+    assert not is_even(failed, "reward") and group_metrics([failed], "reward")["even_groups"] == 0.0
+    found, metrics = collect_groups(Rounds([*failed], [*failed[:1], *solved[:1]]), 2, 2, 1)  # pyright: ignore
+    assert found == [failed[0], solved[0]] and metrics["even_groups"] == 1.0
+
+
+def test_where_the_task_is_graded_its_grades_are_the_outcome() -> None:
+    group = [finished(reward, False, similarity=0.4, format=reward - 0.4) for reward in (0.4, 0.9)]
+    for one in group:
+        one.steps[0].info["graded"] = ["similarity"]
+    assert is_even(group)
+    group[0].steps[0].reward_terms["similarity"] = 0.6
+    assert not is_even(group)
+
+
+@pytest.mark.parametrize(("name", "terms"), [("WebShop-Text", True), ("FrozenLake-Text", False)])
+def test_environments_name_the_terms_that_grade_their_task(name, terms) -> None:
+    env = gym.make(f"agentrl/{name}-v0")
+    env.reset(seed=0)
+    paid: set[str] = set()
+    for _ in range(20):
+        _, _, terminated, truncated, info = env.step(env.unwrapped.oracle())  # pyright: ignore
+        paid |= set(info.get("graded", ()))
+        assert set(info["reward_terms"]) - {"step", "invalid"} == set(info.get("graded", info["reward_terms"])) - {
+            "step",
+            "invalid",
+        }
+        if terminated or truncated:
+            break
+    assert info["success"] and bool(paid) == terms
+    env.close()
+
+
+def test_records_from_before_compare_rewards() -> None:
+    for name in ("grpo", "rloo", "gspo", "gigpo"):
+        assert as_meant(name, {})["even_by"] == "reward" and arguments_class(name).from_json(as_meant(name, {}))
+    assert as_meant("gigpo", {})["anchors"] == "observation"
 
 
 def test_further_rounds_that_only_meet_faults_add_nothing() -> None:

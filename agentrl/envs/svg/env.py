@@ -123,6 +123,7 @@ class SVGEnv(AgentEnv[Any, Any]):
     figures. Fonts differ between machines, so code with text elements is drawn differently elsewhere.
     """
 
+    graded = True
     state_type = SvgState
     representations = frozenset({"natural", "structured"})
     guides: ClassVar[dict[str, str]] = {

@@ -212,6 +212,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
     its strings.
     """
 
+    graded = True
     state_type = ShopState
     added_parameters: ClassVar[dict[str, Any]] = {
         "cuts": SUITE.cuts,
