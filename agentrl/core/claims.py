@@ -60,7 +60,7 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Bearing:
-    """In which direction one target lies, seen from the agent: "ahead", "left", "right" or "behind".
+    """In which direction one target lies, seen from the agent: "ahead", "left", "right" or "behind" (also "back").
 
     A description counts when what it says of the target includes the true direction ("ahead and to the left" is right
     for both). A prediction must say exactly that direction, of the target or of the agent's own way ("I will move

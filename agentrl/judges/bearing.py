@@ -13,6 +13,7 @@ from agentrl.judges.english import chunks_of
 from agentrl.judges.grammar.chunks import Place
 from agentrl.judges.grammar.discourse import Discourse
 from agentrl.judges.grammar.egocentric import (
+    NAMED,
     TARGET,
     EgocentricReader,
     egocentric_vocabulary,
@@ -63,9 +64,10 @@ def true_bearing(declared: Bearing, facts: Mapping[str, Any]) -> tuple[str, str]
     name, direction = facts.get(declared.name_key), facts.get(declared.direction_key)
     if not isinstance(name, str):
         raise JudgeFault(f"{declared.name_key} must be text; got {type(name).__name__}")
-    if direction not in DIRECTIONS:
+    found = SPELLINGS.get(direction, direction) if isinstance(direction, str) else None
+    if found not in DIRECTIONS:
         raise JudgeFault(f"{declared.direction_key} must be one of {', '.join(DIRECTIONS)}; got {direction!r:.60}")
-    return name, direction
+    return name, found
 
 
 def score_bearing(
@@ -99,10 +101,11 @@ def _read_english(text: str, declared: Bearing, name: str, prediction: bool) -> 
     reader = EgocentricReader(prediction, people, facts)
     reader.read(chunks_of(text, vocabulary))
     rows, columns = facts.solve()
-    for individual, cls in enumerate(people.classes):
-        if cls == TARGET and (individual in facts.void or individual in rows or individual in columns):
-            if individual in facts.void:
-                return Said(voided=True)
+    for wanted in (TARGET, NAMED):  # another thing of the target's type may be in sight: "the target" is surer
+        individual = people.classes.index(wanted) if wanted in people.classes else -1
+        if individual in facts.void:
+            return Said(voided=True)
+        if individual in rows or individual in columns:
             return _said(rows.get(individual), columns.get(individual))
     return _way(reader.ways)
 

@@ -18,7 +18,7 @@ from agentrl.judges.grammar.facts import Fact, Facts
 from agentrl.judges.grammar.lexicon import DOWN, LEFT, ORIGIN, RIGHT, UP, Lexeme, build
 from agentrl.judges.grammar.vocabulary import Vocabulary
 
-TARGET = "target"
+TARGET, NAMED = "target", "named"  # whatever is called the target, and whatever has the target's name
 
 # Words by what they mean here; "_" joins a phrase.
 _AHEAD = "ahead forward forwards front onward onwards ↑ ⬆"
@@ -97,13 +97,14 @@ class EgocentricVocabulary(Vocabulary):
 @lru_cache(maxsize=512)
 def egocentric_vocabulary(declared: Bearing, name: str) -> EgocentricVocabulary:
     """The vocabulary for a target of that name."""
-    target = " ".join(target_nouns(declared, name))
     others = []
     for each in declared.synonyms:
         if each != name:
             nouns = nouns_of(each, declared)
             others.append(Thing(each, nouns, " ".join(f"{noun}s" for noun in nouns.split())))
-    things = (*_FIXTURES, *others, Thing(TARGET, target, key=TARGET, unique=True))  # later nouns win
+    named = Thing(NAMED, f"{nouns_of(name, declared)} {plain_words(name)[-1]}", key=NAMED, unique=True)
+    target = Thing(TARGET, declared.words, key=TARGET, unique=True)
+    things = (*_FIXTURES, *others, named, target)  # later nouns win
     return EgocentricVocabulary(Relations(Thing(ORIGIN, declared.observer), things, scenery=_ROOMS))
 
 
