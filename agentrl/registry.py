@@ -135,6 +135,18 @@ FAMILIES: tuple[Family, ...] = (
         old_modules=("agentrl.envs.frozenlake", "agentrl.envs.sokoban", "agentrl.envs.sokoban_duo"),
     ),
     Family(
+        name="navigation",
+        envs=_kinds(
+            "Navigation",
+            "agentrl.envs.navigation.env:NavigationEnv",
+            "Walk through a home to the object that an instruction asks for.",
+            ("Text", "Visual"),
+            extra="robots",
+            modules=("mujoco",),
+        ),
+        kit=KitBudget(episodes=4, hostile_replies=300, image_size=96),
+    ),
+    Family(
         name="svg",
         envs=(
             Entry(

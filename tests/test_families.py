@@ -94,7 +94,7 @@ def test_without_a_family_the_others_are_imported_listed_checked_and_trained(fam
 # ---------------------------------------------------------------------- nothing else names a family
 
 # Words that mean something else as well: forbidden only as a part of an id or of a class name.
-COMMON_WORDS = {"svg"}  # an image format
+COMMON_WORDS = {"navigation", "svg"}  # going from page to page, an image format
 EXAMPLES = "agentrl/cli/examples.py"  # the examples of help texts
 
 
