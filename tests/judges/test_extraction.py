@@ -19,16 +19,23 @@ from agentrl.judges import llm
 from agentrl.judges.extraction import extraction_of
 from agentrl.judges.llm import LLMJudge
 from agentrl.judges.prompting import find_prompt
-from agentrl.testing.judges.faulty_endpoint import FaultyEndpoint
+from agentrl.testing.judges.faulty_endpoint import FaultyEndpoint, honest
 
 SKILL_ID = "agentrl/PrimitiveSkill-Stack-Text-v0"
 CUBES = {"red_cube_position": [62, -55, 20], "green_cube_position": [75, 33, 20]}
 
 
+@pytest.fixture(scope="module")
+def server():
+    with FaultyEndpoint() as running:
+        yield running
+
+
 @pytest.fixture
-def endpoint():
-    with FaultyEndpoint() as server:
-        yield server
+def endpoint(server):
+    server.calls.clear()
+    server.answer = honest
+    return server
 
 
 class Walk(State):
@@ -126,7 +133,7 @@ def test_extracted_points_are_scored_by_the_rules(endpoint, claims, score):
     verdict = asked(endpoint, SKILL_ID, Table(), {"points": claims})
     assert isinstance(verdict, Verdict) and verdict.score == score
     sent = json.dumps(endpoint.calls[0].body)
-    assert "62" not in sent and "begin facts" not in sent
+    assert "-55" not in sent and "begin facts" not in sent
     assert verdict.evidence["prompt"] == "primitiveskill/grounding.extract@1"
 
 
