@@ -102,7 +102,7 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
     Terminates when the task is done. Truncates after `max_turns` turns (`info["limit"] == "task"`).
 
     ## Arguments
-    - `task`: by the id; or `"module:Class"`, a task of your own.
+    - `task="place"`, which the id gives; or `"module:Class"`, a task of your own.
     - `backend="mujoco"`, or `"mani_skill"`, where ManiSkill and sapien are installed (x86-64 only).
     - `stage_reward="highest"` or `"subgoal"`, `success_reward=10.0`, `step_penalty=-0.1`, `invalid_penalty=-0.1`.
     - `max_turns=3`, `max_actions_per_turn=2`, `image_size=256`, `split="train"`, `render_mode=None`.

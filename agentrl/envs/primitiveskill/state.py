@@ -34,7 +34,7 @@ class SkillState(State):
     def natural(self) -> list[str]:
         """One sentence for each thing, then the other measurements and the gripper."""
         facts = [f"{spoken(name).capitalize()} is at ({x}, {y}, {z})." for name, (x, y, z) in self.positions.items()]
-        facts += [f"The {name} is {value}." for name, value in self.values.items()]
+        facts += [f"The {name.replace('_', ' ')} is {value} mm." for name, value in self.values.items()]
         return [*facts, f"The gripper holds {spoken(self.held)}." if self.held else "The gripper is empty."]
 
     @classmethod

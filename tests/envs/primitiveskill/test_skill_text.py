@@ -133,7 +133,7 @@ def test_the_truth_has_names_and_whole_millimetres() -> None:
     assert state.structured() == {"red_cube_position": [83, -102, 20], "drawer_open_value": 82}
     assert state.natural() == [
         "The red cube is at (83, -102, 20).",
-        "The drawer_open_value is 82.",
+        "The drawer open value is 82 mm.",
         "The gripper holds the red cube.",
     ]
     assert state.to_json().items() >= {**state.structured(), "held": "red_cube", "stage": 0}.items()
