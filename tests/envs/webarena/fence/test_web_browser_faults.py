@@ -179,7 +179,7 @@ def test_many_episodes_leave_nothing_behind(site: HostileSite, capsys: Any) -> N
     with capsys.disabled():
         print(f"\n{5 + MANY} episodes: {after[0]} in use after 5, {after[1]} at the end")
     assert after[0]["windows"] == after[1]["windows"] == 0
-    assert all(after[1][name] <= count for name, count in after[0].items())
+    assert _no_more(after[1], after[0])
 
 
 def _in_use(expected: dict[str, int]) -> dict[str, int]:
@@ -200,10 +200,16 @@ def _in_use(expected: dict[str, int]) -> dict[str, int]:
             "processes": len(_descendants(browser.pid)), "files": psutil.Process().num_fds(),
             "files of the browser": browser.num_fds(),
         }  # fmt: skip
-        if found == last and all(found[name] <= count for name, count in expected.items()):
+        if found == last and _no_more(found, expected):
             break
         time.sleep(0.3)
     return found
+
+
+def _no_more(found: dict[str, int], expected: dict[str, int]) -> bool:
+    """Chromium opens a few files of its own as time goes by: far fewer than there are episodes."""
+    own = {"files of the browser": 8}
+    return all(found[name] <= count + own.get(name, 0) for name, count in expected.items())
 
 
 def test_elements_that_vanished_are_feedback(site: HostileSite) -> None:
