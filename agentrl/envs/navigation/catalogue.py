@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from agentrl.envs.navigation import catalogue_bathroom, catalogue_kitchen, catalogue_living
+from agentrl.envs.navigation import (
+    catalogue_bathroom,
+    catalogue_kitchen,
+    catalogue_living,
+    catalogue_objects,
+    catalogue_tableware,
+)
 from agentrl.envs.navigation.object_type import ObjectType
 
 KINDS = ("kitchen", "living room", "bedroom", "bathroom")  # of rooms
-_ROWS = catalogue_kitchen.FURNITURE + catalogue_living.FURNITURE + catalogue_bathroom.FURNITURE
+_ROWS = (
+    *catalogue_kitchen.FURNITURE,
+    *catalogue_living.FURNITURE,
+    *catalogue_bathroom.FURNITURE,
+    *catalogue_objects.OBJECTS,
+    *catalogue_tableware.OBJECTS,
+)
 
 TYPES: dict[str, ObjectType] = {row.name: row for row in _ROWS}
 OBJECTS: dict[str, tuple[str, ...]] = {kind: tuple(row.name for row in _ROWS if kind in row.rooms) for kind in KINDS}

@@ -15,6 +15,7 @@ CABINETS = (
     (0x7E9A76, 0xEDE6D6, 0xB8935F),
 )
 TOP = (Surface(1.0),)
+SINK_EDGES = (Surface(0.834, (-0.48, -0.42, -0.3, 0.42)), Surface(0.834, (0.3, -0.42, 0.48, 0.42)))
 
 
 def counter_top(w: float, d: float, h: float, look: Look) -> list[Part]:
@@ -38,8 +39,8 @@ def sink(w: float, d: float, h: float, look: Look) -> list[Part]:
         box((-w / 2, w / 2), (-d / 2 + 0.03, d / 2), (0, low - 0.04), front),
         *drawers(w, -d / 2 + 0.03, (0.12, low - 0.05), 1, front, look[2], 2),
         slab(w, d, (low - 0.04, low), top, "stone"),
-        slab(w * 0.72, d * 0.62, (low, low + 0.006), STEEL),
-        slab(w * 0.64, d * 0.52, (low + 0.006, low + 0.008), 0x7C8186),
+        slab(w * 0.56, d * 0.62, (low, low + 0.006), STEEL),
+        slab(w * 0.48, d * 0.52, (low + 0.006, low + 0.008), 0x7C8186),
         rod(0, 0, (low + 0.008, low + 0.012), 0.03, DARK),
         *tap[:1],
         box((-0.014, 0.014), (-0.03, d / 2 - 0.08), (h - 0.02, h), STEEL),
@@ -235,6 +236,7 @@ FURNITURE = (
         sink,
         ("My hands are sticky and I would like to rinse them.", "I want some running water to wash a few things."),
         "plan",
+        surfaces=SINK_EDGES,
     ),
     ObjectType(
         "Stove",
@@ -245,6 +247,7 @@ FURNITURE = (
         stove,
         ("I would like to fry an egg now.", "Where do I heat a soup over a ring?"),
         "plan",
+        surfaces=(Surface(0.91, (-0.46, -0.4, 0.46, 0.38)),),
     ),
     ObjectType(
         "Fridge",

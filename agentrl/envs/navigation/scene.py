@@ -49,6 +49,7 @@ STYLES = {
         ("tiles", 0x8FA3AD, 0xE8EDEE),
     ),
 }
+PLAIN = (("carpet", 0xEFECE4, 0xF7F5EE),)  # of rooms of other kinds
 _GEOMS = {
     "box": mujoco.mjtGeom.mjGEOM_BOX,
     "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
@@ -102,7 +103,7 @@ def _light(spec: Any) -> None:
     spec.visual.map.zfar = 3.0
     spec.stat.extent = 10.0
     spec.stat.center = [0, 0, 1]
-    for direction, strength in (((0.45, 0.8, -1.0), 0.3), ((-0.7, -0.25, -0.6), 0.16)):
+    for direction, strength in (((0.45, 0.8, -1.0), 0.3), ((-0.7, -0.25, -0.6), 0.16), ((0, 0, 1), 0.34)):
         spec.worldbody.add_light(
             directional=True,
             dir=direction,
@@ -129,7 +130,7 @@ def _material(spec: Any, name: str, texture: str) -> None:
 
 
 def _add_room(spec: Any, home: Home, number: int, room: Room) -> None:
-    pattern_name, floor, wall = Random(home.seed * 8 + number).choice(STYLES[room.kind])
+    pattern_name, floor, wall = Random(home.seed * 8 + number).choice(STYLES.get(room.kind, PLAIN))
     x0, y0, x1, y1 = room.area
     shadows = []
     for item in home.items:

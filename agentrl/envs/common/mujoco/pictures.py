@@ -1,7 +1,7 @@
 """Pictures of a simulation, from any thread.
 
 An OpenGL context belongs to one thread, and environments are stepped in threads that change. So one thread a process
-draws for everybody. It keeps a few renderers, by model and size: making one costs far more than a picture.
+draws for everybody, in one context. It keeps what it uploaded of the last models, since that costs more than a picture.
 
 MuJoCo's settings that cost most on a processor belong to the model and must be set before it is first drawn: `prepare`.
 """
@@ -9,9 +9,11 @@ MuJoCo's settings that cost most on a processor belong to the model and must be 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,10 @@ from agentrl.core.errors import ConfigError
 from agentrl.envs.common.mujoco.loading import load
 
 mujoco = load()
-KEPT = 8  # renderers of a process
+KEPT = 8  # models, at one size each, whose shapes and textures stay with the driver
+LARGEST = 4096  # pixels a side
+SPARE_GEOMS = 100  # for what a drawing adds to the geoms of a model
+_CONTEXTS = {"egl": "mujoco.egl", "osmesa": "mujoco.osmesa", "cgl": "mujoco.cgl"}
 
 
 def prepare(spec: Any, shadows: int = 0, samples: int = 0) -> None:
@@ -37,15 +42,18 @@ def draw(
     """A square picture through a camera of the model, uint8 [size, size, 3]; with `segmentation` the ids of the geoms,
     int32 [size, size], -1 where there is none. Geoms of `hidden` groups are left out. `data` must be forwarded and
     must not change until this returns."""
+    if not 1 <= size <= LARGEST:
+        raise ValueError(f"the size of a picture must be 1 to {LARGEST} pixels; got {size}")
     return _painter().draw(model, data, camera, size, segmentation, hidden)
 
 
 class _Painter:
-    """The drawing thread of a process and the renderers it keeps."""
+    """The drawing thread of a process, its context, and the models it has uploaded."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="agentrl-mujoco")
-        self._kept: OrderedDict[tuple[int, int], tuple[Any, Any]] = OrderedDict()  # with the model, so its id stays
+        self._context: Any = None
+        self._kept: OrderedDict[tuple[int, int], _Canvas] = OrderedDict()
 
     def draw(self, *request: Any) -> np.ndarray:
         return self._thread.submit(self._draw, *request).result()
@@ -53,43 +61,97 @@ class _Painter:
     def _draw(
         self, model: Any, data: Any, camera: str | int, size: int, segmentation: bool, hidden: tuple[int, ...]
     ) -> np.ndarray:
-        renderer = self._renderer(model, size)
+        canvas = self._canvas(model, size)
+        canvas.look(data, camera, hidden)
+        return canvas.geoms() if segmentation else canvas.colours()
+
+    def _canvas(self, model: Any, size: int) -> _Canvas:
+        key = (id(model), size)  # a canvas keeps its model, so the id is not given to another one
+        if key not in self._kept:
+            if self._context is None:
+                self._context = _open_context()
+            while len(self._kept) >= KEPT:
+                self._kept.popitem(last=False)[1].close()
+            self._kept[key] = _Canvas(model, size)
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+
+class _Canvas:
+    """A model with the driver, and a frame of one size."""
+
+    def __init__(self, model: Any, size: int) -> None:
+        self.model = model
+        self._frame = mujoco.MjrRect(0, 0, size, size)
+        self._scene = mujoco.MjvScene(model=model, maxgeom=model.ngeom + SPARE_GEOMS)
+        limits = model.vis.global_
+        before = limits.offwidth, limits.offheight
+        limits.offwidth = limits.offheight = size  # clearing a larger buffer would cost time
+        try:
+            self._uploaded = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50.value)
+        finally:
+            limits.offwidth, limits.offheight = before
+
+    def look(self, data: Any, camera: str | int, hidden: tuple[int, ...]) -> None:
+        """Take the state of the simulation."""
+        number = (
+            mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_CAMERA, camera) if isinstance(camera, str) else camera
+        )
+        if not 0 <= number < self.model.ncam:
+            raise ValueError(f"the model has no camera {camera!r}")
+        view = mujoco.MjvCamera()
+        view.type, view.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED, number
         option = mujoco.MjvOption()
         for group in hidden:
             option.geomgroup[group] = 0
-        if segmentation:
-            renderer.enable_segmentation_rendering()
+        mujoco.mjv_updateScene(self.model, data, option, None, view, mujoco.mjtCatBit.mjCAT_ALL, self._scene)
+
+    def colours(self) -> np.ndarray:
+        """The picture."""
+        pixels = np.empty((self._frame.height, self._frame.width, 3), dtype=np.uint8)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._uploaded)
+        mujoco.mjr_render(self._frame, self._scene, self._uploaded)
+        mujoco.mjr_readPixels(pixels, None, self._frame, self._uploaded)
+        return np.ascontiguousarray(pixels[::-1])  # the driver's first row is the lowest
+
+    def geoms(self) -> np.ndarray:
+        """The id of the geom in every pixel."""
+        flags = self._scene.flags
+        before = flags.copy()
+        flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = True
         try:
-            renderer.update_scene(data, camera=camera, scene_option=option)
-            picture = renderer.render()
+            red, green, blue = np.moveaxis(self.colours().astype(np.int32), 2, 0)
         finally:
-            if segmentation:
-                renderer.disable_segmentation_rendering()
-        return picture[:, :, 0].copy() if segmentation else picture.copy()
+            flags[:] = before
+        ids = np.full(self._scene.ngeom + 1, -1, dtype=np.int32)
+        for geom in self._scene.geoms[: self._scene.ngeom]:
+            if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
+                ids[geom.segid + 1] = geom.objid
+        return ids[red + (green << 8) + (blue << 16)]
 
-    def _renderer(self, model: Any, size: int) -> Any:
-        key = (id(model), size)
-        if key not in self._kept:
-            while len(self._kept) >= KEPT:
-                self._kept.popitem(last=False)[1][1].close()
-            self._kept[key] = model, _make(model, size)
-        self._kept.move_to_end(key)
-        return self._kept[key][1]
+    def close(self) -> None:
+        """Give the driver its memory back."""
+        self._uploaded.free()
 
 
-def _make(model: Any, size: int) -> Any:
-    if os.environ.get("MUJOCO_GL") == "disable":
+def _open_context() -> Any:
+    """A context of the driver that `MUJOCO_GL` names, current in this thread. MuJoCo's own choice is made when it is
+    first imported, perhaps by other code and before the variable was set."""
+    driver = os.environ.get("MUJOCO_GL", "cgl" if sys.platform == "darwin" else "glfw").lower()
+    if driver in ("disable", "disabled", "off", "false", "0"):
         raise ConfigError(
             "pictures need an OpenGL driver, and none was found (Debian: apt-get install -y libegl1 libgl1-mesa-dri). "
             "Or set MUJOCO_GL (egl, osmesa or glfw). Kinds with text only work without."
         )
     try:
-        return mujoco.Renderer(model, height=size, width=size)
+        context = import_module(_CONTEXTS.get(driver, "mujoco.glfw")).GLContext(64, 64)
+        context.make_current()
     except Exception as error:  # each driver has errors of its own
         raise ConfigError(
-            f"the OpenGL driver {os.environ.get('MUJOCO_GL', 'of the display')} cannot draw ({error}). "
+            f"the OpenGL driver {driver} cannot draw ({error}). "
             "Set MUJOCO_GL to another one (egl, osmesa or glfw), or use a kind with text only."
         ) from error
+    return context
 
 
 _lock = threading.Lock()
