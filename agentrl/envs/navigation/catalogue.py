@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from agentrl.envs.navigation import (
     catalogue_bathroom,
+    catalogue_bedroom,
+    catalogue_cooking,
     catalogue_kitchen,
     catalogue_living,
     catalogue_objects,
@@ -13,11 +15,13 @@ from agentrl.envs.navigation.object_type import ObjectType
 
 KINDS = ("kitchen", "living room", "bedroom", "bathroom")  # of rooms
 _ROWS = (
-    *catalogue_kitchen.FURNITURE,
-    *catalogue_living.FURNITURE,
-    *catalogue_bathroom.FURNITURE,
-    *catalogue_objects.OBJECTS,
-    *catalogue_tableware.OBJECTS,
+    *catalogue_kitchen.TYPES,
+    *catalogue_living.TYPES,
+    *catalogue_bedroom.TYPES,
+    *catalogue_bathroom.TYPES,
+    *catalogue_objects.TYPES,
+    *catalogue_cooking.TYPES,
+    *catalogue_tableware.TYPES,
 )
 
 TYPES: dict[str, ObjectType] = {row.name: row for row in _ROWS}

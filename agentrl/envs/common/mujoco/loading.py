@@ -13,14 +13,15 @@ import sys
 from functools import cache
 from types import ModuleType
 
-from agentrl.core.errors import MissingExtra
+from agentrl.core.errors import ConfigError, MissingExtra
 
 DRIVERS = {"egl": "EGL", "osmesa": "OSMesa"}  # value of MUJOCO_GL -> shared library, in order of preference
 
 
 @cache
 def load() -> ModuleType:
-    """MuJoCo, ready to draw where a driver exists; `MissingExtra` if it is not installed."""
+    """MuJoCo, ready to draw where a driver exists; `MissingExtra` if it is not installed, `ConfigError` if the driver
+    that `MUJOCO_GL` names is not."""
     early = "MUJOCO_GL" not in os.environ and "mujoco" in sys.modules
     if "MUJOCO_GL" not in os.environ and sys.platform.startswith("linux"):
         os.environ["MUJOCO_GL"] = next(
@@ -29,8 +30,13 @@ def load() -> ModuleType:
     try:
         import mujoco
         from mujoco import gl_context
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise MissingExtra("mujoco", "robots") from error
+    except Exception as error:  # PyOpenGL reports a missing library in many ways
+        raise ConfigError(
+            f"the OpenGL driver {os.environ.get('MUJOCO_GL')} cannot be loaded ({error}). Set MUJOCO_GL to another one "
+            "(egl, osmesa or glfw), or to disable for kinds with text only."
+        ) from error
     if early:  # somebody imported it before the driver was chosen
         importlib.reload(gl_context)
     return mujoco

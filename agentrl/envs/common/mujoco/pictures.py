@@ -14,6 +14,7 @@ import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from math import radians, tan
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from agentrl.envs.common.mujoco.loading import load
 mujoco = load()
 KEPT = 8  # models, at one size each, whose shapes and textures stay with the driver
 LARGEST = 4096  # pixels a side
+SMALLEST = 0.5  # pixels from the middle of a geom to its corners, to be drawn
+UNSEEN = 5  # a group of geoms that is not drawn
 SPARE_GEOMS = 100  # for what a drawing adds to the geoms of a model
 _CONTEXTS = {"egl": "mujoco.egl", "osmesa": "mujoco.osmesa", "cgl": "mujoco.cgl"}
 
@@ -33,7 +36,7 @@ def prepare(spec: Any, shadows: int = 0, samples: int = 0) -> None:
     of few triangles. A side of a box is one square, not sixteen: that alone took 200 boxes from 18 to 4 ms."""
     quality = spec.visual.quality
     quality.offsamples, quality.shadowsize = samples, shadows
-    quality.numquads, quality.numslices, quality.numstacks = 1, 20, 10
+    quality.numquads, quality.numslices, quality.numstacks = 1, 16, 8
 
 
 def draw(
@@ -104,7 +107,23 @@ class _Canvas:
         option = mujoco.MjvOption()
         for group in hidden:
             option.geomgroup[group] = 0
-        mujoco.mjv_updateScene(self.model, data, option, None, view, mujoco.mjtCatBit.mjCAT_ALL, self._scene)
+        groups = self.model.geom_group
+        before = groups.copy()
+        groups[self._out_of_sight(data, number)] = UNSEEN
+        try:
+            mujoco.mjv_updateScene(self.model, data, option, None, view, mujoco.mjtCatBit.mjCAT_ALL, self._scene)
+        finally:
+            groups[:] = before
+
+    def _out_of_sight(self, data: Any, camera: int) -> np.ndarray:
+        """Geoms behind the camera, beside the picture, or smaller than half a pixel: the driver would find out late."""
+        reach = self.model.geom_rbound
+        away = (data.geom_xpos - data.cam_xpos[camera]) @ data.cam_xmat[camera].reshape(3, 3)  # right, up, backwards
+        slope = tan(radians(self.model.cam_fovy[camera]) / 2)
+        ahead, beside = -away[:, 2], np.maximum(np.abs(away[:, 0]), np.abs(away[:, 1]))
+        outside = (beside - slope * ahead) > reach * (1 + slope * slope) ** 0.5
+        tiny = reach * self._frame.height < slope * ahead * SMALLEST
+        return (reach > 0) & ((ahead < -reach) | outside | tiny)  # planes have no reach
 
     def colours(self) -> np.ndarray:
         """The picture."""
@@ -143,6 +162,9 @@ def _open_context() -> Any:
             "pictures need an OpenGL driver, and none was found (Debian: apt-get install -y libegl1 libgl1-mesa-dri). "
             "Or set MUJOCO_GL (egl, osmesa or glfw). Kinds with text only work without."
         )
+    # Mesa's own threads are lost in a fork, and a child that draws would wait for them forever. Without them a picture
+    # costs as much processor time.
+    os.environ.setdefault("LP_NUM_THREADS", "0")
     try:
         context = import_module(_CONTEXTS.get(driver, "mujoco.glfw")).GLContext(64, 64)
         context.make_current()

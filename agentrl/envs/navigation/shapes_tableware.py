@@ -1,0 +1,174 @@
+"""Shapes: dishes and food."""
+
+from __future__ import annotations
+
+from agentrl.envs.navigation.object_type import Look
+from agentrl.envs.navigation.shapes import Part, ball, blob, box, disc, rail, rod, slab, tilted
+
+WHITE = 0xF7F5EE
+
+
+def plate(w: float, d: float, h: float, look: Look) -> list[Part]:
+    return [
+        rod(0, 0, (0, h * 0.5), w * 0.32, look[0]),
+        rod(0, 0, (h * 0.5, h * 0.9), w / 2, look[0]),
+        rod(0, 0, (h * 0.9, h * 0.95), w * 0.43, look[1]),
+        rod(0, 0, (h * 0.95, h), w * 0.38, look[0]),
+    ]
+
+
+def bowl(w: float, d: float, h: float, look: Look) -> list[Part]:
+    return [
+        rod(0, 0, (0, h * 0.2), w * 0.25, look[0]),
+        rod(0, 0, (h * 0.2, h * 0.5), w * 0.38, look[0]),
+        rod(0, 0, (h * 0.5, h * 0.8), w * 0.46, look[0]),
+        rod(0, 0, (h * 0.8, h), w / 2, look[0]),
+        rod(0, 0, (h, h + 0.002), w * 0.42, look[1]),
+    ]
+
+
+def mug(w: float, d: float, h: float, look: Look) -> list[Part]:
+    r = d / 2
+    x = -w / 2 + r
+    grip = [box((x + r * 0.9, w / 2), (-0.009, 0.009), (z, z + 0.016), look[0]) for z in (h * 0.2, h * 0.74)]
+    return [
+        rod(x, 0, (0, h), r, look[0]),
+        rod(x, 0, (h, h + 0.001), r * 0.82, look[1]),
+        *grip,
+        box((w / 2 - 0.015, w / 2), (-0.009, 0.009), (h * 0.2, h * 0.74 + 0.016), look[0]),
+    ]
+
+
+def cup(w: float, d: float, h: float, look: Look) -> list[Part]:
+    return [
+        rod(0, 0, (0, h * 0.35), w * 0.36, look[0]),
+        rod(0, 0, (h * 0.35, h * 0.7), w * 0.43, look[0]),
+        rod(0, 0, (h * 0.7, h), w / 2, look[0]),
+        rod(0, 0, (h, h + 0.001), w * 0.42, look[1]),
+        rod(0, 0, (h * 0.4, h * 0.55), w * 0.445, look[1]),
+    ]
+
+
+def wine_bottle(w: float, d: float, h: float, look: Look) -> list[Part]:
+    glass, label = look
+    return [
+        rod(0, 0, (0, h * 0.6), w / 2, glass),
+        blob((0, 0, h * 0.6), (w / 2, w / 2, h * 0.12), glass),
+        rod(0, 0, (h * 0.6, h * 0.94), w * 0.18, glass),
+        rod(0, 0, (h * 0.88, h), w * 0.22, 0x8E2F3A),
+        rod(0, 0, (h * 0.18, h * 0.45), w * 0.51, label),
+    ]
+
+
+def bread(w: float, d: float, h: float, look: Look) -> list[Part]:
+    crust, cut = look
+    scores = [
+        tilted(box((x - 0.012, x + 0.012), (-d * 0.3, d * 0.3), (h * 0.86, h * 0.97), cut), z=20)
+        for x in (-w * 0.25, 0, w * 0.25)
+    ]
+    return [
+        slab(w * 0.94, d * 0.9, (0, h * 0.5), crust),
+        Part("cylinder", (0, 0, h * 0.5), (d * 0.47, h * 0.5, w * 0.47), crust, None, (0, 90, 0))
+        if d <= h
+        else blob((0, 0, h * 0.5), (w / 2, d / 2, h / 2), crust),
+        *scores,
+    ]
+
+
+def apple(w: float, d: float, h: float, look: Look) -> list[Part]:
+    return [
+        blob((0, 0, h * 0.44), (w / 2, d / 2, h * 0.44), look[0]),
+        rod(0, 0, (h * 0.84, h), 0.005, 0x5A3A20),
+        tilted(blob((0.02, 0, h * 0.93), (0.024, 0.012, 0.004), 0x4C8A3A), y=-20),
+    ]
+
+
+def tomato(w: float, d: float, h: float, look: Look) -> list[Part]:
+    leaves = [
+        tilted(
+            blob((x * 0.02, y * 0.02, h * 0.95), (0.022 if x else 0.008, 0.022 if y else 0.008, 0.004), 0x3F7A35),
+            y=15 * x,
+            x=-15 * y,
+        )
+        for x, y in ((-1, 0), (1, 0), (0, -1), (0, 1))
+    ]
+    return [
+        blob((0, 0, h * 0.48), (w / 2, d / 2, h * 0.48), look[0]),
+        *leaves,
+        rod(0, 0, (h * 0.94, h), 0.005, 0x3F7A35),
+    ]
+
+
+def lettuce(w: float, d: float, h: float, look: Look) -> list[Part]:
+    outer, inner = look
+    leaves = [
+        tilted(blob((x * w * 0.24, y * d * 0.24, h * 0.45), (w * 0.26, d * 0.26, h * 0.42), outer), y=22 * x, x=-22 * y)
+        for x, y in ((-1, 0), (1, 0), (0, -1), (0, 1))
+    ]
+    return [
+        *leaves,
+        ball(0, 0, h * 0.58, w * 0.3, inner),
+        blob((0, -d * 0.1, h * 0.8), (w * 0.16, d * 0.14, h * 0.18), inner),
+    ]
+
+
+def banana(w: float, d: float, h: float, look: Look) -> list[Part]:
+    arc = ((-0.42, 0.3, -35), (-0.22, -0.05, -18), (0.0, -0.18, 0), (0.22, -0.05, 18), (0.42, 0.3, 35))
+    flesh = [
+        tilted(blob((x * w, y * d, h / 2), (w * 0.17, h * 0.42, h * 0.45), look[0]), z=angle) for x, y, angle in arc
+    ]
+    return [*flesh, ball(-w * 0.5, d * 0.45, h / 2, 0.01, 0x4A3A1A), ball(w * 0.5, d * 0.45, h / 2, 0.012, look[1])]
+
+
+def potato(w: float, d: float, h: float, look: Look) -> list[Part]:
+    spots = [
+        ball(x * w, y * d, h * z, 0.006, look[1])
+        for x, y, z in ((0.2, -0.3, 0.75), (-0.25, -0.25, 0.7), (0.0, 0.2, 0.95), (-0.1, -0.42, 0.5))
+    ]
+    return [
+        blob((-w * 0.08, 0, h / 2), (w * 0.42, d / 2, h / 2), look[0]),
+        blob((w * 0.2, 0, h * 0.46), (w * 0.3, d * 0.42, h * 0.44), look[0]),
+        *spots,
+    ]
+
+
+def eggs(w: float, d: float, h: float, look: Look) -> list[Part]:
+    shells = [
+        blob((x * w * 0.32, y * d * 0.23, h * 0.62), (0.024, 0.024, h * 0.38), look[1])
+        for x in (-1, 0, 1)
+        for y in (-1, 1)
+    ]
+    return [slab(w, d, (0, h * 0.5), look[0]), *shells]
+
+
+def shaker(w: float, d: float, h: float, look: Look) -> list[Part]:
+    return [
+        rod(0, 0, (0, h * 0.7), w / 2, look[0]),
+        rod(0, 0, (h * 0.7, h * 0.9), w * 0.52, look[1]),
+        blob((0, 0, h * 0.9), (w * 0.5, w * 0.5, h * 0.1), look[1]),
+        rod(0, 0, (h * 0.2, h * 0.5), w * 0.51, look[2]),
+    ]
+
+
+def fruit_bowl(w: float, d: float, h: float, look: Look) -> list[Part]:
+    fruits = [
+        ball(x * w * 0.24, y * d * 0.24, h * 0.68, w * 0.15, c)
+        for x, y, c in ((-1, -0.5, 0xC8342A), (1, -0.5, 0xF08A24), (0, 1, 0x8FBF3A), (0, -1, 0xF0C030))
+    ]
+    return [
+        rod(0, 0, (0, h * 0.15), w * 0.2, look[0]),
+        rod(0, 0, (h * 0.15, h * 0.35), w * 0.38, look[0]),
+        rod(0, 0, (h * 0.35, h * 0.55), w / 2, look[0]),
+        *fruits,
+        ball(0, 0, h * 0.85, w * 0.15, 0xC8342A),
+    ]
+
+
+def cereal_box(w: float, d: float, h: float, look: Look) -> list[Part]:
+    return [
+        slab(w, d, (0, h), look[0]),
+        box((-w * 0.4, w * 0.4), (-d / 2 - 0.002, -d / 2), (h * 0.68, h * 0.9), WHITE),
+        disc(0, (-d / 2 - 0.003, -d / 2), h * 0.34, w * 0.32, look[1]),
+        disc(0, (-d / 2 - 0.005, -d / 2), h * 0.34, w * 0.2, 0xF0D890),
+        rail((-w * 0.2, w * 0.2), -d / 2 - 0.001, h * 0.79, 0.008, look[0]),
+    ]
