@@ -25,6 +25,8 @@ from agentrl.wrappers import Reasoning, ReasoningReward
 
 BOTH = "grounding_worldmodeling"
 GRIDS = ("FrozenLake", "Sokoban")
+HOMES, TABLES = "Navigation", "PrimitiveSkill-Align"
+READ = (*GRIDS, HOMES, TABLES)  # in plain English, by the rule judge
 MOVES: tuple[str, ...] = ("Left", "Down", "Right", "Up")
 Stack = Any  # an environment in its wrappers
 Player = Callable[[Stack, int], str]  # (environment, turn) -> reply
@@ -58,10 +60,10 @@ def stack(game: str, strategy: str, rule: str = "effective") -> Stack:
     }
     kind = "Visual" if game == "SVG" else "Text"
     base = gym.make(f"agentrl/{game}-{kind}-v0", disable_env_checker=True, **options.get(game, {}))
-    env = Reasoning(base, strategy, "natural" if game in GRIDS else "structured", format_rule=rule)
+    env = Reasoning(base, strategy, "natural" if game in READ else "structured", format_rule=rule)
     if strategy in ("no_think", "free_think"):
         return env
-    return ReasoningReward(env, Remembering(RuleJudge() if game in GRIDS else StructuredJudge()))
+    return ReasoningReward(env, Remembering(RuleJudge() if game in READ else StructuredJudge()))
 
 
 def earned(env: Stack, player: Player, seeds: Iterable[int]) -> float:
@@ -115,11 +117,25 @@ SVG_TEXTS = (
     '{"target": [{"kind": "rect", "fill": "#000000", "position": [50, 50], "size": [50, 50]}], "drawing": null}',
     '{"target": [], "drawing": []}',
 )
+HOME_TURNS = (
+    "moveahead, moveahead, moveahead, moveahead, moveahead",
+    "rotateleft, moveahead, moveahead, moveahead",
+    "rotateright, moveahead, moveahead, moveahead",
+    "moveleft, moveleft, moveleft",
+    "moveright, lookdown",
+)
+HOME_TEXTS = (
+    "The target is ahead.",
+    "The target is ahead and to the left.",
+    "The target is on the left or on the right. I will move forward.",
+)
+TABLE_TURNS = ("push(-100,0,20,100,0,20)", "pick(0,0,20)", "place(0,0,60)")
+TABLE_TEXTS = ("The red cube is at (0, 0, 20). The green cube is at (0, 100, 20).",)
 Try = tuple[tuple[str, ...], str]  # the turns of an episode and the text of every other part
 
 
 def fixed_tries(game: str) -> Iterator[Try]:
-    """At least 500 fixed replies and fixed sequences of turns."""
+    """At least 500 fixed replies and fixed sequences of turns; fewer where every turn is simulated."""
     if game == "WebShop":
         drawn = random.Random(0)
         repeated = [(turn,) * 6 for turn in SHOP_TURNS]
@@ -127,6 +143,10 @@ def fixed_tries(game: str) -> Iterator[Try]:
         yield from itertools.product(turns, SHOP_TEXTS)
     elif game == "SVG":
         yield from zip(itertools.product(SVG_TURNS, repeat=2), itertools.cycle(SVG_TEXTS), strict=False)
+    elif game == HOMES:
+        yield from zip(itertools.product(HOME_TURNS, repeat=4), itertools.cycle(HOME_TEXTS), strict=False)
+    elif game == TABLES:
+        yield from itertools.product(itertools.product(TABLE_TURNS, repeat=3), TABLE_TEXTS)
     else:
         yield from zip(itertools.product(GRID_TURNS, repeat=3), itertools.cycle(GRID_TEXTS), strict=False)
         yield from itertools.product(itertools.permutations(CORNERWARDS, 3), CORNER_TEXTS)
@@ -141,18 +161,22 @@ def fixed(env: Stack, turns: tuple[str, ...], text: str) -> Player:
 
 @pytest.mark.parametrize(
     ("game", "strategy", "seeds"),
-    [*((game, BOTH, (0, 1)) for game in (*GRIDS, "WebShop")), ("SVG", "free_think", (0,))],  # drawing takes its time
+    [
+        *((game, BOTH, (0, 1)) for game in (*GRIDS, HOMES, "WebShop")),
+        ("SVG", "free_think", (0,)),  # drawing takes its time
+        (TABLES, BOTH, (0,)),
+    ],
 )
 def test_no_fixed_policy_earns_as_much_as_honest_play(game: str, strategy: str, seeds: tuple[int, ...]) -> None:
     env, tries = stack(game, strategy), set(fixed_tries(game))
-    assert len(tries) >= 500
+    assert len(tries) >= (27 if game == TABLES else 500)
     best, how = max((earned(env, fixed(env, *one), seeds), one) for one in tries)
     fair = earned(env, honest, seeds)
     print(f"{game}, {len(tries)} fixed policies: the best earns {best:.2f}, honest play {fair:.2f}")
     assert best < 0.9 * fair, how
 
 
-@pytest.mark.parametrize("game", [*GRIDS, "WebShop", "SVG"])
+@pytest.mark.parametrize("game", [*READ, "WebShop", "SVG"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_template_copied_from_the_prompt_earns_nothing(game: str, strategy: str) -> None:
     env = stack(game, strategy)
@@ -170,6 +194,10 @@ Wasted = Callable[[Stack], str]  # a turn that honest play would not take here
 def first_move(env: Stack) -> str:
     """Honest play, in smaller steps than a turn allows."""
     return (env.unwrapped.oracle() or "Up").split(", ")[0]
+
+
+def first_primitive(env: Stack) -> str:
+    return (env.unwrapped.oracle() or "place(0,0,60)").split("|")[0]
 
 
 def there_and_back(env: Stack) -> str:
@@ -194,6 +222,10 @@ def wasted_turns(game: str) -> list[Wasted]:
         return [first_move, there_and_back, *map(always, [*MOVES, "Left, Right", "Right, Left", "Up, Down"])]
     if game == "WebShop":
         return [browse, *map(always, ["search[lamp]", "click[next >]", "click[back to search]"])]
+    if game == HOMES:
+        return [first_move, *map(always, ["rotateleft, rotateright", "moveahead, moveback", "lookup", "moveleft"])]
+    if game == TABLES:
+        return [first_primitive, *map(always, ["place(0,0,60)", "push(-150,0,20,-150,50,20)"])]
     return [with_a_speck, *map(always, SVG_TURNS[:4])]
 
 
@@ -214,10 +246,10 @@ def best_dawdler(env: Stack, game: str, seeds: Iterable[int]) -> float:
     return max(earned(env, dawdling(waste, most), seeds) for waste, most in ways)
 
 
-@pytest.mark.parametrize("game", [*GRIDS, "WebShop", "SVG"])
+@pytest.mark.parametrize("game", [*READ, "WebShop", "SVG"])
 @pytest.mark.parametrize("strategy", ["free_think", BOTH])
 def test_wasting_turns_earns_no_more_than_using_them(game: str, strategy: str) -> None:
-    env, seeds = stack(game, strategy), range(2 if game == "SVG" else 4)
+    env, seeds = stack(game, strategy), range({"SVG": 2, TABLES: 1}.get(game, 4))
     fair, best = earned(env, honest, seeds), best_dawdler(env, game, seeds)
     print(f"{game}, {strategy}: the best way to dawdle earns {best:.2f}, honest play {fair:.2f}")
     assert best <= fair + 1e-9
