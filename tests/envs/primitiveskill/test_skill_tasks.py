@@ -60,6 +60,7 @@ AIR = (0.0, 0.0, 200.0)
         ),
         ("drawer", scene_of("drawer", "apple", apple=AIR), 0),
         ("drawer", scene_of("drawer", apple=(-75.0, -170.0, 37.0), drawer=(-80.0, -160.0, 29.0)), 1),
+        ("drawer", scene_of("drawer", apple=(-75.0, -170.0, 85.0), drawer=(-80.0, -160.0, 29.0)), -1),  # on the rim
         ("drawer", scene_of("drawer", opening=10.0, apple=(-75.0, -170.0, 37.0), drawer=(-80.0, -160.0, 29.0)), 2),
         ("drawer", scene_of("drawer", opening=0.0, apple=(50.0, 100.0, 30.0)), -1),
         ("align", scene_of("align"), -1),

@@ -44,11 +44,11 @@ class Scene:
         return resting and self.above(upper, lower) and self.loose(upper) and self.loose(lower)
 
     def inside(self, name: str, drawer: str) -> bool:
-        """Is a thing in a drawer, and has the gripper let go of it?"""
-        if self.things[drawer].shape != "drawer" or not self.loose(name):
-            return False
-        apart = (abs(mine - its) for mine, its in zip(self.positions[name], self.positions[drawer], strict=True))
-        return max(apart) < self.things[drawer].size
+        """Is a thing in a drawer, not on its rim, and has the gripper let go of it?"""
+        box = self.things[drawer]
+        (x, y, z), (dx, dy, dz) = self.positions[name], self.positions[drawer]
+        within = max(abs(x - dx), abs(y - dy)) < box.size and abs(z - dz) < box.size / 2
+        return box.shape == "drawer" and within and self.loose(name)
 
     def carried_by(self, name: str) -> str | None:
         """What lies on a thing, so that it must be moved first."""
