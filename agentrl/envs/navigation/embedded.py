@@ -160,9 +160,9 @@ class EmbeddedWorld(World):
         return {**self.__dict__, "_place": seed}  # every process can build it, and keeps it for all of its environments
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        seed = state["_place"]
-        self.__dict__.update({**state, "_place": None})
-        self._place = None if seed is None else self._built(seed)
+        for name, value in state.items():
+            setattr(self, name, value)
+        self._place = None if state["_place"] is None else self._built(state["_place"])
 
 
 class _Pose(msgspec.Struct):

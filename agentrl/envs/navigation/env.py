@@ -37,6 +37,8 @@ class NavigationEnv(AgentEnv[Any, Any]):
     of it. The task and its figures are those of VAGEN's Navigation (after EmbodiedBench and AI2-THOR); the homes are
     our own: thousands, drawn from seeds, with objects of more than sixty types.
 
+    ![Four tasks: what the agent sees above, the map with the target below](../../_static/navigation-tasks.png)
+
     ## Observations
     - `Text`: `{"text"}`, the feedback, the turn, the instruction, and a sentence for each object in view: type,
       direction, distance.

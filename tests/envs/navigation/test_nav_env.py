@@ -404,7 +404,7 @@ def test_threads_in_one_home_do_not_mix_their_pictures() -> None:
 
 def test_vectorised_environments_step_alike() -> None:
     many = gym.make_vec(TEXT, 2, vectorization_mode="sync", split="test")
-    observations, _ = many.reset(seed=[1, 2])
+    observations, _ = many.reset(seed=1)
     single = gym.make(TEXT, split="test")
     assert observations["text"][1] == single.reset(seed=2)[0]["text"]
     many.close()
