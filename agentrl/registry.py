@@ -237,6 +237,13 @@ FAMILIES: tuple[Family, ...] = (
                 modules=("mujoco",),
             )
         ),
+        benches={
+            "skills": Bench(
+                "agentrl.envs.primitiveskill.bench:run",
+                "simulator steps, pictures and memory of the arm; MuJoCo alone",
+                group="embodied",
+            )
+        },
         kit=KitBudget(episodes=1, hostile_replies=40, image_size=64),
     ),
 )

@@ -14,7 +14,7 @@ import numpy as np
 
 from agentrl.envs.common.gripper import OPENING, TIP, pointing_down
 from agentrl.envs.primitiveskill.backend import Thing
-from agentrl.envs.primitiveskill.shapes import MOVABLE, top_of
+from agentrl.envs.primitiveskill.shapes import INSIDE, MOVABLE, top_of
 
 UP = np.array([0.0, 0.0, 1.0])
 FAST, CAREFUL = 0.7, 0.2  # metres a second, on average
@@ -90,14 +90,17 @@ class Motion(ABC):
     def move(self, to: np.ndarray, yaw: float, speed: float, until: Callable[[], bool] | None = None) -> bool:
         """Take the gripper straight to a point; False if `until` became true on the way."""
         start, rotation = self.arm.pose()
+        way = to - start
         turned = atan2(rotation[1, 0], rotation[0, 0])
         turn = (yaw - turned + pi) % (2 * pi) - pi
-        seconds = max(float(np.linalg.norm(to - start)) / speed, abs(turn) / TURNING)
+        seconds = max(float(np.linalg.norm(way)) / speed, abs(turn) / TURNING)
         ticks = max(ceil(seconds / self.tick), 1)
+        down = pointing_down(yaw)
         for tick in range(1, ticks + self.settling):
             share = min(tick / ticks, 1.0) ** 2 * (3 - 2 * min(tick / ticks, 1.0))  # speeds up and slows down
-            self.reference = start + share * (to - start)
-            self.arm.steer(self.reference, pointing_down(turned + share * turn))
+            self.reference = start + share * way
+            turning = share < 1.0 and abs(turn) > 1e-3
+            self.arm.steer(self.reference, pointing_down(turned + share * turn) if turning else down)
             self.arm.advance()
             if until and until():
                 return False
@@ -146,13 +149,15 @@ class Motion(ABC):
         return self.free_yaw(low, (0.0, pi / 2, pi / 4, -pi / 4), opening, name)
 
     def _support(self, point: np.ndarray, name: str) -> float:
-        """The height of what lies under a point."""
-        size, tops = self.things[name].size / 1000, [0.0]
+        """The height of what a thing would stand on at a point."""
+        size, heights = self.things[name].size / 1000, [0.0]
         for other, thing in self.things.items():
-            at = self.at(other)
-            if other != name and thing.shape in MOVABLE and np.abs(at - point)[:2].max() < size + thing.size / 1000:
-                tops.append(top_of(thing, at))
-        return max(tops)
+            away, reach = np.abs(self.at(other) - point)[:2].max(), thing.size / 1000
+            if other != name and thing.shape in MOVABLE and away < size + reach:
+                heights.append(top_of(thing, self.at(other)))
+            elif thing.shape == "drawer" and away < reach:
+                heights.append(INSIDE * reach)
+        return max(heights)
 
     def _angle_of_cube(self, point: np.ndarray) -> float:
         """The angle of the cube nearest to a point, between -45 and 45 degrees; 0 if none is near."""

@@ -27,6 +27,8 @@ mujoco = load()
 class MujocoBackend(Primitives):
     """A Panda arm, and things on a table."""
 
+    _motion: MujocoMotion
+
     def begin(self, start: Start) -> None:
         """Set the table; the arm is at rest above it."""
         things = {thing.name: thing for thing in start.things}

@@ -26,7 +26,8 @@ class MujocoMotion(Motion):
         self.model, self.data, self.things = model, data, things
         self.arm = Arm(model, data)
         self._movable = {model.body(name).id: name for name, thing in things.items() if thing.shape in MOVABLE}
-        self._of_arm = np.array([model.body(body).name.startswith("panda_") for body in range(model.nbody)])
+        self._of_arm = [model.body(body).name.startswith("panda_") for body in range(model.nbody)]
+        self._owner: list[int] = model.geom_bodyid.tolist()
         self.tick = STEPS * model.opt.timestep
 
     def held(self) -> str | None:
@@ -44,14 +45,16 @@ class MujocoMotion(Motion):
 
     def blocked(self) -> bool:
         """Does the arm press against anything?"""
-        return sum(force for _, force in self.arm.touched()) > HARD
+        return self.arm.pressure() > HARD
 
     def landed(self, name: str) -> bool:
         """Does a held thing touch anything but the arm, or the arm press against anything else?"""
         body = self.model.body(name).id
-        owners = self.model.geom_bodyid[self.data.contact.geom]
-        mine = (owners == body).any(axis=1) & ~self._of_arm[owners].any(axis=1)
-        return bool(mine.any()) or sum(force for other, force in self.arm.touched() if other != body) > HARD
+        for a, b in self.data.contact.geom.tolist():
+            other = self._owner[b] if self._owner[a] == body else self._owner[a] if self._owner[b] == body else None
+            if other is not None and not self._of_arm[other]:
+                return True
+        return self.arm.pressure(ignored=body) > HARD
 
     def fits(self, point: np.ndarray, yaw: float, opening: float, held: str | None) -> bool:
         """Would the gripper, opened that far, touch nothing at a point but what it holds?"""
@@ -59,6 +62,6 @@ class MujocoMotion(Motion):
         if joints is None:
             return False
         scratch = self.arm.imagine(joints, opening)
-        mujoco.mj_forward(self.model, scratch)
-        ignored = self.model.body(held).id if held else -1
-        return all(body == ignored for body, _ in self.arm.touched(scratch))
+        mujoco.mj_fwdPosition(self.model, scratch)
+        ignored = {self.model.body(held).id} if held else set()
+        return self.arm.touched(scratch) <= ignored

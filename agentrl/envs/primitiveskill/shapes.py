@@ -23,6 +23,7 @@ PANEL = 1.12  # the upper edge of the drawer's front, which hides what is in a c
 FRONT = 0.85  # from the middle of the closed drawer to the cabinet's front; the drawer's own front covers it
 TRAVEL = 1.8  # how far the drawer opens
 BOARD = 0.08  # thickness of all boards
+INSIDE = TRAY[0] + BOARD  # height of the drawer's floor
 KNOB = 0.16  # how far the handle sticks out
 
 _BACK, _SIDE, _LOW, _HALF = -1.0 - 2 * BOARD, 1.0 + 0.5 * BOARD, -(TRAY[1] - TRAY[0]) / 2, (TRAY[1] - TRAY[0]) / 2

@@ -6,7 +6,7 @@ leaves them in `data.ctrl`, which `physics.save` keeps: a saved simulation conti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ STEPS = 10  # of the simulator in a tick of the controller
 DAMPING = 1e-4  # of the least squares, squared: near the arm's full stretch joints stay slow
 POSTURE = 0.02  # share of the way back to the ready posture in each tick, as far as the gripper's pose allows
 FASTEST = 1e3  # metres or radians a second; more, or no number at all, is a broken simulation
+TRIES, ANSWERS = 60, 32  # steps of a search for joints; answers that are kept
 EXACT = 5e-4  # metres and radians within which a pose counts as reached
 _READY = np.array(READY)
 
@@ -38,8 +39,11 @@ class Arm:
         self._limits = model.jnt_range[[joint.id for joint in joints[:7]]].T
         self._jacobian = np.zeros((6, model.nv))
         bodies = [model.body(body).name for body in model.geom_bodyid]
-        self._of_arm = np.array([name.startswith("panda_") for name in bodies])
-        self._of_finger = [np.array([name == finger for name in bodies]) for finger in FINGERS]
+        self._owner: list[int] = model.geom_bodyid.tolist()
+        self._of_arm = [name.startswith("panda_") for name in bodies]
+        self._finger_of = [FINGERS.index(name) if name in FINGERS else None for name in bodies]
+        self._scratch: Any = None
+        self._solved: dict[bytes, np.ndarray | None] = {}
 
     # ---------------------------------------------------------------- moving
 
@@ -59,7 +63,7 @@ class Arm:
     def advance(self) -> None:
         """Simulate one tick; `EnvFault` if the simulation diverges."""
         mujoco.mj_step(self.model, self.data, STEPS)
-        if not (np.abs(self.data.qvel) < FASTEST).all():
+        if not self.data.qvel @ self.data.qvel < FASTEST**2:
             raise EnvFault("the simulation diverged: speeds are not finite or absurd")
 
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
@@ -71,10 +75,21 @@ class Arm:
         """How far the fingers are from the middle, on average."""
         return float(self.data.qpos[self._qpos[7:]].mean())
 
-    def solve(self, position: np.ndarray, rotation: np.ndarray, tries: int = 60) -> np.ndarray | None:
-        """Joints at which the gripper has a pose, searched from the ready posture; None if it is out of reach."""
+    def solve(self, position: np.ndarray, rotation: np.ndarray) -> np.ndarray | None:
+        """Joints at which the gripper has a pose, searched from the ready posture; None if it is out of reach.
+
+        They depend on nothing but the pose, so that the last answers are kept.
+        """
+        key = position.tobytes() + rotation.tobytes()
+        if key not in self._solved:
+            while len(self._solved) >= ANSWERS:
+                del self._solved[next(iter(self._solved))]
+            self._solved[key] = self._search(position, rotation)
+        return self._solved[key]
+
+    def _search(self, position: np.ndarray, rotation: np.ndarray) -> np.ndarray | None:
         scratch = self.imagine(READY)
-        for _ in range(tries):
+        for _ in range(TRIES):
             joints, error = self._towards(scratch, position, rotation)
             if error < EXACT:
                 return scratch.qpos[self._qpos[:7]].copy()
@@ -82,12 +97,14 @@ class Arm:
         return None
 
     def imagine(self, joints: Sequence[float] | np.ndarray, opening: float = OPENING) -> Any:
-        """The present simulation with the arm elsewhere, for questions; `touched` says what it would touch."""
-        scratch = mujoco.MjData(self.model)
-        scratch.qpos[:], scratch.mocap_pos[:] = self.data.qpos, self.data.mocap_pos
-        scratch.mocap_quat[:] = self.data.mocap_quat
-        scratch.qpos[self._qpos] = [*joints, opening, opening]
-        return scratch
+        """The present simulation with the arm elsewhere, for questions, until the next call; `touched` says what it
+        would touch after `mj_fwdPosition`."""
+        if self._scratch is None:
+            self._scratch = mujoco.MjData(self.model)
+        self._scratch.qpos[:], self._scratch.mocap_pos[:] = self.data.qpos, self.data.mocap_pos
+        self._scratch.mocap_quat[:] = self.data.mocap_quat
+        self._scratch.qpos[self._qpos] = [*joints, opening, opening]
+        return self._scratch
 
     def _towards(self, data: Any, position: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, float]:
         """One step of damped least squares to a pose, and how far from it the gripper is."""
@@ -106,27 +123,33 @@ class Arm:
 
     # ---------------------------------------------------------------- touching
 
-    def touched(self, data: Any = None) -> list[tuple[int, float]]:
-        """What the arm touches: the body of each contact and its force in newtons."""
-        data = data or self.data
-        geoms = data.contact.geom
-        arm = self._of_arm[geoms] if len(geoms) else np.zeros((0, 2), bool)
-        found, force = [], np.empty(6)
-        for index in np.flatnonzero(arm.any(axis=1)):
-            mujoco.mj_contactForce(self.model, data, index, force)
-            found.append((int(self.model.geom_bodyid[geoms[index][~arm[index]][0]]), float(force[0])))
-        return found
+    def touched(self, data: Any = None) -> set[int]:
+        """The bodies that the arm touches."""
+        return {body for _, body in self._contacts(self.data if data is None else data)}
+
+    def pressure(self, ignored: int = -1) -> float:
+        """Newtons with which the arm presses against everything but one body."""
+        total, force = 0.0, np.empty(6)
+        for index, body in self._contacts(self.data):
+            if body != ignored:
+                mujoco.mj_contactForce(self.model, self.data, index, force)
+                total += float(force[0])
+        return total
 
     def grasped(self) -> int | None:
         """The body that both fingers touch."""
-        geoms, owner = self.data.contact.geom, self.model.geom_bodyid
-        if not len(geoms):
-            return None
-        sides = []
-        for finger in self._of_finger:
-            mine = finger[geoms]
-            sides.append(set(owner[geoms[mine.any(axis=1)][~mine[mine.any(axis=1)]]].tolist()))
+        sides: tuple[set[int], ...] = set(), set()
+        for a, b in self.data.contact.geom.tolist():
+            for mine, other in ((a, b), (b, a)):
+                if self._finger_of[mine] is not None:
+                    sides[self._finger_of[mine]].add(self._owner[other])
         return min(sides[0] & sides[1], default=None)
+
+    def _contacts(self, data: Any) -> Iterator[tuple[int, int]]:
+        """Where the arm touches something: the number of the contact, and the other body."""
+        for index, (a, b) in enumerate(data.contact.geom.tolist()):
+            if self._of_arm[a] != self._of_arm[b]:
+                yield index, self._owner[b if self._of_arm[a] else a]
 
 
 def _rotation_between(present: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.common.gripper import pointing_down
+from agentrl.envs.common.gripper import READY, pointing_down
 from agentrl.envs.common.mujoco import physics
 from agentrl.envs.common.mujoco.arm import Arm
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.common.mujoco.panda import JOINTS, READY, SITE, add_panda
+from agentrl.envs.common.mujoco.panda import JOINTS, SITE, add_panda
 
 mujoco = load()
 
@@ -127,12 +127,12 @@ def test_fingers_say_what_they_hold_and_what_they_hit(model: Any, arm: Arm) -> N
     arm.rest(joints)
     arm.data.joint(model.body("ball").jntadr[0]).qpos[:3] = (0.5, 0.0, 0.02)
     arm.advance()
-    assert arm.grasped() is None and arm.touched() == []
+    assert arm.grasped() is None and arm.touched() == set()
     arm.grip(0.0)
     for _ in range(15):
         arm.advance()
     assert arm.grasped() == ball and 0.01 < arm.opening() < 0.021
-    assert {body for body, _ in arm.touched()} == {ball} and min(force for _, force in arm.touched()) > 1.0
+    assert arm.touched() == {ball} and arm.pressure() > 20.0 and arm.pressure(ignored=ball) == 0.0
 
 
 def test_a_diverged_simulation_is_a_fault(arm: Arm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
