@@ -22,9 +22,18 @@ from agentrl.envs.navigation.object_type import ObjectType
 from agentrl.envs.navigation.scene import CEILING, compile_home, draw_from_above, place_eye
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ((0, 1.0, 1.0, 0, 0),)  # seed, x, y, heading, pitch
-ABOVE = (0, 2)
-SIZE, SMALL, COLUMNS, GAP = 255, 100, 14, 6
+ROOMS = (  # seed, x, y, heading, pitch
+    (47, 3.25, 3.0, 180, -20),
+    (22, 5.25, 3.0, 180, 0),
+    (41, 2.5, 2.0, 270, -20),
+    (54, 2.0, 1.5, 270, -20),
+    (16, 2.25, 3.0, 180, 0),
+    (12, 1.0, 6.5, 180, 0),
+    (28, 3.0, 1.0, 270, 0),
+    (37, 6.75, 5.25, 270, -20),
+)
+ABOVE = (22, 0)  # seeds
+SIZE, SMALL, COLUMNS, GAP = 255, 95, 13, 4
 PAPER, INK = (244, 242, 236), (60, 60, 60)
 
 
@@ -69,17 +78,19 @@ def type_picture(kind: ObjectType, number: int = 0, size: int = SMALL) -> Image.
     picture = Image.fromarray(draw(model, data, "eye", 2 * size, hidden=(CEILING,))).resize(
         (size, size), Image.Resampling.LANCZOS
     )
-    ImageDraw.Draw(picture).text((3, size - 12), kind.name, fill=INK)
-    return picture
+    labelled = Image.new("RGB", (size, size + 12), PAPER)
+    labelled.paste(picture)
+    ImageDraw.Draw(labelled).text((size / 2, size + 6), kind.name, fill=INK, anchor="mm")
+    return labelled
 
 
 def sheet(pictures: list[Image.Image], columns: int) -> Image.Image:
     """Pictures of one size in rows."""
-    size = pictures[0].width
+    width, height = pictures[0].width + GAP, pictures[0].height + GAP
     rows = -(-len(pictures) // columns)
-    paper = Image.new("RGB", (columns * (size + GAP) - GAP, rows * (size + GAP) - GAP), PAPER)
+    paper = Image.new("RGB", (columns * width - GAP, rows * height - GAP), PAPER)
     for number, picture in enumerate(pictures):
-        paper.paste(picture, (number % columns * (size + GAP), number // columns * (size + GAP)))
+        paper.paste(picture, (number % columns * width, number // columns * height))
     return paper
 
 
@@ -93,13 +104,12 @@ def main() -> int:
     if sys.argv[1:]:
         types_sheet().save(sys.argv[1])
         return 0
-    rooms = [room_picture(*room) for room in ROOMS] + [above_picture(seed) for seed in ABOVE]
-    upper, lower = sheet(rooms, 4), types_sheet()
-    upper = upper.resize((lower.width, round(upper.height * lower.width / upper.width)), Image.Resampling.LANCZOS)
-    paper = Image.new("RGB", (lower.width + 2 * GAP, upper.height + lower.height + 3 * GAP), PAPER)
+    rooms, above = [room_picture(*room) for room in ROOMS], [above_picture(seed) for seed in ABOVE]
+    upper, lower = sheet([*rooms[:4], above[0], *rooms[4:], above[1]], 5), types_sheet()
+    paper = Image.new("RGB", (upper.width + 2 * GAP, upper.height + lower.height + 3 * GAP), PAPER)
     paper.paste(upper, (GAP, GAP))
-    paper.paste(lower, (GAP, upper.height + 2 * GAP))
-    paper.quantize(256).save(ROOT / "docs" / "_static" / "navigation.png", optimize=True)
+    paper.paste(lower, ((paper.width - lower.width) // 2, upper.height + 2 * GAP))
+    paper.quantize(256, kmeans=2).save(ROOT / "docs" / "_static" / "navigation.png", optimize=True)
     return 0
 
 

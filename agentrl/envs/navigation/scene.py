@@ -49,7 +49,7 @@ STYLES = {
         ("tiles", 0x8FA3AD, 0xE8EDEE),
     ),
 }
-PLAIN = (("carpet", 0xEFECE4, 0xF7F5EE),)  # of rooms of other kinds
+PLAIN = (("plain", 0xEFECE4, 0xF7F5EE),)  # of rooms of other kinds
 _GEOMS = {
     "box": mujoco.mjtGeom.mjGEOM_BOX,
     "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
@@ -64,6 +64,7 @@ def compile_home(home: Home) -> Any:
     spec.nuser_geom = 1
     _light(spec)
     _add_patterns(spec)
+    _add_ground(spec, home)
     for number, room in enumerate(home.rooms):
         _add_room(spec, home, number, room)
     for door in home.doors:
@@ -96,8 +97,8 @@ def draw_from_above(model: Any, data: Any, size: int) -> np.ndarray:
 
 
 def _light(spec: Any) -> None:
-    spec.visual.headlight.ambient = [0.5, 0.5, 0.5]
-    spec.visual.headlight.diffuse = [0.22, 0.22, 0.22]
+    spec.visual.headlight.ambient = [0.56, 0.56, 0.56]
+    spec.visual.headlight.diffuse = [0.24, 0.24, 0.24]
     spec.visual.headlight.specular = [0, 0, 0]
     spec.visual.map.znear = 0.005
     spec.visual.map.zfar = 3.0
@@ -127,6 +128,13 @@ def _material(spec: Any, name: str, texture: str) -> None:
     names = [""] * mujoco.mjtTextureRole.mjNTEXROLE
     names[mujoco.mjtTextureRole.mjTEXROLE_RGB] = texture
     spec.add_material(name=name, textures=names, specular=0, shininess=0, reflectance=0)
+
+
+def _add_ground(spec: Any, home: Home) -> None:
+    """Grass around the home, for the view from above."""
+    x1, y1 = max(room.area[2] for room in home.rooms), max(room.area[3] for room in home.rooms)
+    far = max(x1, y1)
+    _block(spec, (-far, -far, x1 + far, y1 + far), (-0.3, -0.2), 0xB9CBA6)
 
 
 def _add_room(spec: Any, home: Home, number: int, room: Room) -> None:

@@ -86,7 +86,12 @@ def carpet(y: np.ndarray, x: np.ndarray) -> np.ndarray:
     return 0.93 + 0.04 * noise(6, 256)[(y * FLOOR_PIXELS).astype(int) % 256, (x * FLOOR_PIXELS).astype(int) % 256]
 
 
-FLOORS = {"planks": planks, "tiles": tiles, "checks": checks, "carpet": carpet}
+def plain(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """One colour."""
+    return np.full_like(x, 0.95)
+
+
+FLOORS = {"plain": plain, "planks": planks, "tiles": tiles, "checks": checks, "carpet": carpet}
 
 
 def floor_texture(

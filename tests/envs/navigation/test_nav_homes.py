@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections import Counter
+
+import numpy as np
 import pytest
 
 from agentrl.envs.navigation.build import build_home
+from agentrl.envs.navigation.catalogue import KINDS, TYPES
 from agentrl.envs.navigation.floor import Floor
-from agentrl.envs.navigation.furnish import FLAT, before_door, box_of, overlap
+from agentrl.envs.navigation.furnish import FLAT, before_door, box_of, overlap, surface_area
 from agentrl.envs.navigation.home import Home
+from agentrl.envs.navigation.object_type import ObjectType
 
 HOMES = [build_home(seed) for seed in range(300)]
 
@@ -47,3 +54,64 @@ def test_no_two_homes_are_alike() -> None:
 def test_a_seed_is_a_number(seed: object) -> None:
     with pytest.raises(ValueError, match="must be an integer of at least 0"):
         build_home(seed)  # type: ignore[arg-type]
+
+
+def test_the_same_seed_gives_the_same_home_everywhere() -> None:
+    digest = hashlib.sha256(repr(HOMES[:50]).encode()).hexdigest()
+    assert digest == "7d88590c166b5bf62f5686edd99688aed7f5bac803cb0813f12b7c7abf13a247", digest
+    assert build_home(7) == HOMES[7]
+
+
+def test_every_type_occurs_and_most_of_them_often() -> None:
+    counts = Counter(item.type for home in HOMES for item in home.items)
+    assert set(counts) == set(TYPES)
+    assert min(counts.values()) >= 5, counts.most_common()[-5:]
+    assert set(kind for home in HOMES for kind in [room.kind for room in home.rooms]) == set(KINDS)
+    assert {len(home.rooms) for home in HOMES} == {1, 2, 3, 4}
+    assert min(len(home.items) for home in HOMES) >= 12
+
+
+def test_things_stand_where_they_belong() -> None:
+    for home in HOMES:
+        for item in home.items:
+            kind, room = TYPES[item.type], home.rooms[item.room]
+            assert room.kind in kind.rooms, (home.seed, item)
+            x0, y0, _, x1, y1, z1 = box_of(item.position, item.size)
+            assert room.area[0] <= x0 and room.area[1] <= y0 and x1 <= room.area[2] and y1 <= room.area[3] and z1 < 2.6
+            if item.on is not None:
+                assert home.items[item.on].type in (*kind.on, "TVStand"), (home.seed, item)
+            if item.type in ("Toilet", "Bed", "Fridge", "Sofa", "Stove", "Bathtub", "Wardrobe"):
+                gap = (room.area[3] - y1, x0 - room.area[0], y0 - room.area[1], room.area[2] - x1)[item.turned]
+                assert gap < 0.02, "its back is not at a wall"
+
+
+def test_what_stands_on_furniture_stands_on_a_surface_of_it() -> None:
+    for home in HOMES:
+        for item in home.items:
+            if item.on is not None and item.type != "Television":
+                below = home.items[item.on]
+                x0, y0, z0, x1, y1, _ = box_of(item.position, item.size)
+                surfaces = [surface_area(below, surface) for surface in TYPES[below.type].surfaces]
+                assert any(
+                    abs(z - z0) < 0.001 and a - 0.001 <= x0 and x1 <= c + 0.001 and b - 0.001 <= y0 and y1 <= d + 0.001
+                    for (a, b, c, d), z in surfaces
+                ), (home.seed, item)
+
+
+def test_most_things_can_be_approached_to_a_metre() -> None:
+    near, all_of_them = 0, 0
+    for home in HOMES[:100]:
+        points = np.array(free_floor(home).points())
+        for item in home.items:
+            all_of_them += 1
+            near += bool((np.hypot(*(points - item.position[:2]).T) < 1.0).any())
+    assert near / all_of_them > 0.95
+
+
+@pytest.mark.parametrize("kind", TYPES.values(), ids=TYPES.keys())
+def test_a_description_by_use_does_not_name_the_object(kind: ObjectType) -> None:
+    assert len(set(kind.uses)) >= 2
+    for sentence in kind.uses:
+        words = set(re.findall(r"[a-z]+", sentence.lower()))
+        for name in kind.noun.lower().split():
+            assert not {name, name + "s", name.rstrip("s")} & words, sentence
