@@ -321,7 +321,10 @@ def test_an_environment_without_claims_is_told_of_the_judge_that_needs_none() ->
         state_type = State
 
     env = Reasoning(Silent(kind="text"), BOTH)
-    with pytest.raises(ConfigError, match=r"needs declared relations, which Silent lacks; use judge=\{'kind': 'llm'"):
+    with pytest.raises(
+        ConfigError,
+        match=r"needs declared relations, a bearing or points, which Silent lacks; use judge=\{'kind': 'llm'",
+    ):
         ReasoningReward(env, "rule")
     ReasoningReward(env, LLM)
 
