@@ -10,10 +10,10 @@ import sys
 from math import cos, radians, sin
 from pathlib import Path
 
-import mujoco
 import numpy as np
 from PIL import Image, ImageDraw
 
+from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.mujoco.pictures import draw
 from agentrl.envs.navigation.build import build_home
 from agentrl.envs.navigation.catalogue import TYPES
@@ -21,6 +21,7 @@ from agentrl.envs.navigation.home import Home, Item, Room
 from agentrl.envs.navigation.object_type import ObjectType
 from agentrl.envs.navigation.scene import CEILING, compile_home, draw_from_above, place_eye
 
+mujoco = load()
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = (  # seed, x, y, heading, pitch
     (47, 3.25, 3.0, 180, -20),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from random import Random
 
 from agentrl.envs.navigation.catalogue import TYPES
@@ -15,6 +15,8 @@ from agentrl.envs.navigation.shapes import Vector
 SIDES = ("north", "west", "south", "east")  # what stands against them is turned 0, 1, 2, 3 quarters to the left
 CLEAR = 0.75  # what stays free before a door
 GAP = 0.01
+TOUCHING = 0.001  # boxes may share a millimetre
+DOOR = -1  # in the place of an item
 FLAT = 0.03  # furniture may stand on what is lower, such as rugs
 
 Box = tuple[float, float, float, float, float, float]  # x0, y0, z0, x1, y1, z1
@@ -28,7 +30,7 @@ class Furnisher:
         self.rng = rng
         self.items: list[Item] = []
         self.floor = Floor(*([thing.area for thing in things] for things in (layout.rooms, layout.doors, layout.walls)))
-        self.taken: list[Box] = [before_door(door.area) for door in layout.doors]
+        self.taken: list[tuple[Box, int]] = [(before_door(door.area), DOOR) for door in layout.doors]  # by which item
         self.variants: dict[tuple[int, str], int] = {}  # chairs of one room look alike
 
     def put(
@@ -41,10 +43,13 @@ class Furnisher:
         on: int | None = None,
         blocks: bool = True,
     ) -> int | None:
-        """Put a thing with its middle at `at`; `size` is as it stands. Its index, or None if it does not fit."""
+        """Put a thing with its middle at `at`; `size` is as it stands. Its index, or None if it does not fit.
+
+        What stands `on` furniture may be inside of its box: on a seat, in a shelf.
+        """
         at = rounded(at)  # first, so that the checks hold for what the home says
         box = box_of(at, size)
-        if not self._inside(box, room) or any(overlap(box, other) for other in self.taken):
+        if not self._inside(box, room) or any(overlap(box, other) for other, owner in self.taken if owner != on):
             return None
         if blocks:
             free = self.floor.free & ~self.floor.covered((box[0], box[1], box[3], box[4]))
@@ -52,7 +57,7 @@ class Furnisher:
                 return None
             self.floor.free = free
         if size[2] > FLAT:
-            self.taken.append(box)
+            self.taken.append((box, len(self.items)))
         variant = self._variant(kind, room)
         self.items.append(Item(kind.name, at, size, turned, variant, room, on, blocks))
         return len(self.items) - 1
@@ -122,18 +127,10 @@ class Furnisher:
                 continue
             x = self.rng.uniform(area[0] + size[0] / 2, area[2] - size[0] / 2)
             y = self.rng.uniform(area[1] + size[1] / 2, area[3] - size[1] / 2)
-            saved = self._lift(holder)
             index = self.put(kind, size, (x, y, z + height / 2), turned, room, on=holder, blocks=False)
-            self.taken.append(saved)
             if index is not None:
                 return index
         return None
-
-    def _lift(self, holder: int) -> Box:
-        """Take the box of furniture out of what is taken: what stands on a seat or in a shelf is inside of it."""
-        box = box_of(self.items[holder].position, self.items[holder].size)
-        self.taken.remove(min(self.taken, key=lambda other: sum(abs(a - b) for a, b in zip(box, other, strict=True))))
-        return box
 
     def wall_length(self, room: int, side: int) -> float:
         """The length of one of the walls of a room."""
@@ -189,16 +186,14 @@ def box_of(at: Vector, size: Vector) -> Box:
 
 def overlap(a: Box, b: Box) -> bool:
     """Do two boxes share more than a millimetre along every axis?"""
-    return all(min(a[i + 3], b[i + 3]) - max(a[i], b[i]) > 0.001 for i in range(3))
+    return (
+        min(a[3], b[3]) - max(a[0], b[0]) > TOUCHING
+        and min(a[4], b[4]) - max(a[1], b[1]) > TOUCHING
+        and min(a[5], b[5]) - max(a[2], b[2]) > TOUCHING
+    )
 
 
 def rounded(vector: Vector) -> Vector:
     """To millimetres, half a millimetre exactly where an edge needs it."""
     x, y, z = vector
     return round(x, 4), round(y, 4), round(z, 4)
-
-
-def neighbours(side: int) -> Iterator[int]:
-    """The two walls beside a wall."""
-    yield (side + 1) % 4
-    yield (side + 3) % 4

@@ -109,11 +109,19 @@ class _Canvas:
             option.geomgroup[group] = 0
         groups = self.model.geom_group
         before = groups.copy()
-        groups[self._out_of_sight(data, number)] = UNSEEN
+        if self._may_leave_out(number):
+            groups[self._out_of_sight(data, number)] = UNSEEN
         try:
             mujoco.mjv_updateScene(self.model, data, option, None, view, mujoco.mjtCatBit.mjCAT_ALL, self._scene)
         finally:
             groups[:] = before
+
+    def _may_leave_out(self, camera: int) -> bool:
+        """Shadows and reflections show things beside the picture; `_out_of_sight` knows plain perspective only."""
+        model = self.model
+        mirrors = model.vis.quality.shadowsize > 0 or model.mat_reflectance.any()
+        flat = getattr(model, "cam_orthographic", getattr(model, "cam_projection", np.zeros(model.ncam)))[camera]
+        return not mirrors and not flat and not model.cam_sensorsize[camera].any()
 
     def _out_of_sight(self, data: Any, camera: int) -> np.ndarray:
         """Geoms behind the camera, beside the picture, or smaller than half a pixel: the driver would find out late."""

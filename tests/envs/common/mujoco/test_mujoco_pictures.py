@@ -41,6 +41,10 @@ def move(model: Any, data: Any, x: float) -> None:
     mujoco.mj_forward(model, data)
 
 
+def front(scene: tuple[Any, Any]) -> np.ndarray:
+    return draw(scene[0], scene[1], "front", 48)
+
+
 def column_of_ball(model: Any, data: Any, size: int = 64) -> float:
     """Where the ball is, as a share of the width."""
     return float(np.nonzero(draw(model, data, "front", size, segmentation=True) == 1)[1].mean() / size)
@@ -88,12 +92,27 @@ def test_what_is_out_of_sight_is_not_drawn_and_the_model_stays_as_it_was() -> No
     assert (model.geom_group == before[0]).all() and model.vis.global_.offwidth == before[1]
 
 
+def test_things_beside_the_picture_still_cast_their_shadows_into_it() -> None:
+    spec = mujoco.MjSpec()
+    prepare(spec, shadows=512)
+    spec.worldbody.add_camera(name="down", pos=[0, 0, 2], fovy=40)
+    spec.worldbody.add_light(pos=[3, 0, 3], dir=[-1, 0, -1], castshadow=True)
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[3, 3, 0.1], pos=[0, 0, -0.1])
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.3, 0.3, 0.3], pos=[1.5, 0, 1.5], group=1)
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    seen, without = draw(model, data, "down", 64), draw(model, data, "down", 64, hidden=(1,))
+    assert not (draw(model, data, "down", 64, segmentation=True) == 1).any()
+    assert (seen != without).any()
+
+
 def test_threads_get_the_pictures_of_their_own_simulations() -> None:
     scenes = [ball_in_view(-0.6 + 0.2 * number) for number in range(6)]
-    expected = [draw(*scene, "front", 48) for scene in scenes]
+    expected = [front(scene) for scene in scenes]
     with ThreadPoolExecutor(6) as threads:
         for _ in range(5):
-            drawn = list(threads.map(lambda scene: draw(*scene, "front", 48), scenes))
+            drawn = list(threads.map(front, scenes))
             assert all((a == b).all() for a, b in zip(drawn, expected, strict=True))
 
 
