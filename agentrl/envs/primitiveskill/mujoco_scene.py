@@ -52,6 +52,8 @@ def compile_scene(things: tuple[Thing, ...]) -> Any:
     spec.default.geom.solref, spec.default.geom.solimp = HARD["solref"], HARD["solimp"]
     spec.visual.global_.offwidth = spec.visual.global_.offheight = LARGEST
     pictures.prepare(spec, shadows=0)
+    quality = spec.visual.quality
+    quality.numquads, quality.numslices, quality.numstacks = 4, 24, 12  # the light falls softly on a large table
     _add_room(spec)
     add_panda(spec, BASE)
     for thing in things:
@@ -61,9 +63,7 @@ def compile_scene(things: tuple[Thing, ...]) -> Any:
 
 def _add_room(spec: Any) -> None:
     world = spec.worldbody
-    world.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_PLANE, pos=(0, 0, -0.75), size=(4, 4, 0.1), rgba=(*FLOOR, 1.0), **UNTOUCHED
-    )
+    world.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, pos=(0, 0, -0.75), size=(4, 4, 0.1), rgba=(*FLOOR, 1.0))
     middle, half = np.array([-0.20, 0.0, -0.02]), np.array([0.62, 0.52, 0.02])
     world.add_geom(name="table", type=BOX, pos=middle, size=half, rgba=(*WOOD, 1.0))
     world.add_geom(type=BOX, pos=middle - (0, 0, 0.04), size=half * 1.02, rgba=(*EDGE, 1.0))
@@ -105,11 +105,11 @@ def _add_stalk(body: Any, radius: float) -> None:
     """What makes a ball an apple: for the eye only."""
     shown = {"mass": 0.0, **UNTOUCHED}
     body.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_CAPSULE, fromto=(0, 0, 0.9 * radius, 0.1 * radius, 0, 1.35 * radius),
+        type=mujoco.mjtGeom.mjGEOM_CAPSULE, fromto=(0, 0, 0.9 * radius, 0.1 * radius, 0, 1.2 * radius),
         size=(0.08 * radius, 0, 0), rgba=(0.35, 0.22, 0.12, 1.0), **shown,
     )  # fmt: skip
     body.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_ELLIPSOID, pos=(0.2 * radius, 0.4 * radius, 1.2 * radius),
+        type=mujoco.mjtGeom.mjGEOM_ELLIPSOID, pos=(0.2 * radius, 0.35 * radius, 1.08 * radius),
         size=(0.18 * radius, 0.38 * radius, 0.06 * radius), rgba=(0.25, 0.55, 0.2, 1.0), **shown,
     )  # fmt: skip
 

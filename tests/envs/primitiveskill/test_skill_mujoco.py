@@ -174,6 +174,13 @@ def test_a_diverged_simulation_is_a_fault(tmp_path: Path, monkeypatch: pytest.Mo
         backend.pick((0, -100, 20))
 
 
+def test_what_falls_off_the_table_stays_on_the_floor_out_of_reach() -> None:
+    backend = table(Start((RED,), {"red": (0.0, 540.0, 0.0)}, {}))
+    for _ in range(3):
+        assert not backend.pick((0, 300, 20)).done
+    assert near(backend.positions()["red"][2:], (-730,), 1.0)
+
+
 def test_a_drawer_cannot_start_further_open_than_it_goes() -> None:
     with pytest.raises(ValueError, match="drawer_open_value must be between 0 and 117"):
         table(Start(KITCHEN.things, KITCHEN.places, {"drawer_open_value": 400.0}))
