@@ -145,6 +145,13 @@ FAMILIES: tuple[Family, ...] = (
             modules=("mujoco",),
         ),
         kit=KitBudget(episodes=4, hostile_replies=300, image_size=96),
+        benches={
+            "homes": Bench(
+                "agentrl.envs.navigation.bench:run",
+                "actions, turns, pictures and memory of the homes; MuJoCo alone",
+                group="embodied",
+            )
+        },
     ),
     Family(
         name="svg",
