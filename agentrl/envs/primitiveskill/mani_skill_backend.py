@@ -143,6 +143,11 @@ def _checked(data: dict[str, Any]) -> list[list[Any]]:
     if not isinstance(done, list):
         raise ValueError("the saved table has no list of actions")
     for action in done:
-        if not isinstance(action, list) or not action or counts.get(action[0]) != len(action) - 1:
+        name, points = (action[0], action[1:]) if isinstance(action, list) and action else (None, [])
+        if not isinstance(name, str) or counts.get(name) != len(points) or not all(map(_is_point, points)):
             raise ValueError(f"a saved action must be pick, place or push with its points; got {action!r}")
     return done
+
+
+def _is_point(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 3 and all(isinstance(part, float) for part in value)
