@@ -5,6 +5,7 @@ The same things, primitives and measurements as in MuJoCo, with ManiSkill's own 
 
 from __future__ import annotations
 
+import os
 import platform
 from importlib.util import find_spec
 from typing import Any
@@ -17,6 +18,7 @@ from agentrl.envs.primitiveskill.primitives import HOME, Primitives
 
 PHYSICS = {"cpu": "physx_cpu", "gpu": "physx_cuda"}
 NEEDED = ("sapien", "mani_skill")
+_started_in: set[int] = set()  # the process that uses the simulator; what it forks inherits this
 
 
 def check_available() -> None:
@@ -51,6 +53,7 @@ class ManiSkillBackend(Primitives):
 
     def begin(self, start: Start) -> None:
         """Set the table; the arm is at rest above it."""
+        _claim_process()
         from agentrl.envs.primitiveskill.mani_skill_motion import ManiSkillMotion
         from agentrl.envs.primitiveskill.mani_skill_scene import Tabletop
 
@@ -119,6 +122,16 @@ class ManiSkillBackend(Primitives):
         if self._table is not None:
             self._table.close()
             self._table = None
+
+
+def _claim_process() -> None:
+    """`ConfigError` in a process forked from one that simulates: Vulkan would wait there for ever."""
+    _started_in.add(os.getpid())
+    if len(_started_in) > 1:
+        _started_in.discard(os.getpid())
+        raise ConfigError(
+            "ManiSkill cannot run in a process forked from one where it runs already; start processes by 'spawn'"
+        )
 
 
 def _started(make: Any) -> Any:

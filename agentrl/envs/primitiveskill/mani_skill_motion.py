@@ -125,7 +125,7 @@ class ManiSkillMotion(Motion):
 
     def _presses(self, besides: str | None) -> bool:
         others = [body for name, body in self._solid.items() if name != besides]
-        return any(self._force(part, body) > HARD for part in self._hand for body in others)
+        return sum(self._force(part, body) for part in self._hand for body in others) > HARD
 
     def fits(self, point: np.ndarray, yaw: float, opening: float, held: str | None) -> bool:
         """Would the fingers, opened that far, touch nothing at a point but what they hold?"""

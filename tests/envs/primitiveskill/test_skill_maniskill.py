@@ -6,6 +6,7 @@ and the logic that needs no simulator runs on a table of its own everywhere.
 
 from __future__ import annotations
 
+import os
 import platform
 from typing import Any
 
@@ -112,6 +113,15 @@ def test_a_simulator_that_does_not_start_is_explained() -> None:
 
     with pytest.raises(ConfigError, match=r"ErrorIncompatibleDriver.*mesa-vulkan-drivers"):
         mani_skill_backend._started(make)
+
+
+def test_a_fork_of_a_process_that_simulates_is_refused_instead_of_hanging(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mani_skill_backend, "_started_in", set())
+    mani_skill_backend._claim_process()
+    mani_skill_backend._claim_process()
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with pytest.raises(ConfigError, match="forked .* start processes by 'spawn'"):
+        mani_skill_backend._claim_process()
 
 
 def test_physics_must_be_a_known_one() -> None:

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,19 +20,22 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from agentrl.envs.primitiveskill.backends import make_backend
 from agentrl.envs.primitiveskill.starts import candidate, solves
 from agentrl.envs.primitiveskill.table import Table
-from agentrl.envs.primitiveskill.tasks import TASKS, Task
+from agentrl.envs.primitiveskill.tasks import TASKS
 
 SIZE = 384  # pixels of each picture
 TICKS = 250  # of the controller, to time
 
 
-def measure(task: Task, table: Table, starts: int) -> tuple[dict[str, Any], np.ndarray]:
+def measure(name: str, backend: str, starts: int) -> tuple[dict[str, Any], np.ndarray]:
     """The figures of one task, and its picture."""
-    table.begin(candidate(task, "train", 0, 0))
+    task, table = TASKS[name](), Table(backend)
+    first = candidate(task, "train", 0, 0)
+    table.begin(first)
     before = table.picture(SIZE)
-    solves(task, table, candidate(task, "train", 0, 0))
+    solves(task, table, first)
     after = table.picture(SIZE)
     began = perf_counter()
     failed = [number for number in range(starts) if not solves(task, table, candidate(task, "train", number, 0))]
@@ -38,15 +44,26 @@ def measure(task: Task, table: Table, starts: int) -> tuple[dict[str, Any], np.n
     return figures, np.vstack([before, after])
 
 
-def speed(table: Table) -> dict[str, float]:
+def speed(backend: str) -> dict[str, float]:
     """Ticks of the controller a second, and milliseconds of a picture of 256 pixels that is drawn anew."""
-    backend: Any = table._backend
-    backend.picture(256)
-    backend._drawn.clear()
+    table: Any = make_backend(backend)
+    first, begin = _seconds(lambda: table.begin(candidate(TASKS["stack"](), "train", 0, 0))), []
+    for number in range(5):
+        begin.append(_seconds(lambda at=number: table.begin(candidate(TASKS["stack"](), "train", at, 0))))
+    frames = [_seconds(lambda: _drawn_anew(table)) for _ in range(11)]
     return {
-        "ticks_per_s": TICKS / _seconds(lambda: backend._motion.wait(TICKS)),
-        "frame_ms": 1000 * _seconds(lambda: backend.picture(256)),
+        "first_begin_s": round(first, 2),
+        "begin_s": round(min(begin), 3),
+        "ticks_per_s": round(TICKS / _seconds(lambda: table._motion.wait(TICKS))),
+        "first_frame_s": round(frames[0], 2),
+        "frame_ms": round(1000 * sorted(frames[1:])[5], 1),
+        "memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }
+
+
+def _drawn_anew(table: Any) -> np.ndarray:
+    table._drawn.clear()
+    return table.picture(256)
 
 
 def _seconds(function: Any) -> float:
@@ -60,18 +77,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--backend", default="mujoco")
     parser.add_argument("--starts", type=int, default=50)
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("runs/oracle"))
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    table, report, pictures = Table(args.backend), {}, []
-    for name, task in TASKS.items():
-        report[name], picture = measure(task(), table, args.starts)
-        pictures.append(picture)
-        print(name, report[name], flush=True)
-    report["speed"] = speed(table)
+    report: dict[str, Any] = {"speed": speed(args.backend)}  # alone, before others use the processor
     print(report["speed"], flush=True)
+    with ProcessPoolExecutor(args.processes, mp_context=get_context("spawn")) as pool:
+        found = list(pool.map(measure, TASKS, [args.backend] * len(TASKS), [args.starts] * len(TASKS)))
+    for name, (figures, _) in zip(TASKS, found, strict=True):
+        report[name] = figures
+        print(name, figures, flush=True)
     (args.out / "oracle.json").write_text(json.dumps(report, indent=2) + "\n")
-    Image.fromarray(np.hstack(pictures)).save(args.out / f"primitiveskill-{args.backend}.png")
+    Image.fromarray(np.hstack([picture for _, picture in found])).save(args.out / f"primitiveskill-{args.backend}.png")
 
 
 if __name__ == "__main__":
