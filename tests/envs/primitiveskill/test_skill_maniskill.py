@@ -120,7 +120,7 @@ def test_a_fork_of_a_process_that_simulates_is_refused_instead_of_hanging(monkey
     mani_skill_backend._claim_process()
     mani_skill_backend._claim_process()
     monkeypatch.setattr(os, "getpid", lambda: -1)
-    with pytest.raises(ConfigError, match="forked .* start processes by 'spawn'"):
+    with pytest.raises(ConfigError, match=r"forked .* start processes by 'spawn'"):
         mani_skill_backend._claim_process()
 
 
