@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import os
 import platform
+import random
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,6 +18,7 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.envs.primitiveskill.backend import Point, Result, Start
+from agentrl.envs.primitiveskill.motion import FAST
 from agentrl.envs.primitiveskill.primitives import HOME, Primitives
 
 PHYSICS = {"cpu": "physx_cpu", "gpu": "physx_cuda"}
@@ -54,6 +59,12 @@ class ManiSkillBackend(Primitives):
     def begin(self, start: Start) -> None:
         """Set the table; the arm is at rest above it."""
         _claim_process()
+        with _without_traces():
+            self._set(start)
+        self._start, self._done = start, []
+        self._drawn: dict[int, np.ndarray] = {}
+
+    def _set(self, start: Start) -> None:
         from agentrl.envs.primitiveskill.mani_skill_motion import ManiSkillMotion
         from agentrl.envs.primitiveskill.mani_skill_scene import Tabletop
 
@@ -62,26 +73,27 @@ class ManiSkillBackend(Primitives):
         else:
             self._table.begin(start)
         self._motion = ManiSkillMotion(self._table)
-        self._motion.move(HOME, 0.0, 0.7)
-        self._start, self._done = start, []
-        self._drawn: dict[int, np.ndarray] = {}
+        self._motion.move(HOME, 0.0, FAST)
 
     # ---------------------------------------------------------------- primitives
 
     def pick(self, at: Point) -> Result:
         """Grasp what is at a point and lift it."""
         self._asked = ("pick", (at,))
-        return super().pick(at)
+        with _without_traces():
+            return super().pick(at)
 
     def place(self, at: Point) -> Result:
         """Lower what the gripper holds over a point, to z and on until it touches something, and let go."""
         self._asked = ("place", (at,))
-        return super().place(at)
+        with _without_traces():
+            return super().place(at)
 
     def push(self, start: Point, end: Point) -> Result:
         """Move the closed gripper from one point to another, and retreat."""
         self._asked = ("push", (start, end))
-        return super().push(start, end)
+        with _without_traces():
+            return super().push(start, end)
 
     def _finish(self) -> None:
         name, points = self._asked
@@ -122,6 +134,20 @@ class ManiSkillBackend(Primitives):
         if self._table is not None:
             self._table.close()
             self._table = None
+
+
+@contextmanager
+def _without_traces() -> Iterator[None]:
+    """Keep the program's own generators as they are, which libraries of ManiSkill draw names from, and its output free
+    of warnings about ManiSkill's code."""
+    states = random.getstate(), np.random.get_state()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
 
 
 def _claim_process() -> None:
