@@ -212,7 +212,7 @@ FAMILIES: tuple[Family, ...] = (
             extra="web",
             modules=("jinja2", "lxml", "cssselect", "rapidfuzz"),
         ),
-        kit=KitBudget(episodes=4, hostile_replies=300, image_size=320),
+        kit=KitBudget(episodes=2, hostile_replies=150, image_size=320),
         policies={
             "webarena-naive": Part(
                 "agentrl.envs.webarena.players:NaiveBrowser", "follows the first matching link (web)"
