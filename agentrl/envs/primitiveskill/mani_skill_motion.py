@@ -8,12 +8,11 @@ from math import atan2, cos, pi, sin
 from typing import Any
 
 import numpy as np
-import sapien
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.common.gripper import OPENING, READY, TIP, pointing_down
 from agentrl.envs.primitiveskill.backend import Thing
-from agentrl.envs.primitiveskill.mani_skill_scene import RATE, Tabletop
+from agentrl.envs.primitiveskill.mani_skill_scene import RATE, Pose, Tabletop
 from agentrl.envs.primitiveskill.motion import HARD, Motion
 from agentrl.envs.primitiveskill.shapes import BASE, CABINET, DRAWER, MOVABLE, boxes
 
@@ -66,7 +65,7 @@ class SapienArm:
         frame[:3, :3], frame[:3, 3] = rotation, position - np.array(BASE)
         moving = np.array([1] * 7 + [0] * 2)
         joints, found, _ = self._kinematics.compute_inverse_kinematics(
-            self._tool, sapien.Pose(frame), np.array([*READY, OPENING, OPENING]), moving, max_iterations=300
+            self._tool, Pose(frame), np.array([*READY, OPENING, OPENING]), moving, max_iterations=300
         )
         joints = np.array(joints)
         inside = (joints >= self._limits[0] - 0.01) & (joints <= self._limits[1] + 0.01)

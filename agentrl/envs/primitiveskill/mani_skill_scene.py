@@ -12,12 +12,8 @@ from math import cos, pi, sin
 from typing import Any
 
 import numpy as np
-import sapien
-from mani_skill.envs.sapien_env import BaseEnv
-from mani_skill.sensors.camera import Camera, CameraConfig
-from mani_skill.utils import sapien_utils
-from mani_skill.utils.scene_builder.table import TableSceneBuilder
 
+from agentrl.core.errors import MissingExtra
 from agentrl.envs.common.gripper import OPENING, READY
 from agentrl.envs.primitiveskill.backend import Start, Thing
 from agentrl.envs.primitiveskill.shapes import (
@@ -37,6 +33,16 @@ from agentrl.envs.primitiveskill.shapes import (
     opening_of,
 )
 
+try:
+    import sapien
+    from mani_skill.envs.sapien_env import BaseEnv
+    from mani_skill.sensors.camera import Camera, CameraConfig
+    from mani_skill.utils import sapien_utils
+    from mani_skill.utils.scene_builder.table import TableSceneBuilder
+except ImportError as error:
+    raise MissingExtra("mani_skill", "maniskill") from error
+
+Pose = sapien.Pose
 RATE = 50  # ticks of the controller a second
 UPRIGHT = sapien.Pose(q=[cos(pi / 4), 0.0, sin(pi / 4), 0.0])  # sapien's cylinders lie along x
 
