@@ -110,7 +110,10 @@ def main() -> int:
     paper = Image.new("RGB", (upper.width + 2 * GAP, upper.height + lower.height + 3 * GAP), PAPER)
     paper.paste(upper, (GAP, GAP))
     paper.paste(lower, ((paper.width - lower.width) // 2, upper.height + 2 * GAP))
-    paper.quantize(256, kmeans=2).save(ROOT / "docs" / "_static" / "navigation.png", optimize=True)
+    palette = paper.quantize(256, kmeans=2)
+    paper.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG).save(
+        ROOT / "docs" / "_static" / "navigation.png", optimize=True
+    )
     return 0
 
 

@@ -1,10 +1,12 @@
 """A home as a MuJoCo model: what a camera in it sees.
 
-What a picture of 255 px costs, in milliseconds of one ARM core (Mesa's llvmpipe; 24 homes, 8 poses each): 16 on average,
-33 in the worst twentieth, which is 61 frames per CPU second; compiling a home 33, its first picture 34. What was tried:
-MuJoCo's default of 16 squares a side of a box and 28 slices a cylinder: twice as much and more; drawing also what is
-beside or behind the camera: 1.3 times; four samples a pixel: twice; no textures: 0.9; OSMesa instead of EGL: the same;
-merging boxes into meshes: the same. So there is no multisampling and no shadow map: shadows are baked into the floors.
+What a picture of 255 px costs, in milliseconds of one ARM core (Mesa's llvmpipe; 24 homes, 8 poses each): 16 on
+average, 33 in the worst twentieth, which is 61 frames per CPU second; compiling a home 33, its first picture 34.
+
+What was tried: MuJoCo's default of 16 squares a side of a box and more slices a cylinder, twice as much; drawing also
+what is beside or behind the camera, 1.3 times; four samples a pixel, twice; no textures, 0.9 times; OSMesa instead of
+EGL, the same; boxes merged into meshes, the same. So there is no multisampling and no shadow map: shadows are baked
+into the floors.
 """
 
 from __future__ import annotations
