@@ -10,6 +10,7 @@ WHITE = 0xF2F1EC
 
 
 def toilet(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A toilet."""
     body, lid = look
     front = -d / 2
     return [
@@ -26,6 +27,7 @@ def toilet(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def bathtub(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A bathtub."""
     body, water = look
     h -= 0.16  # the tap stands above the rim
     rim = 0.08
@@ -44,6 +46,7 @@ def bathtub(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def shower(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A shower stall."""
     tray, frame = look
     bars = [
         rod(x, y, (0.1, h), 0.018, frame) for x in (-w / 2 + 0.02, w / 2 - 0.02) for y in (-d / 2 + 0.02, d / 2 - 0.02)
@@ -63,6 +66,7 @@ def shower(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def towel(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A towel."""
     cloth, stripe = look
     back = d / 2
     return [
@@ -74,6 +78,7 @@ def towel(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def toilet_paper(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A roll of toilet paper."""
     paper = look[0]
     return [
         box((-0.03, 0.03), (d / 2 - 0.015, d / 2), (h / 2 - 0.03, h / 2 + 0.03), STEEL),
@@ -84,6 +89,7 @@ def toilet_paper(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def soap_bottle(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A soap bottle."""
     body, pump = look
     return [
         rod(0, 0, (0, h * 0.62), w * 0.45, body),
@@ -95,6 +101,7 @@ def soap_bottle(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def spray_bottle(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A spray bottle."""
     body, head = look
     return [
         slab(w, d * 0.7, (0, h * 0.5), body),
@@ -107,6 +114,7 @@ def spray_bottle(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def soap_bar(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A bar of soap."""
     return [
         slab(w, d, (0, h * 0.35), WHITE),
         blob((0, 0, h * 0.6), (w * 0.42, d * 0.4, h * 0.4), look[0]),
@@ -115,6 +123,7 @@ def soap_bar(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def plunger(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A plunger."""
     return [
         rod(0, 0, (0, h * 0.1), w / 2, look[0]),
         blob((0, 0, h * 0.1), (w * 0.44, w * 0.44, h * 0.16), look[0]),
@@ -124,6 +133,7 @@ def plunger(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def scrub_brush(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A scrub brush."""
     return [
         rod(0, 0, (0, h * 0.42), w * 0.42, look[0]),
         rod(0, 0, (h * 0.42, h * 0.46), w * 0.5, look[0]),

@@ -13,6 +13,7 @@ STEEL = 0xB9BDC2
 
 
 def bed(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A bed."""
     frame, sheet, cover = look
     top = 0.5
     pillows = [
@@ -31,6 +32,7 @@ def bed(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def dresser(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A dresser."""
     front = -d / 2 + 0.03
     return [
         slab(w * 0.94, d * 0.8, (0, 0.07), look[1]),
@@ -41,6 +43,7 @@ def dresser(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def wardrobe(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A wardrobe."""
     front = -d / 2 + 0.03
     return [
         box((-w / 2, w / 2), (front, d / 2), (0.05, h), look[0], "wood"),
@@ -58,6 +61,7 @@ def wardrobe(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def desk(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A desk."""
     return [
         slab(w, d, (h - 0.03, h), look[0], "wood"),
         *legs(w, d, h - 0.03, look[1], 0.05),
@@ -74,6 +78,7 @@ def desk(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def mirror(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A mirror."""
     frame, glass, shine = look
     front = -d / 2
     return [
@@ -85,6 +90,7 @@ def mirror(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def laundry_hamper(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A laundry hamper."""
     body, cloth, second = look
     return [
         slab(w, d, (0, h - 0.08), body, "weave"),
@@ -96,6 +102,7 @@ def laundry_hamper(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def laptop(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A laptop."""
     body, screen = look
     lid = tilted(box((-w / 2, w / 2), (d * 0.32, d * 0.36), (0.02, h), body), x=-12)
     glow = tilted(box((-w * 0.46, w * 0.46), (d * 0.29, d * 0.32), (0.04, h - 0.015), screen), x=-12)
@@ -105,6 +112,7 @@ def laptop(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def cell_phone(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A cell phone."""
     body, screen = look
     return [
         slab(w, d, (0, h - 0.002), body),
@@ -114,6 +122,7 @@ def cell_phone(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def alarm_clock(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """An alarm clock."""
     body, bell = look
     middle = h * 0.45
     r = h * 0.4
@@ -129,6 +138,7 @@ def alarm_clock(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def desk_lamp(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A desk lamp."""
     body, bulb = look
     return [
         rod(0, d * 0.2, (0, 0.02), w * 0.45, body),
@@ -140,6 +150,7 @@ def desk_lamp(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def pillow(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A pillow."""
     return [
         blob((0, 0, h / 2), (w / 2, d / 2, h / 2), look[0], "fabric"),
         slab(w * 0.8, d * 0.8, (h * 0.2, h * 0.8), look[0], "fabric"),
@@ -148,6 +159,7 @@ def pillow(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def teddy(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A teddy bear."""
     fur, light = look
     return [
         blob((0, 0, h * 0.32), (w * 0.32, d * 0.36, h * 0.28), fur),
@@ -166,6 +178,7 @@ def teddy(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def ball_of(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A ball with these colours."""
     r = h / 2
     return [
         ball(0, 0, r, r, look[0]),
@@ -176,6 +189,7 @@ def ball_of(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def bat(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A baseball bat."""
     wood, grip = look
     return [
         rod(0, 0, (h * 0.42, h * 0.97), w * 0.42, wood),
@@ -187,6 +201,7 @@ def bat(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def racket(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A racket."""
     frame, grip = look
     middle = h * 0.72
     strings = [
@@ -210,6 +225,7 @@ def racket(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def boots(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """Boots."""
     parts = []
     for x in (-w * 0.26, w * 0.26):
         parts += [
@@ -222,6 +238,7 @@ def boots(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def footstool(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A footstool."""
     return [
         *[rod(x * w * 0.34, y * d * 0.34, (0, h * 0.4), 0.02, OAK) for x in (-1, 1) for y in (-1, 1)],
         rod(0, 0, (h * 0.36, h * 0.86), w / 2, look[0], "fabric"),
@@ -231,6 +248,7 @@ def footstool(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def safe(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A safe."""
     front = -d / 2 + 0.02
     return [
         box((-w / 2, w / 2), (front, d / 2), (0, h), look[0]),
@@ -242,6 +260,7 @@ def safe(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def poster(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A poster."""
     paper, star, band = look
     front = -d / 2
     return [

@@ -11,6 +11,7 @@ DARK = 0x3A3D42
 
 
 def pan(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A pan."""
     metal, inside = look
     r = d / 2
     x = -w / 2 + r
@@ -22,6 +23,7 @@ def pan(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def pot(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A pot."""
     body, lid = look
     r = d / 2
     return [
@@ -34,6 +36,7 @@ def pot(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def paper_towel(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A roll of paper towels."""
     return [
         rod(0, 0, (0, 0.015), w / 2, look[1]),
         rod(0, 0, (0.015, h * 0.88), w * 0.42, look[0]),
@@ -44,10 +47,12 @@ def paper_towel(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def sponge(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A sponge."""
     return [slab(w, d, (0, h * 0.7), look[0], "stone"), slab(w, d, (h * 0.7, h), look[1])]
 
 
 def knife_block(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A knife block."""
     handles = [
         tilted(box((x - 0.012, x + 0.012), (y - 0.01, y + 0.01), (h * 0.72, h), BLACK), x=-14)
         for x in (-0.035, 0.0, 0.035)
@@ -61,11 +66,13 @@ def knife_block(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def cutting_board(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A cutting board."""
     slices = [rod(x, -0.02, (h * 0.6, h), 0.03, look[1]) for x in (0.0, 0.05, 0.1)]
     return [slab(w, d, (0, h * 0.6), look[0], "wood"), rod(-w * 0.42, 0, (h * 0.6, h * 0.63), 0.018, DARK), *slices]
 
 
 def blender(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A blender."""
     base, juice = look
     return [
         slab(w * 0.9, d * 0.9, (0, h * 0.28), base),

@@ -12,6 +12,7 @@ WHITE = 0xF2F1EC
 
 
 def counter_top(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A counter top."""
     front, top, knob = look
     return [
         box((-w / 2, w / 2), (-d / 2 + 0.08, d / 2), (0, 0.1), DARK),
@@ -22,6 +23,7 @@ def counter_top(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def sink(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A sink."""
     front, top, _ = look
     low, wall = h - 0.18, 0.2
     tap = [
@@ -44,6 +46,7 @@ def sink(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def stove(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A stove."""
     body, plate = look
     rings = [
         rod(a * w * 0.23, b * d * 0.21 - 0.02, (h - 0.1, h - 0.09), r, 0x8E2F22 if a * b > 0 else 0x54585E)
@@ -63,6 +66,7 @@ def stove(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def fridge(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A fridge."""
     body, door = look
     front, split = -d / 2 + 0.03, h * 0.62
     return [
@@ -77,6 +81,7 @@ def fridge(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def cabinet(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A cabinet."""
     return [
         box((-w / 2, w / 2), (-d / 2 + 0.03, d / 2), (0, h), look[0]),
         *drawers(w, -d / 2 + 0.03, (0, h), 1, look[0], look[2], max(1, round(w / 0.45))),
@@ -84,6 +89,7 @@ def cabinet(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def dining_table(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A dining table."""
     top, leg = look
     return [
         slab(w, d, (h - 0.04, h), top, "wood"),
@@ -93,6 +99,7 @@ def dining_table(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def chair(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A chair."""
     frame, seat = look
     high = 0.46
     back = d / 2
@@ -110,6 +117,7 @@ def chair(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def stool(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A stool."""
     frame, seat = look
     return [
         *legs(w * 0.85, d * 0.85, h - 0.04, frame, 0.035, 0.0),
@@ -120,6 +128,7 @@ def stool(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def garbage_can(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A garbage can."""
     body, lid = look
     return [
         rod(0, 0, (0, h * 0.5), w * 0.43, body),
@@ -132,6 +141,7 @@ def garbage_can(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def washing_machine(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A washing machine."""
     body, trim = look
     front = -d / 2 + 0.03
     return [
@@ -147,6 +157,7 @@ def washing_machine(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def microwave(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A microwave."""
     body, panel = look
     front = -d / 2
     return [
@@ -165,6 +176,7 @@ def microwave(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def toaster(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A toaster."""
     body, trim = look
     return [
         slab(w, d, (0, 0.025), DARK),
@@ -178,6 +190,7 @@ def toaster(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def coffee_machine(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A coffee machine."""
     body, trim = look
     return [
         slab(w, d, (0, 0.04), body),
@@ -193,6 +206,7 @@ def coffee_machine(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def kettle(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A kettle."""
     body, trim = look
     r = d * 0.5
     return [

@@ -9,6 +9,7 @@ DARK = 0x3A3D42
 
 
 def sofa(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A sofa."""
     body, cushion, leg = look
     arm, seat = 0.17, 0.42
     inner = w / 2 - arm
@@ -36,6 +37,7 @@ def sofa(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def coffee_table(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A coffee table."""
     return [
         slab(w, d, (h - 0.04, h), look[0], "wood"),
         *legs(w, d, h - 0.04, look[1], 0.05),
@@ -44,6 +46,7 @@ def coffee_table(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def tv_stand(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A TV stand."""
     front = -d / 2 + 0.03
     return [
         slab(w * 0.92, d * 0.7, (0, 0.06), DARK),
@@ -53,6 +56,7 @@ def tv_stand(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def television(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A television."""
     frame, screen, glow = look
     return [
         slab(w * 0.4, d, (0, 0.015), frame),
@@ -65,6 +69,7 @@ def television(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def shelving_unit(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A shelving unit."""
     wood = look[0]
     side = 0.03
     return [
@@ -97,6 +102,7 @@ def shelving_unit(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def side_table(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A side table."""
     front = -d / 2 + 0.02
     return [
         *legs(w, d, h * 0.5, look[0], 0.04, 0.0),
@@ -107,6 +113,7 @@ def side_table(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def floor_lamp(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A floor lamp."""
     pole, shade = look
     return [
         rod(0, 0, (0, 0.03), w * 0.36, pole),
@@ -119,6 +126,7 @@ def floor_lamp(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def house_plant(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A house plant."""
     pot, leaf, light = look
     high = h * 0.3
     leaves = [
@@ -146,6 +154,7 @@ def house_plant(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def painting(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A painting."""
     frame, sky, land, spot = look
     back, front = (-d / 2 + 0.01, d / 2), -d / 2
     return [
@@ -158,6 +167,7 @@ def painting(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def rug(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A rug."""
     outer, inner, line = look
     return [
         slab(w, d, (0, h * 0.7), outer, "fabric"),
@@ -168,6 +178,7 @@ def rug(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def window(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A window."""
     frame, sky, land = look
     front, back = -d / 2, d / 2
     return [

@@ -12,6 +12,7 @@ STEEL = 0xB9BDC2
 
 
 def book(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A book."""
     cover, title = look
     return [
         slab(w, d, (0, 0.008), cover),
@@ -23,6 +24,7 @@ def book(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def remote(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A remote control."""
     body, power = look
     buttons = [
         rod(x * w * 0.28, y * d * 0.1, (h - 0.004, h), 0.007, 0xD8D8D8) for x in (-1, 0, 1) for y in (-3, -2, -1, 0, 1)
@@ -31,6 +33,7 @@ def remote(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def vase(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A vase."""
     body, petal, second = look
     stems = [
         tilted(rod(x * 0.02, y * 0.02, (h * 0.5, h * 0.85), 0.005, 0x4C7A45), y=14 * x, x=-14 * y)
@@ -53,6 +56,7 @@ def vase(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def statue(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A statue."""
     stone, base = look
     return [
         slab(w, d, (0, h * 0.14), base),
@@ -65,6 +69,7 @@ def statue(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def carton(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A carton."""
     card, tape = look
     flap = h * 0.72
     sides = [box(x, (-d / 2, d / 2), (0, flap), card) for x in ((-w / 2, -w / 2 + 0.01), (w / 2 - 0.01, w / 2))]
@@ -86,6 +91,7 @@ def carton(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def candle(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A candle."""
     return [
         rod(0, 0, (0, 0.015), w / 2, 0xB08D57),
         rod(0, 0, (0.015, h * 0.72), w * 0.32, look[0]),
@@ -95,6 +101,7 @@ def candle(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def tissue_box(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A tissue box."""
     body, band = look
     top = h * 0.62
     return [
@@ -107,6 +114,7 @@ def tissue_box(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def newspaper(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A newspaper."""
     paper, ink = look
     lines = [
         box((-w * 0.42, w * 0.0), (-d * 0.36 + n * d * 0.12, -d * 0.32 + n * d * 0.12), (h - 0.002, h), 0x8A8A86)
@@ -121,6 +129,7 @@ def newspaper(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def watering_can(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A watering can."""
     body = look[0]
     return [
         rod(0, 0, (0, h * 0.62), d * 0.46, body),
@@ -133,6 +142,7 @@ def watering_can(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def guitar(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A guitar."""
     body, neck = look
     y = (-d * 0.4, d * 0.4)
     return [
@@ -150,6 +160,7 @@ def guitar(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def wall_clock(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A wall clock."""
     rim, face = look
     ticks = [
         box(
@@ -173,6 +184,7 @@ def wall_clock(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def vacuum(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A vacuum cleaner."""
     body, trim = look
     return [
         slab(w, d * 0.5, (0, 0.08), body),
@@ -185,6 +197,7 @@ def vacuum(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def dog_bed(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A dog bed."""
     rim, inside = look
     return [
         slab(w * 0.9, d * 0.9, (0, h * 0.4), inside, "fabric"),

@@ -9,6 +9,7 @@ WHITE = 0xF7F5EE
 
 
 def plate(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A plate."""
     return [
         rod(0, 0, (0, h * 0.5), w * 0.32, look[0]),
         rod(0, 0, (h * 0.5, h * 0.9), w / 2, look[0]),
@@ -18,6 +19,7 @@ def plate(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def bowl(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A bowl."""
     return [
         rod(0, 0, (0, h * 0.2), w * 0.25, look[0]),
         rod(0, 0, (h * 0.2, h * 0.5), w * 0.38, look[0]),
@@ -28,6 +30,7 @@ def bowl(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def mug(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A mug."""
     r = d / 2
     x = -w / 2 + r
     grip = [box((x + r * 0.9, w / 2), (-0.009, 0.009), (z, z + 0.016), look[0]) for z in (h * 0.2, h * 0.74)]
@@ -40,6 +43,7 @@ def mug(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def cup(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A cup."""
     return [
         rod(0, 0, (0, h * 0.35), w * 0.36, look[0]),
         rod(0, 0, (h * 0.35, h * 0.7), w * 0.43, look[0]),
@@ -50,6 +54,7 @@ def cup(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def wine_bottle(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A wine bottle."""
     glass, label = look
     return [
         rod(0, 0, (0, h * 0.6), w / 2, glass),
@@ -61,6 +66,7 @@ def wine_bottle(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def bread(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A loaf of bread."""
     crust, cut = look
     scores = [
         tilted(box((x - 0.012, x + 0.012), (-d * 0.3, d * 0.3), (h * 0.86, h * 0.97), cut), z=20)
@@ -76,6 +82,7 @@ def bread(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def apple(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """An apple."""
     return [
         blob((0, 0, h * 0.44), (w / 2, d / 2, h * 0.44), look[0]),
         rod(0, 0, (h * 0.84, h), 0.005, 0x5A3A20),
@@ -84,6 +91,7 @@ def apple(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def tomato(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A tomato."""
     leaves = [
         tilted(
             blob((x * 0.02, y * 0.02, h * 0.95), (0.022 if x else 0.008, 0.022 if y else 0.008, 0.004), 0x3F7A35),
@@ -100,6 +108,7 @@ def tomato(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def lettuce(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A head of lettuce."""
     outer, inner = look
     leaves = [
         tilted(blob((x * w * 0.24, y * d * 0.24, h * 0.45), (w * 0.26, d * 0.26, h * 0.42), outer), y=22 * x, x=-22 * y)
@@ -113,6 +122,7 @@ def lettuce(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def banana(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A banana."""
     arc = ((-0.42, 0.3, -35), (-0.22, -0.05, -18), (0.0, -0.18, 0), (0.22, -0.05, 18), (0.42, 0.3, 35))
     flesh = [
         tilted(blob((x * w, y * d, h / 2), (w * 0.17, h * 0.42, h * 0.45), look[0]), z=angle) for x, y, angle in arc
@@ -121,6 +131,7 @@ def banana(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def potato(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A potato."""
     spots = [
         ball(x * w, y * d, h * z, 0.006, look[1])
         for x, y, z in ((0.2, -0.3, 0.75), (-0.25, -0.25, 0.7), (0.0, 0.2, 0.95), (-0.1, -0.42, 0.5))
@@ -133,6 +144,7 @@ def potato(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def eggs(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """Eggs."""
     shells = [
         blob((x * w * 0.32, y * d * 0.23, h * 0.62), (0.024, 0.024, h * 0.38), look[1])
         for x in (-1, 0, 1)
@@ -142,6 +154,7 @@ def eggs(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def shaker(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A shaker."""
     return [
         rod(0, 0, (0, h * 0.7), w / 2, look[0]),
         rod(0, 0, (h * 0.7, h * 0.9), w * 0.52, look[1]),
@@ -151,6 +164,7 @@ def shaker(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def fruit_bowl(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A fruit bowl."""
     fruits = [
         ball(x * w * 0.24, y * d * 0.24, h * 0.68, w * 0.15, c)
         for x, y, c in ((-1, -0.5, 0xC8342A), (1, -0.5, 0xF08A24), (0, 1, 0x8FBF3A), (0, -1, 0xF0C030))
@@ -165,6 +179,7 @@ def fruit_bowl(w: float, d: float, h: float, look: Look) -> list[Part]:
 
 
 def cereal_box(w: float, d: float, h: float, look: Look) -> list[Part]:
+    """A cereal box."""
     return [
         slab(w, d, (0, h), look[0]),
         box((-w * 0.4, w * 0.4), (-d / 2 - 0.002, -d / 2), (h * 0.68, h * 0.9), WHITE),
