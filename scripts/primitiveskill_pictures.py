@@ -38,7 +38,7 @@ def main() -> None:
     gap = np.full((len(columns[0]), GAP, 3), PAPER, np.uint8)
     parts = [part for column in columns for part in (column, gap)][:-1]
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURE
-    Image.fromarray(np.hstack(parts)).quantize(192).save(path, optimize=True)
+    Image.fromarray(np.hstack(parts)).save(path, optimize=True)  # a palette would lose the colours of small things
     print(f"{path}: {', '.join(TASKS)}, {path.stat().st_size // 1024} KB")
 
 
