@@ -34,6 +34,9 @@ MEANT_BEFORE: dict[str, dict[str, Any]] = {
 }
 for _name in ("grpo", "rloo", "gspo", "gigpo"):
     MEANT_BEFORE[_name]["even_by"] = "reward"
+for _name in ("ppo", "steppo"):
+    MEANT_BEFORE[_name]["critic_start"] = "zero"
+MEANT_BEFORE["gspo"] |= {"clip_low": 3e-4, "clip_high": 4e-4}
 MEANT_BEFORE["gigpo"]["anchors"] = "observation"
 
 

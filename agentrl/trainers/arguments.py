@@ -218,6 +218,10 @@ class CriticArguments(PolicyArguments):
     """A critic with a body of its own, a head on the policy's body that trains it too, or a head that only reads it."""
     critic_lr: float = 1e-5
     """Learning rate of the critic."""
+    critic_head_lr: float = 0.0
+    """Learning rate of the critic's output layer; 0: as the rest of it."""
+    critic_start: Literal["mean", "zero"] = "mean"
+    """What the critic says before it has learned anything: the mean return of the first batch, or 0."""
     critic_coef: float = 1.0
     """Weight of the critic's loss."""
     critic_clip: float = 0.0
@@ -235,7 +239,7 @@ class CriticArguments(PolicyArguments):
         super().__post_init__()
         _whole(self, 0, "critic_warmup critic_epochs")
         _positive(self, "critic_lr")
-        _not_negative(self, "critic_coef critic_clip")
+        _not_negative(self, "critic_coef critic_clip critic_head_lr")
 
 
 @dataclass(kw_only=True)

@@ -1,7 +1,11 @@
 """GSPO: GRPO's credit with one probability ratio per sequence, the geometric mean of its tokens' ratios. No critic.
 
 A sequence is a whole trajectory where the conversation is the prompt, and a step where prompts are rebuilt; its length
-counts the tokens that the policy wrote. Such ratios stay close to 1, so the clips are hundreds of times tighter.
+counts the tokens that the policy wrote. Such ratios stay close to 1, so the clips are tighter than those of tokens.
+
+How tight depends on the length: the paper's 3e-4 and 4e-4 are for replies of thousands of tokens. With four tokens a
+reply (a tiny model on FrozenLake, lr 3e-4, eight iterations) they held back 46 to 65 % of the last mini-batch of every
+update, and the defaults, 0.03 and 0.04, 12 to 37 %; `clipped_sequences` in the metrics tells.
 """
 
 from __future__ import annotations
@@ -9,13 +13,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
 from agentrl.trainers.advantages import Estimate, grpo, to_tokens, without_critic
 from agentrl.trainers.arguments import GroupArguments
 from agentrl.trainers.batch import Batch
 from agentrl.trainers.group_relative import collect_groups, group_advantages
-from agentrl.trainers.losses import Loss, clipped_loss, log_ratios, unit_means
+from agentrl.trainers.losses import Loss, clipped_loss, log_ratios, masked_sum, unit_means
 from agentrl.trainers.run import Report, Run
 from agentrl.trainers.update import BatchScores, Part, make_learner, score, update_policy
 
@@ -24,10 +29,10 @@ from agentrl.trainers.update import BatchScores, Part, make_learner, score, upda
 class GSPO(GroupArguments):
     """Train by GSPO."""
 
-    clip_low: float = 3e-4
-    """How far a sequence's ratio may fall below 1."""
-    clip_high: float = 4e-4
-    """How far it may rise above 1."""
+    clip_low: float = 0.03
+    """How far a sequence's ratio may fall below 1; 3e-4 in the paper, for long replies."""
+    clip_high: float = 0.04
+    """How far it may rise above 1; 4e-4 in the paper."""
 
 
 def train(args: GSPO, report: Report | None = None) -> Path:
@@ -57,4 +62,11 @@ def policy_loss(args: GSPO, logprobs: Tensor, part: Part) -> Loss:
     log_ratio = log_ratios(logprobs, part.old, part.kept)
     ratio = unit_means(log_ratio, part.kept, "sequence", part.turn_ends).exp()
     clip = {"clip_low": args.clip_low, "clip_high": args.clip_high, "dual_clip": args.dual_clip}
-    return clipped_loss(ratio, part.advantages, part.kept, part.weights, **clip)
+    loss, metrics = clipped_loss(ratio, part.advantages, part.kept, part.weights, **clip)
+    return Loss(loss, metrics | {"clipped_sequences": clipped_share(args, ratio.detach(), part)})
+
+
+def clipped_share(args: GSPO, ratio: Tensor, part: Part) -> Tensor:
+    """The share of the mini-batch's sequences that the clip keeps from moving further (each weighs the same)."""
+    too_far = torch.where(part.advantages > 0, ratio > 1 + args.clip_high, ratio < 1 - args.clip_low)
+    return masked_sum(part.weights, too_far & part.kept & (part.advantages != 0))

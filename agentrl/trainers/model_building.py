@@ -80,13 +80,13 @@ def frozen_copy(model: Any) -> Any:
 
 
 def make_optimiser(
-    options: RunArguments, policy: Any, critic: Critic | None, critic_lr: float
+    options: RunArguments, policy: Any, critic: Critic | None, critic_lr: float, head_lr: float = 0.0
 ) -> torch.optim.Optimizer:
     """AdamW, or Muon for the policy's matrices; `peak` is the learning rate that the schedule takes its share of."""
     trained = {name: p for name, p in policy.named_parameters() if p.requires_grad}
     common: dict[str, Any] = {"weight_decay": options.weight_decay, "fused": True}
     lr = options.lr
-    critics = [] if critic is None else [_group(list(critic.parameters()), critic_lr)]
+    critics = [] if critic is None else _critic_groups(critic, critic_lr, head_lr)
     if options.optimiser == "adamw":
         # One fused kernel for all weights; the output layer of an own critic has no gradient and is passed over.
         return torch.optim.AdamW([_group(list(trained.values()), lr), *critics], **common)
@@ -96,6 +96,14 @@ def make_optimiser(
     rest = [p for p in trained.values() if id(p) not in chosen]
     groups = [_group(inner, lr, orthogonal=True), _group(rest, options.word_lr * lr, orthogonal=False)]
     return Muon([*groups, *({**group, "orthogonal": False} for group in critics)], **common)
+
+
+def _critic_groups(critic: Critic, lr: float, head_lr: float) -> list[dict[str, Any]]:
+    """The whole critic, or its body and its head apart; either way what has no body is a head."""
+    head = list(critic.head.parameters())
+    if not head_lr or critic.model is None:
+        return [_group(list(critic.parameters()), head_lr or lr)]
+    return [_group(list(critic.model.parameters()), lr), _group(head, head_lr)]
 
 
 def _loading_device(engine: LoadedModel, sharded: bool) -> str:

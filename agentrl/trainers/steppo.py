@@ -20,7 +20,7 @@ from agentrl.trainers.arguments import CriticArguments, fraction
 from agentrl.trainers.batch import Batch
 from agentrl.trainers.losses import Loss, clipped_loss, log_ratios, unit_means
 from agentrl.trainers.run import Report, Run
-from agentrl.trainers.update import BatchScores, Part, kl_penalty, make_learner, score, update_policy
+from agentrl.trainers.update import BatchScores, Part, kl_penalty, make_learner, score, start_critic, update_policy
 
 
 @dataclass(kw_only=True)
@@ -55,7 +55,7 @@ def train(args: StepPO, report: Report | None = None) -> Path:
         for _ in run.iterations():
             batch = Batch(run.collect(args.episodes, args.group_size))
             with run.time("update"):
-                scores = score(args, learner, batch)
+                scores = start_critic(args, learner, batch, score(args, learner, batch), advantages)
                 estimate = advantages(args, batch, scores)
                 unit = "step" if args.step_ratio else "token"
                 metrics = update_policy(args, run, batch, scores, estimate, policy_loss, unit)

@@ -44,6 +44,7 @@ from agentrl.trainers.sharding import whole
 from agentrl.trainers.token_budget import TrainingFault
 
 LossOf = Callable[[list[int]], tuple[Tensor, dict[str, Tensor]]]
+WEIGHTED = ("clipped_sequences",)  # metrics of losses that are weighted already, so that micro-batches add up
 MOMENTS = ("returns", "returns_squared", "missed", "missed_squared")
 
 
@@ -56,12 +57,13 @@ class Learner(ActorCritic):
         *,
         critic: CriticKind = "none",
         critic_lr: float = 0.0,
+        critic_head_lr: float = 0.0,
         reference: bool = False,
         temperature: float = 1.0,
         total_steps: int = 0,
     ) -> None:
         super().__init__(options, critic=critic, reference=reference, temperature=temperature)
-        self.optimiser = make_optimiser(options, self.policy, self.critic, critic_lr or options.lr)
+        self.optimiser = make_optimiser(options, self.policy, self.critic, critic_lr or options.lr, critic_head_lr)
         self.steps, self.total_steps = 0, total_steps
         self.padding: list[float] = []
         self.trained_tokens = 0
@@ -150,6 +152,7 @@ def make_learner(args: PolicyArguments) -> Learner:
         args,
         critic=args.critic if with_critic else "none",
         critic_lr=args.critic_lr if with_critic else 0.0,
+        critic_head_lr=args.critic_head_lr if with_critic else 0.0,
         reference=args.kl_coef > 0,
         temperature=args.temperature,
         total_steps=args.iterations * (args.epochs + (args.critic_epochs if with_critic else 0)) * args.minibatches,
@@ -181,6 +184,23 @@ def score(args: PolicyArguments, learner: Learner, batch: Batch) -> BatchScores:
         return BatchScores(old, reference, nothing, nothing, torch.zeros(len(batch)), metrics)
     before, after = map(batch.by_trajectory, learner.values(batch.rows))
     return BatchScores(old, reference, before, after, bootstrap(args, learner, batch), metrics)
+
+
+def start_critic(
+    args: CriticArguments,
+    learner: Learner,
+    batch: Batch,
+    scores: BatchScores,
+    advantages: Callable[[Any, Batch, BatchScores], Estimate],
+) -> BatchScores:
+    """Before the first update the critic is 0 everywhere: let it be the mean return instead, and score again."""
+    if learner.steps or args.critic_start == "zero":
+        return scores
+    estimate = advantages(args, batch, scores)
+    assert learner.critic is not None
+    with torch.no_grad():
+        learner.critic.head.bias.fill_(float(estimate.returns[estimate.critic_mask].mean()))
+    return score(args, learner, batch)
 
 
 def old_logprobs(args: PolicyArguments, learner: Learner, batch: Batch) -> tuple[Tensor, dict[str, float]]:
@@ -294,6 +314,7 @@ def update_policy(
     found = found[: len(found) * args.epochs // len(passes)]  # further passes of the critic alone say nothing new
     names = dict.fromkeys(name for one in found for name in one)
     means = {name: sum(one.get(name, 0.0) for one in found) / len(found) for name in names}
+    means |= {f"{name}_last": found[-1][name] for name in WEIGHTED if name in means}
     return means | dict(scores.metrics) | fixed.metrics | staleness(batch, run.iteration)
 
 
@@ -339,7 +360,8 @@ class Update:
         metrics = {"policy": loss.detach(), "entropy": entropy.detach()}
         clips |= policy_drift(log_ratios(out.logprobs, part.old, part.kept), part.kept)
         share = part.kept.sum() / self.counts["kept"]
-        metrics |= {name: value if name.endswith("_max") else share * value for name, value in clips.items()}
+        as_they_are = {name for name in clips if name.endswith("_max")} | {*WEIGHTED}
+        metrics |= {name: value if name in as_they_are else share * value for name, value in clips.items()}
         if args.entropy_coef:
             loss = loss - args.entropy_coef * entropy
         if args.kl_coef:

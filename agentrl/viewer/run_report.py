@@ -34,6 +34,8 @@ LOSSES = {
     "approx_kl_k1": "KL of one update, plain estimate",
     "entropy": "entropy",
     "clip_fraction": "share of clipped tokens",
+    "clipped_sequences": "share of clipped sequences",
+    "clipped_sequences_last": "share of clipped sequences, last mini-batch",
     "grad_norm": "gradient norm",
     "explained_variance": "explained variance",
     "even_groups": "share of groups with one outcome",

@@ -113,6 +113,19 @@ def deviation(name: str, env: str, budget: str) -> Experiment:
     return Experiment(name, question, over_seeds(conditions, SEEDS))
 
 
+def states(name: str, env: str, budget: str) -> Experiment:
+    """The question of `deviation` again, with steps compared that began in the same state."""
+    by_state = {"anchors": "state", "even_by": "outcome"}
+    conditions = {
+        "GiGPO by state, mean and deviation": chain(env, "GiGPO", budget, by_state),
+        "GiGPO by state, mean": chain(env, "GiGPO", budget, {**by_state, "normalise": "mean"}),
+        "GiGPO by observation, mean and deviation": chain(env, "GiGPO", budget),
+        "GRPO": chain(env, "GRPO", budget),
+    }
+    question = f"GiGPO with steps compared by state and by observation on {spoken(env)}, with the deviation and without"
+    return Experiment(name, question, over_seeds(conditions, SEEDS))
+
+
 def real_model() -> Experiment:
     """Do the orderings of tiny models hold for one that has read a language?"""
     labels = ("StepPO", "PPO, bi-level", "GRPO")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from benchmarks.learning.algorithms import algorithms, deviation, long_tasks, real_model
+from benchmarks.learning.algorithms import algorithms, deviation, long_tasks, real_model, states
 from benchmarks.learning.budgets import ONE_SEED, SEEDS
 from benchmarks.learning.chains import (
     BILEVEL,
@@ -183,6 +183,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         long_tasks("long-tasks-frozenlake", LAKE, "frozenlake-long"),
         long_tasks("long-tasks-sokoban", SOKOBAN, "sokoban-long"),
         deviation("gigpo-deviation", SOKOBAN, "sokoban"),
+        states("gigpo-states", SOKOBAN, "sokoban"),
         real_model(),
     )
 }

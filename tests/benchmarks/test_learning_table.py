@@ -40,8 +40,8 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
         # Options of one algorithm alone; episodes, rates, model, environment and start are shared.
         free |= {"group_size", "loss_mean", "baseline", "clip_high", "extra_rounds", "overlong"}
         free |= {"critic", "critic_lr", "critic_coef"}
-    if name == "gigpo-deviation":
-        free = {"normalise", "loss_mean"}
+    if name.startswith("gigpo"):
+        free = {"normalise", "loss_mean", "anchors", "even_by"}
     if name == "vlm":
         return
     options = [cell.stages[-1].options for cell in EXPERIMENTS[name].cells]

@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 import torch
 
+from agentrl.algorithms import as_meant
 from agentrl.trainers import advantages as pure
 from agentrl.trainers import gigpo, grpo, gspo, reinforce_pp, rloo
 from agentrl.trainers.batch import Batch
+from agentrl.trainers.losses import token_weights
+from agentrl.trainers.update import Part
 from tests.trainers import toys
 from tests.trainers.episodes import conversation, episode
 from tests.trainers.runs import lines
@@ -59,7 +62,8 @@ def test_gspo_has_the_credit_of_grpo() -> None:
     played = batch()
     found = gspo.advantages(gspo.GSPO(kl_coef=0.0), played, no_scores(played)).advantages
     assert torch.equal(found, grpo.advantages(grpo.GRPO(kl_coef=0.0), played, no_scores(played)).advantages)
-    assert (gspo.GSPO().clip_low, gspo.GSPO().clip_high) == (3e-4, 4e-4)
+    assert (gspo.GSPO().clip_low, gspo.GSPO().clip_high) == (0.03, 0.04)
+    assert as_meant("gspo", {})["clip_low"] == 3e-4 and as_meant("gspo", {})["clip_high"] == 4e-4
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -102,3 +106,24 @@ def test_one_update_of_a_vision_language_model(tmp_path, name) -> None:
     folder = TRAINERS[name].train(getattr(toys, name)("tiny-vlm", tmp_path / "run", **options))
     loss = lines(folder, "train")[0]["loss"]
     assert loss["policy"] is not None and loss["kl"] is not None and loss["entropy"] > 0
+
+
+def test_gspo_tells_how_many_sequences_are_clipped_in_the_mini_batches() -> None:
+    """Four sequences of unlike lengths: two are beyond the clip in the direction that their advantage pulls."""
+    mask = torch.tensor([[1, 1, 1], [1, 0, 0], [1, 1, 0], [1, 0, 0]], dtype=torch.bool)
+    ends = torch.zeros_like(mask)
+    credit = torch.tensor([1.0, -1.0, -1.0, 0.0])[:, None].expand(4, 3)
+    ratio = torch.tensor([1.01, 0.99, 1.01, 1.01])[:, None].expand(4, 3)
+    zero = torch.zeros(4, 3)
+    weights = token_weights("sequence", mask, ends)
+    part = Part(zero, zero, credit, zero, zero, ends, zero, ends, mask, mask, weights)
+    assert float(gspo.clipped_share(gspo.GSPO(clip_low=3e-4, clip_high=4e-4), ratio, part)) == pytest.approx(0.5)
+    assert float(gspo.clipped_share(gspo.GSPO(clip_low=0.1, clip_high=0.1), ratio, part)) == 0.0
+
+
+def test_gspo_s_first_mini_batch_is_never_clipped_and_the_last_one_may_be(undecided, tmp_path) -> None:
+    args = toys.gspo(
+        undecided, tmp_path / "run", iterations=1, episodes=32, num_envs=32, minibatches=4, lr=5e-3, clip_low=3e-4
+    )
+    (line,) = lines(gspo.train(args), "train")
+    assert 0 < line["loss"]["clipped_sequences"] <= 0.75 and 0 <= line["loss"]["clipped_sequences_last"] <= 1

@@ -167,6 +167,27 @@ def test_a_critic_that_warms_up_leaves_the_policy_alone(undecided, tmp_path) -> 
         assert chance(last_policy(ppo.train(args))) == chance(undecided)
 
 
+@pytest.mark.parametrize("variant", ["masked", "turn", "bilevel"])
+def test_the_critic_begins_at_the_mean_return_of_the_first_batch(undecided, tmp_path, variant) -> None:
+    missed = {}
+    for start in ("zero", "mean"):
+        options = {"variant": variant, "critic_start": start, "critic_lr": 1e-9, "env_kwargs": '{"form": 5.0}'}
+        (line,) = lines(ppo.train(toys.ppo(undecided, tmp_path / start, iterations=1, **options)), "train")
+        missed[start] = line["loss"]
+    assert abs(missed["zero"]["value_mean"]) < 1e-4 and missed["zero"]["return_mean"] > 4
+    assert missed["mean"]["value_mean"] == pytest.approx(missed["zero"]["return_mean"], rel=1e-3)
+    assert missed["mean"]["critic"] < missed["zero"]["critic"] / 5
+
+
+def test_the_head_of_the_critic_may_learn_faster(undecided, tmp_path) -> None:
+    for critic, rates in (("own", [1e-2, 1e-5, 3e-3]), ("head", [1e-2, 3e-3])):
+        args = toys.ppo(undecided, tmp_path, critic=critic, lr=1e-2, critic_lr=1e-5, critic_head_lr=3e-3)
+        groups = make_learner(args).optimiser.param_groups
+        assert [group["lr"] for group in groups] == rates and len(groups[-1]["params"]) == 2
+    plain = make_learner(toys.ppo(undecided, tmp_path, lr=1e-2, critic_lr=1e-5)).optimiser.param_groups
+    assert [group["lr"] for group in plain] == [1e-2, 1e-5]
+
+
 def test_further_passes_teach_the_critic_alone(undecided, tmp_path) -> None:
     folders, missed = {}, {}
     for passes in (0, 8):
