@@ -110,10 +110,10 @@ def main() -> int:
     paper = Image.new("RGB", (upper.width + 2 * GAP, upper.height + lower.height + 3 * GAP), PAPER)
     paper.paste(upper, (GAP, GAP))
     paper.paste(lower, ((paper.width - lower.width) // 2, upper.height + 2 * GAP))
-    palette = paper.quantize(256, kmeans=2)
-    paper.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG).save(
-        ROOT / "docs" / "_static" / "navigation.png", optimize=True
-    )
+    flat = paper.quantize(200, kmeans=2)
+    rooms_only = paper.crop((0, 0, paper.width, upper.height + GAP))
+    flat.paste(rooms_only.quantize(palette=flat, dither=Image.Dither.FLOYDSTEINBERG))  # walls without steps of colour
+    flat.save(ROOT / "docs" / "_static" / "navigation.png", optimize=True)
     return 0
 
 
