@@ -207,7 +207,8 @@ def record_oracle(rows: list[Entry], path: Path, seed: int = 7, episodes: int = 
             frames.append(env.render())
         frames += frames[-1:] * 2  # let the eye rest on the solved task
     env.close()
-    pictures = [Image.fromarray(frame).quantize(64) for frame in frames]
+    # Median cut, the default, would give small things the colours of large ones.
+    pictures = [Image.fromarray(frame).quantize(128, method=Image.Quantize.MAXCOVERAGE) for frame in frames]
     pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=450, loop=0, optimize=True)
 
 
