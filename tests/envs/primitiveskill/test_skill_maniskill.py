@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import platform
+import random
+import warnings
 from typing import Any
 
 import gymnasium
@@ -123,6 +125,16 @@ def test_a_fork_of_a_process_that_simulates_is_refused_instead_of_hanging(monkey
     monkeypatch.setattr(os, "getpid", lambda: -1)
     with pytest.raises(ConfigError, match=r"forked .* start processes by 'spawn'"):
         mani_skill_backend._claim_process()
+
+
+def test_generators_and_warnings_of_the_program_are_left_alone(recwarn: pytest.WarningsRecorder) -> None:
+    states = random.getstate(), np.random.get_state()[1].tolist()
+    with mani_skill_backend._without_traces():
+        random.random()
+        np.random.rand()
+        warnings.warn("about somebody else's code", stacklevel=1)
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == states
+    assert not recwarn
 
 
 def test_physics_must_be_a_known_one() -> None:
