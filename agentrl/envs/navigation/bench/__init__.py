@@ -2,6 +2,7 @@
 
 * Actions without observations, turns as text (with lines of sight), resets in homes that were never seen.
 * Pictures: the Visual kind turning round, beside a `mujoco.Renderer` that draws the same scene from the same places.
+* MiniWorld's pictures of far emptier rooms, for scale.
 * Memory of one more environment in an episode; a process shares homes and models.
 
 Seconds are those of the processor, all threads together, so that other programs on the machine do not count.
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import agentrl
-from agentrl.core.measure import machine, result
+from agentrl.core.measure import machine, measure_peers, result
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.search.bench import anonymous_megabytes
 from agentrl.envs.navigation.build import build_home
@@ -28,6 +29,7 @@ PIXELS = 255
 HOMES = (0, 2, 3)  # seeds of the test split: large and small ones
 REQUIRED = 0.9  # of the rate of MuJoCo alone
 RENDERER = "mujoco.Renderer"
+PEER, PEER_SCRIPT, PEER_TIMEOUT = "miniworld", "rooms.py", 300.0
 WALK = ("rotateleft", "moveahead", "moveright", "moveback", "lookdown", "lookup")
 Rows = list[dict[str, Any]]
 
@@ -37,7 +39,8 @@ def run(quick: bool = False) -> dict[str, Any]:
     repeats = 1 if quick else 5
     rows = [*walking_rows(200 if quick else 5_000, repeats), reset_row(4 if quick else 40)]
     rows += [row for seed in HOMES[: 1 if quick else None] for row in picture_rows(seed, 4 if quick else 20, repeats)]
-    rows += memory_rows(4 if quick else 32)
+    theirs = measure_peers(PEER_SCRIPT, [str(PIXELS), "5" if quick else "50"], (PEER,), PEER_TIMEOUT)
+    rows += [*theirs["results"], *memory_rows(4 if quick else 32)]
     ratios = [compare(rows, case) for case in dict.fromkeys(row["case"] for row in rows if row["impl"] == RENDERER)]
     return {
         "schema": 1,
@@ -45,7 +48,7 @@ def run(quick: bool = False) -> dict[str, Any]:
         "machine": machine(),
         "threads": 1,
         "results": rows,
-        "peers": {"mujoco": {"installed": True, "version": mujoco.__version__, "reason": None}},
+        "peers": {"mujoco": {"installed": True, "version": mujoco.__version__, "reason": None}, **theirs["peers"]},
         "ratios": ratios,
         "pass": all(ratio["pass"] for ratio in ratios),
     }
