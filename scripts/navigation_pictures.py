@@ -15,10 +15,10 @@ from PIL import Image, ImageDraw
 
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.mujoco.pictures import draw
-from agentrl.envs.navigation.build import build_home
 from agentrl.envs.navigation.catalogue import TYPES
-from agentrl.envs.navigation.home import Home, Item, Room
-from agentrl.envs.navigation.object_type import ObjectType
+from agentrl.envs.navigation.catalogue.object_type import ObjectType
+from agentrl.envs.navigation.homes.build import build_home
+from agentrl.envs.navigation.homes.home import Home, Item, Room
 from agentrl.envs.navigation.scene import CEILING, compile_home, draw_from_above, place_eye
 
 mujoco = load()

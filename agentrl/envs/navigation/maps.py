@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agentrl.envs.navigation.home import Home
+from agentrl.envs.navigation.homes.home import Home
 from agentrl.envs.navigation.places import Place
 from agentrl.envs.navigation.sight import Eye
 from agentrl.envs.navigation.walking import VECTORS, Cell

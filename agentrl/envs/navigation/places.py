@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from agentrl.envs.navigation.build import build_home
 from agentrl.envs.navigation.catalogue import TYPES
+from agentrl.envs.navigation.homes.build import build_home
 from agentrl.envs.navigation.sight import Eye, Sight
 from agentrl.envs.navigation.walking import Floor
 

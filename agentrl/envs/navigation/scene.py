@@ -21,8 +21,8 @@ import numpy as np
 from agentrl.envs.common.mujoco import pictures
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.navigation.catalogue import TYPES
-from agentrl.envs.navigation.home import Home, Item, Rectangle, Room
-from agentrl.envs.navigation.layout import HEIGHT
+from agentrl.envs.navigation.homes.home import Home, Item, Rectangle, Room
+from agentrl.envs.navigation.homes.layout import HEIGHT
 from agentrl.envs.navigation.shapes import Part
 from agentrl.envs.navigation.textures import PATTERNS, PIXELS, floor_texture, pattern
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agentrl.envs.navigation.catalogue import TYPES
-from agentrl.envs.navigation.home import Home, Item, Rectangle
+from agentrl.envs.navigation.homes.home import Home, Item, Rectangle
 from agentrl.envs.navigation.shapes import Part, Vector
 from agentrl.envs.navigation.walking import VECTORS
 

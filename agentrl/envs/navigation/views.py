@@ -9,7 +9,7 @@ import numpy as np
 
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.mujoco.pictures import draw as draw_scene
-from agentrl.envs.navigation.home import Home
+from agentrl.envs.navigation.homes.home import Home
 from agentrl.envs.navigation.scene import compile_home, place_eye
 from agentrl.envs.navigation.sight import Eye
 

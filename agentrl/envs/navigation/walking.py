@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from agentrl.envs.navigation.home import Home, Rectangle
+from agentrl.envs.navigation.homes.home import Home, Rectangle
 
 RADIUS = 0.2  # of the walker, in metres
 HEADINGS = ("north", "east", "south", "west")  # turning right is the next one

@@ -1,4 +1,4 @@
-"""What a simulator must do for the tasks; `mujoco_backend` and `mani_skill_backend` implement it.
+"""What a simulator must do for the tasks; the folders `mujoco` and `mani_skill` implement it.
 
 Millimetres in the prompt's frame: the viewer faces -x, -y is to the left, z is up, and a position is the centre of an
 object. The arm's base is at x = -615, y = 0, as in ManiSkill.

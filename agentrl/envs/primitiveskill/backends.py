@@ -8,8 +8,8 @@ from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.envs.primitiveskill.backend import Backend
 
 BACKENDS = {
-    "mujoco": "agentrl.envs.primitiveskill.mujoco_backend:MujocoBackend",
-    "mani_skill": "agentrl.envs.primitiveskill.mani_skill_backend:ManiSkillBackend",
+    "mujoco": "agentrl.envs.primitiveskill.mujoco.backend:MujocoBackend",
+    "mani_skill": "agentrl.envs.primitiveskill.mani_skill.backend:ManiSkillBackend",
 }
 
 

@@ -223,7 +223,7 @@ def test_both_instruction_sets_have_the_same_tasks_in_other_words() -> None:
 
 
 def test_a_target_is_the_only_one_of_its_type() -> None:
-    from agentrl.envs.navigation.build import build_home
+    from agentrl.envs.navigation.homes.build import build_home
 
     env = make()
     for seed in range(10):

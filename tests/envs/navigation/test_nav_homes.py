@@ -9,12 +9,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from agentrl.envs.navigation.build import build_home
 from agentrl.envs.navigation.catalogue import KINDS, TYPES
-from agentrl.envs.navigation.floor import Floor
-from agentrl.envs.navigation.furnish import FLAT, before_door, box_of, overlap, surface_area
-from agentrl.envs.navigation.home import Home
-from agentrl.envs.navigation.object_type import ObjectType
+from agentrl.envs.navigation.catalogue.object_type import ObjectType
+from agentrl.envs.navigation.homes.build import build_home
+from agentrl.envs.navigation.homes.floor import Floor
+from agentrl.envs.navigation.homes.furnish import FLAT, before_door, box_of, overlap, surface_area
+from agentrl.envs.navigation.homes.home import Home
 
 HOMES = [build_home(seed) for seed in range(300)]
 

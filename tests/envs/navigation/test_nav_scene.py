@@ -9,10 +9,10 @@ import pytest
 
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.mujoco.pictures import draw
-from agentrl.envs.navigation.build import build_home
 from agentrl.envs.navigation.catalogue import TYPES
-from agentrl.envs.navigation.home import Home, Item, Room
-from agentrl.envs.navigation.object_type import ObjectType
+from agentrl.envs.navigation.catalogue.object_type import ObjectType
+from agentrl.envs.navigation.homes.build import build_home
+from agentrl.envs.navigation.homes.home import Home, Item, Room
 from agentrl.envs.navigation.scene import EYE_HEIGHT, compile_home, draw_from_above, item_of_geom, place_eye
 
 mujoco = load()

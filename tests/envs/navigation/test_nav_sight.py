@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agentrl.envs.navigation.build import build_home
-from agentrl.envs.navigation.home import Home, Item, Room, Wall
+from agentrl.envs.navigation.homes.build import build_home
+from agentrl.envs.navigation.homes.home import Home, Item, Room, Wall
 from agentrl.envs.navigation.places import place_of
 from agentrl.envs.navigation.scene import EYE_HEIGHT, item_of_geom
 from agentrl.envs.navigation.sight import EYE, Eye, Sight, bearing

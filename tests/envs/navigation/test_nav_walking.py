@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from agentrl.envs.navigation.build import build_home
-from agentrl.envs.navigation.home import Door, Home, Item, Room, Wall
+from agentrl.envs.navigation.homes.build import build_home
+from agentrl.envs.navigation.homes.home import Door, Home, Item, Room, Wall
 from agentrl.envs.navigation.walking import HEADINGS, RADIUS, UNREACHABLE, VECTORS, Floor
 
 NORTH, EAST, SOUTH, WEST = range(4)

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from agentrl.core.errors import AgentRLError, ConfigError, MissingExtra
-from agentrl.envs.primitiveskill import mani_skill_backend
 from agentrl.envs.primitiveskill.backend import Point, Start, Thing
-from agentrl.envs.primitiveskill.mani_skill_backend import ManiSkillBackend, check_available
+from agentrl.envs.primitiveskill.mani_skill import backend as mani_skill_backend
+from agentrl.envs.primitiveskill.mani_skill.backend import ManiSkillBackend, check_available
 from agentrl.envs.primitiveskill.motion import Motion
 from agentrl.envs.primitiveskill.starts import candidate, solves
 from agentrl.envs.primitiveskill.table import Table

@@ -13,7 +13,7 @@ import pytest
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.primitiveskill.backend import Start, Thing
-from agentrl.envs.primitiveskill.mujoco_backend import MujocoBackend
+from agentrl.envs.primitiveskill.mujoco.backend import MujocoBackend
 
 RED, GREEN = Thing("red", "cube", 20.0, (0.8, 0.1, 0.1)), Thing("green", "cube", 20.0, (0.1, 0.6, 0.2))
 MARK = Thing("mark", "disc", 35.0, (0.2, 0.3, 0.8))

@@ -19,8 +19,8 @@ import agentrl
 from agentrl.core.measure import machine, measure_peers, result
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.search.bench import anonymous_megabytes
-from agentrl.envs.navigation.build import build_home
 from agentrl.envs.navigation.env import NavigationEnv
+from agentrl.envs.navigation.homes.build import build_home
 from agentrl.envs.navigation.scene import place_eye
 from agentrl.envs.navigation.views import CAMERA, View
 

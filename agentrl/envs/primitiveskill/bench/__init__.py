@@ -23,8 +23,8 @@ from agentrl.envs.common.mujoco.arm import STEPS, Arm
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.search.bench import anonymous_megabytes
 from agentrl.envs.primitiveskill.env import PrimitiveSkillEnv
-from agentrl.envs.primitiveskill.mujoco_backend import MujocoBackend
-from agentrl.envs.primitiveskill.mujoco_scene import CAMERA
+from agentrl.envs.primitiveskill.mujoco.backend import MujocoBackend
+from agentrl.envs.primitiveskill.mujoco.scene import CAMERA
 from agentrl.envs.primitiveskill.tasks import TASKS
 
 mujoco = load()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentrl.envs.navigation import shapes_bathroom as shapes
-from agentrl.envs.navigation.object_type import ObjectType, Surface
+from agentrl.envs.navigation.catalogue.object_type import ObjectType, Surface
+from agentrl.envs.navigation.shapes import bathroom as shapes
 
 WHITE = 0xF4F4F0
 BATHROOM = ("bathroom",)

@@ -1,6 +1,6 @@
 """The table and what stands on it, as a ManiSkill environment: its Panda, its table, our things.
 
-Only `mani_skill_backend` imports this, after it has made sure that ManiSkill is there.
+Only `backend` imports this, after it has made sure that ManiSkill is there.
 """
 # pyright: reportMissingImports=false
 # ManiSkill exists for x86-64 only, and types are checked everywhere.

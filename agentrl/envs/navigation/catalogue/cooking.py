@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentrl.envs.navigation import shapes_cooking as shapes
-from agentrl.envs.navigation.object_type import ObjectType
+from agentrl.envs.navigation.catalogue.object_type import ObjectType
+from agentrl.envs.navigation.shapes import cooking as shapes
 
 COOKING = ("CounterTop", "Stove")
 STEEL = 0xC4C8CC

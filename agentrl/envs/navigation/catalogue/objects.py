@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentrl.envs.navigation import shapes_objects as shapes
-from agentrl.envs.navigation.object_type import ObjectType
+from agentrl.envs.navigation.catalogue.object_type import ObjectType
+from agentrl.envs.navigation.shapes import objects as shapes
 
 BOTH = ("living room", "bedroom")
 LIVING = ("living room",)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agentrl.envs.navigation.home import Rectangle
+from agentrl.envs.navigation.homes.home import Rectangle
 
 STEP = 0.25
 RADIUS = 0.2

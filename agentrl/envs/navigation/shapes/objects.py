@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentrl.envs.navigation.object_type import Look
+from agentrl.envs.navigation.catalogue.object_type import Look
 from agentrl.envs.navigation.shapes import Part, ball, blob, box, disc, rail, rod, slab, tilted
 
 BLACK = 0x1C1D20

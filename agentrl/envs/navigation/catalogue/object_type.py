@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agentrl.envs.navigation.home import Rectangle
+from agentrl.envs.navigation.homes.home import Rectangle
 from agentrl.envs.navigation.shapes import Part, Vector
 
 Look = tuple[int, ...]  # the colours of one variant, in the order in which the shape takes them

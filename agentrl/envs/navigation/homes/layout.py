@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 from random import Random
 
-from agentrl.envs.navigation.home import Door, Rectangle, Room, Wall
+from agentrl.envs.navigation.homes.home import Door, Rectangle, Room, Wall
 
 AREAS = {"kitchen": 12.0, "living room": 16.0, "bedroom": 13.0, "bathroom": 8.0}  # square metres
 NARROWEST = {"kitchen": 2.7, "living room": 3.0, "bedroom": 2.8, "bathroom": 2.1}

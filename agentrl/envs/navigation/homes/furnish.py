@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from random import Random
 
 from agentrl.envs.navigation.catalogue import TYPES
-from agentrl.envs.navigation.floor import Floor
-from agentrl.envs.navigation.home import Item, Rectangle
-from agentrl.envs.navigation.layout import Layout
-from agentrl.envs.navigation.object_type import ObjectType, Surface
+from agentrl.envs.navigation.catalogue.object_type import ObjectType, Surface
+from agentrl.envs.navigation.homes.floor import Floor
+from agentrl.envs.navigation.homes.home import Item, Rectangle
+from agentrl.envs.navigation.homes.layout import Layout
 from agentrl.envs.navigation.shapes import Vector
 
 SIDES = ("north", "west", "south", "east")  # what stands against them is turned 0, 1, 2, 3 quarters to the left

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentrl.envs.navigation import shapes_tableware as shapes
-from agentrl.envs.navigation.object_type import ObjectType
+from agentrl.envs.navigation.catalogue.object_type import ObjectType
+from agentrl.envs.navigation.shapes import tableware as shapes
 
 BOARDS = ("CounterTop", "DiningTable")
 WHITE = 0xF7F5EE

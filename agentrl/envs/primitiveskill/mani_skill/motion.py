@@ -1,4 +1,4 @@
-"""The arm among the things on the table, in ManiSkill. Imported like `mani_skill_scene`."""
+"""The arm among the things on the table, in ManiSkill. Imported like `scene`."""
 # pyright: reportMissingImports=false
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from agentrl.core.errors import EnvFault
 from agentrl.envs.common.gripper import OPENING, READY, TIP, pointing_down
 from agentrl.envs.primitiveskill.backend import Thing
-from agentrl.envs.primitiveskill.mani_skill_scene import RATE, Pose, Tabletop
+from agentrl.envs.primitiveskill.mani_skill.scene import RATE, Pose, Tabletop
 from agentrl.envs.primitiveskill.motion import HARD, Motion
 from agentrl.envs.primitiveskill.shapes import BASE, CABINET, DRAWER, MOVABLE, boxes
 

@@ -16,8 +16,8 @@ from agentrl.envs.common.mujoco import physics, pictures
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.primitiveskill.backend import Start, Thing
 from agentrl.envs.primitiveskill.motion import UP
-from agentrl.envs.primitiveskill.mujoco_motion import MujocoMotion
-from agentrl.envs.primitiveskill.mujoco_scene import CAMERA, compile_scene
+from agentrl.envs.primitiveskill.mujoco.motion import MujocoMotion
+from agentrl.envs.primitiveskill.mujoco.scene import CAMERA, compile_scene
 from agentrl.envs.primitiveskill.primitives import HOME, Primitives
 from agentrl.envs.primitiveskill.shapes import MOVABLE, opening_of
 

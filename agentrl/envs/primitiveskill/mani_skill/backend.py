@@ -65,8 +65,8 @@ class ManiSkillBackend(Primitives):
         self._drawn: dict[int, np.ndarray] = {}
 
     def _set(self, start: Start) -> None:
-        from agentrl.envs.primitiveskill.mani_skill_motion import ManiSkillMotion
-        from agentrl.envs.primitiveskill.mani_skill_scene import Tabletop
+        from agentrl.envs.primitiveskill.mani_skill.motion import ManiSkillMotion
+        from agentrl.envs.primitiveskill.mani_skill.scene import Tabletop
 
         if self._table is None:
             self._table = _started(lambda: Tabletop(start, PHYSICS[self.physics]))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentrl.envs.navigation import shapes_living as shapes
-from agentrl.envs.navigation.object_type import ObjectType, Surface
+from agentrl.envs.navigation.catalogue.object_type import ObjectType, Surface
+from agentrl.envs.navigation.shapes import living as shapes
 
 SEATS = (Surface(0.48, (-0.36, -0.42, 0.36, 0.05), 0.4),)
 WALNUT = 0x6E4A33

@@ -8,9 +8,9 @@ from __future__ import annotations
 from random import Random
 
 from agentrl.envs.navigation.catalogue import OBJECTS, TYPES
-from agentrl.envs.navigation.furnish import GAP, Furnisher, turn
-from agentrl.envs.navigation.home import Home
-from agentrl.envs.navigation.layout import draw_layout
+from agentrl.envs.navigation.homes.furnish import GAP, Furnisher, turn
+from agentrl.envs.navigation.homes.home import Home
+from agentrl.envs.navigation.homes.layout import draw_layout
 
 
 def build_home(seed: int) -> Home:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentrl.envs.navigation import shapes_bedroom as shapes
-from agentrl.envs.navigation.object_type import ObjectType, Surface
+from agentrl.envs.navigation.catalogue.object_type import ObjectType, Surface
+from agentrl.envs.navigation.shapes import bedroom as shapes
 
 WALNUT = 0x6E4A33
 OAK = 0xB98552

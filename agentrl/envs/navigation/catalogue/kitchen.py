@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentrl.envs.navigation import shapes_kitchen as shapes
-from agentrl.envs.navigation.object_type import ObjectType, Surface
+from agentrl.envs.navigation.catalogue.object_type import ObjectType, Surface
+from agentrl.envs.navigation.shapes import kitchen as shapes
 
 TOP = (Surface(1.0),)
 CABINETS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentrl.envs.navigation.object_type import Look
+from agentrl.envs.navigation.catalogue.object_type import Look
 from agentrl.envs.navigation.shapes import Part, blob, box, disc, drawers, legs, rod, slab, tilted
 
 DARK = 0x3A3D42

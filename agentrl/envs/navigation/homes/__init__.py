@@ -1,0 +1,1 @@
+"""Homes as plain data, drawn from seeds."""

@@ -1,0 +1,1 @@
+"""The table simulated by ManiSkill, where it can be installed."""

@@ -1,0 +1,1 @@
+"""The table simulated by MuJoCo: the default, on every machine."""
