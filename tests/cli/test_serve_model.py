@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
@@ -14,14 +15,20 @@ LAKE = "agentrl/FrozenLake-Text-v0"
 KEY = "key-of-the-process-0123456789"
 
 
+@contextmanager
 def start(*words, **environment):
-    return subprocess.Popen(
+    """A server; ended whatever happens, since a test that fails would wait for it for ever."""
+    with subprocess.Popen(
         [sys.executable, "-m", "agentrl.cli", "serve-model", *words, "--port", "0", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.fixture(scope="module")
