@@ -21,7 +21,7 @@ SECONDS_BETWEEN_LINES = 5.0
 
 def print_json(value: Any) -> None:
     """One object on one line of stdout."""
-    print(json.dumps(value, allow_nan=False))
+    print(json.dumps(value, allow_nan=False), flush=True)  # a program may wait for the address of a server that runs on
 
 
 def log(text: str) -> None:
