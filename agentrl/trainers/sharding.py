@@ -71,6 +71,13 @@ class Shards:
         anchors, self._anchors = self._anchors, []
         return sum(anchors, loss if counts else 0.0 * loss)
 
+    def put_back(self) -> None:
+        """Leave only the pieces, where a forward pass has left whole weights: what is written to those is lost."""
+        for entry in self._entries.values():
+            for part in entry.modules():
+                if isinstance(part, FSDPModule):
+                    part.reshard()
+
     def forget(self) -> None:
         """Drop what was computed so far."""
         self._anchors.clear()

@@ -198,6 +198,7 @@ def start_critic(
         return scores
     estimate = advantages(args, batch, scores)
     assert learner.critic is not None
+    learner.shards.put_back()
     with torch.no_grad():
         learner.critic.head.bias.fill_(float(estimate.returns[estimate.critic_mask].mean()))
     return score(args, learner, batch)
