@@ -21,6 +21,7 @@ from agentrl.envs.common.browser.fence import PORTS, Fence, origin_of
 
 log = logging.getLogger(__name__)
 MAX_HEAD, MAX_BODY = 1 << 18, 1 << 27  # bytes
+CONNECT_SECONDS = 5.0  # a site that takes no connection for so long does not answer; less than a page may take
 _CHUNK = 1 << 16
 _HOP = {"proxy-connection", "connection", "keep-alive", "proxy-authorization", "te", "upgrade"}
 
@@ -159,8 +160,12 @@ class Gateway:
     async def _connect(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A name that later stands for another machine would lead behind the fence: the first address counts."""
         known = self._hosts.get((host, port))
-        self._down.add((host, port))
-        reader, writer = await asyncio.open_connection(*(known or (host, port)))
+        opening = asyncio.open_connection(*(known or (host, port)))
+        try:
+            reader, writer = await asyncio.wait_for(opening, CONNECT_SECONDS)
+        except OSError:
+            self._down.add((host, port))
+            raise
         self._down.discard((host, port))
         if known is None:
             self._hosts[host, port] = writer.get_extra_info("peername")[:2]
