@@ -74,7 +74,7 @@ def _descendants(root: int) -> set[int]:
     return found
 
 
-def test_a_killed_browser_ends_the_episodes_it_served_and_no_more(capsys: Any) -> None:
+def test_a_killed_browser_ends_the_episodes_it_served_and_no_more(record_property: Any) -> None:
     """kill -9 while 8 episodes step in threads: 8 typed faults, one new browser, nothing left of the old one."""
     from agentrl.envs.webarena.browsing.browser import BrowserBackend
 
@@ -109,11 +109,11 @@ def test_a_killed_browser_ends_the_episodes_it_served_and_no_more(capsys: Any) -
     for backend in backends:
         backend.close()
     left = [pid for pid in old if _is_alive(pid)]
-    with capsys.disabled():
-        print(
-            f"\nkilled browser: {len(faults)} faults in {EPISODES} episodes, all typed; new episodes after "
-            f"{min(recovered):.1f} to {max(recovered):.1f} s; {len(left)} processes left of the old one"
-        )
+    record_property(
+        "figures",
+        f"killed browser: {len(faults)} faults in {EPISODES} episodes, all typed; new episodes after "
+        f"{min(recovered):.1f} to {max(recovered):.1f} s; {len(left)} processes left of the old one",
+    )
     assert new != browser
     assert left == []
 
@@ -129,7 +129,7 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def test_a_page_that_hangs_does_not_delay_the_others(site: HostileSite, capsys: Any) -> None:
+def test_a_page_that_hangs_does_not_delay_the_others(site: HostileSite, record_property: Any) -> None:
     """Eight episodes in one browser: seven make all their steps while the page of the eighth hangs."""
     backends = [_live(site) for _ in range(EPISODES)]
     backends[0].deadline = 60.0
@@ -156,8 +156,9 @@ def test_a_page_that_hangs_does_not_delay_the_others(site: HostileSite, capsys: 
         assert hanging.result()
     for backend in backends:
         backend.close()
-    with capsys.disabled():
-        print(f"\nside by side: {sum(steps)} steps of {len(steps)} episodes while the page of another one hung")
+    record_property(
+        "figures", f"side by side: {sum(steps)} steps of {len(steps)} episodes while the page of another one hung"
+    )
 
 
 def _kill_busiest_page() -> None:
@@ -167,7 +168,7 @@ def _kill_busiest_page() -> None:
     max(pages, key=lambda page: page.cpu_times().user).kill()
 
 
-def test_many_episodes_leave_nothing_behind(site: HostileSite, capsys: Any) -> None:
+def test_many_episodes_leave_nothing_behind(site: HostileSite, record_property: Any) -> None:
     """Windows, pages, processes and open files are as many after 40 episodes as after 5."""
     after: list[dict[str, int]] = []
     for episodes in (5, MANY):
@@ -176,8 +177,7 @@ def test_many_episodes_leave_nothing_behind(site: HostileSite, capsys: Any) -> N
             backend.view()
             backend.close()
         after.append(_in_use(after[0] if after else {}))
-    with capsys.disabled():
-        print(f"\n{5 + MANY} episodes: {after[0]} in use after 5, {after[1]} at the end")
+    record_property("figures", f"{5 + MANY} episodes: {after[0]} in use after 5, {after[1]} at the end")
     assert after[0]["windows"] == after[1]["windows"] == 0
     assert _no_more(after[1], after[0])
 

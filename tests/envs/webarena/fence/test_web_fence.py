@@ -125,7 +125,7 @@ def _addresses(site: HostileSite, listener: Canary, file: Path) -> list[str]:
     return [re.sub(r"{\w+}", lambda found: values[found[0]], address) for address in ADDRESSES]
 
 
-def test_nobody_gets_over_the_fence(site: HostileSite, listener: Canary, tmp_path: Path, capsys: Any) -> None:
+def test_nobody_gets_over_the_fence(site: HostileSite, listener: Canary, tmp_path: Path, record_property: Any) -> None:
     """240 tries, 0 arrivals."""
     file = tmp_path / "secret.txt"
     file.write_text(SECRET)
@@ -149,11 +149,11 @@ def test_nobody_gets_over_the_fence(site: HostileSite, listener: Canary, tmp_pat
         found = pool.map(try_all, (("goto", "link", "fetch"), ("form", "embed", "redirect")))
         tries, arrivals, refused = zip(*found, strict=True)
     shown = [arrival for some in arrivals for arrival in some]
-    with capsys.disabled():
-        print(
-            f"\nfence: {sum(tries)} tries (40 addresses x 6 ways), {len(shown) + len(listener.hits)} arrivals; "
-            f"{sum(refused)} requests of the browser were refused on their way out"
-        )
+    record_property(
+        "figures",
+        f"fence: {sum(tries)} tries (40 addresses x 6 ways), {len(shown) + len(listener.hits)} arrivals; "
+        f"{sum(refused)} requests of the browser were refused on their way out",
+    )
     assert sum(tries) == 240
     assert shown == []
     assert listener.hits == []

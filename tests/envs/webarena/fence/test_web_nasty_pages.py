@@ -73,7 +73,7 @@ def _step_calmly(env: WebArenaLiteEnv, over: threading.Event) -> int:
     return clicks
 
 
-def test_nasty_pages_end_no_episode_but_their_own(site: HostileSite, tmp_path: Path, capsys: Any) -> None:
+def test_nasty_pages_end_no_episode_but_their_own(site: HostileSite, tmp_path: Path, record_property: Any) -> None:
     envs = [_env(site, tmp_path) for _ in range(WORKERS + CALM)]
     names, over = list(NASTY), threading.Event()
 
@@ -90,11 +90,11 @@ def test_nasty_pages_end_no_episode_but_their_own(site: HostileSite, tmp_path: P
     for env in envs:
         env.close()
     faults = sorted(f"{name}: {ending}" for name, (ending, _) in found.items() if ending != "answered")
-    with capsys.disabled():
-        print(
-            f"\nnasty pages: {len(found)} episodes, {len(faults)} typed faults {faults or ''}; "
-            f"beside them {CALM} calm episodes made {sum(clicks)} steps without a fault"
-        )
+    record_property(
+        "figures",
+        f"nasty pages: {len(found)} episodes, {len(faults)} typed faults {faults or ''}; "
+        f"beside them {CALM} calm episodes made {sum(clicks)} steps without a fault",
+    )
     assert len(found) == len(NASTY) >= 20
     assert [name for name, (_, reward) in found.items() if reward] == []
     assert [ending for ending, _ in found.values() if "did not answer within" in ending] == []  # a limit was missed
