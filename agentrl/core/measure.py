@@ -45,6 +45,13 @@ def times_of(work: Callable[..., Any], inputs: Iterable[Any] | int) -> list[floa
     return found
 
 
+def cpu_seconds(work: Callable[[], Any]) -> float:
+    """Processor time of a call, all threads together: other programs on the machine do not count."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
 def result(case: str, impl: str, version: str, found: list[float], unit: str, **shape: Any) -> dict[str, Any]:
     """One row of the report: the median of the repeats, and all of them."""
     row: dict[str, Any] = {"case": case, "impl": impl, "version": version, "num_envs": 1, "obs": None, "px": None}

@@ -71,8 +71,8 @@ class NavigationEnv(AgentEnv[Any, Any]):
       Tasks that begin with the target out of view leave three more actions to look around.
     - `step_length=0.25`, `success_distance=1.0`: metres.
     - `image_size=255`, `fov=100.0` (degrees), `multiview=False`.
-    - `max_objects=20`: so many objects in view are listed, the nearest ones.
-    - `ahead_angle=45.0`: "ahead" is so many degrees to both sides; "back" the same around the opposite direction.
+    - `max_objects=20`: how many of the objects in view are listed, nearest first.
+    - `ahead_angle=45.0`: "ahead" is up to this many degrees to either side; "back" the same, behind.
     - `max_turns=4`, `max_actions_per_turn=5`, `split="train"`, `render_mode=None`.
     - `success_reward=10.0`, `step_penalty=-0.1`, `invalid_penalty=-0.1`.
     - `whole_turn_penalty=False`: when True, an invalid turn costs at least what all its actions would (-0.5 here).

@@ -32,8 +32,8 @@ _CONTEXTS = {"egl": "mujoco.egl", "osmesa": "mujoco.osmesa", "cgl": "mujoco.cgl"
 
 
 def prepare(spec: Any, shadows: int = 0, samples: int = 0) -> None:
-    """Make a scene cheap to draw: a shadow map of this size (0: none), so many samples a pixel (0: one), and bodies
-    of few triangles. A side of a box is one square, not sixteen: that alone took 200 boxes from 18 to 4 ms."""
+    """Make a scene cheap to draw: a shadow map of `shadows` texels a side (0: none), `samples` samples a pixel (0: one)
+    and bodies of few triangles. A side of a box is one square, not sixteen: that took 200 boxes from 18 to 4 ms."""
     quality = spec.visual.quality
     quality.offsamples, quality.shadowsize = samples, shadows
     quality.numquads, quality.numslices, quality.numstacks = 1, 16, 8

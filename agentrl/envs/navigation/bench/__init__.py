@@ -11,12 +11,10 @@ Seconds are those of the processor, all threads together, so that other programs
 from __future__ import annotations
 
 import gc
-import time
-from collections.abc import Callable
 from typing import Any
 
 import agentrl
-from agentrl.core.measure import machine, measure_peers, result
+from agentrl.core.measure import cpu_seconds, machine, measure_peers, result
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.search.bench import anonymous_megabytes
 from agentrl.envs.navigation.env import NavigationEnv
@@ -148,13 +146,6 @@ def memory_rows(count: int) -> Rows:
         for env in envs:
             env.close()
     return rows
-
-
-def cpu_seconds(work: Callable[[], None]) -> float:
-    """Processor time of a call."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 def _row(case: str, values: list[float], unit: str, impl: str = "agentrl", px: int | None = None) -> dict[str, Any]:

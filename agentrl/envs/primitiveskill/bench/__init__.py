@@ -11,14 +11,13 @@ Seconds are those of the processor, all threads together, so that other programs
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import agentrl
-from agentrl.core.measure import machine, result
+from agentrl.core.measure import cpu_seconds, machine, result
 from agentrl.envs.common.mujoco.arm import STEPS, Arm
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.search.bench import anonymous_megabytes
@@ -205,13 +204,6 @@ def memory_rows(count: int) -> Rows:
         for env in envs:
             env.close()
     return rows
-
-
-def cpu_seconds(work: Callable[[], None]) -> float:
-    """Processor time of a call."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 def _version(impl: str) -> str:
