@@ -80,6 +80,8 @@ class Family:
     policies: dict[str, Part] = field(default_factory=dict)  # scripted ones, by the name `load_policy` knows
     sites: dict[str, Site] = field(default_factory=dict)  # what `agentrl site NAME` serves
     benches: dict[str, Bench] = field(default_factory=dict)  # what `agentrl bench NAME` runs
+    # What `agentrl setup NAME` runs: a function that takes a function which prints a line, and returns facts (JSON).
+    setups: dict[str, Part] = field(default_factory=dict)
     kit: KitBudget = KitBudget()
     old_modules: tuple[str, ...] = ()  # modules outside the folder that only keep old import paths working
 
@@ -330,7 +332,7 @@ def family_of(env_id: str) -> Family | None:
 
 
 def parts(kind: str) -> dict[str, Any]:
-    """All "policies", "sites" or "benches" of the families, by name."""
+    """All "policies", "sites", "benches" or "setups" of the families, by name."""
     return {name: part for family in FAMILIES for name, part in getattr(family, kind).items()}
 
 

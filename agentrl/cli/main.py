@@ -26,6 +26,8 @@ VERBS: dict[str, str] = {
     "recipe": "training runs that come with the package: list, show, copy to edit",
     "check": "test an environment, or the judges, with the public test kit",
     "bench": "benchmark speed against other libraries",
+    "setup": "fetch what an environment needs beside Python packages, once",
+    "survey": "go through all tasks of environments: made, drawn, solved by the oracle",
     "site": "serve an environment as a web site on this machine, for a person",
     **{verb: site.summary for verb, site in SHORT_FORMS.items()},
     "serve-model": "serve a model on this machine as an OpenAI-compatible endpoint",

@@ -1,0 +1,50 @@
+"""`agentrl setup NAME`: fetches what an environment needs beside Python packages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from agentrl.cli.arguments import Common
+from agentrl.cli.output import log, print_json, print_table
+from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.registry import Part, parts
+
+
+@dataclass(kw_only=True)
+class Arguments(Common):
+    """Fetch and convert the data of an environment into the cache, once; a second call finds it there.
+
+    Without a name: the list of what can be set up.
+    """
+
+    name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")] = ""
+    """What to set up."""
+
+
+def run(arguments: Arguments) -> int:
+    """Set something up, or list what there is."""
+    if not arguments.name:
+        known = [{"name": name, "summary": part.summary} for name, part in parts("setups").items()]
+        if arguments.json:
+            print_json({"schema": 1, "setups": known})
+        else:
+            print_table(("name", "summary"), [(part["name"], part["summary"]) for part in known])
+        return 0
+    facts = find_setup(arguments.name).load()(log)
+    if arguments.json:
+        print_json({"schema": 1, "name": arguments.name, **facts})
+    else:
+        print_table(("", arguments.name), [(name, str(value)) for name, value in facts.items()])
+    return 0
+
+
+def find_setup(name: str) -> Part:
+    """The function of this name: it takes a function that prints a line, and returns facts (JSON types)."""
+    setups = parts("setups")
+    if name not in setups:
+        known = f"There are: {', '.join(setups)}." if setups else "No environment needs any."
+        raise ConfigError(f"unknown set-up {name!a}.{did_you_mean(name, setups)} {known}")
+    return setups[name]

@@ -1,0 +1,36 @@
+"""The table of all tasks: what is made, drawn and solved, and what is not."""
+
+from __future__ import annotations
+
+from agentrl.testing.survey import starts_by_task, survey
+
+
+def test_ids_are_grouped_by_the_task_before_the_split() -> None:
+    ids = ["reach:test:0", "reach:test:1", "push:test:0", "reach:test:2"]
+    assert starts_by_task(ids, "test", 2) == {"reach": ["reach:test:0", "reach:test:1"], "push": ["push:test:0"]}
+    assert starts_by_task(["a", "b"], "test", 1) == {"": ["a"]}
+
+
+def test_a_survey_plays_the_oracle() -> None:
+    (row,) = survey("agentrl/FrozenLake-Visual-v0", starts=3)
+    assert row.made and row.drawn and (row.solved, row.played) == (3, 3) and row.turns and not row.problem
+
+
+def test_what_cannot_be_made_is_a_row_with_its_reason() -> None:
+    (row,) = survey("agentrl/FrozenLake-Text-v0", size=-1)
+    assert not row.made and "size must be" in row.problem
+
+
+def test_the_command_prints_the_table(agentrl_cli) -> None:
+    done = agentrl_cli("survey", "agentrl/FrozenLake-Text-v0", "--starts", "1", "--json")
+    assert done.status == 0 and done.json["pass"] and len(done.json["tasks"]) == 1
+    assert (
+        "1 made, 1 drawn; the oracle solved 1 of 1" in agentrl_cli("survey", "*/FrozenLake-Text*", "--starts", "1").out
+    )
+    refused = agentrl_cli("survey", "gird")
+    assert refused.status == 1 and 'Did you mean "grid"' in refused.err
+
+
+def test_setups_are_listed_and_unknown_ones_refused(agentrl_cli) -> None:
+    assert agentrl_cli("setup", "--json").json["schema"] == 1
+    assert "unknown set-up" in agentrl_cli("setup", "nothing").err
