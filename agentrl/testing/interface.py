@@ -20,6 +20,9 @@ from agentrl.testing.report import CheckFailed, require
 from agentrl.testing.subject import Result, Subject, base, episodes, retrace, start, trajectory
 
 REQUIRED_MODES = ("rgb_array", "ansi", "human")
+# Gymnasium's checker calls observations without bounds "probably" wrong, and leaves out this warning in its own tests:
+# joint speeds and positions of a simulation have none.
+NO_BOUNDS = re.compile(r"A Box observation space (minimum|maximum) value is -?infinity")
 
 
 def check_gymnasium(subject: Subject) -> str:
@@ -30,7 +33,7 @@ def check_gymnasium(subject: Subject) -> str:
         # On this instance only: the checker goes through these modes, each with a new environment.
         bare.metadata = {**bare.metadata, "render_modes": modes}
         gymnasium_check_env(bare)
-    messages = dict.fromkeys(_plain_text(warning) for warning in caught)
+    messages = dict.fromkeys(text for text in map(_plain_text, caught) if not NO_BOUNDS.match(text))
     require(not messages, "; ".join(messages))
     return f"no warnings; {_modes_shown(modes)}"
 

@@ -1,0 +1,64 @@
+"""Actions of continuous control: whatever a policy hands over, as an array that a simulator can run, or as a sentence.
+
+Kept apart from the environments because wrappers read actions in the same way.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+
+def read_control(action: Any, space: spaces.Box) -> np.ndarray | str:
+    """`action` as a new array of `space`, or what is wrong with it; total, whatever it is.
+
+    Arrays of any floating type and plain lists of numbers are taken. Arrays of other types are not: an array of whole
+    numbers or of booleans is more often a mistake (an index, a mask) than a motion.
+    """
+    wanted = f"an action must be {describe_box(space)}"
+    if isinstance(action, (list, tuple)):
+        if len(action) != space.shape[0]:
+            return f"{wanted}; got {len(action)} values"
+        if len(space.shape) != 1 or not all(isinstance(value, Real) and not _is_bool(value) for value in action):
+            return f"{wanted}; got a {type(action).__name__} of something else"
+    elif not isinstance(action, np.ndarray):
+        return f"{wanted}; got {type(action).__name__}"
+    elif action.shape != space.shape:
+        return f"{wanted}; got the shape {tuple(action.shape)}"
+    elif action.dtype.kind != "f":
+        return f"{wanted}; got the type {action.dtype}"
+    try:
+        with np.errstate(over="ignore"):  # becomes infinite, which is refused below
+            values = np.array(action, dtype=space.dtype)
+    except (OverflowError, TypeError, ValueError):  # a whole number beyond every float, an odd number class
+        return f"{wanted}; got a number that is none"
+    return _outside(values, space, wanted) or values
+
+
+def describe_box(space: spaces.Box) -> str:
+    """The members of a space of actions in words: "an array of 4 floats from -1 to 1"."""
+    size = " x ".join(map(str, space.shape))
+    low, high = np.unique(space.low), np.unique(space.high)
+    if len(low) == len(high) == 1:
+        return f"an array of {size} floats from {low[0]:g} to {high[0]:g}"
+    return f"an array of {size} floats within the bounds of the action space"
+
+
+def action_text(action: np.ndarray) -> str:
+    """An action in a few characters."""
+    return "[" + ", ".join(f"{value:.3g}" for value in np.ravel(action)) + "]"
+
+
+def _outside(values: np.ndarray, space: spaces.Box, wanted: str) -> str:
+    inside = (values >= space.low) & (values <= space.high)  # False for NaN
+    if inside.all():
+        return ""
+    place = int(np.argmin(inside))
+    return f"{wanted}; got {values.flat[place]:g} at place {place}"
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_))
