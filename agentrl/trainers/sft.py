@@ -122,6 +122,8 @@ def demonstrations(args: SFT, run: Run) -> list[Trajectory]:
             num_envs=-(-args.num_envs // run.processes.size),
             prompt_style=args.prompt_style,
             history=args.history,
+            timeout=args.env_timeout or None,
+            isolate=args.isolate,
         )
         envs = len(args.specs())
         starts = [Start(episode_seed(args.seed, n), n % envs, id=f"demo-{n}") for n in range(args.demonstrations)]
