@@ -85,6 +85,19 @@ def test_episodes_from_a_file_teach_the_same_as_when_they_were_played(nano, tmp_
     assert all(torch.equal(one[name], two[name]) for name in one if name.startswith("/policy/"))
 
 
+def test_demonstrations_are_played_the_way_the_run_plays(nano, tmp_path, monkeypatch) -> None:
+    made: list[dict[str, Any]] = []
+
+    class Noted(Collector):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            made.append(options)
+            super().__init__(*args, **options)
+
+    monkeypatch.setattr(sft, "Collector", Noted)
+    sft.train(toys.sft(nano, tmp_path / "run", iterations=1, isolate=True, num_envs=2, env_timeout=50.0))
+    assert [(one["isolate"], one["num_envs"], one["timeout"]) for one in made] == [(True, 2, 50.0)]
+
+
 def test_pictures_of_a_file_are_read_with_it(tmp_path) -> None:
     spec = EnvSpec("agentrl/FrozenLake-Visual-v0", {"image_size": 64})
     episodes = demonstrated("tiny-vlm", spec)
