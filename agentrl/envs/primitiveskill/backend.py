@@ -7,19 +7,14 @@ object. The arm's base is at x = -615, y = 0, as in ManiSkill.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-Point = tuple[float, float, float]
+from agentrl.envs.common.primitives import Point, Result
+
+__all__ = ["WORKSPACE", "Backend", "Point", "Result", "Start", "Thing"]
 WORKSPACE = ((-200.0, 200.0), (-300.0, 300.0), (0.0, 300.0))  # limits of x, y and z of every argument
-
-
-class Result(NamedTuple):
-    """What a primitive did. A failed one may have moved things: its effect stays."""
-
-    done: bool
-    feedback: str  # one sentence
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from agentrl.core.parsing import Turn, quote
 from agentrl.core.seeding import named_noise
 from agentrl.core.slow import said_when_slow
 from agentrl.core.spaces import AnyText
-from agentrl.core.tools import function_schema
-from agentrl.envs.primitiveskill.actions import COUNTS, SEPARATOR, Action, pick, place, read_action, read_turn
+from agentrl.envs.primitiveskill.actions import GRAMMAR, PARAMETERS, SEPARATOR, Action, pick, place, read_turn
 from agentrl.envs.primitiveskill.backend import Start
 from agentrl.envs.primitiveskill.prompt import GUIDES, facts, rules
 from agentrl.envs.primitiveskill.starts import CANDIDATES, StartNames, candidate, solved_attempt
@@ -40,7 +39,6 @@ TOOLS = {
     "place": "Put the held object down with its centre at a point.",
     "push": "Move the closed gripper from one point straight to another.",
 }
-PARAMETERS = {"pick": ("x", "y", "z"), "place": ("x", "y", "z"), "push": ("x1", "y1", "z1", "x2", "y2", "z2")}
 
 
 class PrimitiveSkillEnv(AgentEnv[Any, Any]):
@@ -158,7 +156,7 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
 
     state_type = SkillState
     representations = frozenset({"natural", "structured"})
-    action_names = tuple(COUNTS)
+    action_names = tuple(PARAMETERS)
     action_separator = SEPARATOR
     guides: ClassVar[dict[str, str]] = GUIDES
 
@@ -281,25 +279,15 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
     @property
     def tools(self) -> list[dict[str, Any]]:
         """`pick`, `place` and `push`."""
-        return [
-            function_schema(verb, TOOLS[verb], {name: {"type": "integer", "description": "mm"} for name in names})
-            for verb, names in PARAMETERS.items()
-        ]
+        return GRAMMAR.tools(TOOLS)
 
     def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
         """The call as text."""
-        if name not in PARAMETERS:
-            return None
-        return f"{name}({','.join(str(arguments[key]) for key in PARAMETERS[name])})"
+        return GRAMMAR.tool_action(name, arguments)
 
     def tool_calls(self, action: str) -> list[dict[str, Any]]:
         """The actions of a turn as calls."""
-        calls = [read_action(part) for part in action.split(SEPARATOR)]
-        return [
-            {"name": call.verb, "arguments": dict(zip(PARAMETERS[call.verb], call.numbers, strict=True))}
-            for call in calls
-            if isinstance(call, Action)
-        ]
+        return GRAMMAR.tool_calls(action)
 
     # ------------------------------------------------------------------ what the agent sees
 

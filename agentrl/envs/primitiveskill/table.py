@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from agentrl.core.errors import AgentRLError, EnvFault
-from agentrl.envs.primitiveskill.actions import Action
+from agentrl.envs.primitiveskill.actions import Action, run
 from agentrl.envs.primitiveskill.backend import Backend, Result, Start
 from agentrl.envs.primitiveskill.backends import make_backend
 from agentrl.envs.primitiveskill.tasks.scene import Scene
@@ -37,7 +37,7 @@ class Table:
 
     def run(self, action: Action) -> Result:
         """Let the arm do something."""
-        return self._change(action.run)
+        return self._change(lambda backend: run(action, backend))
 
     def picture(self, size: int) -> np.ndarray:
         """The table from the viewer's place; drawn once for each moment."""

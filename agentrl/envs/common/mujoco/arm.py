@@ -6,7 +6,7 @@ leaves them in `data.ctrl`, which `physics.save` keeps: a saved simulation conti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from agentrl.core.errors import EnvFault
 from agentrl.envs.common.gripper import OPENING, READY
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.common.mujoco.panda import FINGERS, GRIPPER, JOINTS, SITE
+from agentrl.envs.common.mujoco.panda import FINGERS, GRIPPER, JOINTS, LAG, SITE
 
 mujoco = load()
 STEPS = 10  # of the simulator in a tick of the controller
@@ -24,6 +24,7 @@ FASTEST = 1e3  # metres or radians a second; more, or no number at all, is a bro
 TRIES, ANSWERS = 60, 32  # steps of a search for joints; answers that are kept
 EXACT = 5e-4  # metres and radians within which a pose counts as reached
 _READY = np.array(READY)
+Law = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 class Arm:
@@ -60,9 +61,23 @@ class Arm:
         """Aim the servos at a pose that is near the present one."""
         self.data.ctrl[self._servos] = self._towards(self.data, position, rotation)[0]
 
-    def advance(self) -> None:
+    def drive(self, acceleration: Law, steps: int) -> None:
+        """Aim the servos so that the gripper has the velocity, `steps` simulator steps from now, that an acceleration
+        gives it. `acceleration` takes the gripper's position, rotation and velocity (metres and radians a second)."""
+        jacobian = self._look(self.data)
+        present = jacobian @ self.data.qvel[self._dofs]
+        position, rotation = self.data.site_xpos[self._site], self.data.site_xmat[self._site].reshape(3, 3)
+        seconds = steps * self.model.opt.timestep
+        wanted = present + seconds * acceleration(position, rotation, present)
+        joints = self.data.qpos[self._qpos[:7]]
+        speeds = _least_squares(jacobian, wanted, POSTURE / seconds * (_READY - joints))
+        # A servo's joint moves at the distance to its target, divided by the lag.
+        target = joints + (LAG + seconds / 2) * speeds
+        self.data.ctrl[self._servos] = np.minimum(np.maximum(target, self._limits[0]), self._limits[1])
+
+    def advance(self, steps: int = STEPS) -> None:
         """Simulate one tick; `EnvFault` if the simulation diverges."""
-        mujoco.mj_step(self.model, self.data, STEPS)
+        mujoco.mj_step(self.model, self.data, steps)
         if not self.data.qvel @ self.data.qvel < FASTEST**2:
             raise EnvFault("the simulation diverged: speeds are not finite or absurd")
 
@@ -71,9 +86,17 @@ class Arm:
         mujoco.mj_kinematics(self.model, self.data)
         return self.data.site_xpos[self._site].copy(), self.data.site_xmat[self._site].reshape(3, 3).copy()
 
+    def fingers(self) -> np.ndarray:
+        """How far each finger is from the middle."""
+        return self.data.qpos[self._qpos[7:]].copy()
+
     def opening(self) -> float:
         """How far the fingers are from the middle, on average."""
         return float(self.data.qpos[self._qpos[7:]].mean())
+
+    def wanted_opening(self) -> float:
+        """How far from the middle the fingers are told to be."""
+        return float(self.data.ctrl[self._gripper])
 
     def solve(self, position: np.ndarray, rotation: np.ndarray) -> np.ndarray | None:
         """Joints at which the gripper has a pose, searched from the ready posture; None if it is out of reach.
@@ -108,18 +131,19 @@ class Arm:
 
     def _towards(self, data: Any, position: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, float]:
         """One step of damped least squares to a pose, and how far from it the gripper is."""
+        jacobian, joints = self._look(data), data.qpos[self._qpos[:7]]
+        error = np.empty(6)
+        np.subtract(position, data.site_xpos[self._site], out=error[:3])
+        error[3:] = rotation_between(data.site_xmat[self._site].reshape(3, 3), rotation)
+        change = _least_squares(jacobian, error, POSTURE * (_READY - joints))
+        return np.minimum(np.maximum(joints + change, self._limits[0]), self._limits[1]), float(np.abs(error).max())
+
+    def _look(self, data: Any) -> np.ndarray:
+        """Find the gripper's pose, and how the seven joints move it."""
         mujoco.mj_kinematics(self.model, data)
         mujoco.mj_comPos(self.model, data)
         mujoco.mj_jacSite(self.model, data, self._jacobian[:3], self._jacobian[3:], self._site)
-        error = np.empty(6)
-        np.subtract(position, data.site_xpos[self._site], out=error[:3])
-        error[3:] = _rotation_between(data.site_xmat[self._site].reshape(3, 3), rotation)
-        jacobian, joints = self._jacobian[:, self._dofs], data.qpos[self._qpos[:7]]
-        relax = POSTURE * (_READY - joints)
-        square = jacobian @ jacobian.T
-        square.flat[::7] += DAMPING
-        change = relax + jacobian.T @ np.linalg.solve(square, error - jacobian @ relax)
-        return np.minimum(np.maximum(joints + change, self._limits[0]), self._limits[1]), float(np.abs(error).max())
+        return self._jacobian[:, self._dofs]
 
     # ---------------------------------------------------------------- touching
 
@@ -152,7 +176,14 @@ class Arm:
                 yield index, self._owner[b if self._of_arm[a] else a]
 
 
-def _rotation_between(present: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _least_squares(jacobian: np.ndarray, wanted: np.ndarray, relaxed: np.ndarray) -> np.ndarray:
+    """The change of the joints, nearest to `relaxed`, that gives the gripper the wanted change."""
+    square = jacobian @ jacobian.T
+    square.flat[::7] += DAMPING
+    return relaxed + jacobian.T @ np.linalg.solve(square, wanted - jacobian @ relaxed)
+
+
+def rotation_between(present: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """The axis of the rotation that turns one frame into another, times the sine of its angle."""
     turn = wanted @ present.T
     return np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]) / 2
