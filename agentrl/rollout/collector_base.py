@@ -144,7 +144,7 @@ class CollectorBase:
         return TrajectoryBuilder(blank_record(self.policy, **facts, group_id=start.group_id))
 
     def _begin(self, job: Job) -> None:
-        """Open an environment in the reserved place and reset it; a fault is noted on the job."""
+        """Open an environment in the reserved place, reset it, play the opening; a fault is noted on the job."""
         assert job.place is not None
         job.attempts += 1
         job.builder, job.fault = self._blank(job.start), None
@@ -157,6 +157,9 @@ class CollectorBase:
             job.episode.begin(observation, info)
         except Fault as fault:
             job.fault = fault
+        for answer in job.start.opening:
+            if not job.ended:
+                self._step(job, answer)
 
     def _step(self, job: Job, answer: Generation) -> None:
         """Play a turn; a fault is noted on the job."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
+from agentrl.core.policy import Generation
 from agentrl.wrappers.build import EXAMPLE
 
 
@@ -37,13 +38,18 @@ class EnvSpec:
 
 @dataclass(frozen=True)
 class Start:
-    """Where an episode begins: a seed, or exactly one task; `env` is the index of its environment in the mix."""
+    """Where an episode begins: a seed, or exactly one task; `env` is the index of its environment in the mix.
+
+    With an `opening` it begins with turns of an earlier episode: these answers are given again before the policy is
+    asked, so that it plays on from where they lead. They are part of the record.
+    """
 
     seed: int
     env: int = 0
     task: str | None = None
     group_id: str | None = None  # episodes that are compared with each other
     id: str | None = None  # of the trajectory; without one it follows from the content
+    opening: tuple[Generation, ...] = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
         whole_number("seed", self.seed, at_least=0)

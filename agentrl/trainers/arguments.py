@@ -230,6 +230,12 @@ class CriticArguments(PolicyArguments):
     """Iterations in which only the critic learns."""
     critic_epochs: int = 0
     """Further passes over the data of an iteration in which only the critic learns."""
+    critic_ceiling_every: int = 0
+    """Measure every N iterations (and in the last) how much of the returns any critic could explain; 0: never."""
+    critic_ceiling_states: int = 64
+    """Visited states from which the policy plays on for that."""
+    critic_ceiling_replays: int = 8
+    """How often it plays on from each."""
     bootstrap_truncated: bool = False
     """Also bootstrap after limits that are part of the task."""
     whiten_advantages: bool = True
@@ -237,7 +243,8 @@ class CriticArguments(PolicyArguments):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _whole(self, 0, "critic_warmup critic_epochs")
+        _whole(self, 0, "critic_warmup critic_epochs critic_ceiling_every")
+        _whole(self, 2, "critic_ceiling_states critic_ceiling_replays")
         _positive(self, "critic_lr")
         _not_negative(self, "critic_coef critic_clip critic_head_lr")
 

@@ -86,6 +86,7 @@ class Batch:
     """Rows of many trajectories in both layouts."""
 
     def __init__(self, trajectories: Sequence[Trajectory], *, observations: bool = False) -> None:
+        self.observations = observations
         split = [rows_of(trajectory, observations=observations) for trajectory in trajectories]
         # A trajectory in which the model never wrote a token has nothing to train. It earned its reward all the same:
         # comparisons within a group count the silent ones, too.

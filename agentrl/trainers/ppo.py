@@ -19,12 +19,14 @@ from typing import Literal
 
 from torch import Tensor
 
+from agentrl.core.errors import ConfigError
 from agentrl.trainers.advantages import Estimate, bilevel_gae, masked_gae, rewards_at_last_action, turn_gae, whiten
 from agentrl.trainers.arguments import CriticArguments, fraction
 from agentrl.trainers.batch import Batch
 from agentrl.trainers.losses import Loss, clipped_loss, log_ratios
 from agentrl.trainers.run import Report, Run
 from agentrl.trainers.update import BatchScores, Part, kl_penalty, make_learner, score, start_critic, update_policy
+from agentrl.trainers.value_ceiling import measure_ceiling
 
 
 @dataclass(kw_only=True)
@@ -51,6 +53,10 @@ class PPO(CriticArguments):
         super().__post_init__()
         for name in ("gamma", "lam", "turn_gamma", "turn_lam"):
             fraction(name, getattr(self, name))
+        if self.critic_ceiling_every and (self.variant, self.form) == ("turn", "released"):
+            raise ConfigError(
+                "critic_ceiling_every needs values that are read before a turn; form=released reads them at its end"
+            )
 
 
 def train(args: PPO, report: Report | None = None) -> Path:
@@ -59,12 +65,13 @@ def train(args: PPO, report: Report | None = None) -> Path:
     with Run(args, "ppo", learner, report) as run:
         for _ in run.iterations():
             batch = Batch(run.collect(args.episodes, args.group_size), observations=args.variant == "vanilla")
+            ceiling = measure_ceiling(args, run, batch, advantages)
             with run.time("update"):
                 scores = start_critic(args, learner, batch, score(args, learner, batch), advantages)
                 estimate = advantages(args, batch, scores)
                 metrics = update_policy(args, run, batch, scores, estimate, policy_loss)
                 learner.publish()
-            run.log_training(metrics)
+            run.log_training(metrics | ceiling)
         return run.close()
 
 

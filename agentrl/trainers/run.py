@@ -97,7 +97,7 @@ class Run:
                 setattr(arguments, name, value)
         self.rollout_engine = VLLMRolloutEngine(arguments, learner) if arguments.engine == "vllm" else None
         self.policy = self.sampler(greedy=False, seed=arguments.seed)
-        self.collector = self._make_collector(self.policy, "train")
+        self.collector = self.make_collector(self.policy, "train")
         self.monitor, self.iteration, self.episodes = Monitor(), 0, 0
         self.collection = Collection([], {}, 0, 0)
         self.seconds: dict[str, float] = {}
@@ -280,7 +280,8 @@ class Run:
             seed=seed,
         )
 
-    def _make_collector(self, policy: Any, split: str) -> Collector:
+    def make_collector(self, policy: Any, split: str) -> Collector:
+        """Environments of the run's kind, in which a policy plays."""
         arguments = self.arguments
         return Collector(
             arguments.specs(),

@@ -21,6 +21,7 @@ from agentrl.trainers.batch import Batch
 from agentrl.trainers.losses import Loss, clipped_loss, log_ratios, unit_means
 from agentrl.trainers.run import Report, Run
 from agentrl.trainers.update import BatchScores, Part, kl_penalty, make_learner, score, start_critic, update_policy
+from agentrl.trainers.value_ceiling import measure_ceiling
 
 
 @dataclass(kw_only=True)
@@ -54,13 +55,14 @@ def train(args: StepPO, report: Report | None = None) -> Path:
     with Run(args, "steppo", learner, report) as run:
         for _ in run.iterations():
             batch = Batch(run.collect(args.episodes, args.group_size))
+            ceiling = measure_ceiling(args, run, batch, advantages)
             with run.time("update"):
                 scores = start_critic(args, learner, batch, score(args, learner, batch), advantages)
                 estimate = advantages(args, batch, scores)
                 unit = "step" if args.step_ratio else "token"
                 metrics = update_policy(args, run, batch, scores, estimate, policy_loss, unit)
                 learner.publish()
-            run.log_training(metrics)
+            run.log_training(metrics | ceiling)
         return run.close()
 
 

@@ -9,6 +9,7 @@ from statistics import median
 
 from agentrl.core.html import number, percent, safe
 from agentrl.rollout.statistics import Interval
+from agentrl.viewer.ceiling_chart import CEILING
 from agentrl.viewer.run_data import Line, RunData, eval_pairs, figure, interval, points
 
 FEWEST_ITERATIONS = 8  # before a critic can be blamed: it has to learn first
@@ -34,12 +35,15 @@ def critic_finding(run: RunData) -> tuple[str, str] | None:
         return None
     late = known[len(known) // 2 :]
     explained = median(value for _, value in late)
-    if explained >= LEAST_EXPLAINED:
+    ceilings = [value for at, value in points(run.train, "loss", CEILING) if at >= late[0][0]]
+    ceiling = median(ceilings) if ceilings else 1.0
+    if explained >= LEAST_EXPLAINED or ceiling < 2 * LEAST_EXPLAINED:
         return None
+    best = f"{number(ceiling)} is the best that a critic can do here" if ceilings else "1 is a perfect critic"
     return (
         "The critic explains nothing.",
-        f"From iteration {late[0][0]:g} to {late[-1][0]:g} the median explained variance is {number(explained)}; 1 is "
-        "a perfect critic, and 0 is no better than a constant. Such advantages are as noisy as without a critic: raise "
+        f"From iteration {late[0][0]:g} to {late[-1][0]:g} the median explained variance is {number(explained)}; "
+        f"{best}, and 0 is no better than a constant. Such advantages are as noisy as without a critic: raise "
         "critic_lr, let the critic learn first (critic_warmup), or use an algorithm without a critic.",
     )
 

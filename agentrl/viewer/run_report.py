@@ -16,6 +16,7 @@ from typing import Any
 
 from agentrl.core.html import details, number, page, percent, safe, section, write_page
 from agentrl.viewer.canvas import Look, chart_style
+from agentrl.viewer.ceiling_chart import CRITIC, IN_THE_CHART, ceiling_chart
 from agentrl.viewer.charts import Series, line_chart, share_bar, stacked_bars
 from agentrl.viewer.eval_report import short_name
 from agentrl.viewer.findings import findings
@@ -38,6 +39,8 @@ LOSSES = {
     "clipped_sequences_last": "share of clipped sequences, last mini-batch",
     "grad_norm": "gradient norm",
     "explained_variance": "explained variance",
+    "explained_variance_at_turns": "explained variance at turn beginnings",
+    "explained_variance_ceiling": "explained variance at turn beginnings, ceiling",
     "even_groups": "share of groups with one outcome",
     "mismatch_mean": "distance of generation from training, mean",
     "mismatch_max": "distance of generation from training, largest",
@@ -63,6 +66,7 @@ WARNINGS = {
     "no_signal": "Nothing to learn from (no_signal)",
     "kl_blowup": "The policy moves too far (kl_blowup)",
     "invalid": "Many invalid turns (invalid)",
+    "ceiling": "The critic's ceiling was not measured (ceiling)",
     "prompts": "Other prompts than the model was trained with (prompts)",
 }
 
@@ -278,7 +282,7 @@ def behaviour_charts(run: RunData) -> list[str]:
 
 def optimisation_charts(run: RunData) -> list[str]:
     """Small multiples: losses and their relatives, the learning rate."""
-    known = names(run.train, "loss")
+    known = [name for name in names(run.train, "loss") if name not in IN_THE_CHART]
     ordered = [name for name in LOSSES if name in known] + [name for name in known if name not in LOSSES]
     charts = [
         line_chart([series(run.train, name, ("loss", name), i)], small(in_words(name), legend=False))
@@ -289,7 +293,7 @@ def optimisation_charts(run: RunData) -> list[str]:
         [series(run.train, "padding", ("tokens", "padding"), 7)],
         small("share of padding", limits=(0.0, 0.1), percent=True, legend=False),
     )
-    return [*charts, rate, padding]
+    return [*charts, ceiling_chart(run, small(LOSSES[CRITIC], height=250)), rate, padding]
 
 
 def time_layers(run: RunData) -> tuple[list[float], dict[str, list[float]]]:

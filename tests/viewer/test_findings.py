@@ -6,11 +6,15 @@ import pytest
 
 from agentrl.viewer.findings import critic_finding, findings, sharpening_findings
 from agentrl.viewer.run_data import RunData
+from agentrl.viewer.run_report import build
 from tests.viewer.run_folders import eval_line, sft_lines
 
 
-def run_of(tmp_path, *, explained=(), evals=(), reward=True) -> RunData:
+def run_of(tmp_path, *, explained=(), ceiling=None, evals=(), reward=True) -> RunData:
     lines = [{"iteration": i, "loss": {"explained_variance": value}} for i, value in enumerate(explained, 1)]
+    if ceiling is not None:
+        lines[-1]["loss"] |= {"explained_variance_ceiling": ceiling, "explained_variance_ceiling_error": 0.03}
+        lines[-1]["loss"] |= {"explained_variance_at_turns": 0.01, "explained_variance_at_turns_error": 0.02}
     lines += [{"iteration": 99, "reward_mean": 1.0}] if reward else []
     return RunData(tmp_path, train=lines, evals=list(evals))
 
@@ -38,6 +42,19 @@ def test_a_critic_that_explains_nothing_is_named(tmp_path, explained, blamed):
     assert (found is not None) is blamed
     if found:
         assert "The critic explains nothing." in found[0] and "critic_warmup" in found[1]
+
+
+def test_a_critic_is_blamed_only_where_there_is_something_to_explain(tmp_path):
+    assert critic_finding(run_of(tmp_path, explained=[0.01] * 20, ceiling=0.04)) is None
+    found = critic_finding(run_of(tmp_path, explained=[0.01] * 20, ceiling=0.3))
+    assert found and "0.30 is the best that a critic can do here" in found[1]
+
+
+def test_the_ceiling_is_drawn_beside_the_critic_with_intervals(tmp_path):
+    html = build(run_of(tmp_path, explained=[0.1] * 3, ceiling=0.3))
+    assert "explained variance at turn beginnings, ceiling" not in html and "best critic possible" in html
+    assert "error" not in html
+    assert "best critic possible" not in build(run_of(tmp_path, explained=[0.1] * 3))
 
 
 @pytest.mark.parametrize(
