@@ -45,6 +45,7 @@ WRAPPERS = (
     "RepetitionPenalty",
     "History",
     "RecordEpisode",
+    "ActionChunks",
     "DiscreteActions",
     "ImageObservation",
 )

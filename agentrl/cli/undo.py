@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import gymnasium as gym
 
 from agentrl.core.errors import SnapshotUnsupported
 from agentrl.core.snapshot import restore, snapshot
+from agentrl.rollout.trajectory import plain
 
 
 class Moment(NamedTuple):
@@ -102,7 +102,7 @@ class GameTable:
             "task": self.info.get("task"),
             "turns": [
                 {
-                    "action": json.loads(json.dumps(turn.action, default=str)),
+                    "action": plain(turn.action),
                     "actions": turn.info.get("actions", []),
                     "reward": turn.reward,
                     "reward_terms": turn.info.get("reward_terms", {}),

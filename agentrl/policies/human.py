@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 from gymnasium import spaces
 
+from agentrl.core.control import read_control
 from agentrl.core.errors import ConfigError, EngineFault, did_you_mean
 from agentrl.core.policy import Conversation, Generation
 
@@ -52,8 +54,11 @@ class HumanPolicy:
 
 
 def read_action(text: str, env: gym.Env) -> Any:
-    """What a person typed, as an action of this environment: text as it is; for numbered actions a name or a number."""
+    """What a person typed, as an action of this environment: text as it is; for numbered actions a name or a number;
+    for continuous control the numbers one after the other, the rows of a chunk separated by semicolons."""
     space = env.action_space
+    if isinstance(space, spaces.Box) and len(space.shape) in (1, 2):
+        return read_numbers(text, space)
     if not isinstance(space, spaces.Discrete):
         if isinstance(space, spaces.Text):
             return text
@@ -69,6 +74,24 @@ def read_action(text: str, env: gym.Env) -> Any:
         + ", ".join(f"{name} ({number})" for name, number in names.items())
         + "."
     )
+
+
+def read_numbers(text: str, space: spaces.Box) -> np.ndarray:
+    """Numbers such as `0.5 0 -1` or `[0.5, 0, -1]`, as an array of the space."""
+    rows = [row.replace(",", " ").split() for row in re.sub(r"[\[\]]", " ", text).split(";")]
+    try:
+        numbers = [[float(word) for word in row] for row in rows]
+    except ValueError:
+        numbers = []
+    wanted = f"type {space.shape[-1]} numbers, such as: {' '.join(['0'] * space.shape[-1])}"
+    if not numbers or any(len(row) != space.shape[-1] for row in numbers) or len(numbers) > (1, *space.shape)[-2]:
+        raise ConfigError(f"{text.strip()[:40]!a} is not an action: {wanted}")
+    values = np.array(numbers if len(space.shape) == 2 else numbers[0], dtype=np.float64)
+    row = spaces.Box(space.low[0], space.high[0], dtype=space.dtype.type) if len(space.shape) == 2 else space
+    problems = [found for one in np.atleast_2d(values) if isinstance(found := read_control(one, row), str)]
+    if problems:
+        raise ConfigError(problems[0])
+    return values.astype(space.dtype)
 
 
 def action_names(env: gym.Env) -> dict[str, int]:

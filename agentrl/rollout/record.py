@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 from agentrl.core.env import episode_limit
 from agentrl.core.errors import Fault
@@ -80,8 +81,10 @@ class TrajectoryBuilder:
             Step(
                 observation=record.final_observation,
                 images=record.final_images,
+                proprio=record.final_proprio,
+                state=record.final_state,
                 action=plain(answer.action),
-                response=None if answer.text == answer.action else answer.text,
+                response=None if isinstance(answer.action, str) and answer.text == answer.action else answer.text,
                 prompt_ids=answer.prompt_ids,
                 response_ids=answer.token_ids,
                 logprobs=answer.logprobs,
@@ -114,6 +117,17 @@ class TrajectoryBuilder:
         names = [picture_hash(picture) for picture in pictures]
         self.trajectory.final_observation, self.trajectory.final_images = text, names
         self.trajectory.pictures.update(zip(names, pictures, strict=True))
+        self.trajectory.final_proprio, self.trajectory.final_state = (
+            numbers_of(observation, name) for name in ("proprio", "state")
+        )
+
+
+def numbers_of(observation: Any, name: str) -> list[float] | None:
+    """A vector of an observation as plain numbers; None where there is none, or it is not finite."""
+    value = observation.get(name) if isinstance(observation, dict) else None
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu" or value.ndim != 1:
+        return None
+    return [float(number) for number in value] if np.isfinite(value).all() else None
 
 
 def anchor_hash(info: dict[str, Any]) -> str | None:

@@ -27,8 +27,10 @@ class Step:
     """One turn. Token fields are None where the policy knows no tokens."""
 
     observation: str = ""  # its text; `images` stand at the <image> marks, in order
-    images: list[str] = field(default_factory=list)  # content hashes
-    action: Any = None  # what env.step got
+    images: list[str] = field(default_factory=list)  # content hashes, in the order of the observation
+    proprio: list[float] | None = None  # the robot's own state, where the observation has it
+    state: list[float] | None = None  # the vector of that name, likewise (`info["state"]` is the truth by names)
+    action: Any = None  # what env.step got; arrays as lists, a chunk as a list of lists
     response: str | None = None  # what the policy said, where that is something else
     prompt_ids: list[int] | None = None
     response_ids: list[int] | None = None
@@ -70,6 +72,8 @@ class Trajectory:
     limit: str | None = None  # "task" or "external" where truncated
     final_observation: str = ""
     final_images: list[str] = field(default_factory=list)
+    final_proprio: list[float] | None = None
+    final_state: list[float] | None = None
     final_prompt_ids: list[int] | None = None
     stop_reason: str = ""  # "terminated", "truncated", "fault"
     fault: dict[str, str] | None = None

@@ -17,6 +17,7 @@ from agentrl.core.html import details, number, page, percent, safe, section, wri
 from agentrl.rollout.statistics import mean, wilson_interval
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryReader
+from agentrl.viewer.canvas import chart_style
 from agentrl.viewer.episode_strip import ending, episode_strip
 
 MOST_TURNS = 100  # shown of one episode
@@ -119,7 +120,7 @@ def _page(
         strip = episode_strip(f"Episode {index}", trajectory, images, play_again=play_again, most_turns=MOST_TURNS)
         parts.append(f'<div id="episode-{index}">{strip}</div>')
     title = f"Episodes {batch[0][0]} to {batch[-1][0]}" if len(batch) > 1 else f"Episode {batch[0][0]}"
-    return page(title, f"Page {number} of {source.name}.", [*parts, bar])
+    return page(title, f"Page {number} of {source.name}.", [*parts, bar], style=chart_style())
 
 
 # ---------------------------------------------------------------------- the overview

@@ -14,6 +14,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.html import details, number_signed, picture_url, safe
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.rollout.trajectory_file import open_picture
+from agentrl.viewer.control_charts import control_charts, is_control, spread
 from agentrl.viewer.replay import replay
 
 log = logging.getLogger(__name__)
@@ -27,17 +28,19 @@ def episode_strip(
 ) -> str:
     """An episode from left to right: picture, actions, reward and response of every turn, then the end.
 
-    With `play_again` an episode without pictures is played once more to draw them.
+    With `play_again` an episode without pictures is played once more to draw them. Of continuous control, whose turns
+    are a fraction of a second, some moments from the whole episode are shown, over the course of all actions.
     """
     pictures = _pictures(trajectory, images, play_again)
-    turns = trajectory.steps[:most_turns]
-    frames = [_turn(number, step, pictures[number - 1]) for number, step in enumerate(turns, 1)]
-    if len(trajectory.steps) > most_turns:
-        frames.append(_frame(f"{len(trajectory.steps) - most_turns} more turns", None, "", ""))
+    steps, control = trajectory.steps, is_control(trajectory)
+    turns = spread(len(steps), MOST_TURNS) if control else range(min(len(steps), most_turns))
+    frames = [_turn(turn + 1, steps[turn], pictures[turn]) for turn in turns]
+    if len(steps) > len(turns):
+        frames.append(_frame(f"{len(steps) - len(turns)} more turns", None, "", ""))
     frames.append(_frame("End", pictures[-1], trajectory.final_observation, ""))
     total = "reward not known" if trajectory.reward is None else f"reward {number_signed(trajectory.reward)}"
     facts = [total, *([trajectory.env_id] if trajectory.env_id else []), f"seed {trajectory.seed}"]
-    return _strip(title, ending(trajectory), facts, frames)
+    return _strip(title, ending(trajectory), facts, frames, control_charts(trajectory) if control else "")
 
 
 def ending(trajectory: Trajectory) -> tuple[str, str]:
@@ -52,7 +55,8 @@ def ending(trajectory: Trajectory) -> tuple[str, str]:
 def _turn(number: int, step: Step, picture: np.ndarray | None) -> str:
     ran = step.info.get("actions")
     actions = ", ".join(map(str, ran)) if isinstance(ran, list) else str(step.action)
-    said = step.response if step.response is not None else str(step.action)
+    said = step.action if step.response is None else step.response
+    said = said if isinstance(said, str) else actions  # an array is shown as the environment spelt it
     owed = f'<span class="soft">pending: {safe(", ".join(step.pending))}</span>' if step.pending else ""
     body = f'<div class="action other"><b>{safe(actions or "nothing ran")}</b></div>'
     body += _reward_line(step.reward, step.reward_terms) + owed
@@ -61,12 +65,12 @@ def _turn(number: int, step: Step, picture: np.ndarray | None) -> str:
     return _frame(f"Turn {number}", picture, "", body + seen)
 
 
-def _strip(title: str, ending: tuple[str, str], facts: Sequence[str], frames: Sequence[str]) -> str:
+def _strip(title: str, ending: tuple[str, str], facts: Sequence[str], frames: Sequence[str], below: str) -> str:
     """Frames in a row under a title; `ending` is how it ended and whether that is "good" or "bad"."""
     tags = f'<span class="tag {ending[1]}">{safe(ending[0])}</span>'
     tags += "".join(f'<span class="tag">{safe(fact)}</span>' for fact in facts)
     head = f'<div class="strip-head"><h3>{safe(title)}</h3>{tags}</div>'
-    return f'<div class="card">{head}<ol class="strip">{"".join(frames)}</ol></div>'
+    return f'<div class="card">{head}<ol class="strip">{"".join(frames)}</ol>{below}</div>'
 
 
 def _reward_line(reward: float, terms: Mapping[str, float]) -> str:

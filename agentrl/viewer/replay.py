@@ -9,6 +9,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium import spaces
 
 from agentrl.core.env import AgentEnv
 from agentrl.core.env_class import env_class
@@ -70,14 +71,24 @@ def _play(env: gym.Env, trajectory: Trajectory, each_action: bool) -> list[Scene
     scenes = [Scene(_picture(world), 0)]
     for number, step in enumerate(trajectory.steps, 1):
         ran = _actions(step)
-        if each_action:
-            scenes += _steps_within(world, number, ran)
-        *_, info = world.step(", ".join(ran))
+        if isinstance(world.action_space, spaces.Box):
+            info = _control(world, step)
+        else:
+            if each_action:
+                scenes += _steps_within(world, number, ran)
+            *_, info = world.step(", ".join(ran))
         recorded = step.info.get("state")
         if recorded is not None and plain(info["state"]) != recorded:
             return None
         scenes.append(Scene(_picture(world), number, ran[-1] if ran else "nothing ran"))
     return scenes
+
+
+def _control(world: AgentEnv, step: Step) -> dict[str, Any]:
+    """Run an array, or the rows of a chunk as far as they ran; `info` of the last one."""
+    chunk = isinstance(step.action, list) and any(isinstance(row, list) for row in step.action)
+    rows = step.action[: step.info.get("ran", 1)] if chunk else [step.action if step.info.get("valid", True) else None]
+    return [world.step(row) for row in rows][-1][4]
 
 
 def _actions(step: Step) -> list[str]:

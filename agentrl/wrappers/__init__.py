@@ -1,7 +1,8 @@
 """Wrappers, one concern each; loaded when first used.
 
 Recommended order, from the environment outwards: `ToolCalls`, `Reasoning`, `ReasoningReward`, `RepetitionPenalty`,
-`History`, `RecordEpisode` for language models; `DiscreteActions`, `ImageObservation` for classic RL libraries.
+`History`, `RecordEpisode` for language models; `DiscreteActions`, `ImageObservation` for classic RL libraries;
+`ActionChunks`, `RecordEpisode` for continuous control.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agentrl.wrappers.action_chunks import ActionChunks as ActionChunks
     from agentrl.wrappers.discrete_actions import DiscreteActions as DiscreteActions
     from agentrl.wrappers.history import History as History
     from agentrl.wrappers.image_observation import ImageObservation as ImageObservation
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from agentrl.wrappers.tool_calls import ToolCalls as ToolCalls
 
 _LAZY = {
+    "ActionChunks": "agentrl.wrappers.action_chunks",
     "DiscreteActions": "agentrl.wrappers.discrete_actions",
     "History": "agentrl.wrappers.history",
     "ImageObservation": "agentrl.wrappers.image_observation",
@@ -30,6 +33,7 @@ _LAZY = {
     "ToolCalls": "agentrl.wrappers.tool_calls",
 }
 __all__ = [
+    "ActionChunks",
     "DiscreteActions",
     "History",
     "ImageObservation",

@@ -160,3 +160,17 @@ def test_an_svg_is_drawn_beside_its_target(agentrl_cli, tmp_path):
     before, drawn, undone, refused = (np.asarray(Image.open(path)) for path in sorted(tmp_path.iterdir()))
     assert (drawn[-48:, :48] == before[-48:, :48]).all() and (drawn[-48:, -48:] == (255, 0, 0)).all()
     assert (undone == before).all() and (refused == before).all()
+
+
+def test_a_robot_is_moved_by_numbers_and_the_hints_solve_its_task(agentrl_cli):
+    robot, lines = "tests.toy_control:toy/Puck-v0", ""
+    refused = agentrl_cli("play", robot, stdin="up\n5 0\n")
+    assert "type 2 numbers" in refused.out and "got 5 at place 0" in refused.out
+    done = agentrl_cli("play", robot, "--json", stdin="0.5 -0.25\n")
+    assert done.json["turns"][0]["action"] == [0.5, -0.25] and done.json["turns"][0]["valid"]
+    for _ in range(30):
+        done = agentrl_cli("play", robot, "--json", stdin=lines + "hint\n")
+        if done.json["success"]:
+            break
+        lines += re.findall(r"hint: (.*)", done.err)[-1] + "\n"
+    assert done.json["success"] and done.json["reward"] == 1.0

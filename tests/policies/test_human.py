@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import gymnasium as gym
 import pytest
 
 import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.policies.human import HumanPolicy, printable, read_action
+from agentrl.wrappers import ActionChunks
+from tests.toy_control import PuckEnv
 
 
 def person(*lines):
@@ -57,10 +61,24 @@ def test_read_action_refuses_everything_else_in_words(typed):
     assert "\x1b" not in str(caught.value) and len(str(caught.value)) < 400
 
 
-def test_text_environments_get_the_line_as_it_is_and_continuous_ones_are_refused():
+def test_text_environments_get_the_line_as_it_is_and_odd_spaces_are_refused():
     assert read_action(" any text ", gym.make("agentrl/FrozenLake-Text-v0")) == " any text "
+    odd = SimpleNamespace(action_space=gym.spaces.MultiBinary(3))
     with pytest.raises(ConfigError, match="cannot be typed"):
-        read_action("0.5", gym.make("Pendulum-v1"))
+        read_action("0.5", odd)
+
+
+@pytest.mark.parametrize("typed", ["0.5 -1", "[0.5, -1]", " .5,-1.0 "])
+def test_continuous_actions_are_typed_as_numbers(typed):
+    assert read_action(typed, PuckEnv()).tolist() == [0.5, -1.0]
+    assert read_action(f"{typed}; 0 0", ActionChunks(PuckEnv(), 3)).tolist() == [[0.5, -1.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("typed", ["", "1", "1 2 3", "up", "nan 0", "2 0", "0 0; 0 0", "1e999 0", "9" * 5000])
+def test_other_numbers_are_refused_in_words(typed):
+    with pytest.raises(ConfigError, match="an action") as caught:
+        read_action(typed, PuckEnv())
+    assert len(str(caught.value)) < 200
 
 
 def test_text_from_outside_cannot_drive_the_terminal():

@@ -36,6 +36,8 @@ def steps(draw: st.DrawFn, prompt: list[int] | None, response: list[int] | None)
     return Step(
         observation=draw(TEXTS),
         images=draw(st.lists(TEXTS, max_size=2)),
+        proprio=draw(st.none() | st.lists(NUMBERS, max_size=3)),
+        state=draw(st.none() | st.lists(NUMBERS, max_size=3)),
         action=draw(JSON),
         response=draw(st.none() | TEXTS),
         prompt_ids=prompt,
