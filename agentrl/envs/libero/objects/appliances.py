@@ -1,0 +1,114 @@
+"""The flat stove and the microwave."""
+
+from __future__ import annotations
+
+from agentrl.envs.libero.objects.labels import Label
+from agentrl.envs.libero.objects.model import Joint, Model, Place, Vector
+from agentrl.envs.libero.objects.sculptor import CAPSULE, Sculptor
+from agentrl.envs.libero.objects.turning import turned
+
+# The stove's origin is under its knob; the plate for cooking is in front of it, as in LIBERO's own model.
+STOVE: Vector = (0.140, 0.100, 0.015)
+STOVE_MIDDLE = 0.090
+BURNER = 0.152
+KNOB = Joint(
+    "hinge",
+    limits=(-0.01, 2.1),
+    opened=0.5,
+    closed=0.05,
+    start={"turnon": (0.5, 2.1), "turnoff": (0.0, 0.0)},
+    handle=(0.0, 0.0, 0.022),
+    outward=(0.0, 0.0, 1.0),
+)
+
+
+def _build_stove(s: Sculptor) -> None:
+    x, y, z = STOVE
+    s.box((STOVE_MIDDLE, 0, z), STOVE, "#3a3d42")
+    s.box((STOVE_MIDDLE, 0, 0.006), (x + 0.003, y + 0.003, 0.006), "#9ea3a8")
+    s.box((BURNER, 0, 2 * z), (0.086, 0.090, 0.0004), "#1d1f22", solid=False)
+    rings: list[tuple[float, float]] = [(0.072, 0.064), (0.054, 0.046), (0.036, 0.028), (0.018, 0.0)]
+    for outer, inner in rings:  # from outside to inside, each drawn over the one before
+        for radius, colour, lift in ((outer, "#84888d", 0.0008), (inner, "#1d1f22", 0.0010)):
+            level = 2 * z + lift + 0.0002 * rings.index((outer, inner))
+            if radius:
+                s.cylinder((BURNER, 0, 2 * z), (BURNER, 0, level), radius, colour, solid=False)
+    s.glow((BURNER, 0, 2 * z + 0.0026), 0.070, "#ff4a1c")
+    s.cylinder((0, 0, 2 * z), (0, 0, 2 * z + 0.001), 0.034, "#c9cdd1", solid=False)
+    knob = s.part("button", KNOB, (0, 0, 2 * z), (0, 0, 1), 0.05, (0.026, 0.02, 0.016))
+    knob.cylinder((0, 0, 0.001), (0, 0, 0.012), 0.024, "#202225")
+    knob.box((0, 0, 0.022), (0.026, 0.007, 0.011), "#e4e6e8")
+    knob.box((0.022, 0, 0.0332), (0.004, 0.004, 0.0006), "#d22f27", solid=False)
+
+
+# The microwave's front is at -y; its door is hinged on the side of -x and opens towards negative angles.
+OVEN: Vector = (0.125, 0.095, 0.100)
+DOOR_LENGTH = 0.185
+DOOR = Joint(
+    "hinge",
+    limits=(-2.094, 0.0),
+    opened=-1.3,
+    closed=-0.02,
+    start={"open": (-2.094, -1.3), "close": (0.0, 0.0)},
+    handle=(DOOR_LENGTH - 0.018, -0.036, 0.095),
+)
+
+
+def _build_microwave(s: Sculptor) -> None:
+    x, y, z = OVEN
+    shell, inside = "#c3c7cb", "#8f949a"
+    panel = -x + DOOR_LENGTH + 0.002  # where the panel with the buttons begins
+    s.box((0, 0, 0.010), (x, y, 0.010), shell)
+    s.box((0, 0, 2 * z - 0.008), (x, y, 0.008), shell)
+    s.box((-x + 0.005, 0, z), (0.005, y, z - 0.001), shell)
+    s.box((0, y - 0.005, z), (x, 0.005, z - 0.001), inside)
+    s.box(((x + panel) / 2, 0, z), ((x - panel) / 2, y, z - 0.001), shell)
+    s.box(((x + panel) / 2, -y - 0.004, z), ((x - panel) / 2, 0.004, z), "#26282c")
+    s.label(
+        ((x + panel) / 2, -y - 0.0085, 2 * z - 0.035),
+        (1, 0, 0),
+        (0, 0, 1),
+        (0.024, 0.011),
+        Label(("12:00",), "#0c1a12", "#5cff9a"),
+    )
+    for row in range(4):
+        for column in (-1, 0, 1):
+            at = ((x + panel) / 2 + column * 0.014, -y - 0.009, 0.035 + row * 0.026)
+            s.box(at, (0.005, 0.0012, 0.007), "#d5d8db", solid=False)
+    s.mesh("turntable", turned([(0, 0.021), (0.062, 0.021), (0.062, 0.024), (0, 0.024)]), "#b9d3dc")
+    door = s.part("microjoint", DOOR, (-x, -y, 0), (0, 0, 1), 0.5, (DOOR_LENGTH / 2, 0.01, z))
+    _build_door(door)
+
+
+def _build_door(s: Sculptor) -> None:
+    half, z = DOOR_LENGTH / 2, OVEN[2]
+    s.box((half, -0.006, z), (half, 0.006, z), "#aeb3b8")
+    s.box((half - 0.012, -0.0125, z), (half - 0.030, 0.0006, z - 0.030), "#1b1d20", solid=False)
+    at, _, height = DOOR.handle
+    s.box((at, -0.029, height), (0.007, 0.017, 0.040))
+    s.cylinder((at, -0.044, height - 0.04), (at, -0.044, height + 0.04), 0.006, "#f0f2f4", solid=False, kind=CAPSULE)
+    for end in (-1, 1):
+        s.cylinder(
+            (at, -0.012, height + end * 0.036), (at, -0.044, height + end * 0.036), 0.004, "#f0f2f4", solid=False
+        )
+
+
+MODELS = {
+    "flat_stove": Model(
+        STOVE,
+        _build_stove,
+        middle=(STOVE_MIDDLE, 0.0, STOVE[2]),
+        places={"cook_region": Place((BURNER, 0.0, 2 * STOVE[2]), (0.080, 0.080, 0.001))},
+        joints={"button": KNOB},
+    ),
+    "microwave": Model(
+        OVEN,
+        _build_microwave,
+        middle=(0.0, 0.0, OVEN[2]),
+        places={
+            "heating_region": Place((-0.030, 0.0, 0.095), (0.080, 0.085, 0.075)),
+            "top_side": Place((0.0, 0.0, 2 * OVEN[2]), (OVEN[0], OVEN[1], 0.001)),
+        },
+        joints={"microjoint": DOOR},
+    ),
+}

@@ -1,0 +1,86 @@
+"""When a fact of a task is true. Close to LIBERO's own definitions; where ours differ, it is said.
+
+* `In thing region`: the middle of the thing is inside the region's rectangle, and a point of it inside the region's
+  heights: its middle, or the point 3 cm above its lowest one if it is taller. (LIBERO takes the origin of its model,
+  which tall things have low.)
+* `On thing other`: they touch, the thing is the higher one, and their middles are within 3 cm of each other as seen
+  from above.
+* `On thing region`: the middle of the thing is above the region's rectangle, the thing touches what has the region, and
+  its lowest point is at the region's height, within 2 cm. (LIBERO allows its origin to be 10 cm above, and asks for
+  no touch on tables.)
+* `Open`, `Close`, `Turnon`, `Turnoff`: the joint's value is beyond or within a limit. Drawers are open from 14 cm on
+  and shut below 5 mm, microwave doors open from 1.3 rad on and shut below 0.02, knobs on from 0.5 rad on and off below
+  0.05. A thing with several drawers is open when one is, and shut when all are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from agentrl.core.errors import ConfigError
+from agentrl.envs.libero.bddl import Condition, Fact
+from agentrl.envs.libero.starts import named_joints
+
+if TYPE_CHECKING:
+    from agentrl.envs.libero.world import World
+
+NEAR = 0.03  # metres between middles, from above
+TALL = 0.03  # metres above the lowest point of something tall
+SLACK = 0.01  # metres below a region's floor
+LEVEL = 0.02  # metres from the lowest point to the surface it stands on
+
+
+def holds(world: World, condition: Condition | Fact) -> bool:
+    """Is it true now? The simulation must be forwarded."""
+    if isinstance(condition, Fact):
+        return _fact(world, condition)
+    if condition.operator == "not":
+        return not holds(world, condition.parts[0])
+    join = all if condition.operator == "and" else any
+    return join(holds(world, part) for part in condition.parts)
+
+
+def _fact(world: World, fact: Fact) -> bool:
+    if fact.predicate in ("open", "close", "turnon", "turnoff"):
+        return _joints(world, fact)
+    thing, where = fact.arguments
+    if thing not in world.objects:
+        raise ConfigError(f"{thing!a} cannot be moved, so that it cannot be asked where it is")
+    if where in world.problem.regions:
+        return (_in_region if fact.predicate == "in" else _on_region)(world, thing, where)
+    if fact.predicate == "in":
+        raise ConfigError(f"In needs a region; got {where!a}")
+    return _on_thing(world, thing, where)
+
+
+def _joints(world: World, fact: Fact) -> bool:
+    joints = named_joints(world.problem, fact.arguments[0])
+    join = any if fact.predicate in ("open", "turnon") else all
+    return join(joint.holds(fact.predicate, world.joint(name)) for name, joint in joints.items())
+
+
+def _in_region(world: World, thing: str, region: str) -> bool:
+    offset, half = _offset(world, thing, region)
+    height = world.position(thing)[2] - world.lowest(thing)
+    low = offset[2] - height + min(height, TALL)
+    return bool((np.abs(offset[:2]) < half[:2]).all() and -half[2] - SLACK < low < half[2])
+
+
+def _on_region(world: World, thing: str, region: str) -> bool:
+    offset, half = _offset(world, thing, region)
+    gap = world.lowest(thing) - world.position(region)[2]
+    inside = (np.abs(offset[:2]) < half[:2]).all() and abs(gap) < LEVEL
+    return bool(inside and world.touching(thing, world.problem.regions[region].target))
+
+
+def _on_thing(world: World, thing: str, other: str) -> bool:
+    apart = world.position(thing) - world.position(other)
+    return bool(apart[2] > 0 and np.hypot(*apart[:2]) < NEAR and world.touching(thing, other))
+
+
+def _offset(world: World, thing: str, region: str) -> tuple[np.ndarray, np.ndarray]:
+    """From the middle of a region to that of a thing in the region's frame, and half of the region's extent."""
+    middle, rotation = world.pose(region)
+    return rotation.T @ (world.position(thing) - middle), world.size(region)

@@ -1,0 +1,185 @@
+"""Where everything is at the beginning: LIBERO's own fifty starts of a task, or places drawn from its regions.
+
+A start gives x, y and the turn of every thing. Heights follow from what a thing stands on, since our models have other
+heights than LIBERO's: `World.reset` computes them.
+"""
+
+from __future__ import annotations
+
+import re
+from math import atan2, pi
+from typing import NamedTuple
+
+import numpy as np
+
+from agentrl.core.errors import ConfigError
+from agentrl.envs.libero.arena import Arena, arena_of
+from agentrl.envs.libero.bddl import Fact, Problem
+from agentrl.envs.libero.data.given import given_starts
+from agentrl.envs.libero.objects.catalogue import model_of
+from agentrl.envs.libero.objects.model import Joint
+from agentrl.envs.libero.scene import fixtures_of
+
+GIVEN = 50  # starts of each task
+LARGEST = 2**63  # of the numbers that name a drawn start
+READY = (0.0, -0.161037389, 0.0, -2.44459747, 0.0, 2.2267522, pi / 4)  # joints at the start, in LIBERO
+NOISE = 0.02  # radians of spread around them
+OPENING = 0.020833  # of each finger
+_NAME = re.compile(r"(train|dev|test)/(0|[1-9][0-9]{0,18})", re.ASCII)
+
+
+class Start(NamedTuple):
+    """Where everything is at the beginning of an episode."""
+
+    name: str  # test/7, train/12345
+    places: dict[str, tuple[float, float, float]]  # object or fixture -> x, y, turn
+    joints: dict[str, float]  # joint of a fixture -> value
+    arm: tuple[float, ...]  # seven joints
+    opening: float  # of each finger
+
+
+def make_start(suite: str, task: str, problem: Problem, name: str) -> Start:
+    """`test/0` to `test/49`: LIBERO's own; `train/N` and `dev/N`: drawn, the same for the same N."""
+    match = _NAME.fullmatch(name)
+    if match is None or (match[1] == "test" and int(match[2]) >= GIVEN) or int(match[2]) >= LARGEST:
+        raise ConfigError(f"a start must be train/N, dev/N or test/0 to test/{GIVEN - 1}; got {name[:80]!a}")
+    if match[1] == "test":
+        return _given(problem, name, given_starts(suite, task)[int(match[2])])
+    seed = [int(match[2]), ["train", "dev"].index(match[1]), *f"{suite}/{task}".encode()]
+    return _drawn(problem, name, np.random.default_rng(seed))
+
+
+# ---------------------------------------------------------------------- LIBERO's own
+
+
+def _given(problem: Problem, name: str, state: np.ndarray) -> Start:
+    """A row of numbers: time, arm, fingers, every object, every joint of a fixture, velocities."""
+    joints = joints_of(problem)
+    objects = len(problem.objects)
+    if len(state) != 1 + (9 + 7 * objects + len(joints)) + (9 + 6 * objects + len(joints)):
+        raise ConfigError(f"the given starts do not fit the task: {len(state)} numbers for {objects} objects")
+    places = {name: _middle(problem, name) for name in fixtures_of(problem)}
+    for number, (thing, kind) in enumerate(problem.objects.items()):
+        x, y, _, *quaternion = state[10 + 7 * number : 17 + 7 * number].tolist()
+        places[thing] = (x, y, _wrapped(_yaw(quaternion) - model_of(kind).facing))
+    values = state[10 + 7 * objects :][: len(joints)].tolist()
+    return Start(name, places, dict(zip(joints, values, strict=True)), tuple(state[1:8].tolist()), float(state[8]))
+
+
+def _yaw(quaternion: list[float]) -> float:
+    """How far something is turned that stands on one of its own axes: LIBERO's models stand on z or on y."""
+    w, x, y, z = quaternion
+    if 1 - 2 * (x * x + y * y) > 0.5:  # its z axis is up: the direction of its x axis
+        return atan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
+    return atan2(2 * (y * z - w * x), 2 * (x * z + w * y))  # its y axis is up: the direction of its z axis
+
+
+def _wrapped(angle: float) -> float:
+    turned = (angle + pi) % (2 * pi) - pi
+    return 0.0 if abs(turned) < 1e-9 else turned
+
+
+def _middle(problem: Problem, fixture: str) -> tuple[float, float, float]:
+    """LIBERO's files leave out where fixtures stand: we put them into the middle of their regions."""
+    region, arena = problem.regions[place_of(problem, fixture).arguments[1]], arena_of(problem.name)
+    x0, y0, x1, y1 = region.rectangles[0]
+    turn = sum(region.yaw) / 2 if region.yaw else 0.0
+    return (x0 + x1) / 2 + arena.origin[0], (y0 + y1) / 2 + arena.origin[1], turn
+
+
+# ---------------------------------------------------------------------- drawn
+
+
+def _drawn(problem: Problem, name: str, random: np.random.Generator) -> Start:
+    arena = arena_of(problem.name)
+    places: dict[str, tuple[float, float, float]] = {}
+    later: list[Fact] = []
+    for fact in (fact for fact in problem.start if fact.predicate in ("on", "in")):
+        thing, where = fact.arguments
+        if where in problem.regions and problem.regions[where].rectangles:
+            places[thing] = _in_rectangle(problem, arena, thing, where, random)
+        else:
+            later.append(fact)
+    values = _values(problem, random)
+    for fact in later:
+        places[fact.arguments[0]] = _beside(problem, fact, places, values, random)
+    arm = tuple(float(value) for value in READY + NOISE * random.standard_normal(7))
+    return Start(name, places, values, arm, OPENING)
+
+
+def _in_rectangle(
+    problem: Problem, arena: Arena, thing: str, where: str, random: np.random.Generator
+) -> tuple[float, float, float]:
+    region = problem.regions[where]
+    x0, y0, x1, y1 = region.rectangles[int(random.integers(len(region.rectangles)))]
+    fixed = thing in problem.fixtures
+    turns = (region.yaw or (0.0, 0.0)) if fixed else model_of(problem.objects[thing]).turns
+    x, y, turn = random.uniform((x0, y0, turns[0]), (x1, y1, turns[1])).tolist()
+    return x + arena.origin[0], y + arena.origin[1], turn
+
+
+def _beside(
+    problem: Problem,
+    fact: Fact,
+    places: dict[str, tuple[float, float, float]],
+    values: dict[str, float],
+    random: np.random.Generator,
+) -> tuple[float, float, float]:
+    """Somewhere on or in a fixture, or right above another object."""
+    where = fact.arguments[1]
+    spread = random.uniform(-0.5, 0.5, size=2)
+    if where in problem.objects:
+        return (*places[where][:2], 0.0)
+    target = problem.regions[where].target
+    model = model_of({**problem.objects, **problem.fixtures}[target])
+    place = model.places[where.removeprefix(f"{target}_")]
+    room = [max(0.0, half - model_of(problem.objects[fact.arguments[0]]).half[0]) for half in place.half[:2]]
+    shift = np.array(place.middle[:2]) + spread * room
+    shift[1] += values.get(f"{target}_{place.part}", 0.0)  # a drawer that is open
+    x, y, turn = places[target]
+    return (*(np.array([x, y]) + turned(shift, turn)).tolist(), 0.0)
+
+
+def _values(problem: Problem, random: np.random.Generator) -> dict[str, float]:
+    values = dict.fromkeys(joints_of(problem), 0.0)
+    for fact in problem.start:
+        if fact.predicate not in ("on", "in"):
+            for joint, described in named_joints(problem, fact.arguments[0]).items():
+                values[joint] = float(random.uniform(*described.start[fact.predicate]))
+    return values
+
+
+def turned(vector: np.ndarray, angle: float) -> np.ndarray:
+    """A vector in the plane, turned."""
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return np.array([cosine * vector[0] - sine * vector[1], sine * vector[0] + cosine * vector[1]])
+
+
+# ---------------------------------------------------------------------- what the task says
+
+
+def place_of(problem: Problem, thing: str) -> Fact:
+    """What the file says about where something is."""
+    for fact in problem.start:
+        if fact.predicate in ("on", "in") and fact.arguments[0] == thing:
+            return fact
+    raise ConfigError(f"the task does not say where {thing!a} is")
+
+
+def joints_of(problem: Problem) -> list[str]:
+    """The joints of all fixtures, in LIBERO's order."""
+    return [f"{name}_{joint}" for name, kind in fixtures_of(problem).items() for joint in model_of(kind).joints]
+
+
+def named_joints(problem: Problem, name: str) -> dict[str, Joint]:
+    """The joints that a predicate about a fixture, or about a region of one, is about."""
+    target = problem.regions[name].target if name in problem.regions else name
+    kind = fixtures_of(problem).get(target)
+    found = {
+        f"{target}_{joint}": described
+        for joint, described in (model_of(kind).joints if kind else {}).items()
+        if name == target or f"{target}_{described.region}" == name
+    }
+    if not found:
+        raise ConfigError(f"{name!a} has no door, drawer or knob")
+    return found
