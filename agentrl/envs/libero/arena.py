@@ -75,7 +75,8 @@ def add_arena(spec: Any, arena: Arena) -> None:
     add_picture(spec, "floor", _planks(*arena.floor, boards=6), repeat=(3.0, 3.0))
     surface = {"name": SURFACE} if arena.size is None else {}
     world.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=(3, 3, 0.1), material="floor", **surface)
-    world.add_geom(type=BOX, pos=(-1.6, 0, 1.2), size=(0.02, 3, 1.2), rgba=rgba(arena.wall), contype=0, conaffinity=0)
+    spec.add_material(name="wall", rgba=rgba(arena.wall), emission=0.12, specular=0, shininess=0, reflectance=0)
+    world.add_geom(type=BOX, pos=(-1.6, 0, 1.2), size=(0.02, 3, 1.2), material="wall", contype=0, conaffinity=0)
     if arena.size is not None:
         _add_table(spec, arena)
     _add_lights(spec)

@@ -12,7 +12,7 @@ from typing import Any
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.mujoco import pictures
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.common.mujoco.panda import HARD, add_panda
+from agentrl.envs.common.mujoco.panda import GRIPPER, HARD, add_panda
 from agentrl.envs.libero.arena import WRIST, WRIST_VIEW, Arena, add_arena, arena_of
 from agentrl.envs.libero.bddl import Problem, read_problem
 from agentrl.envs.libero.data.package import task_file
@@ -21,6 +21,7 @@ from agentrl.envs.libero.objects.sculptor import BOX, REGION, Sculptor, weigh
 
 mujoco = load()
 LARGEST = 1024  # pixels of a picture's side
+GRIP, GRIP_DAMPING = 20000.0, 300.0  # newtons a metre, and a metre a second
 TABLES = ("table", "kitchen_table", "living_room_table", "study_table", "floor")  # types of what things stand on
 
 
@@ -49,6 +50,7 @@ def compile_scene(problem: Problem) -> Any:
     pictures.prepare(spec)
     add_arena(spec, arena)
     add_panda(spec, arena.base)
+    _firm_grip(spec)
     _add_wrist_camera(spec)
     for name, kind in fixtures_of(problem).items():
         _add_fixture(spec, name, kind)
@@ -56,6 +58,13 @@ def compile_scene(problem: Problem) -> Any:
         _add_object(spec, name, kind)
     _add_regions(spec, problem, arena)
     return spec.compile()
+
+
+def _firm_grip(spec: Any) -> None:
+    """The gripper's servo presses with a force that grows with the way that is left, which is short for the thin walls
+    of bowls and mugs: a stiff one presses with all its force at once, like the real hand."""
+    servo = spec.actuator(GRIPPER)
+    servo.gainprm[0], servo.biasprm[1], servo.biasprm[2] = GRIP, -GRIP, -GRIP_DAMPING
 
 
 def _add_wrist_camera(spec: Any) -> None:

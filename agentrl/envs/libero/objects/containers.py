@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from math import pi
+from math import cos, pi, sin
 
-from agentrl.envs.libero.objects.model import Model, Place, Vector
+from agentrl.envs.libero.objects.model import Grip, Model, Place, Vector
 from agentrl.envs.libero.objects.sculptor import CAPSULE, Sculptor
 
 WALL = 0.004
@@ -15,7 +15,11 @@ def open_box(half: Vector, build_walls: partial[None], mass: float, facing: floa
     """Something to put things into; `contain_region` is all of its inside."""
     x, y, z = half
     inside = Place((0, 0, WALL), (x - 2 * WALL, y - 2 * WALL, z - WALL))
-    return Model(half, build_walls, mass=mass, facing=facing, places={"contain_region": inside})
+    walls = ((x - WALL, 0.0, 0.0), (x - WALL, 0.0, pi), (0.0, y - WALL, pi / 2), (0.0, y - WALL, -pi / 2))
+    grips = tuple(
+        Grip((right * cos(angle), far * sin(angle), z - 0.008), angle, 2 * WALL) for right, far, angle in walls
+    )
+    return Model(half, build_walls, mass=mass, grips=grips, facing=facing, places={"contain_region": inside})
 
 
 def _build_open_box(s: Sculptor, half: Vector, colour: str, edge: str, stripes: int) -> None:

@@ -10,6 +10,8 @@ from agentrl.envs.libero.objects.model import Model, Vector, across, around
 from agentrl.envs.libero.objects.sculptor import LIFT, Sculptor
 from agentrl.envs.libero.objects.turning import Outline, prism, turned
 
+GRIP = 0.028  # metres from the top to the fingers: the hand is right above
+
 
 def box(half: Vector, top: Label, side: Label, facing: float, mass: float = 0.12) -> Model:
     """A flat package with print above and at its sides, read from the camera."""
@@ -40,7 +42,7 @@ def _build_can(s: Sculptor, radius: float, height: float, label: Label) -> None:
     low, high = -height / 2, height / 2
     tin = "#c9ccd0"
     s.mesh("below", turned([(0, low), (radius, low), (radius, low + 0.005)]), tin)
-    s.mesh("paper", turned([(radius, low + 0.005), (radius, high - 0.005)]), "#ffffff", label)
+    s.mesh("paper", turned([(radius, low + 0.005), (radius, high - 0.005)], start=-pi / 2), "#ffffff", label)
     s.mesh(
         "above",
         turned(
@@ -61,7 +63,7 @@ def _build_can(s: Sculptor, radius: float, height: float, label: Label) -> None:
 def bottle(radius: float, height: float, outline: Outline, colour: str, cap: str, label: Label, facing: float) -> Model:
     """A bottle: `outline` gives radius and height of the shoulder and neck as shares of the whole."""
     build = partial(_build_bottle, radius=radius, height=height, outline=outline, colour=colour, cap=cap, label=label)
-    grips = around(-0.1 * height, 2 * radius)
+    grips = around(height / 2 - GRIP, 2.2 * radius * outline[-1][0])
     return Model((radius, radius, height / 2), build, mass=0.25, grips=grips, facing=facing)
 
 
@@ -78,7 +80,7 @@ def _build_bottle(
     )
     paper = 1.012 * radius
     bottom, top = low + 0.18 * (shoulder - low), low + 0.86 * (shoulder - low)
-    s.mesh("paper", turned([(paper, bottom), (paper, top)]), "#ffffff", label)
+    s.mesh("paper", turned([(paper, bottom), (paper, top)], start=-pi / 2), "#ffffff", label)
     s.mesh("cap", turned([(0, neck_height), (1.2 * neck, neck_height), (1.1 * neck, height / 2), (0, height / 2)]), cap)
     s.foot(0.95 * radius, low)
     s.cylinder((0, 0, low + LIFT), (0, 0, shoulder), radius)
@@ -88,7 +90,7 @@ def _build_bottle(
 def carton(side: float, height: float, colour: str, label: Label) -> Model:
     """A drink in a carton with a folded top."""
     build = partial(_build_carton, side=side, height=height, colour=colour, label=label)
-    grips = across(-0.05 * height, (0.0, 2 * side), (pi / 2, 2 * side))
+    grips = across(height / 2 - GRIP, (0.0, 2 * side), (pi / 2, 2 * side))
     return Model((side, side, height / 2), build, mass=0.3, grips=grips)
 
 

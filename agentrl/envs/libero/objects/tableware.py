@@ -6,7 +6,7 @@ import itertools
 from functools import partial
 from math import cos, pi, sin
 
-from agentrl.envs.libero.objects.model import Model, rim
+from agentrl.envs.libero.objects.model import Model, around, rim
 from agentrl.envs.libero.objects.sculptor import CAPSULE, LIFT, Sculptor
 from agentrl.envs.libero.objects.turning import turned
 
@@ -22,12 +22,12 @@ def bowl(radius: float, height: float, outside: str, inside: str, edge: str) -> 
 
 def _build_bowl(s: Sculptor, radius: float, height: float, outside: str, inside: str, edge: str) -> None:
     foot, low = 0.54 * radius, -height / 2
-    knee, knee_height = 0.83 * radius, low + 0.42 * height
-    outer = [(0, low), (foot, low), (foot, low + 0.004), (0.70 * radius, low + 0.2 * height), (knee, knee_height)]
-    outer += [(0.94 * radius, low + 0.7 * height), (radius, height / 2 - 0.003)]
+    knee, knee_height = 0.90 * radius, low + 0.5 * height
+    outer = [(0, low), (foot, low), (foot, low + 0.004), (0.72 * radius, low + 0.22 * height), (knee, knee_height)]
+    outer += [(0.97 * radius, low + 0.8 * height), (radius, height / 2 - 0.003)]
     s.mesh("outside", turned(outer), outside)
     s.mesh("edge", turned([(radius, height / 2 - 0.003), (radius, height / 2), (radius - WALL, height / 2)]), edge)
-    inner = [(radius - WALL, height / 2), (0.94 * radius - WALL, low + 0.7 * height), (knee - WALL, knee_height)]
+    inner = [(radius - WALL, height / 2), (0.97 * radius - WALL, low + 0.8 * height), (knee - WALL, knee_height)]
     inner += [(0.62 * radius, low + 0.22 * height), (foot * 0.7, low + 0.009), (0, low + 0.008)]
     s.mesh("inside", turned(inner), inside)
     s.foot(foot, low, 0.008)
@@ -38,7 +38,7 @@ def _build_bowl(s: Sculptor, radius: float, height: float, outside: str, inside:
 def plate(radius: float, height: float, colour: str, stripe: str) -> Model:
     """A flat plate with a raised border."""
     build = partial(_build_plate, radius=radius, height=height, colour=colour, stripe=stripe)
-    grips = rim(radius - 0.006, height / 2 - 0.002, 0.006)
+    grips = rim(radius - 0.004, height / 2 + 0.001, 0.006)
     return Model((radius, radius, height / 2), build, mass=0.25, grips=grips, facing=pi / 2)
 
 
@@ -56,7 +56,7 @@ def _build_plate(s: Sculptor, radius: float, height: float, colour: str, stripe:
 def ramekin(radius: float, height: float, colour: str, glaze: str) -> Model:
     """A small dish with straight walls. Nothing is ever put into it, so that it is solid to the touch."""
     build = partial(_build_ramekin, radius=radius, height=height, colour=colour, glaze=glaze)
-    grips = rim(radius - 0.002, height / 2 - 0.004, 0.005)
+    grips = around(height / 2 - 0.020, 2 * radius)
     return Model((radius, radius, height / 2), build, mass=0.25, grips=grips, facing=pi / 2)
 
 
@@ -101,7 +101,7 @@ def _add_ear(s: Sculptor, radius: float, height: float, colour: str) -> None:
     """A handle towards y."""
     size, points = 0.30 * height, 7
     angles = [pi / 2 - pi * number / (points - 1) for number in range(points)]
-    path = [(0.0, radius - 0.003 + 0.95 * size * cos(angle), size * sin(angle)) for angle in angles]
+    path = [(0.0, radius + 0.001 + 0.95 * size * cos(angle), size * sin(angle)) for angle in angles]
     for start, end in itertools.pairwise(path):
         s.cylinder(start, end, 0.0045, colour, kind=CAPSULE)
 
@@ -109,7 +109,7 @@ def _add_ear(s: Sculptor, radius: float, height: float, colour: str) -> None:
 MODELS = {
     "akita_black_bowl": bowl(0.052, 0.048, "#26221f", "#3a332e", "#6b5a4a"),
     "white_bowl": bowl(0.054, 0.050, "#f1efe9", "#fbfaf6", "#e2ddd2"),
-    "plate": plate(0.064, 0.018, "#f4f2ec", "#c2554a"),
+    "plate": plate(0.064, 0.022, "#f4f2ec", "#c2554a"),
     "glazed_rim_porcelain_ramekin": ramekin(0.038, 0.044, "#f3f0e8", "#8a5a34"),
     "porcelain_mug": mug(0.037, 0.076, "#f7f6f2", "#fdfdfb"),
     "red_coffee_mug": mug(0.037, 0.076, "#c22a26", "#f2e9e4"),
