@@ -27,6 +27,8 @@ GENERAL: dict[str, Part] = {
     "train": Part("benchmarks.train:run", "tokens generated and trained per second, padding, time split, memory"),
 }
 EXPERIMENTS = "benchmarks.learning.command:listing"
+SEPARATION_ROWS = "benchmarks.learning.separation_table:separation_rows"
+SEPARATION = ("condition", "condition", "correlation of advantages", "verdict", "also differ in")
 OF_FAMILIES: dict[str, Bench] = parts("benches")
 BENCHES: dict[str, Part] = dict(sorted({**GENERAL, **OF_FAMILIES}.items()))
 GROUPS: dict[str, list[str]] = {}  # name -> the benchmarks that it runs
@@ -60,6 +62,8 @@ class Arguments(Common):
     """Of learning: where compact results, figures and the page go; OUT/results where it is not given."""
     summarise_only: bool = False
     """Of learning: train nothing, summarise the runs that are there."""
+    force: bool = False
+    """Of learning: also run comparisons whose conditions compute nearly the same advantages, and so cannot tell."""
     full: bool = False
     """Of speed, where a benchmark has a large case: run that as well; takes minutes and gigabytes of disk."""
     model: str = ""
@@ -126,7 +130,9 @@ def run_learning(bench: Any, arguments: Arguments, options: dict[str, Any]) -> i
     if arguments.json:
         print_json(result)
     else:
-        rows = [(state, name) for state in ("finished", "unfinished") for name in result[state]]
+        for name, found in result["separation"].items():
+            print_table(SEPARATION, load(SEPARATION_ROWS)(found), title=f"{name}: can it tell?")
+        rows = [(state, name) for state in ("finished", "unfinished", "withheld") for name in result[state]]
         print_table(("state", "cell"), rows)
         print_table(("written",), [(path,) for path in result["written"]])
     return 0 if result["pass"] else 1

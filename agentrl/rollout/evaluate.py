@@ -48,7 +48,9 @@ class Evaluation:
     `reward_terms` are means per episode, so that they sum to `reward_mean` when nothing is pending. `metrics` also
     holds the means of what the environment reported in the last `info["metrics"]` of each episode, if it reports any;
     `response_tokens`, the mean over episodes, where a language model played; and for these and the turns a
-    `..._margin`, half the width of Student's 95 % interval.
+    `..._margin`, half the width of Student's 95 % interval. `outcomes` has one character for each episode, in order: 1
+    for success, 0 for none, - for a fault. Evaluations with the same split and seed play the same tasks, so that two
+    policies can be compared task by task; the JSON is without it.
     """
 
     id: str
@@ -70,10 +72,12 @@ class Evaluation:
     faults: int
     seconds: float
     metrics: dict[str, float] = field(default_factory=dict)
+    outcomes: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types, the schema number first."""
-        return {"schema": SCHEMA, **json.loads(json.dumps(asdict(self)))}
+        figures = {name: value for name, value in asdict(self).items() if name != "outcomes"}
+        return {"schema": SCHEMA, **json.loads(json.dumps(figures))}
 
 
 def evaluate(
@@ -121,6 +125,7 @@ def evaluate(
         starts = [Start(episode_seed(seed, index)) for index in range(episodes)]
         if processes is not None:
             starts = starts[processes.rank :: processes.size]
+        tour.outcomes = ["-"] * len(starts)
         collector.play(starts, tour.finished, Timings(), record_engine_faults=True)
     finally:
         collector.close()
@@ -136,6 +141,7 @@ def evaluate(
         **summarise(tour.scores),
         faults=tour.faults,
         seconds=time.perf_counter() - started,
+        outcomes="".join(tour.outcomes),
     )
 
 
@@ -157,6 +163,7 @@ class _Tour:
     scores: list[EpisodeScore] = field(default_factory=list)
     faults: int = 0
     spec: dict[str, Any] | None = None
+    outcomes: list[str] = field(default_factory=list)  # in the order of the starts
 
     def finished(self, index: int, trajectory: Trajectory, fault: Fault | None) -> None:
         """One more; only its figures are kept."""
@@ -165,6 +172,7 @@ class _Tour:
             self.save(trajectory)
         if fault is None:
             self.scores.append(EpisodeScore.of(trajectory))
+            self.outcomes[index] = "1" if trajectory.success else "0"
         else:
             self.faults += 1
         if self.seen is not None:
@@ -173,15 +181,18 @@ class _Tour:
 
 def _pooled(tour: _Tour, processes: ProcessGroup) -> _Tour:
     """The scores of all processes."""
-    told = processes.gather(
-        {"scores": [asdict(score) for score in tour.scores], "faults": tour.faults, "spec": tour.spec}
-    )
+    own = {"faults": tour.faults, "spec": tour.spec, "outcomes": tour.outcomes}
+    told = processes.gather({"scores": [asdict(score) for score in tour.scores], **own})
+    outcomes = [""] * sum(len(one["outcomes"]) for one in told)
+    for rank, one in enumerate(told):
+        outcomes[rank :: len(told)] = one["outcomes"]
     return _Tour(
         None,
         None,
         scores=[EpisodeScore(**score) for one in told for score in one["scores"]],
         faults=sum(one["faults"] for one in told),
         spec=next((one["spec"] for one in told if one["spec"]), None),
+        outcomes=outcomes,
     )
 
 

@@ -413,7 +413,7 @@ class Run:
             )
         metrics = {key: value for key, value in result.to_json().items() if key not in ("schema", "id", "spec")}
         metrics["seconds_total"] = metrics.pop("seconds")
-        self.log("eval", {"env_id": spec.id, "greedy": greedy, **metrics})
+        self.log("eval", {"env_id": spec.id, "greedy": greedy, **metrics, "outcomes": result.outcomes})
         low, high = result.success_ci or (0.0, 0.0)
         how = "greedy" if greedy else f"sampled at {arguments.temperature:g}"
         self.report(

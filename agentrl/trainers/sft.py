@@ -47,6 +47,8 @@ class SFT(RunArguments):
     """Share of the demonstrated turns that are wrong."""
     mistake: Literal["random", "hasty"] = "random"
     """Wrong turns are random ones, or repeat the first right action for the whole turn."""
+    misdescribed: float = 0.0
+    """With a strategy: share of the demonstrated turns whose observation and prediction tell of another state."""
     data: str = ""
     """Learn from this trajectory file instead (JSON lines or parquet, with token ids of the same tokenizer)."""
 
@@ -55,6 +57,7 @@ class SFT(RunArguments):
         for name in ("steps_per_iteration", "batch_size", "demonstrations"):
             whole_number(name, getattr(self, name), at_least=1)
         fraction("mistakes", self.mistakes)
+        fraction("misdescribed", self.misdescribed)
 
 
 def train(args: SFT, report: Report | None = None) -> Path:
@@ -115,7 +118,8 @@ def demonstrations(args: SFT, run: Run) -> list[Trajectory]:
         found = [trajectory for trajectory in with_pictures(args.data) if trajectory.fault is None]
     else:
         run.report(f"playing {args.demonstrations} demonstrations")
-        teacher = Demonstrator(engine, mistakes=args.mistakes, kind=args.mistake, seed=args.seed)
+        wrong = {"mistakes": args.mistakes, "kind": args.mistake, "misdescribed": args.misdescribed}
+        teacher = Demonstrator(engine, **wrong, seed=args.seed)
         collector = Collector(
             args.specs(),
             teacher,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeGuard
 
 import gymnasium as gym
@@ -168,32 +169,46 @@ class Reasoning(AgentWrapper):
         turn = self.env.get_wrapper_attr("oracle")()
         return None if turn is None else self.truthful(turn)
 
-    def truthful(self, turn: str) -> str:
-        """A reply that says the truth around any turn, a foolish one too."""
+    def truthful(self, turn: str, detour: Sequence[str] = ()) -> str:
+        """A reply that says the truth around any turn, a foolish one too.
+
+        With a `detour`, turns that are not really taken, it tells the truth about where those would have led: a reply
+        in the right form that is wrong about the place the agent is in.
+        """
         fields = fields_of(self.strategy)
         texts = {"answer": turn, "reasoning": f"From here a right turn is: {turn}."}
         texts["think"] = texts["reasoning"]
         if "observation" in fields:
-            texts["observation"] = describe(self.unwrapped.state(), self.representation)
+            texts["observation"] = describe(self._state_after(*detour), self.representation)
         if "prediction" in fields:
-            texts["prediction"] = describe(self._state_after(turn), self.representation)
+            texts["prediction"] = describe(self._state_after(*detour, turn), self.representation)
         return build_response(self.strategy, texts)
 
-    def _state_after(self, action: Any) -> State:
-        """The state that a turn would lead to. Only the environment itself is forked and stepped, so that wrappers with
+    def _state_after(self, *turns: Any) -> State:
+        """The state that turns would lead to. Only the environment itself is forked and stepped, so that wrappers with
         effects outside (recorders, statistics) never hear of it."""
         base = self.unwrapped
-        for layer in _layers_below(self):
-            if _translates(layer):
-                action = layer.action(action)
+        if not turns:
+            return base.state()
         blob, render_mode = base.snapshot(), base.render_mode
+        rng, drawn = base.np_random, base.np_random.bit_generator.state
         try:
             base.render_mode = None  # a window must not show what has not happened
-            base.step(action)
+            for turn in turns:
+                base.step(self._translated(turn))
             return base.state()
         finally:
             base.render_mode = render_mode
             base.restore(blob)
+            rng.bit_generator.state = drawn
+            base._np_random = rng  # a new generator would mean a new episode to those who play
+
+    def _translated(self, action: Any) -> Any:
+        """As the environment itself takes it."""
+        for layer in _layers_below(self):
+            if _translates(layer):
+                action = layer.action(action)
+        return action
 
 
 def _says_nothing(part: str) -> bool:

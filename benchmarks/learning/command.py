@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.learning.cell import DONE
 from benchmarks.learning.claims_page import write_pages
-from benchmarks.learning.experiment import Experiment, chosen_cells, chosen_experiments
+from benchmarks.learning.experiment import Cell, Experiment, chosen_cells, chosen_experiments
 from benchmarks.learning.results import summarise
 from benchmarks.learning.runner import Runner
+from benchmarks.learning.separation_table import read_separation, withheld
 from benchmarks.learning.table import EXPERIMENTS
+
+SOON = 0.001  # minutes: what is left when time is up, as 0 means no limit
 
 
 def run_learning(
@@ -23,31 +28,75 @@ def run_learning(
     out: str | os.PathLike[str] = "runs/learning",
     results: str | os.PathLike[str] = "",
     summarise_only: bool = False,
+    force: bool = False,
     known: Mapping[str, Experiment] = EXPERIMENTS,
     say: Callable[[str], Any] = print,
 ) -> dict[str, Any]:
     """Run the experiments that fit the pattern inside `out`; compact results go to `results` (default: `out/results`).
 
+    Once the starts are trained, the conditions' advantages are compared on their episodes. Cells that only stand in
+    comparisons which cannot tell (`separation`) are withheld unless `force` is set.
     With `summarise_only` nothing is trained: runs that were brought together from several machines are written up, and
     the pages of all results in `results` are written again.
-    `pass` says that every chosen cell is finished.
+    `pass` says that every chosen cell is finished that was not withheld.
     """
     experiments = chosen_experiments(experiment, known)
-    runner = Runner(out, chosen_cells(experiments, cells), jobs=jobs, minutes=minutes, say=say)
-    outcome = runner.outcome() if summarise_only else runner.run()
-    target = Path(results) if str(results) else runner.folder / "results"
-    written = summarise(runner.folder, experiments, target)
+    chosen = chosen_cells(experiments, cells)
+    whole = Runner(out, chosen, jobs=jobs, minutes=minutes, say=say)
+    refused: list[str] = []
+    if not summarise_only:
+        Runner(out, starts_of(chosen), jobs=jobs, minutes=minutes, say=say).run()
+        refused = [] if force else refusals(whole.folder, experiments, chosen, say)
+        allowed = [cell for cell in chosen if cell.title not in refused]
+        left = max((whole.deadline - time.monotonic()) / 60, SOON) if minutes else 0.0
+        whole = Runner(out, allowed, jobs=jobs, minutes=left, say=say)
+    outcome = whole.outcome() if summarise_only else whole.run()
+    target = Path(results) if str(results) else whole.folder / "results"
+    written = summarise(whole.folder, experiments, target)
     written += write_pages(target, known.values())
     return {
         "schema": 1,
         "name": "learning",
         "experiments": [experiment.name for experiment in experiments],
+        "separation": {one.name: found for one in experiments if (found := read_separation(whole.folder, one))},
+        "withheld": refused,
         "finished": outcome.finished,
         "unfinished": outcome.unfinished,
         "failed": outcome.failed,
         "written": [str(path) for path in written],
         "pass": not outcome.unfinished,
     }
+
+
+def starts_of(cells: Sequence[Cell]) -> list[Cell]:
+    """All but the last run of each chain."""
+    return [Cell(cell.label, cell.seed, cell.stages[:-1]) for cell in cells if len(cell.stages) > 1]
+
+
+def refusals(
+    folder: Path, experiments: Sequence[Experiment], cells: Sequence[Cell], say: Callable[[str], Any]
+) -> list[str]:
+    """Titles of the chosen cells that stand in no comparison which can tell."""
+    refused: set[str] = set()
+    wanted: set[str] = set()
+    for experiment in experiments:
+        own = [cell for cell in experiment.cells if cell in cells]
+        done = all((folder / run.name / DONE).exists() for cell in own for run in cell.runs()[:-1])
+        labels = withheld(experiment, measure(folder, experiment, say)) if done and len(experiment.labels) > 1 else []
+        if labels:
+            say(
+                f"{experiment.name}: {', '.join(labels)} withheld: cannot be told apart; --force runs them all the same"
+            )
+        refused |= {cell.title for cell in own if cell.label in labels}
+        wanted |= {cell.title for cell in own if cell.label not in labels}
+    return sorted(refused - wanted)
+
+
+def measure(folder: Path, experiment: Experiment, say: Callable[[str], Any]) -> dict[str, Any]:
+    """The table of separation; torch is loaded only where something is still to be measured."""
+    from benchmarks.learning.separation import measure_separation
+
+    return measure_separation(folder, experiment, say)
 
 
 def listing(known: Mapping[str, Experiment] = EXPERIMENTS) -> list[dict[str, Any]]:

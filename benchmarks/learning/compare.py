@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentrl.rollout.statistics import Interval, wilson_interval
+from benchmarks.learning import paired as pairs
 from benchmarks.learning.effort import around, pooled
 
 Results = dict[str, Any]
@@ -20,6 +21,7 @@ class Pool:
 
     label: str
     seeds: tuple[tuple[int, int], ...]
+    outcomes: tuple[tuple[int, str], ...] = ()  # the seed's number, and which of the levels were solved
 
     @property
     def wins(self) -> int:
@@ -77,7 +79,13 @@ AnyPool = Pool | ScorePool
 def pools(cells: Sequence[Results], mode: str, end: str = "end") -> dict[str, Pool]:
     """Success by label."""
     held = _by_label(cells, mode, end, lambda measured: (measured["wins"], measured["episodes"]))
-    return {label: Pool(label, tuple(seeds)) for label, seeds in held.items()}
+    outcomes = {
+        label: tuple(
+            (cell["seed"], cell[end][mode].get("outcomes") or "") for cell in _measured(cells, mode, end, label)
+        )
+        for label in held
+    }
+    return {label: Pool(label, tuple(seeds), outcomes[label]) for label, seeds in held.items()}
 
 
 def score_pools(cells: Sequence[Results], mode: str, end: str = "end") -> dict[str, ScorePool]:
@@ -93,11 +101,15 @@ def score_pools(cells: Sequence[Results], mode: str, end: str = "end") -> dict[s
 def _by_label(cells: Sequence[Results], mode: str, end: str, read: Callable[[Results], Any]) -> dict[str, list[Any]]:
     """Finished cells only: half-trained ones would be compared unfairly. None is something that was not measured."""
     seeds: dict[str, list[Any]] = {}
-    for cell in cells:
-        measured = cell[end][mode]
-        if cell["finished"] and measured and measured["episodes"] and (found := read(measured)) is not None:
+    for cell in _measured(cells, mode, end):
+        if (found := read(cell[end][mode])) is not None:
             seeds.setdefault(cell["label"], []).append(found)
     return seeds
+
+
+def _measured(cells: Sequence[Results], mode: str, end: str, label: str | None = None) -> list[Results]:
+    chosen = [cell for cell in cells if label in (None, cell["label"])]
+    return [cell for cell in chosen if cell["finished"] and cell[end][mode] and cell[end][mode]["episodes"]]
 
 
 def difference_interval(high: AnyPool, low: AnyPool) -> Interval:
@@ -109,9 +121,13 @@ def difference_interval(high: AnyPool, low: AnyPool) -> Interval:
 
 
 def compare(high: AnyPool, low: AnyPool) -> dict[str, Any]:
-    """`high` is the one that is expected above; the verdict goes by the intervals and the seeds by their ranges."""
+    """`high` is the one that is expected above.
+
+    The verdict goes by the pairs where outcomes of the same levels are known, else by the two intervals.
+    """
     gap, interval = high.rate - low.rate, difference_interval(high, low)
     disjoint = high.interval[0] > low.interval[1] or low.interval[0] > high.interval[1]
+    found = pairs.paired(*(pairs.by_seed(getattr(pool, "outcomes", ())) for pool in (high, low)))
     return {
         "higher": high.label,
         "lower": low.label,
@@ -119,8 +135,9 @@ def compare(high: AnyPool, low: AnyPool) -> dict[str, Any]:
         "difference": gap,
         "interval": list(interval),
         "disjoint": disjoint,
+        "paired": found,
         "seeds": seeds_say(high.rates, low.rates),
-        "verdict": verdict(gap, disjoint),
+        "verdict": verdict(gap, disjoint) if found is None else pairs.verdict(found),
     }
 
 
@@ -145,12 +162,12 @@ def seeds_say(high: Sequence[float], low: Sequence[float]) -> str:
 CLAIMED = {  # by a paper
     "holds": "holds here",
     "reversed": "**did not reproduce**: the order is the other way round here",
-    "open": "**did not reproduce**: no difference beyond the intervals here",
+    "open": "**cannot tell**: no difference beyond chance here",
 }
 HOPED = {  # of any training
     "holds": "yes",
     "reversed": "**no, below it**",
-    "open": "no difference beyond the intervals",
+    "open": "no difference beyond chance",
 }
 
 
@@ -159,10 +176,12 @@ def sentence(found: dict[str, Any]) -> str:
     high, low = found["success"]
     low_end, high_end = found["interval"]
     touch = "disjoint" if found["disjoint"] else "not disjoint"
+    unpaired = f"difference {found['difference']:+.3f} [{low_end:+.3f}, {high_end:+.3f}], intervals {touch}"
+    pair = found.get("paired")
+    said = f"difference {pair['difference']:+.3f}, {pairs.summary(pair)}" if pair else unpaired
     return (
         f"{found['source']}: {found['higher']} above {found['lower']}: {CLAIMED[found['verdict']]}. "
-        f"{high:.3f} against {low:.3f}, difference {found['difference']:+.3f} [{low_end:+.3f}, {high_end:+.3f}], "
-        f"intervals {touch}; {found['seeds']}."
+        f"{high:.3f} against {low:.3f}, {said}; {found['seeds']}."
     )
 
 
@@ -173,7 +192,7 @@ def what(found: dict[str, Any]) -> str:
 
 def gain_row(found: dict[str, Any]) -> tuple[str, ...]:
     """What RL added to a start, as a line of a table."""
-    low_end, high_end = found["interval"]
+    low_end, high_end = (found.get("paired") or found)["interval"]
     figures = f"{found['difference']:+.3f}", f"{low_end:+.3f} to {high_end:+.3f}"
     label = found["higher"].removesuffix(" after RL")
     return label, what(found), *figures, HOPED[found["verdict"]], found["seeds"]

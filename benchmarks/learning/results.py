@@ -16,6 +16,7 @@ from benchmarks.learning.cell import DONE
 from benchmarks.learning.compare import MODES, AnyPool, Results, compare, pools, score_pools
 from benchmarks.learning.experiment import Cell, Experiment
 from benchmarks.learning.figures import curves_figure
+from benchmarks.learning.separation_table import read_separation
 
 SCHEMA = 1
 EFFORT = ("turns_margin", "response_tokens", "response_tokens_margin")  # what episodes took, where it was measured
@@ -62,6 +63,7 @@ def results_of(runs: Path, experiment: Experiment) -> Results:
         "command": f"agentrl bench learning {experiment.name}",
         "planned": len(experiment.cells),
         "finished": sum(cell["finished"] for cell in cells),
+        "separation": read_separation(runs, experiment),
         "comparisons": comparisons(experiment, cells),
         "cells": cells,
     }
@@ -84,7 +86,7 @@ def cell_results(runs: Path, cell: Cell) -> Results | None:
         "finished": (last / DONE).exists(),
         "iterations": int(run.train[-1]["iteration"]) if run.train else 0,
         "episodes": int(run.episodes_at(float("inf"))),
-        "start": {mode: evaluation(run, greedy, first=True) for mode, greedy in MODES.items()},
+        "start": {mode: start_evaluation(run, starts, greedy) for mode, greedy in MODES.items()},
         "end": {mode: evaluation(run, greedy) for mode, greedy in MODES.items()},
         "curve": {mode: curve(run, greedy) for mode, greedy in MODES.items()},
         "reward_curve": [[line["iteration"], _short(line.get("reward_mean"))] for line in run.train],
@@ -92,11 +94,17 @@ def cell_results(runs: Path, cell: Cell) -> Results | None:
         "tokens": {
             part: sum(int(figure(n, "tokens", part) or 0) for n in run.train) for part in ("generated", "trained")
         },
+        "critic": [[line["iteration"], _short(value)] for line in run.train if (value := _explained(line)) is not None],
         "warnings": [[line["iteration"], line.get("warning")] for line in run.warnings],
         "stages": [stage.to_json() for stage in planned],
         "versions": run.config.get("versions", {}),
         "machine": _machine(last / DONE),
     }
+
+
+def _explained(line: Line) -> float | None:
+    """The share of its returns that the critic explains."""
+    return figure(line, "loss", "explained_variance")
 
 
 def _read(folder: Path) -> RunData | None:
@@ -115,6 +123,14 @@ def evaluations(run: RunData, greedy: bool) -> list[Line]:
     return [line for line in run.evals if bool(line.get("greedy")) is greedy and figure(line, "success") is not None]
 
 
+def start_evaluation(run: RunData, starts: Sequence[RunData], greedy: bool) -> Results | None:
+    """Before the first iteration: measured by the run itself, or when the stage before it ended."""
+    own = evaluation(run, greedy, first=True)
+    if own is not None and own["iteration"] > 0 and starts:
+        return evaluation(starts[-1], greedy)
+    return own
+
+
 def evaluation(run: RunData, greedy: bool, *, first: bool = False) -> Results | None:
     """The first or last measurement."""
     lines = evaluations(run, greedy)
@@ -123,7 +139,7 @@ def evaluation(run: RunData, greedy: bool, *, first: bool = False) -> Results | 
     line = lines[0 if first else -1]
     episodes = int(line.get("episodes") or 0) - int(line.get("faults") or 0)
     kept = ("success", "success_ci", "reward_mean", "reward_ci", "reward_terms", "valid_rate", "format_rate")
-    figures = {key: line.get(key) for key in (*kept, "turns_mean", "faults")}
+    figures = {key: line.get(key) for key in (*kept, "turns_mean", "faults", "outcomes")}
     figures |= {name: figure(line, "metrics", name) for name in EFFORT}
     return {"iteration": line["iteration"], "wins": round(line["success"] * episodes), "episodes": episodes, **figures}
 

@@ -22,6 +22,7 @@ from benchmarks.learning.chains import (
     without_nothing,
 )
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
+from benchmarks.learning.separating import separating
 
 LAKE_SEEN, SOKOBAN_SEEN = "agentrl/FrozenLake-Visual-v0", "agentrl/Sokoban-Visual-v0"
 BOTH = "grounding_worldmodeling"
@@ -185,5 +186,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         deviation("gigpo-deviation", SOKOBAN, "sokoban"),
         states("gigpo-states", SOKOBAN, "sokoban"),
         real_model(),
+        *separating(),
     )
 }

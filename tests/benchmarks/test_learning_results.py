@@ -105,7 +105,7 @@ def test_two_scores_are_compared_by_their_intervals():
 
 def test_a_score_without_an_interval_is_not_compared():
     measured = {"wins": 1, "episodes": 2, "reward_mean": 0.5, "reward_ci": None}
-    cells = [{"label": "a", "finished": True, "end": {"sampled": measured}}]
+    cells = [{"label": "a", "seed": 0, "finished": True, "end": {"sampled": measured}}]
     assert score_pools(cells, "sampled") == {} and list(pools(cells, "sampled")) == ["a"]
 
 
@@ -267,7 +267,7 @@ def test_seeds_and_intervals_are_told_apart():
     near = compare(Pool("a", ((50, 100),)), Pool("b", ((51, 100),)))
     assert near["verdict"] == "open" and near["seeds"] == "one seed only"
     said = sentence({**near, "source": "A paper"})
-    assert "no difference beyond the intervals" in said and "intervals not disjoint" in said
+    assert "no difference beyond chance" in said and "intervals not disjoint" in said
 
 
 def test_what_rl_added_is_a_line_of_a_table():

@@ -67,6 +67,41 @@ def test_also_a_foolish_turn_is_described_as_what_it_is() -> None:
             }
 
 
+def played(episodes: list[Trajectory]) -> list[list[list[str]]]:
+    return [[step.info["actions"] for step in one.steps] for one in episodes]
+
+
+@pytest.mark.parametrize("misdescribed", [0.0, 0.5])
+def test_what_is_said_does_not_change_what_is_played(misdescribed) -> None:
+    """Describing a turn looks ahead in a copy, which must not restart the episode's random numbers."""
+    teacher = Demonstrator(mistakes=0.5, misdescribed=misdescribed)
+    assert played(demonstrated(teacher, THINKING)) == played(demonstrated(Demonstrator(mistakes=0.5)))
+
+
+def scores_of(episodes: list[Trajectory], term: str) -> list[float]:
+    return [step.info["verdicts"][term]["score"] for episode in episodes for step in episode.steps]
+
+
+def test_descriptions_are_wrong_in_the_asked_share_and_the_play_is_as_before() -> None:
+    truthful = demonstrated(Demonstrator(), JUDGED, count=30)
+    for share, least, most in ((1.0, 0.97, 1.0), (0.5, 0.3, 0.7)):
+        found = demonstrated(Demonstrator(misdescribed=share), JUDGED, count=30)
+        assert [one.success for one in found] == [one.success for one in truthful]
+        assert all(step.info["format"] is True and step.info["valid"] for one in found for step in one.steps)
+        said, truth = ([step.action for one in many for step in one.steps] for many in (found, truthful))
+        changed = sum(a != b for a, b in zip(said, truth, strict=True)) / len(said)
+        assert least <= changed <= most
+        assert sum(scores_of(found, "grounding")) / len(said) < 1 - 0.2 * share
+
+
+def test_wrong_descriptions_depend_on_the_episode_alone_and_need_a_form_to_stand_in() -> None:
+    together = demonstrated(Demonstrator(misdescribed=0.5), THINKING, count=6, num_envs=6)
+    apart = demonstrated(Demonstrator(misdescribed=0.5), THINKING, count=6, num_envs=1)
+    assert [one.to_json() for one in together] == [one.to_json() for one in apart]
+    plain = [[step.action for step in one.steps] for one in demonstrated(Demonstrator(misdescribed=1.0))]
+    assert plain == [[step.action for step in one.steps] for one in demonstrated(Demonstrator())]
+
+
 def test_an_episode_depends_on_its_seed_alone_not_on_its_neighbours() -> None:
     together = demonstrated(Demonstrator(mistakes=0.5, seed=1), count=9, num_envs=9)
     apart = demonstrated(Demonstrator(mistakes=0.5, seed=1), count=9, num_envs=2)
@@ -87,6 +122,8 @@ def test_mistakes_of_a_smaller_share_are_mistakes_of_a_larger_one() -> None:
 def test_a_share_that_is_none_is_refused(share) -> None:
     with pytest.raises(ConfigError, match="mistakes"):
         Demonstrator(mistakes=share)
+    with pytest.raises(ConfigError, match="misdescribed"):
+        Demonstrator(misdescribed=share)
 
 
 def test_environments_must_be_shown(engine) -> None:
