@@ -102,6 +102,13 @@ def _kinds(name: str, entry_point: str, summary: str, kinds: tuple[str, ...], **
     )
 
 
+_LIBERO = (  # suites, and what a robot arm does in them
+    ("Spatial", "A robot arm puts the bowl that is meant on a plate."),
+    ("Object", "A robot arm puts the object that is meant into a basket."),
+    ("Goal", "A robot arm does one of ten things in the same scene."),
+    ("10", "A robot arm does two things, one after the other."),
+    ("90", "A robot arm does ninety things in kitchens, living rooms and studies."),
+)
 FAMILIES: tuple[Family, ...] = (
     Family(
         name="grid",
@@ -252,6 +259,43 @@ FAMILIES: tuple[Family, ...] = (
                 "simulator steps, pictures and memory of the arm; MuJoCo alone",
                 group="embodied",
             )
+        },
+        kit=KitBudget(episodes=1, hostile_replies=40, image_size=64),
+    ),
+    Family(
+        name="libero",
+        envs=(
+            *(
+                Entry(
+                    id=f"agentrl/LIBERO-{suite}-v0",
+                    kind="",
+                    entry_point="agentrl.envs.libero.env:LiberoEnv",
+                    summary=summary,
+                    kwargs={"suite": f"libero_{suite.lower()}"},
+                    extra="robots",
+                    modules=("mujoco",),
+                )
+                for suite, summary in _LIBERO
+            ),
+            *(
+                Entry(
+                    id=f"agentrl/LIBERO-{suite}-Text-v0",
+                    kind="Text",
+                    entry_point="agentrl.envs.libero.text.env:LiberoTextEnv",
+                    summary=f"{summary.removesuffix('.')}, by primitives with coordinates.",
+                    kwargs={"suite": f"libero_{suite.lower()}"},
+                    extra="robots",
+                    modules=("mujoco",),
+                )
+                for suite, summary in _LIBERO
+            ),
+        ),
+        setups={
+            "libero": Part("agentrl.envs.libero.data.package:setup", "LIBERO's task files and starts (3 MB)"),
+            "libero-official": Part(
+                "agentrl.envs.libero.official.interpreter:setup",
+                "LIBERO's own package and assets in a virtual environment of their own (1 GB)",
+            ),
         },
         kit=KitBudget(episodes=1, hostile_replies=40, image_size=64),
     ),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
@@ -22,6 +23,8 @@ class Arguments(Common):
 
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME")] = ""
     """What to set up."""
+    folder: str = ""
+    """Where to put it, for what is not a file of the cache."""
 
 
 def run(arguments: Arguments) -> int:
@@ -33,7 +36,7 @@ def run(arguments: Arguments) -> int:
         else:
             print_table(("name", "summary"), [(part["name"], part["summary"]) for part in known])
         return 0
-    facts = find_setup(arguments.name).load()(log)
+    facts = _set_up(arguments.name, arguments.folder)
     if arguments.json:
         print_json({"schema": 1, "name": arguments.name, **facts})
     else:
@@ -41,8 +44,18 @@ def run(arguments: Arguments) -> int:
     return 0
 
 
+def _set_up(name: str, folder: str) -> dict[str, Any]:
+    function = find_setup(name).load()
+    if not folder:
+        return function(log)
+    if "folder" not in inspect.signature(function).parameters:
+        raise ConfigError(f"{name} is set up in the cache and takes no --folder")
+    return function(log, folder=folder)
+
+
 def find_setup(name: str) -> Part:
-    """The function of this name: it takes a function that prints a line, and returns facts (JSON types)."""
+    """The function of this name: it takes a function that prints a line, and returns facts (JSON types). Where it
+    takes a `folder` as well, `--folder` gives it."""
     setups = parts("setups")
     if name not in setups:
         known = f"There are: {', '.join(setups)}." if setups else "No environment needs any."

@@ -42,6 +42,7 @@ class InterpreterSpec:
     folder: str  # the virtual environment, in a checkout or the current folder
     setup: str  # the command that makes it in a checkout
     distributions: tuple[str, ...] = ()  # what the package may be installed as, in order; default: its own name
+    install: str = ""  # the command that makes it elsewhere; default: venv and pip
     note: str = ""  # when another command is better; "{install}" becomes the pip command
 
 
@@ -59,7 +60,9 @@ class MissingInterpreter(MissingExtra):
 
     def __init__(self, spec: InterpreterSpec, where: str = "") -> None:
         place = f"{where} has no {spec.package}" if where else f"{spec.package} is not installed"
-        install = f"python3 -m venv {spec.folder} && {spec.folder}/bin/python -m pip install {spec.package}"
+        install = (
+            spec.install or f"python3 -m venv {spec.folder} && {spec.folder}/bin/python -m pip install {spec.package}"
+        )
         command = spec.setup if (CHECKOUT / spec.setup.split()[0]).is_file() else install
         note = f" ({spec.note.format(install=install)})" if spec.note else ""
         super(MissingExtra, self).__init__(

@@ -1,0 +1,171 @@
+"""LIBERO: a robot arm carries out instructions at tables, by continuous control."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from agentrl.envs.common.control import ControlEnv, ControlState
+from agentrl.envs.libero.oracle import next_action
+from agentrl.envs.libero.playing import LiberoTasks, state_size
+from agentrl.envs.libero.procedural import ProceduralSimulation
+from agentrl.envs.libero.simulation import PICTURES, make_simulation
+
+PROPRIO = 8
+
+
+@dataclass(frozen=True)
+class LiberoState(ControlState):
+    """Where everything is, what is held, and which conditions of the goal hold."""
+
+    held: str | None = None
+    conditions: dict[str, bool] = field(default_factory=dict)
+
+    def structured(self) -> dict[str, Any]:
+        """The numbers by name, what is held, and the conditions."""
+        return {**super().structured(), "held": self.held, "conditions": dict(self.conditions)}
+
+
+class LiberoEnv(LiberoTasks, ControlEnv):
+    """Carry out an instruction with a robot arm: LIBERO's 130 tasks by continuous control.
+
+    ## Description
+    A Panda arm stands at a table, or on the floor, among dishes, groceries, books, drawers, a stove or a
+    microwave. A sentence says what to do: put a bowl on a plate, open a drawer, turn on the stove, or several things in
+    a row. The tasks are LIBERO's: five suites, each with an id of its own.
+
+    | id | tasks | what differs between them |
+    |---|---|---|
+    | `agentrl/LIBERO-Spatial-v0` | 10 | where the bowl stands that goes onto the plate |
+    | `agentrl/LIBERO-Object-v0` | 10 | which object goes into the basket |
+    | `agentrl/LIBERO-Goal-v0` | 10 | what is to be done in one and the same scene |
+    | `agentrl/LIBERO-10-v0` | 10 | long tasks: two things, one after the other |
+    | `agentrl/LIBERO-90-v0` | 90 | everything, in kitchens, living rooms and studies |
+
+    Task files, start positions and conditions of success come from the package `hf-libero`, which `agentrl setup
+    libero` fetches once (3 MB). The models of all objects, the rooms and the arm are agentrl's own, of the right names,
+    sizes and joints: **scores are not comparable with published LIBERO scores** (see the end of this page).
+
+    ![A task of each suite, seen by both cameras](../../_static/libero.png)
+
+    ## Observations
+    - `text`: the instruction, then feedback where there is some.
+    - `image`: `agentview`, the camera in front of the arm, uint8 `[image_size, image_size, 3]`, the right way up.
+    - `wrist_image`: `eye_in_hand`, the camera beside the fingers.
+    - `proprio`: eight numbers as policies for LIBERO use them: the position of the gripper (the point between the
+      finger pads) in metres, its orientation as an axis-angle vector, both in the world's frame (x away from the arm, y
+      to its left, z up), and the joints of the two fingers in metres (0.04 and -0.04: open).
+
+    With `obs_mode="state"` nothing is drawn, and `state` takes the place of the pictures: position and quaternion
+    (w, x, y, z) of each object, those that the task is about first, then the joints of drawers, doors and knobs, then
+    zeros up to the length of the suite's longest task. With `task=...` it is as long as that task needs.
+
+    ## Actions
+    Seven numbers from -1 to 1 for 0.05 s (20 Hz), scaled as robosuite's `OSC_POSE` is in LIBERO: a change of the
+    gripper's position (1 is 0.05 m along x, y and z), a rotation of it as an axis-angle vector in the world's frame (1
+    is 0.5 rad), and the fingers: below 0 they open, above 0 they close, at 0 they stay.
+
+    The gripper follows its goal like a critically damped spring (stiffness 150 / s², as in LIBERO), computed from its
+    true pose and velocity every 0.01 s; joint velocities come from damped least squares, and servos with gravity
+    compensation follow them. From rest, a full action moves the gripper 6 mm, under way 13 mm a step. It keeps no
+    memory of its own: snapshots continue bit for bit. An action of the wrong shape or type, with a NaN or out of range
+    is answered with feedback: nothing moves, and the turn counts.
+
+    ## Rewards
+    1 when all conditions of the goal hold, else 0.
+
+    ## Episode end
+    Terminates when the goal is reached. Truncates after `max_turns` actions (`info["limit"] == "task"`).
+
+    ## Arguments
+    - `suite="libero_spatial"`, which the id gives; `task=None`: all of its tasks in turn, or the number or the name of
+      one.
+    - `max_turns=480`, `obs_mode="image"` or `"state"`, `image_size=128`, `split="train"`, `render_mode=None`.
+    - `assets="procedural"`: agentrl's own models. `"official"`: LIBERO's own package and assets, which run in a virtual
+      environment of their own (`agentrl setup libero-official`), in a supervised process; `python` names its
+      interpreter, `assets_folder` the folder of the assets, where they are not at their usual places. A snapshot is the
+      list of actions there, and loading it repeats them.
+    - `invalid_penalty=0.0`; `full_info=True`, False: only `success`, `valid` and `effective`.
+
+    A task id is `libero_spatial/3:test:17`: suite, number of the task, split, number of the start. `test` are the 50
+    starts that LIBERO gives for each task (heights are those of our models); `train` has 1,000 and `dev` 50 starts of
+    each task, drawn from the regions of its file.
+
+    ## Truth
+    `state()` supports `structured`: `proprio`, every object's pose and every joint by name, what is `held`, and the
+    `conditions` of the goal with whether each holds. `oracle()` is a scripted player: pick, place, and the handles of
+    drawers, doors and knobs, one action at a time from the true state, so that it goes on from any moment. It knows no
+    script where the gripper, pointing down, cannot reach: into the microwave and the shelves.
+
+    ## Honest note
+    The scenes are built by agentrl from LIBERO's task files with models of its own, on its own Panda and controller.
+    Success is decided by predicates of our own that follow LIBERO's definitions. Scores with `assets="procedural"`
+    compare methods with each other; they are not scores on LIBERO. `assets="official"` runs the real one.
+    """
+
+    state_type = LiberoState
+    pictures: ClassVar[tuple[str, ...]] = tuple(PICTURES)
+
+    def __init__(
+        self,
+        *,
+        suite: str = "libero_spatial",
+        task: str | int | None = None,
+        assets: str = "procedural",
+        max_turns: int = 480,
+        image_size: int = 128,
+        python: str | None = None,
+        assets_folder: str | None = None,
+        **others: Any,
+    ) -> None:
+        super().__init__(max_turns=max_turns, image_size=image_size, **others)
+        self.assets = assets
+        self._choose_tasks(suite, task)
+        self._simulation = make_simulation(assets, python, assets_folder, self.image_size)
+        self._state_size = max(state_size(self.suite, number) for number in self._ids.numbers)
+        self._set_spaces(actions=7, proprio=PROPRIO, state=self._state_size)
+
+    # ------------------------------------------------------------------ one control step
+
+    def _simulate(self, action: np.ndarray) -> bool:
+        return self._simulation.step(action.astype(np.float64))
+
+    def _frame(self, picture: str) -> np.ndarray:
+        return self._simulation.frame(PICTURES[picture], self.image_size)
+
+    def _proprio(self) -> np.ndarray:
+        return self._simulation.proprio()
+
+    def _object_state(self) -> np.ndarray:
+        """Poses of the objects, those of the goal first, then joints; zeros behind, up to the suite's longest."""
+        values = np.concatenate([*self._simulation.poses().values(), list(self._simulation.joints().values())])
+        return np.pad(values, (0, self._state_size - len(values)))
+
+    def _named_state(self) -> dict[str, Sequence[float]]:
+        simulation = self._simulation
+        poses = {name: pose.tolist() for name, pose in simulation.poses().items()}
+        return {**poses, **{name: [value] for name, value in simulation.joints().items()}}
+
+    def state(self) -> LiberoState:
+        """Poses and joints by name, what is held, and the conditions of the goal."""
+        known = super().state()
+        simulation = self._simulation
+        return LiberoState(known.instruction, known.proprio, known.objects, simulation.held(), simulation.conditions)
+
+    def _draw_text(self) -> str:
+        state = self.state()
+        numbers = {"proprio": state.proprio, **state.objects}
+        facts = [f"{name}: {' '.join(f'{value:.3f}' for value in values)}" for name, values in numbers.items()]
+        goal = [f"{'[x]' if holds else '[ ]'} {condition}" for condition, holds in state.conditions.items()]
+        told = (self.instruction, self._feedback, self._heading(), *goal, f"held: {state.held or 'nothing'}", *facts)
+        return "\n".join(part for part in told if part)
+
+    def oracle(self) -> np.ndarray | None:
+        """The next action of a scripted player from wherever the episode is; None where it knows none."""
+        if self._over or not isinstance(self._simulation, ProceduralSimulation):
+            return None
+        action = next_action(self._simulation.world)
+        return None if action is None else action.astype(np.float32)

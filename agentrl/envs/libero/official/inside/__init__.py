@@ -1,0 +1,1 @@
+"""What runs in LIBERO's own interpreter, and imports nothing of agentrl."""

@@ -1,0 +1,115 @@
+"""The tasks simulated by LIBERO's own package with its own assets, in a supervised process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from agentrl.core.errors import ConfigError, EnvFault
+from agentrl.core.seeding import mixed_seed
+from agentrl.envs.libero.controller import axis_angle_of_quaternion
+from agentrl.envs.libero.official.interpreter import find_libero, make_worker
+from agentrl.envs.libero.task_ids import Chosen
+from agentrl.envs.libero.world import suites
+
+BEGIN = 300.0  # seconds that setting a task up may take
+SPLITS = ("train", "dev", "test")
+NO_ASSETS = (
+    "LIBERO's assets are not here: run agentrl setup libero-official where the Hugging Face hub can be reached, or "
+    "name a folder with the files of lerobot/libero-assets by assets_folder=..., or use assets='procedural'"
+)
+
+
+class OfficialSimulation:
+    """A LIBERO environment in another process. robosuite's controller cannot be saved, so a saved task is the list of
+    the actions so far, and loading it repeats them from the start: exact, but slow.
+
+    A process that hangs or dies is killed, its episode ends with a fault, and the next `begin` starts another.
+    """
+
+    def __init__(self, python: str | None = None, assets_folder: str | None = None, image_size: int = 128) -> None:
+        self._options = {"python": python, "assets_folder": assets_folder, "image_size": image_size}
+        interpreter = find_libero(python)
+        self._worker = make_worker(interpreter.python, assets_folder)
+        self._chosen: Chosen | None = None
+        self._actions: list[list[float]] = []
+        self._seen: dict[str, Any] = {}
+        try:
+            if not self._worker.call("assets"):
+                raise ConfigError(NO_ASSETS)
+        except BaseException:
+            self._worker.close()
+            raise
+
+    @property
+    def conditions(self) -> dict[str, bool]:
+        """Those of the goal, and which hold."""
+        return dict(self._seen.get("conditions", {}))
+
+    def begin(self, chosen: Chosen) -> None:
+        """Set a task up at one of its starts."""
+        name = suites()[chosen.suite][chosen.task]
+        start = chosen.start if chosen.split == "test" else -1
+        seed = mixed_seed(SPLITS.index(chosen.split), chosen.task, chosen.start) % 2**31
+        self._chosen, self._actions, self._seen = None, [], {}
+        size = self._options["image_size"]
+        self._seen = self._worker.call("begin", chosen.suite, name, start, seed, size, deadline=BEGIN)
+        self._chosen = chosen
+
+    def step(self, action: np.ndarray) -> bool:
+        """Run one action; is the goal reached?"""
+        if self._chosen is None:
+            raise EnvFault("the simulator was started again and has no task; call reset()")
+        try:
+            self._seen = self._worker.call("step", action.astype(np.float64))
+        except BaseException:
+            self._chosen = None
+            raise
+        self._actions.append(action.tolist())
+        return all(self.conditions.values())
+
+    def frame(self, camera: str, size: int) -> np.ndarray:
+        """A picture of this moment."""
+        return self._worker.call("frame", camera, size)
+
+    def proprio(self) -> np.ndarray:
+        """The gripper's pose and its fingers."""
+        turned = axis_angle_of_quaternion(self._seen["quaternion"])
+        return np.concatenate([self._seen["position"], turned, self._seen["fingers"]])
+
+    def poses(self) -> dict[str, np.ndarray]:
+        """Position and quaternion of each object."""
+        return dict(self._seen["poses"])
+
+    def joints(self) -> dict[str, float]:
+        """The joints of fixtures."""
+        return dict(self._seen["joints"])
+
+    def held(self) -> str | None:
+        """The object between the fingers."""
+        return self._seen["held"]
+
+    def save(self) -> dict[str, Any]:
+        """The actions so far."""
+        return {"actions": [list(action) for action in self._actions]}
+
+    def load(self, chosen: Chosen, data: dict[str, Any]) -> None:
+        """Repeat the actions from the start."""
+        actions = msgspec.convert(data.get("actions"), list[list[float]])
+        self.begin(chosen)
+        for action in actions:
+            self.step(np.array(action))
+
+    def close(self) -> None:
+        """End the process."""
+        self._worker.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"options": self._options, "chosen": self._chosen, "saved": self.save()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state["options"])
+        if state["chosen"] is not None:
+            self.load(state["chosen"], state["saved"])

@@ -1,0 +1,93 @@
+"""What the environments of LIBERO share, whatever an action is: tasks, their simulation, and how it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Annotated, Any
+
+import msgspec
+
+from agentrl.core.env import AgentEnv
+from agentrl.core.errors import ConfigError
+from agentrl.core.parsing import quote
+from agentrl.envs.libero.bddl import read_problem
+from agentrl.envs.libero.data.package import task_file
+from agentrl.envs.libero.objects.catalogue import model_of
+from agentrl.envs.libero.scene import fixtures_of
+from agentrl.envs.libero.simulation import Simulation
+from agentrl.envs.libero.task_ids import Chosen, TaskIds, find_numbers, find_suite
+from agentrl.envs.libero.world import suites
+
+POSE = 7  # numbers of an object: position and quaternion
+
+
+class LiberoTasks(AgentEnv[Any, Any]):
+    """Goes through the tasks of a suite, or plays one of them."""
+
+    _simulation: Simulation
+    instruction: str = ""
+
+    def _choose_tasks(self, suite: Any, task: Any) -> None:
+        self.suite = find_suite(suite)
+        self._ids = TaskIds(self.suite, find_numbers(self.suite, task), self.split)
+        self._chosen: Chosen | None = None
+
+    def tasks(self) -> Sequence[str]:
+        """All starts of this split, the tasks in turn."""
+        return self._ids
+
+    def _find_task(self, task: Any) -> Chosen:
+        found = self._ids.find(task) if isinstance(task, str) else None
+        if found is None:
+            shown = quote(task) if isinstance(task, str) else type(task).__name__
+            raise ConfigError(
+                f"a task must be one of the {len(self._ids)} of split {self.split}, such as {self._ids[0]!r}; "
+                f"got {shown}"
+            )
+        return found
+
+    def _begin(self, task: Chosen) -> None:
+        self._simulation.begin(task)
+        self._play(task)
+
+    def _play(self, task: Chosen) -> None:
+        self._chosen, self.instruction = task, task.instruction
+
+    def _task(self) -> str:
+        return str(self._chosen)
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "task": self._task(),
+            "place": self._index,
+            "stride": self._stride,
+            "simulation": self._simulation.save(),
+        }
+
+    def _load(self, data: dict[str, Any]) -> None:
+        saved = msgspec.convert(data, _Saved)
+        chosen = self._find_task(saved.task)
+        self._restore_walk(saved.place, saved.stride)
+        self._simulation.load(chosen, saved.simulation)
+        self._play(chosen)
+
+    def close(self) -> None:
+        """Free the simulation; a later `reset` makes another one."""
+        super().close()
+        self._simulation.close()
+
+
+@cache
+def state_size(suite: str, task: int) -> int:
+    """How many numbers the poses of a task's objects and the joints of its fixtures are."""
+    problem = read_problem(task_file(suite, suites()[suite][task]))
+    joints = sum(len(model_of(kind).joints) for kind in fixtures_of(problem).values())
+    return POSE * len(problem.objects) + joints
+
+
+class _Saved(msgspec.Struct):
+    task: str
+    place: Annotated[int, msgspec.Meta(ge=0)]
+    stride: int
+    simulation: dict[str, Any]

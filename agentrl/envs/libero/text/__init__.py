@@ -1,0 +1,1 @@
+"""The tasks for language models: primitives with coordinates instead of continuous control."""
