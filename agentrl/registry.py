@@ -109,6 +109,12 @@ _LIBERO = (  # suites, and what a robot arm does in them
     ("10", "A robot arm does two things, one after the other."),
     ("90", "A robot arm does ninety things in kitchens, living rooms and studies."),
 )
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 FAMILIES: tuple[Family, ...] = (
     Family(
         name="grid",
@@ -297,6 +303,42 @@ FAMILIES: tuple[Family, ...] = (
                 "LIBERO's own package and assets in a virtual environment of their own (1 GB)",
             ),
         },
+        kit=KitBudget(episodes=1, hostile_replies=40, image_size=64),
+    ),
+    Family(
+        name="metaworld",
+        envs=tuple(
+            Entry(
+                id=f"agentrl/MetaWorld-{task}-v0",
+                kind="",
+                entry_point="agentrl.envs.metaworld.env:MetaWorldEnv",
+                summary=summary,
+                kwargs={"task": task},
+                extra="robots",
+                modules=("mujoco", "metaworld"),
+            )
+            for task, summary in (
+                ("ML10", "Ten tasks of a robot arm to learn from, five others to be tested on."),
+                ("ML45", "Forty-five tasks of a robot arm to learn from, five others to be tested on."),
+                ("MT10", "Ten tasks of a robot arm."),
+                ("MT50", "Fifty tasks of a robot arm."),
+                *(
+                    (name, f"A robot arm, moved step by step: {name.replace('-', ' ')}.")
+                    for name in _words(
+                        """
+                        assembly basketball bin-picking box-close button-press button-press-topdown
+                        button-press-topdown-wall button-press-wall coffee-button coffee-pull coffee-push dial-turn
+                        disassemble door-close door-lock door-open door-unlock drawer-close drawer-open faucet-close
+                        faucet-open hammer hand-insert handle-press handle-press-side handle-pull handle-pull-side
+                        lever-pull peg-insert-side peg-unplug-side pick-out-of-hole pick-place pick-place-wall
+                        plate-slide plate-slide-back plate-slide-back-side plate-slide-side push push-back push-wall
+                        reach reach-wall shelf-place soccer stick-pull stick-push sweep sweep-into window-close
+                        window-open
+                        """
+                    )
+                ),
+            )
+        ),
         kit=KitBudget(episodes=1, hostile_replies=40, image_size=64),
     ),
 )

@@ -31,10 +31,11 @@ SPARE_GEOMS = 100  # for what a drawing adds to the geoms of a model
 _CONTEXTS = {"egl": "mujoco.egl", "osmesa": "mujoco.osmesa", "cgl": "mujoco.cgl"}
 
 
-def prepare(spec: Any, shadows: int = 0, samples: int = 0) -> None:
-    """Make a scene cheap to draw: a shadow map of `shadows` texels a side (0: none), `samples` samples a pixel (0: one)
-    and bodies of few triangles. A side of a box is one square, not sixteen: that took 200 boxes from 18 to 4 ms."""
-    quality = spec.visual.quality
+def prepare(scene: Any, shadows: int = 0, samples: int = 0) -> None:
+    """Make a scene (a spec, or a model that was not drawn yet) cheap to draw: a shadow map of `shadows` texels a side
+    (0: none), `samples` samples a pixel (0: one) and bodies of few triangles. A side of a box is one square, not
+    sixteen: that took 200 boxes from 18 to 4 ms."""
+    quality = (scene.visual if hasattr(scene, "visual") else scene.vis).quality
     quality.offsamples, quality.shadowsize = samples, shadows
     quality.numquads, quality.numslices, quality.numstacks = 1, 16, 8
 

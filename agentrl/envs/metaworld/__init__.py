@@ -1,0 +1,1 @@
+"""Meta-World: fifty tasks of a robot arm, simulated by the package of that name."""

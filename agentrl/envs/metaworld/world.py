@@ -1,0 +1,175 @@
+"""One task of Meta-World as a simulation: starts by name, exact snapshots, pictures the right way up."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+
+from agentrl.core.errors import EnvFault
+from agentrl.envs.common.mujoco import physics, pictures
+from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.metaworld import package
+from agentrl.envs.metaworld.starts import Draws, Start
+
+mujoco = load()
+CAMERAS = ("corner", "corner2", "corner3", "corner4", "topview", "behindGripper", "gripperPOV")
+HAND, OBJECTS, PLACE, SIZE = slice(0, 4), (slice(4, 7), slice(11, 14)), slice(36, 39), 39  # of an observation
+NOW = 18  # numbers of an observation are about this moment, as many about the one before
+HIGHEST_REWARD = 10.0
+ROOM = 5.0  # metres: nothing that is meant to be seen is further away
+FRONT_TO_BACK = np.array([0.0, 0.0, 0.0, 1.0])  # half a turn about the axis that a camera looks along
+
+
+class World:
+    """A simulation of the package, and what it last said."""
+
+    def __init__(self, task: str, show_goal: bool = True) -> None:
+        self.task, self.show_goal = task, show_goal
+        self._sim = package.simulation(task)
+        self.model, self.data = self._sim.model, self._sim.data
+        _make_cheap_to_draw(self.model)
+        _turn_cameras_up(self.model, self.data)
+        if not show_goal:
+            _hide_goal(self.model)
+        # All that a start changes of a model. Set back before the next one, so that no start knows what came before.
+        self._shipped = {name: getattr(self.model, name).copy() for name in ("body_pos", "site_pos", "site_rgba")}
+        self.start: Start | None = None
+        self.observation = np.zeros(SIZE)
+        self.reward, self.success = 0.0, False
+
+    def begin(self, start: Start) -> None:
+        """Set the task up as Meta-World does after a draw: twice, the second time from MuJoCo's initial state."""
+        sim = self._sim
+        for name, values in self._shipped.items():
+            getattr(self.model, name)[:] = values
+        mujoco.mj_resetData(self.model, self.data)
+        mujoco.mj_forward(self.model, self.data)
+        sim.curr_path_length = 0
+        sim._np_random, sim.seeded_rand_vec, sim._freeze_rand_vec = Draws(start), True, False
+        sim.reset_model()
+        sim._freeze_rand_vec = True
+        mujoco.mj_resetData(self.model, self.data)
+        sim.reset_model()
+        _hide_other_markers(self.model, sim._target_site_config)
+        self._look_afresh()
+        self.start, self.reward, self.success = start, 0.0, False
+
+    def _look_afresh(self) -> None:
+        """The first observation, of the state as it is: some tasks have moved a joint since they last looked."""
+        warm_start = self.data.qacc_warmstart.copy()
+        mujoco.mj_forward(self.model, self.data)
+        self.data.qacc_warmstart[:] = warm_start
+        self._sim._get_obs()
+        self.observation = self._sim._get_obs()  # of this moment and the same moment before
+
+    def step(self, action: np.ndarray) -> None:
+        """One control step."""
+        warnings = self.data.warning.number.copy()
+        self.observation, reward, _, _, told = self._sim.step(action)
+        if not np.array_equal(warnings, self.data.warning.number) or not np.isfinite(self.observation).all():
+            raise EnvFault(f"the simulation of {self.task} diverged")
+        self.reward, self.success = float(reward), bool(told["success"] > 0)
+
+    def expert_action(self) -> np.ndarray:
+        """What the scripted expert does now."""
+        return np.clip(package.expert(self.task)(self.observation), -1.0, 1.0).astype(np.float32)
+
+    def picture(self, camera: str, size: int) -> np.ndarray:
+        """This moment, seen by a camera."""
+        return pictures.draw(self.model, self.data, camera, size)
+
+    # ------------------------------------------------------------------ fork
+
+    def save(self) -> dict[str, Any]:
+        """Everything the future depends on."""
+        return {
+            "physics": physics.save(self.model, self.data),
+            "observation": self.observation.tobytes(),
+            "before": self._sim._prev_obs.tobytes(),
+            "steps": self._sim.curr_path_length,
+            "first_distance": _optional(getattr(self._sim, FIRST_DISTANCE, None)),
+            "reward": self.reward,
+            "success": self.success,
+        }
+
+    def load(self, start: Start, data: dict[str, Any]) -> None:
+        """Inverse of `save`; an error if the data does not fit."""
+        saved = msgspec.convert(data, _Saved)
+        observation, before = _numbers(saved.observation, SIZE), _numbers(saved.before, NOW)
+        if self.start != start:
+            self.begin(start)
+        physics.load_into(self.model, self.data, saved.physics)
+        self.observation, self._sim._prev_obs, self._sim.curr_path_length = observation, before, saved.steps
+        if hasattr(self._sim, FIRST_DISTANCE):
+            setattr(self._sim, FIRST_DISTANCE, saved.first_distance)
+        self.reward, self.success = saved.reward, saved.success
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "task": self.task,
+            "show_goal": self.show_goal,
+            "start": self.start,
+            "saved": None if self.start is None else self.save(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["task"], state["show_goal"])
+        if state["start"] is not None:
+            self.load(state["start"], state["saved"])
+
+
+# The one attribute besides the former observation and the counter that a task sets while it is played (bin-picking).
+FIRST_DISTANCE = "_target_to_obj_init"
+
+
+class _Saved(msgspec.Struct):
+    physics: bytes
+    observation: bytes
+    before: bytes
+    steps: Annotated[int, msgspec.Meta(ge=0)]
+    first_distance: float | None
+    reward: float
+    success: bool
+
+
+def _optional(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _numbers(blob: bytes, count: int) -> np.ndarray:
+    values = np.frombuffer(blob, dtype=np.float64).copy()
+    if values.shape != (count,) or not np.isfinite(values).all():
+        raise ValueError(f"{count} finite numbers are needed")
+    return values
+
+
+def _make_cheap_to_draw(model: Any) -> None:
+    """Before it is first drawn: no shadows, no mirrors, one sample a pixel."""
+    pictures.prepare(model)
+    model.mat_reflectance[:] = 0.0
+
+
+def _turn_cameras_up(model: Any, data: Any) -> None:
+    """The corner cameras are mounted upside down."""
+    mujoco.mj_forward(model, data)
+    for camera in range(model.ncam):
+        up = data.cam_xmat[camera].reshape(3, 3)[2, 1]  # how much "up in the picture" is up in the world
+        if up < -0.1:
+            turned = np.empty(4)
+            mujoco.mju_mulQuat(turned, model.cam_quat[camera], FRONT_TO_BACK)
+            model.cam_quat[camera] = turned
+
+
+def _hide_other_markers(model: Any, places: list[tuple[str, np.ndarray]]) -> None:
+    """Models that serve two tasks have a marker for each; Meta-World means to put the other one out of sight."""
+    for name, place in places:
+        if np.abs(place).max() > ROOM:
+            model.site(name).rgba[3] = 0.0
+
+
+def _hide_goal(model: Any) -> None:
+    for site in range(model.nsite):
+        if "goal" in model.site(site).name.lower():
+            model.site_rgba[site, 3] = 0.0
