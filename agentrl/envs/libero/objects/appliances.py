@@ -35,7 +35,7 @@ def _build_stove(s: Sculptor) -> None:
                 s.cylinder((BURNER, 0, 2 * z), (BURNER, 0, level), radius, colour, solid=False)
     s.glow((BURNER, 0, 2 * z + 0.0026), 0.070, "#ff4a1c")
     s.cylinder((0, 0, 2 * z), (0, 0, 2 * z + 0.001), 0.034, "#c9cdd1", solid=False)
-    knob = s.part("button", KNOB, (0, 0, 2 * z), (0, 0, 1), 0.05, (0.026, 0.02, 0.016))
+    knob = s.part("button", KNOB, (0, 0, 2 * z), (0, 0, 1), 0.05, (0.026, 0.02, 0.016), (0, 0, 0.015))
     knob.cylinder((0, 0, 0.001), (0, 0, 0.012), 0.024, "#202225")
     knob.box((0, 0, 0.022), (0.026, 0.007, 0.011), "#e4e6e8")
     knob.box((0.022, 0, 0.0332), (0.004, 0.004, 0.0006), "#d22f27", solid=False)
@@ -76,13 +76,13 @@ def _build_microwave(s: Sculptor) -> None:
             at = ((x + panel) / 2 + column * 0.014, -y - 0.009, 0.035 + row * 0.026)
             s.box(at, (0.005, 0.0012, 0.007), "#d5d8db", solid=False)
     s.mesh("turntable", turned([(0, 0.021), (0.062, 0.021), (0.062, 0.024), (0, 0.024)]), "#b9d3dc")
-    door = s.part("microjoint", DOOR, (-x, -y, 0), (0, 0, 1), 0.5, (DOOR_LENGTH / 2, 0.01, z))
+    door = s.part("microjoint", DOOR, (-x, -y, 0), (0, 0, 1), 0.5, (DOOR_LENGTH / 2, 0.01, z), (DOOR_LENGTH / 2, 0, z))
     _build_door(door)
 
 
 def _build_door(s: Sculptor) -> None:
     half, z = DOOR_LENGTH / 2, OVEN[2]
-    s.box((half, -0.006, z), (half, 0.006, z), "#aeb3b8")
+    s.box((half, -0.006, z + 0.003), (half, 0.006, z - 0.005), "#aeb3b8")  # it must not scrape over the table
     s.box((half - 0.012, -0.0125, z), (half - 0.030, 0.0006, z - 0.030), "#1b1d20", solid=False)
     at, _, height = DOOR.handle
     s.box((at, -0.029, height), (0.007, 0.017, 0.040))

@@ -57,7 +57,8 @@ def _build(s: Sculptor, body: str, front: str, metal: str) -> None:
     s.box((0, 0, 0.002), (x, y, 0.002), body)
     for level, height in LEVELS.items():
         joint = _drawer(level)
-        part = s.part(f"{level}_level", joint, (0, 0, height), (0, 1, 0), 0.4, (INSIDE[0], INSIDE[1], PITCH / 2))
+        half = (INSIDE[0], INSIDE[1], PITCH / 2)
+        part = s.part(f"{level}_level", joint, (0, 0, height), (0, 1, 0), 0.4, half, (0, 0, PITCH / 2))
         _build_drawer(part, joint, front, metal)
 
 

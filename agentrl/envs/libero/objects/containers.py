@@ -9,12 +9,14 @@ from agentrl.envs.libero.objects.model import Grip, Model, Place, Vector
 from agentrl.envs.libero.objects.sculptor import CAPSULE, Sculptor
 
 WALL = 0.004
+DEEP = 0.06  # metres that a region reaches up at least: things stand out of a low tray, and are in it
 
 
 def open_box(half: Vector, build_walls: partial[None], mass: float, facing: float) -> Model:
     """Something to put things into; `contain_region` is all of its inside."""
     x, y, z = half
-    inside = Place((0, 0, WALL), (x - 2 * WALL, y - 2 * WALL, z - WALL))
+    low, high = -z + 2 * WALL, max(z, DEEP - z)
+    inside = Place((0, 0, (low + high) / 2), (x - 2 * WALL, y - 2 * WALL, (high - low) / 2))
     walls = ((x - WALL, 0.0, 0.0), (x - WALL, 0.0, pi), (0.0, y - WALL, pi / 2), (0.0, y - WALL, -pi / 2))
     grips = tuple(
         Grip((right * cos(angle), far * sin(angle), z - 0.008), angle, 2 * WALL) for right, far, angle in walls

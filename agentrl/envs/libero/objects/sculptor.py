@@ -116,16 +116,18 @@ class Sculptor:
         """A region, as a site."""
         self.body.add_site(name=f"{self.name}_{name}", type=BOX, pos=place.middle, size=place.half, group=REGION)
 
-    def part(self, name: str, joint: Joint, pos: Vector, axis: Vector, mass: float, half: Vector) -> Sculptor:
+    def part(
+        self, name: str, joint: Joint, pos: Vector, axis: Vector, mass: float, half: Vector, middle: Vector
+    ) -> Sculptor:
         """A body that moves; its origin is on the hinge, or where it is when shut."""
         body = self.body.add_body(name=f"{self.name}_{name}", pos=pos)
         kind = mujoco.mjtJoint.mjJNT_SLIDE if joint.kind == "slide" else mujoco.mjtJoint.mjJNT_HINGE
         damping, friction = (6.0, 1.0) if joint.kind == "slide" else (0.06, 0.03)
         body.add_joint(
             name=f"{self.name}_{name}", type=kind, axis=axis, range=joint.limits, limited=True, damping=damping,
-            frictionloss=friction, armature=0.002, solref_limit=(0.01, 1.0),
+            frictionloss=friction, armature=0.01, solref_limit=(0.01, 1.0),
         )  # fmt: skip
-        weigh(body, mass, half)
+        weigh(body, mass, half, middle)
         self.spec.add_exclude(bodyname1=self.body.name, bodyname2=body.name)
         return Sculptor(self.spec, body, self.name, self.kind)
 
