@@ -48,6 +48,7 @@ WRAPPERS = (
     "ActionChunks",
     "DiscreteActions",
     "ImageObservation",
+    "StateObservation",
 )
 # Dataclasses of options: file of agentrl/trainers, class, title. Their source is read, so that no torch is needed here.
 OPTIONS = (

@@ -18,24 +18,34 @@ def read_control(action: Any, space: spaces.Box) -> np.ndarray | str:
     Arrays of any floating type and plain lists of numbers are taken. Arrays of other types are not: an array of whole
     numbers or of booleans is more often a mistake (an index, a mask) than a motion.
     """
-    wanted = f"an action must be {describe_box(space)}"
-    if isinstance(action, (list, tuple)):
-        if len(action) != space.shape[0]:
-            return f"{wanted}; got {len(action)} values"
-        if len(space.shape) != 1 or not all(isinstance(value, Real) and not _is_bool(value) for value in action):
-            return f"{wanted}; got a {type(action).__name__} of something else"
-    elif not isinstance(action, np.ndarray):
-        return f"{wanted}; got {type(action).__name__}"
-    elif action.shape != space.shape:
-        return f"{wanted}; got the shape {tuple(action.shape)}"
-    elif action.dtype.kind != "f":
-        return f"{wanted}; got the type {action.dtype}"
-    try:
-        with np.errstate(over="ignore"):  # becomes infinite, which is refused below
-            values = np.array(action, dtype=space.dtype)
-    except (OverflowError, TypeError, ValueError):  # a whole number beyond every float, an odd number class
-        return f"{wanted}; got a number that is none"
-    return _outside(values, space, wanted) or values
+    problem = _misfit(action, space)
+    if not problem:
+        try:
+            with np.errstate(over="ignore"):  # becomes infinite, which is refused below
+                values = np.array(action, dtype=space.dtype)
+        except (OverflowError, TypeError, ValueError):  # a whole number beyond every float, an odd number class
+            problem = "got a number that is none"
+        else:
+            inside = (values >= space.low) & (values <= space.high)  # False for NaN
+            if inside.all():
+                return values
+            place = int(np.argmin(inside))
+            problem = f"got {values.flat[place]:g} at place {place}"
+    return f"an action must be {describe_box(space)}; {problem}"
+
+
+def _misfit(action: Any, space: spaces.Box) -> str:
+    """What is wrong with the form of an action, before its numbers are looked at."""
+    if isinstance(action, np.ndarray):
+        if action.shape != space.shape:
+            return f"got the shape {tuple(action.shape)}"
+        return "" if action.dtype.kind == "f" else f"got the type {action.dtype}"
+    if not isinstance(action, (list, tuple)):
+        return f"got {type(action).__name__}"
+    if len(action) != space.shape[0]:
+        return f"got {len(action)} values"
+    fits = len(space.shape) == 1 and all(isinstance(value, Real) and not _is_bool(value) for value in action)
+    return "" if fits else f"got a {type(action).__name__} of something else"
 
 
 def describe_box(space: spaces.Box) -> str:
@@ -50,14 +60,6 @@ def describe_box(space: spaces.Box) -> str:
 def action_text(action: np.ndarray) -> str:
     """An action in a few characters."""
     return "[" + ", ".join(f"{value:.3g}" for value in np.ravel(action)) + "]"
-
-
-def _outside(values: np.ndarray, space: spaces.Box, wanted: str) -> str:
-    inside = (values >= space.low) & (values <= space.high)  # False for NaN
-    if inside.all():
-        return ""
-    place = int(np.argmin(inside))
-    return f"{wanted}; got {values.flat[place]:g} at place {place}"
 
 
 def _is_bool(value: Any) -> bool:

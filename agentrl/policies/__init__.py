@@ -37,6 +37,7 @@ KINDS: dict[str, PolicyKind] = {
     "hf": PolicyKind("agentrl.policies.hf:HFPolicy", "a transformers model, built in or in a folder", "model"),
     "vllm": PolicyKind("agentrl.policies.vllm:VLLMPolicy", "a model that vLLM runs, in a folder", "model"),
     "openai": PolicyKind("agentrl.policies.openai:OpenAIPolicy", "any OpenAI-compatible endpoint", "model"),
+    "control": PolicyKind("agentrl.policies.control:ControlPolicy", "a small network for continuous control", "folder"),
     "react": PolicyKind("agentrl.policies.react:ReActPolicy", "another policy, told to think and then act", "policy"),
     **{name: PolicyKind(part.path, part.summary) for name, part in parts("policies").items()},
 }

@@ -51,6 +51,8 @@ def check_hostile(subject: Subject) -> str:
                 result, ended = start(env), ended + 1
             before, action = result, hostile_action(env, random, number)
             result = _survive(env, action, number)
+            if not before.over and isinstance(env.action_space, spaces.Box):
+                _check_control(env.action_space, before, result)
             stays = not before.over or (result.over and result.terminated == before.terminated)
             require(stays, f"the step after the end ({describe(action)}) started the episode again")
     return f"{count} actions over {ended + 1} episodes"
@@ -69,6 +71,27 @@ def _survive(env: gym.Env, action: Any, number: int) -> Result:
     for text in _texts(result.observation):
         require(_encodes(text), f"{where} the observation's text cannot be encoded as UTF-8")
     return result
+
+
+def _check_control(space: spaces.Box, before: Result, after: Result) -> None:
+    """What is no array of the space is refused: it takes a turn and moves nothing."""
+    where, info = describe(after.action), after.info
+    require(info["turn"] == before.info["turn"] + 1, f"{where} did not take a turn")
+    if never_an_action(after.action, space):
+        require(not info["valid"], f"{where} must be invalid: it is not in {space}")
+    if not info["valid"]:
+        require(info["anchor"] == before.info["anchor"], f"{where} is invalid and moved the simulation all the same")
+        require(info["feedback"], f"{where} is invalid, and the feedback does not say why")
+
+
+def never_an_action(action: Any, space: spaces.Box) -> bool:
+    """Is there no way to read this as an array of the space? Of other types of numbers an environment may be fond."""
+    if isinstance(action, np.ndarray):
+        if action.shape != space.shape or action.dtype.kind not in "fiub":
+            return True
+        values = action.astype(np.float64)
+        return not bool(((values >= space.low - 1e-3) & (values <= space.high + 1e-3)).all())  # False for NaN
+    return action is None or isinstance(action, (str, bytes, bytearray, dict, set, type, Thorny))
 
 
 def _texts(observation: Any) -> list[str]:

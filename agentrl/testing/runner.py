@@ -14,7 +14,7 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, MissingExtra, did_you_mean
 from agentrl.registry import KitBudget, family_of
-from agentrl.testing import forks, hostility, interface, repeatability, tasks, turns
+from agentrl.testing import control, forks, hostility, interface, repeatability, tasks, turns
 from agentrl.testing.report import Check, CheckFailed, CheckSkipped, Report, Status, require
 from agentrl.testing.subject import Subject
 
@@ -38,6 +38,8 @@ CHECKS: dict[str, Callable[[Subject], str]] = {
     "pickling": forks.check_pickling,
     "close": interface.check_close,
     "rendering": interface.check_rendering,
+    "pictures": control.check_pictures,
+    "vectors": control.check_vectors,
     "hostile": hostility.check_hostile,
     "prompt": turns.check_prompt,
     "representations": turns.check_representations,

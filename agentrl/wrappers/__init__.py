@@ -2,7 +2,7 @@
 
 Recommended order, from the environment outwards: `ToolCalls`, `Reasoning`, `ReasoningReward`, `RepetitionPenalty`,
 `History`, `RecordEpisode` for language models; `DiscreteActions`, `ImageObservation` for classic RL libraries;
-`ActionChunks`, `RecordEpisode` for continuous control.
+`ActionChunks`, `RecordEpisode` for continuous control, there with `StateObservation` for classic RL libraries.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agentrl.wrappers.reasoning_reward import ReasoningReward as ReasoningReward
     from agentrl.wrappers.record_episode import RecordEpisode as RecordEpisode
     from agentrl.wrappers.repetition_penalty import RepetitionPenalty as RepetitionPenalty
+    from agentrl.wrappers.state_observation import StateObservation as StateObservation
     from agentrl.wrappers.tool_calls import ToolCalls as ToolCalls
 
 _LAZY = {
@@ -30,6 +31,7 @@ _LAZY = {
     "ReasoningReward": "agentrl.wrappers.reasoning_reward",
     "RecordEpisode": "agentrl.wrappers.record_episode",
     "RepetitionPenalty": "agentrl.wrappers.repetition_penalty",
+    "StateObservation": "agentrl.wrappers.state_observation",
     "ToolCalls": "agentrl.wrappers.tool_calls",
 }
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "ReasoningReward",
     "RecordEpisode",
     "RepetitionPenalty",
+    "StateObservation",
     "ToolCalls",
 ]
 

@@ -408,6 +408,59 @@ class ClosesOnce(TinyEnv):
         self.open = False
 
 
+@breaks("pictures", "snapshot", kind="control")
+class OldMemory(TinyEnv):
+    """A renderer whose memory is filled when an episode begins: what it hands out is not what there is to see."""
+
+    memory: np.ndarray | None = None
+
+    def _begin(self, task: str) -> None:
+        super()._begin(task)
+        self.memory = None
+
+    def _draw(self) -> np.ndarray:
+        self.memory = super()._draw() if self.memory is None else self.memory
+        return self.memory.copy()
+
+
+@breaks("pictures", kind="control")
+class DrawsBeforeItMoves(TinyEnv):
+    """Observations show the state before the last action, as if a frame were read too early."""
+
+    def step(self, action: Any) -> Any:
+        before = self._draw()
+        observation, *rest = super().step(action)
+        return {**observation, "image": before}, *rest
+
+
+@breaks("pictures", kind="control")
+class BlackPictures(TinyEnv):
+    def _draw(self) -> np.ndarray:
+        return np.zeros((4, LENGTH, 3), np.uint8)
+
+
+@breaks("hostile", kind="control")
+class TakesAnyNumber(TinyEnv):
+    def _read(self, action: Any) -> Turn:
+        fits = isinstance(action, np.ndarray) and action.dtype.kind == "f" and action.shape == (1,)
+        return Turn([1 if action[0] > 0 else -1]) if fits else super()._read(action)
+
+
+@breaks("vectors", "pickling", kind="control")
+class SharedPosition(TinyEnv):
+    """Two environments of a process share their state."""
+
+    places: dict[str, int] = {}
+
+    @property
+    def position(self) -> int:
+        return SharedPosition.places.get("now", 0)
+
+    @position.setter
+    def position(self, value: int) -> None:
+        SharedPosition.places["now"] = value
+
+
 @breaks("rendering")
 class RenderingMoves(TinyEnv):
     def render(self) -> Any:
