@@ -27,12 +27,9 @@ def _build_stove(s: Sculptor) -> None:
     s.box((STOVE_MIDDLE, 0, z), STOVE, "#3a3d42")
     s.box((STOVE_MIDDLE, 0, 0.006), (x + 0.003, y + 0.003, 0.006), "#9ea3a8")
     s.box((BURNER, 0, 2 * z), (0.086, 0.090, 0.0004), "#1d1f22", solid=False)
-    rings: list[tuple[float, float]] = [(0.072, 0.064), (0.054, 0.046), (0.036, 0.028), (0.018, 0.0)]
-    for outer, inner in rings:  # from outside to inside, each drawn over the one before
-        for radius, colour, lift in ((outer, "#84888d", 0.0008), (inner, "#1d1f22", 0.0010)):
-            level = 2 * z + lift + 0.0002 * rings.index((outer, inner))
-            if radius:
-                s.cylinder((BURNER, 0, 2 * z), (BURNER, 0, level), radius, colour, solid=False)
+    for number, outer in enumerate((0.072, 0.054, 0.036, 0.018)):
+        ring = turned([(outer, 2 * z + 0.0010), (max(outer - 0.008, 0.0), 2 * z + 0.0010)])
+        s.mesh(f"ring {number}", ring.moved((BURNER, 0.0, 0.0)), "#84888d")
     s.glow((BURNER, 0, 2 * z + 0.0026), 0.070, "#ff4a1c")
     s.cylinder((0, 0, 2 * z), (0, 0, 2 * z + 0.001), 0.034, "#c9cdd1", solid=False)
     knob = s.part("button", KNOB, (0, 0, 2 * z), (0, 0, 1), 0.05, (0.026, 0.02, 0.016), (0, 0, 0.015))

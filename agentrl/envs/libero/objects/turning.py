@@ -19,6 +19,10 @@ class Mesh(NamedTuple):
     faces: np.ndarray
     coordinates: np.ndarray
 
+    def moved(self, way: tuple[float, float, float]) -> Mesh:
+        """The same shape elsewhere."""
+        return self._replace(vertices=self.vertices + np.array(way))
+
 
 def turned(outline: Outline, slices: int = SLICES, start: float = 0.0) -> Mesh:
     """An outline turned about the z axis. The texture goes once around, and once along the outline."""
