@@ -28,7 +28,7 @@ GENERAL: dict[str, Part] = {
 }
 EXPERIMENTS = "benchmarks.learning.command:listing"
 SEPARATION_ROWS = "benchmarks.learning.separation_table:separation_rows"
-SEPARATION = ("condition", "condition", "correlation of advantages", "verdict", "also differ in")
+SEPARATION_HEAD = "benchmarks.learning.separation_table:SEPARATION_HEAD"
 OF_FAMILIES: dict[str, Bench] = parts("benches")
 BENCHES: dict[str, Part] = dict(sorted({**GENERAL, **OF_FAMILIES}.items()))
 GROUPS: dict[str, list[str]] = {}  # name -> the benchmarks that it runs
@@ -131,7 +131,7 @@ def run_learning(bench: Any, arguments: Arguments, options: dict[str, Any]) -> i
         print_json(result)
     else:
         for name, found in result["separation"].items():
-            print_table(SEPARATION, load(SEPARATION_ROWS)(found), title=f"{name}: can it tell?")
+            print_table(load(SEPARATION_HEAD), load(SEPARATION_ROWS)(found), title=f"{name}: can it tell?")
         rows = [(state, name) for state in ("finished", "unfinished", "withheld") for name in result[state]]
         print_table(("state", "cell"), rows)
         print_table(("written",), [(path,) for path in result["written"]])

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -14,9 +13,19 @@ from agentrl.viewer.eval_report import short_name
 from benchmarks.learning.compare import Results
 from benchmarks.learning.experiment import Experiment
 from benchmarks.learning.experiment_page import read_results, table, write_experiment_page
+from benchmarks.learning.paper_claims import CLAIMS as PAPER_CLAIMS
+from benchmarks.learning.paper_claims import HEAD as PAPER_HEAD
+from benchmarks.learning.paper_claims import claim_row, counts, overall
 from benchmarks.learning.results import store
 
 PAGE = "learning.md"
+PAPERS = """## What the papers say
+
+Each claim about training of the four papers, with all comparisons here that bear on it: **holds** where every one of
+them holds, **does not hold** where some are reversed and none holds, **cannot tell** otherwise, **not run** where
+nothing was run, with what that would need. `difference` is that of sampled success, from the least to the largest.
+"""
+EACH = "## Each comparison\n"
 CLAIMS = ("claim", "paper", "task", "verdict", "hold / open / reversed", "difference", "seeds", "figure")
 MOST_RIVALS = 3  # named in a claim; the page of the experiment lists them all
 INTRODUCTION = """# Learning
@@ -26,13 +35,17 @@ one thread a run, or SmolLM2-135M on a GPU where the task says so: tests of orde
 Tasks are in text; success is on unseen levels of the test split. All seeds of a condition begin with the same
 imitation, of demonstrations in which about half of the turns repeat the first right action instead of looking further.
 """
-READING = """A claim is compared in sampled and in greedy play, and with each rival it names. One comparison *holds* (or
-is *reversed*) when the two 95 % intervals are disjoint, else it is *open*. The verdict is **holds** when every
-comparison holds, **does not hold** when some are reversed and none holds, and **cannot tell** otherwise. `difference`
-is that of sampled success, from the least to the largest; `seeds` are those of the condition that has the fewest.
+READING = """A claim is compared in sampled and in greedy play, and with each rival it names. Where the outcome of every
+level was kept, a comparison is paired: it *holds* (or is *reversed*) when McNemar's exact test gives p below 0.05 and
+the paired bootstrap's 95 % interval, in which seeds and levels are drawn anew, does not contain 0. Older results kept
+rates only: there the two 95 % intervals (Wilson's) must be disjoint. Else it is *open*. The verdict is **holds** when
+every comparison holds, **does not hold** when some are reversed and none holds, and **cannot tell** otherwise.
+`difference` is that of sampled success, from the least to the largest; `seeds` are those of the condition that has the
+fewest.
 
-Intervals are Wilson's over the episodes of all seeds together, and Newcombe's for differences: they say what the
-evaluation leaves open. What other seeds would have given shows only in the range over seeds.
+Before it trains, an experiment compares the advantages that its conditions compute on the same episodes of the start
+policy. Above a correlation of 0.98 a comparison is marked "cannot tell": other seeds would not help it. Experiments
+from before this check have no such table on their pages.
 """
 REPEATING = """`agentrl bench learning NAME` repeats an experiment; its page has numbers, settings and provenance.
 """
@@ -56,18 +69,36 @@ def claims_page(found: Sequence[tuple[Experiment, Results]], experiments: Sequen
     rows = [row for experiment, results in found for row in claim_rows(experiment, results)]
     measured = {one.name for one, _ in found}
     others = [(f"{one.question}.", _figure(one), _link(one, one.name)) for one, _ in found if not one.claims]
+    known = {one.name: results for one, results in found}
+    papers = [_marked(claim_row(claim, known)) for claim in PAPER_CLAIMS]
+    not_run = [one for one in experiments if one.name not in measured]
     parts = [
         INTRODUCTION,
-        table(CLAIMS, rows),
+        PAPERS,
+        table(PAPER_HEAD, papers),
+        EACH if rows else "",
+        table(CLAIMS, rows) if rows else "",
         READING,
         "Experiments that test no claim of a paper:\n\n" + table(("question", "figure", "page"), others)
         if others
         else "",
         REPEATING,
-        *(f"Not measured yet: {one.name}. {one.question}.\n" for one in experiments if one.name not in measured),
+        "## Not run\n" if not_run else "",
+        "".join(f"- `{one.name}`: {one.question}.\n" for one in not_run),
         "\n".join(["```{toctree}\n:hidden:\n", *(f"learning/{experiment.name}" for experiment, _ in found), "```\n"]),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _marked(row: tuple[str, ...]) -> tuple[str, ...]:
+    """With the verdict in bold."""
+    paper, text, word, *rest = row
+    return (
+        paper,
+        text,
+        f"**{word}**".replace(" ", NO_BREAK),
+        *(part.replace(" / ", f"{NO_BREAK}/{NO_BREAK}") for part in rest),
+    )
 
 
 def claim_rows(experiment: Experiment, results: Results) -> list[tuple[str, ...]]:
@@ -81,8 +112,8 @@ def claim_rows(experiment: Experiment, results: Results) -> list[tuple[str, ...]
             _link(experiment, f"{higher} above {_named(_rivals(compared), higher)}"),
             source,
             _task(results),
-            f"**{verdict([one['verdict'] for one in compared])}**".replace(" ", NO_BREAK),
-            _counts([one["verdict"] for one in compared]),
+            f"**{overall([one['verdict'] for one in compared])}**".replace(" ", NO_BREAK),
+            counts([one["verdict"] for one in compared]).replace(" ", NO_BREAK),
             _differences(compared),
             str(min(_seeds(results, label) for label in (higher, *_rivals(compared)))),
             _figure(experiment),
@@ -109,18 +140,6 @@ def _shortened(lower: str, higher: str) -> str:
 
 def _seeds(results: Results, label: str) -> int:
     return sum(cell["label"] == label and cell["finished"] for cell in results["cells"])
-
-
-def verdict(found: Sequence[str]) -> str:
-    """Of a claim, from the verdicts of its comparisons."""
-    if all(one == "holds" for one in found):
-        return "holds"
-    return "does not hold" if "reversed" in found and "holds" not in found else "cannot tell"
-
-
-def _counts(found: Sequence[str]) -> str:
-    counts = Counter(found)
-    return " / ".join(str(counts[name]) for name in ("holds", "open", "reversed")).replace(" ", NO_BREAK)
 
 
 def _differences(compared: Sequence[Results]) -> str:

@@ -178,10 +178,11 @@ def sentence(found: dict[str, Any]) -> str:
     touch = "disjoint" if found["disjoint"] else "not disjoint"
     unpaired = f"difference {found['difference']:+.3f} [{low_end:+.3f}, {high_end:+.3f}], intervals {touch}"
     pair = found.get("paired")
+    alike = f"; advantages correlate {found['correlation']:.3f}" if "correlation" in found else ""
     said = f"difference {pair['difference']:+.3f}, {pairs.summary(pair)}" if pair else unpaired
     return (
         f"{found['source']}: {found['higher']} above {found['lower']}: {CLAIMED[found['verdict']]}. "
-        f"{high:.3f} against {low:.3f}, {said}; {found['seeds']}."
+        f"{high:.3f} against {low:.3f}, {said}; {found['seeds']}{alike}."
     )
 
 

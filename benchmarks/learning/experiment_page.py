@@ -16,6 +16,7 @@ from benchmarks.learning.experiment import Experiment
 from benchmarks.learning.figures import ends_figure, scores_figure, shows_ends
 from benchmarks.learning.provenance import NOTES
 from benchmarks.learning.results import store
+from benchmarks.learning.separation_table import SEPARATION_HEAD, separation_rows
 
 GAINS = ("label", "actions", "gain", "95 % interval", "above its imitation start", "seeds, end against start")
 
@@ -53,6 +54,7 @@ def experiment_page(results: Results, experiment: Experiment) -> str:
         f"![Success at the end]({name}_ends.svg)\n" if ends else "",
         f"![Score at the end]({name}_scores.svg)\n" if experiment.graded and ends else "",
         *claims(results),
+        separation_section(results),
         "## Figures\n",
         success_table(results["cells"]),
         effort_table(results["cells"]),
@@ -62,6 +64,36 @@ def experiment_page(results: Results, experiment: Experiment) -> str:
         "[All learning experiments](../learning.md)\n",
     ]
     return "\n".join(part for part in parts if part)
+
+
+def separation_section(results: Results) -> str:
+    """How much the conditions' advantages agreed on the start policy's episodes, and what their critics explained."""
+    found = results.get("separation")
+    if not found or not found["pairs"]:
+        return ""
+    critics = [(label, f"{value:.3f}") for label, value in found["critics"].items()]
+    fitted = "Of their returns, critics explain after a short fit on other episodes of the start policy:\n\n"
+    shares = "; ".join(f"{label}: {share}" for label, share in explained_while_training(results["cells"]).items())
+    parts = [
+        "## Can it tell?\n",
+        f"Correlation of advantages over the action tokens of {found['episodes']} episodes of the start policy; above "
+        f"{found['limit']:g} two conditions that differ in nothing else cannot be told apart.\n",
+        table(SEPARATION_HEAD, separation_rows(found)),
+        fitted + table(("condition", "explained variance"), critics) if critics else "",
+        f"While training, the critics explained (mean over the last quarter of the iterations): {shares}.\n"
+        if shares
+        else "",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def explained_while_training(cells: Sequence[Results]) -> dict[str, str]:
+    """By label, over the last quarter of the iterations of all seeds."""
+    held: dict[str, list[float]] = {}
+    for cell in cells:
+        values = [value for _, value in cell.get("critic") or ()]
+        held.setdefault(cell["label"], []).extend(values[-max(1, len(values) // 4) :] if values else [])
+    return {label: f"{sum(values) / len(values):.2f}" for label, values in held.items() if values}
 
 
 def provenance(results: Results) -> str:

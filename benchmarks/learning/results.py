@@ -16,7 +16,7 @@ from benchmarks.learning.cell import DONE
 from benchmarks.learning.compare import MODES, AnyPool, Results, compare, pools, score_pools
 from benchmarks.learning.experiment import Cell, Experiment
 from benchmarks.learning.figures import curves_figure
-from benchmarks.learning.separation_table import read_separation
+from benchmarks.learning.separation_table import blind_to, read_separation
 
 SCHEMA = 1
 EFFORT = ("turns_margin", "response_tokens", "response_tokens_margin")  # what episodes took, where it was measured
@@ -63,8 +63,8 @@ def results_of(runs: Path, experiment: Experiment) -> Results:
         "command": f"agentrl bench learning {experiment.name}",
         "planned": len(experiment.cells),
         "finished": sum(cell["finished"] for cell in cells),
-        "separation": read_separation(runs, experiment),
-        "comparisons": comparisons(experiment, cells),
+        "separation": (separation := read_separation(runs, experiment)),
+        "comparisons": [with_separation(one, separation) for one in comparisons(experiment, cells)],
         "cells": cells,
     }
 
@@ -187,6 +187,12 @@ def compared(
     claims = [claim for claim in experiment.claims if claim.higher in after and claim.lower in after]
     found = [about | {"source": one.source} | compare(after[one.higher], after[one.lower]) for one in claims]
     return found + [about | {"source": ""} | gain(pool, before) for pool in after.values() if pool.label in before]
+
+
+def with_separation(found: Results, separation: Mapping[str, Any] | None) -> Results:
+    """A comparison of conditions that compute nearly the same advantages stays open, whatever it ended with."""
+    correlation = blind_to(separation, found["higher"], found["lower"])
+    return found if correlation is None else found | {"correlation": correlation, "verdict": "open"}
 
 
 def gain(after: AnyPool, before: Mapping[str, AnyPool]) -> Results:

@@ -13,7 +13,7 @@ import pytest
 from agentrl.algorithms import Stage
 from agentrl.core.errors import ConfigError
 from benchmarks.learning.cell import DONE
-from benchmarks.learning.claims_page import verdict, write_pages
+from benchmarks.learning.claims_page import write_pages
 from benchmarks.learning.compare import (
     Pool,
     ScorePool,
@@ -26,6 +26,7 @@ from benchmarks.learning.compare import (
 )
 from benchmarks.learning.effort import effort_rows
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
+from benchmarks.learning.paper_claims import overall as verdict
 from benchmarks.learning.results import results_of, summarise
 from tests.viewer.run_folders import eval_line, rl_lines, sft_lines, train_line, write_run
 
@@ -188,7 +189,7 @@ def test_pages_are_written_again_from_the_kept_results_alone(runs, tmp_path):
     write_pages(target, [EXPERIMENT])
     assert pages_of(target) == before and (target / "learning_made-up_ends.svg").exists()
     write_pages(target, [EXPERIMENT, Experiment("later", "Something else", EXPERIMENT.cells)])
-    assert "Not measured yet: later. Something else." in pages_of(target)[0]
+    assert "- `later`: Something else." in pages_of(target)[0]
 
 
 @pytest.mark.parametrize(

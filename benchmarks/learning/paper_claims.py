@@ -1,0 +1,194 @@
+"""What the four papers say about training, claim by claim, and which of our comparisons bear on each.
+
+A claim without comparisons was not run; `missing` says what it would need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.learning.compare import MODES, Results, compare, pools
+from benchmarks.learning.separation_table import blind_to
+
+HEAD = ("paper", "claim", "verdict", "hold / open / reversed", "difference", "seeds", "experiments")
+BOTH, REST = "grounding_worldmodeling, natural", ("no_think", "free_think", "grounding", "worldmodeling")
+TRAINER = "needs a trainer that does not exist here yet"
+GRIDS, LONG = ("algorithms-frozenlake", "algorithms-sokoban"), ("long-tasks-frozenlake", "long-tasks-sokoban")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A comparison in an experiment: `higher` is to end above each of `lower`."""
+
+    experiment: str
+    higher: str
+    lower: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PaperClaim:
+    """One sentence of a paper, in our words."""
+
+    paper: str
+    text: str
+    pairs: tuple[Pair, ...] = ()
+    missing: str = ""
+
+
+def everywhere(experiments: Iterable[str], higher: str, *lower: str) -> tuple[Pair, ...]:
+    """The same comparison in several experiments."""
+    return tuple(Pair(name, higher, lower) for name in experiments)
+
+
+STEP = "StepPO, gamma 0.99"
+CLAIMS = (
+    PaperClaim(
+        "VAGEN",
+        "PPO needs observation tokens left out of the loss",
+        everywhere(["masked-vanilla"], "masked", "vanilla"),
+    ),
+    PaperClaim(
+        "VAGEN",
+        "Grounding and world modelling together are the best of five strategies",
+        everywhere(("strategies-frozenlake", "strategies-sokoban"), BOTH, *REST),
+    ),
+    PaperClaim(
+        "VAGEN",
+        "On FrozenLake and Sokoban plain sentences are the best way to write states",
+        everywhere(
+            ("strategies-frozenlake", "strategies-sokoban"), BOTH, f"{BOTH[:-9]}, symbolic", f"{BOTH[:-9]}, structured"
+        ),
+    ),
+    PaperClaim(
+        "VAGEN",
+        "Where precision counts (PrimitiveSkill) structured states are better",
+        missing="ways to write states were not compared on PrimitiveSkill",
+    ),
+    PaperClaim(
+        "VAGEN",
+        "Bi-level credit is better than credit by token",
+        (
+            Pair("bilevel", "bilevel (paper)", ("masked token GAE",)),
+            *everywhere(GRIDS, "PPO, bi-level", "PPO, masked"),
+            Pair("one-move-estimators", "bi-level PPO", ("token PPO",)),
+        ),
+    ),
+    PaperClaim(
+        "VAGEN",
+        "Bi-level credit is better than credit by turn",
+        (
+            Pair("bilevel", "bilevel (paper)", ("turn PPO",)),
+            *everywhere(GRIDS, "PPO, bi-level", "turn PPO"),
+            Pair("one-move-estimators", "bi-level PPO", ("turn PPO",)),
+        ),
+    ),
+    PaperClaim(
+        "VAGEN",
+        "Full (reasoning reward and bi-level credit) is better than base",
+        everywhere(("base-full-frozenlake", "base-full-sokoban", "one-move-full"), "full", "base"),
+    ),
+    PaperClaim(
+        "VAGEN",
+        "The reasoning reward alone is better than base",
+        everywhere(["one-move-full"], "reasoning reward alone", "base"),
+    ),
+    PaperClaim(
+        "VAGEN", "Bi-level credit alone is better than base", everywhere(["one-move-full"], "bi-level alone", "base")
+    ),
+    PaperClaim(
+        "VAGEN",
+        "A model of 3 billion weights triples its success over five visual tasks",
+        missing="no model of that size was trained",
+    ),
+    PaperClaim(
+        "VAGEN",
+        "Policies learn to please an LLM judge, and structured scores with a repetition penalty prevent it",
+        missing="no policy was trained with an LLM judge",
+    ),
+    PaperClaim(
+        "StepPO",
+        "StepPO is better than token PPO",
+        (
+            *(Pair("steppo", f"StepPO, gamma {g}", (f"token PPO, gamma {g}",)) for g in ("0.99", "0.95")),
+            *(Pair("steppo-webshop", f"StepPO, gamma {g}", (f"token PPO, gamma {g}",)) for g in ("0.99", "0.95")),
+            *everywhere((*GRIDS, *LONG), "StepPO", "PPO, masked"),
+            Pair("one-move-steppo", "StepPO", ("token PPO",)),
+        ),
+    ),
+    PaperClaim(
+        "StepPO",
+        "StepPO is better than GRPO",
+        everywhere((*GRIDS, *LONG, "smollm2-algorithms"), "StepPO", "GRPO"),
+    ),
+    PaperClaim("StepPO", "StepPO is better than GiGPO", everywhere((*GRIDS, *LONG), "StepPO", "GiGPO")),
+    PaperClaim(
+        "StepPO",
+        "StepPO is better than RLOO and REINFORCE++",
+        everywhere(GRIDS, "StepPO", "RLOO", "Reinforce++"),
+    ),
+    PaperClaim(
+        "StepPO",
+        "Without step-level GAE StepPO is worse",
+        (Pair("steppo", STEP, ("without step GAE",)), Pair("one-move-steppo", "StepPO", ("without step GAE",))),
+    ),
+    PaperClaim(
+        "StepPO",
+        "Without the step-level ratio StepPO is worse",
+        (Pair("steppo", STEP, ("without step ratio",)), Pair("one-move-steppo", "StepPO", ("without step ratio",))),
+    ),
+    PaperClaim(
+        "StepPO",
+        "The order holds on multi-hop questions, paper search and ALFWorld",
+        missing="there are no such environments here",
+    ),
+    PaperClaim("WebRL", "WebRL is better than SFT, Filtered BC, AWR and DigiRL on WebArena-Lite", missing=TRAINER),
+    PaperClaim("WebRL", "Without the replay buffer, the KL term or the curriculum it is worse", missing=TRAINER),
+    PaperClaim("WebRL", "A trained outcome reward model judges better than prompted large models", missing=TRAINER),
+    PaperClaim("RL-VLA3", "Asynchronous training raises throughput by up to 85 %", missing=TRAINER),
+    PaperClaim("RL-VLA3", "Asynchronous training adds more than asynchronous rollouts", missing=TRAINER),
+    PaperClaim("RL-VLA3", "It learns as much from each sample as synchronous training does", missing=TRAINER),
+    PaperClaim("RL-VLA3", "Throughput scales nearly linearly from 8 to 24 GPUs", missing="needs that many GPUs"),
+)
+
+
+def claim_row(claim: PaperClaim, measured: Mapping[str, Results]) -> tuple[str, ...]:
+    """A line of the table, from the results that are kept."""
+    found = [one for pair in claim.pairs for one in compared(pair, measured.get(pair.experiment))]
+    if not found:
+        reason = claim.missing or "its experiment has not been run"
+        return (claim.paper, claim.text, "not run", "", reason, "", "")
+    verdicts = [one["verdict"] for one in found]
+    names = dict.fromkeys(pair.experiment for pair in claim.pairs)
+    links = [f"[{name}](learning/{name}.md)" if name in measured else f"{name} (not run)" for name in names]
+    sampled = [one["difference"] for one in found if one["mode"] == "sampled"]
+    span = " to ".join(dict.fromkeys(f"{value:+.3f}" for value in (min(sampled), max(sampled))))
+    seeds = sorted({one["count"] for one in found})
+    shown = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+    return (claim.paper, claim.text, overall(verdicts), counts(verdicts), span, shown, ", ".join(links))
+
+
+def compared(pair: Pair, results: Results | None) -> list[Results]:
+    """Sampled and greedy; a pair whose advantages are too much alike is open whatever it ended with."""
+    found: list[Results] = []
+    for mode in MODES if results else ():
+        held = pools(results["cells"], mode) if results else {}
+        for lower in pair.lower:
+            if pair.higher in held and lower in held:
+                both = held[pair.higher], held[lower]
+                one = compare(*both) | {"mode": mode, "count": min(len(pool.seeds) for pool in both)}
+                blind = blind_to((results or {}).get("separation"), pair.higher, lower)
+                found.append(one | ({} if blind is None else {"verdict": "open"}))
+    return found
+
+
+def overall(verdicts: Sequence[str]) -> str:
+    """Of a claim, from the verdicts of its comparisons."""
+    if all(one == "holds" for one in verdicts):
+        return "holds"
+    return "does not hold" if "reversed" in verdicts and "holds" not in verdicts else "cannot tell"
+
+
+def counts(verdicts: Sequence[str]) -> str:
+    """How many comparisons came out in which way."""
+    return " / ".join(str(list(verdicts).count(name)) for name in ("holds", "open", "reversed"))
