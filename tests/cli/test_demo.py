@@ -8,11 +8,13 @@ from dataclasses import replace
 import pytest
 
 from agentrl.cli import demo, demo_page
-from agentrl.cli.demo import Moment, checked, demo_plan, free_folder
+from agentrl.cli.demo import demo_plan, free_folder
+from agentrl.cli.demo_promises import PROMISES, Moment, checked, markdown, repeated
 from agentrl.recipes import load_recipe
 from agentrl.rollout.evaluate import Evaluation
 from agentrl.rollout.statistics import wilson_interval
 
+WEAK, GOOD = (PROMISES[place].limit for place in (0, 2))
 SMALL = """
 summary = "a demo of seconds"
 [all]
@@ -95,22 +97,56 @@ def test_the_demo_measures_three_moments_and_leaves_a_page_a_film_and_curves(age
 
 
 def test_a_promise_that_is_not_kept_is_shown_as_failed(capsys):
-    found, paths = moments(0.0, 0.4, 0.7), {"report": "somewhere/report.html", "film": "somewhere/x.gif"}
+    found, paths = moments(0.0, 0.1, GOOD + 0.1), {"report": "somewhere/report.html", "film": "somewhere/x.gif"}
+    found[-1] = replace(found[-1], sampled=result(GOOD - 0.05))
     demo.show(found, [result(0.1), result(1.0)], checked(found), paths, 200.0)
     out = capsys.readouterr().out
-    assert out.count("FAIL") == 1 and "success ends at 0.8 or more: 0.700" in out and out.count("0.400") == 3
+    assert out.count("FAIL") == 1 and f"sampled success at the end: {GOOD} or more" in out
     assert "random play" in out and "report:  somewhere/report.html" in out and "3.3 minutes" in out
 
 
-def test_the_promises_are_those_of_sampled_play_with_intervals_apart():
-    assert all(check.passed for check in checked(moments(0.0, 0.5, 0.85)))
-    assert [check.passed for check in checked(moments(0.0, 0.6, 0.9))] == [False, True, True, True]
-    assert [check.passed for check in checked(moments(0.0, 0.59, 0.8))] == [True, False, True, True]
-    assert [check.passed for check in checked(moments(0.0, 0.5, 0.79))] == [True, True, True, False]
-    assert [check.passed for check in checked(moments(0.0, 0.5, 1.0, trials=4))] == [True, True, False, True]
-    unknown = moments(0.0, 0.5, 0.9)
-    unknown[-1] = replace(unknown[-1], sampled=replace(unknown[-1].sampled, success=None, success_ci=None))
-    assert [check.passed for check in checked(unknown)] == [True, False, False, False]
+@pytest.mark.parametrize(("mode", "first"), [("sampled", 0), ("greedy", 3)])
+def test_the_promises_are_about_sampled_and_greedy_play_alike(mode, first):
+    weak, gain, good = (promise.limit for promise in PROMISES[first : first + 3])
+
+    def kept(before, after):
+        found = moments(0.0, 0.1, 0.95)
+        found[-2:] = (replace(one, **{mode: r}) for one, r in zip(found[-2:], (before, after), strict=True))
+        checks = [check.passed for check in checked(found)]
+        assert all(checks[:first] + checks[first + 3 :])  # what the other mode promises is kept
+        return checks[first : first + 3]
+
+    assert kept(result(0.1), result(0.95)) == [True, True, True]
+    assert kept(result(weak), result(weak + gain + 0.01))[:2] == [False, True]
+    assert kept(result(good), result(good)) == [good < weak, False, True]
+    assert kept(result(0.1), result(good - 0.002))[2] is False
+    assert kept(result(0.1), replace(result(0.9), success=None, success_ci=None)) == [True, False, False]
+
+
+def test_several_runs_must_stay_twice_their_spread_away_from_every_limit():
+    runs = [checked(moments(0.0, WEAK - 0.2, end)) for end in (0.90, 0.92, 0.94)]
+    table = repeated(runs)
+    ends = table[2]
+    assert ends.mean == pytest.approx(0.92) and ends.spread == pytest.approx(0.02)
+    assert ends.room == pytest.approx((0.92 - GOOD) / 0.02) and all(row.passed for row in table)
+    assert table[0].room is None  # all equal
+    near = repeated([checked(moments(0.0, WEAK - 0.2, end)) for end in (GOOD + 0.01, GOOD + 0.03, GOOD + 0.2)])
+    assert not near[2].passed and all(check.passed for check in runs[0])
+    page = markdown(table, [0, 1, 2], [4.0, 5.0, 6.0], {"recipe": "r"})
+    assert "| minutes | 4.0 | 5.0 | 6.0 | 5.0 |" in page and "0.900 | 0.920 | 0.940 | 0.920 | 0.020 |" in page
+
+
+def test_several_runs_are_told_apart_by_their_seeds_and_summed_up_in_a_page(agentrl_cli, small, tmp_path):
+    done = agentrl_cli(
+        "demo", "--recipe", small, "--output", str(tmp_path / "d"), "--runs", "2", "--no-check", "--json"
+    )
+    found = done.json
+    folders = [tmp_path / "d", tmp_path / "d-2"]
+    assert done.status == 0 and [run["folder"] for run in found["runs"]] == list(map(str, folders))
+    seeds = [json.loads((folder / "rl" / "config.json").read_text())["arguments"]["seed"] for folder in folders]
+    assert seeds == [0, 1] and len(found["promises"]) == len(PROMISES) and found["pass"] is False
+    assert "seed 1" in (tmp_path / "d-runs.md").read_text()
+    assert json.loads((tmp_path / "d-runs.json").read_text())["promises"] == found["promises"]
 
 
 def test_the_page_says_where_greedy_play_did_not_gain():
@@ -122,12 +158,12 @@ def test_the_page_says_where_greedy_play_did_not_gain():
 
 
 def test_the_recipe_of_the_demo_measures_at_least_500_unseen_levels_in_both_modes(tmp_path):
-    plan = demo_plan(demo.Arguments(output=str(tmp_path / "demo")))
+    plan = demo_plan(demo.Arguments(output=str(tmp_path / "demo")), seed=3)
     assert [planned.algorithm for planned in plan.runs] == ["sft", "steppo"]
     for planned in plan.runs:
         arguments = planned.arguments
         assert arguments.eval_episodes >= 500 and arguments.eval_split == "test" and arguments.temperature == 1.0
-        assert set(arguments.eval_modes) == {"sampled", "greedy"}
+        assert set(arguments.eval_modes) == {"sampled", "greedy"} and arguments.seed == 3
     assert plan.runs[0].arguments.mistakes > 0 and load_recipe("frozenlake-demo").summary
 
 
