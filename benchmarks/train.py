@@ -1,7 +1,10 @@
 """`agentrl bench train`: tokens generated and trained a second, padding, where the time goes, memory.
 
 Generation is measured beside the `generate` of transformers: the same model, prompts, sampling and longest answer, in
-turns in the same run. Training is a few iterations of PPO in the same environment, read from their own metrics.
+turns in the same run. Training is a few iterations of GRPO in the same environment, read from their own metrics; on a
+GPU from a policy that has imitated for a moment (an untrained one chatters), and a second time in the old way: padded
+rows, float32 weights under autocast, nothing compiled. The update alone is measured on rows of known length, too, there
+beside a plain training loop (`update_rows`).
 """
 
 from __future__ import annotations
@@ -23,11 +26,14 @@ from agentrl.models.loading import load_model
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.episode import make
 from agentrl.rollout.prompts import rules_of, user_message
+from benchmarks.update_rows import update_rows
 
 ENV = "agentrl/FrozenLake-Text-v0"
 LONGEST = 48  # new tokens
 BATCH = {"cpu": 64, "cuda": 256}
-REQUIRED = {"cpu": 1.0, "cuda": 2.0}  # times the speed of generate
+EPISODES = {"cpu": 64, "cuda": 1024}  # of an iteration of GRPO
+REQUIRED = {"cpu": 1.0, "cuda": 5.0}  # times the speed of generate
+WAYS = {"cpu": {"agentrl GRPO": {}}, "cuda": {"agentrl GRPO": {}, "agentrl GRPO, old way": {"working_copy": "off"}}}
 PARTS = ("generate", "environment", "judge", "update", "other")
 
 
@@ -41,14 +47,18 @@ def run(quick: bool = False, model: str = "") -> dict[str, Any]:
     place = "cuda" if torch.cuda.is_available() else "cpu"
     model = model or {"cpu": "tiny-text", "cuda": "smollm2"}[place]
     results, ratio = generation(model, place, repeats=1 if quick else 5)
-    results += training(model, place, iterations=2 if quick else 3)
+    results += training(model, place, quick)
+    results += update_rows(model, place, repeats=1 if quick else 3)
     return {
         "schema": 1,
         "name": "train",
         "machine": {**machine(), "device": torch.cuda.get_device_name() if place == "cuda" else "cpu", "model": model},
         "threads": torch.get_num_threads(),
         "results": results,
-        "peers": {"transformers": {"installed": True, "version": transformers.__version__, "reason": None}},
+        "peers": {
+            "transformers": {"installed": True, "version": transformers.__version__, "reason": None},
+            "trl": {"installed": False, "version": None, "reason": "its GRPO step is not measured here"},
+        },
         "ratios": [ratio],
         "pass": ratio["pass"],
     }
@@ -128,52 +138,86 @@ def generate_plain(policy: HFPolicy, prompts: list[Prompt]) -> int:
 # ---------------------------------------------------------------------- training
 
 
-def training(model: str, place: str, iterations: int) -> list[dict[str, Any]]:
-    """What a short run of PPO says about itself; its first iteration warms up and does not count."""
-    from agentrl.trainers.ppo import PPO, train
-
+def training(model: str, place: str, quick: bool) -> list[dict[str, Any]]:
+    """What short runs of GRPO say about themselves, in each way; the iterations that warm up do not count."""
+    results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
-        arguments = PPO(
-            env=(ENV,),
-            model=model,
-            output=f"{folder}/run",
-            iterations=iterations,
-            episodes=BATCH[place],
-            num_envs=BATCH[place],
-            max_new_tokens=LONGEST,
-            save_every=iterations,
-            save_trajectories=0,
-            report=False,
-            device=place,
-        )
-        lines = (train(arguments) / "metrics.jsonl").read_text().splitlines()
-    found = [line for line in map(json.loads, lines) if line["kind"] == "train"][1:]
-    return [*_speeds(found, BATCH[place]), *_shares(found, BATCH[place]), _memory(place, BATCH[place])]
+        start = imitated(model, folder) if place == "cuda" else model
+        for number, (name, options) in enumerate(WAYS[place].items()):
+            lines = train_grpo(start, place, f"{folder}/run-{number}", options, quick)
+            found = [*_speeds(lines), *_shares(lines), _memory(place)]
+            results += [result(*row[:1], name, agentrl.__version__, *row[1:], **_shape(place)) for row in found]
+            for row in found:
+                print(
+                    f"{name}: {row[0]}: {[round(value, 3) for value in row[1]]} {row[2]}", file=sys.stderr, flush=True
+                )
+    return results
 
 
-def _speeds(lines: list[dict[str, Any]], rows: int) -> list[dict[str, Any]]:
+def imitated(model: str, folder: str) -> str:
+    """A policy that answers with moves and then stops."""
+    from agentrl.trainers.sft import SFT, train
+
+    options = {"iterations": 1, "steps_per_iteration": 40, "batch_size": 64, "demonstrations": 512, "lr": 1e-4}
+    more = {"output": f"{folder}/imitated", "save_trajectories": 0, "report": False}
+    return str(train(SFT(env=(ENV,), model=model, **options, **more)) / "checkpoints" / "step_1" / "policy")
+
+
+def train_grpo(model: str, place: str, folder: str, options: dict[str, Any], quick: bool) -> list[dict[str, Any]]:
+    """The metrics of the iterations that count."""
+    from agentrl.trainers.grpo import GRPO, train
+
+    if place == "cuda":
+        import torch
+
+        torch.cuda.reset_peak_memory_stats()
+        options = {"token_budget": 65_536, "generation_batch": 1024, "compile": "on", **options}
+    warm, counted = (1, 1) if quick else (3, 4) if place == "cuda" else (1, 2)
+    arguments = GRPO(
+        env=(ENV,),
+        model=model,
+        output=folder,
+        iterations=warm + counted,
+        episodes=EPISODES[place],
+        num_envs=EPISODES[place],
+        max_new_tokens=LONGEST,
+        save_every=warm + counted,
+        save_trajectories=0,
+        report=False,
+        device=place,
+        **options,
+    )
+    lines = (train(arguments) / "metrics.jsonl").read_text().splitlines()
+    return [line for line in map(json.loads, lines) if line["kind"] == "train"][warm:]
+
+
+Row = tuple[str, list[float], str]  # case, values, unit
+
+
+def _shape(place: str) -> dict[str, Any]:
+    return {"num_envs": EPISODES[place], "obs": "text"}
+
+
+def _speeds(lines: list[dict[str, Any]]) -> list[Row]:
     cases = {"rollout, tokens generated": ("generated", "generate"), "update, tokens trained": ("trained", "update")}
     return [
-        _row(case, [line["tokens"][tokens] / line["seconds"][part] for line in lines], "tokens/s", rows)
+        (case, [line["tokens"][tokens] / line["seconds"][part] for line in lines], "tokens/s")
         for case, (tokens, part) in cases.items()
     ]
 
 
-def _shares(lines: list[dict[str, Any]], rows: int) -> list[dict[str, Any]]:
+def _shares(lines: list[dict[str, Any]]) -> list[Row]:
     shares = {f"time: {part}": [_share(line["seconds"], part) for line in lines] for part in PARTS}
     shares["padding of the update"] = [line["tokens"]["padding"] for line in lines]
-    whole = _row("iteration", [round(line["seconds"]["total"], 2) for line in lines], "s", rows)
-    return [
-        whole,
-        *(_row(case, [round(value, 4) for value in values], "share", rows) for case, values in shares.items()),
-    ]
+    whole: Row = ("iteration", [round(line["seconds"]["total"], 2) for line in lines], "s")
+    return [whole, *((case, [round(value, 4) for value in values], "share") for case, values in shares.items())]
 
 
 def _share(seconds: dict[str, float], part: str) -> float:
     return seconds.get(part, 0.0) / seconds["total"]
 
 
-def _memory(place: str, rows: int) -> dict[str, Any]:
+def _memory(place: str) -> Row:
     """The most that was in use: of the GPU where there is one, else of this process since it began."""
     import torch
 
@@ -182,8 +226,4 @@ def _memory(place: str, rows: int) -> dict[str, Any]:
     else:
         unit = 1 if sys.platform == "darwin" else 1024
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return _row("peak memory", [round(peak / 2**30, 2)], "GiB", rows)
-
-
-def _row(case: str, found: list[float], unit: str, rows: int) -> dict[str, Any]:
-    return result(case, "agentrl PPO", agentrl.__version__, found, unit, num_envs=rows, obs="text")
+    return "peak memory", [round(peak / 2**30, 2)], "GiB"

@@ -1,26 +1,34 @@
 """The forward pass over token sequences: log-probabilities and entropies of their targets, hidden states for values.
 
 Rows of one environment begin with the same tokens (the rules of the game, mostly). That prefix is read once, with
-gradients, and its keys and values are shared by all rows of the batch; the result is the same, only quicker.
+gradients, and its keys and values are shared by all rows of the batch; the result is the same, only quicker. Rows are
+padded to one length, or *packed*: one after the other in a single sequence, each attending to itself and the prefix.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from functools import cache
+from itertools import chain
+from typing import Any, Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from agentrl.models.chat import Prompt, PromptEncoder
 from agentrl.models.loading import LoadedModel
+from agentrl.models.packed_attention import Packing, upload
 from agentrl.models.prefix import shared_length
 from agentrl.models.sampling import pack
 
 SHORTEST_PREFIX = 8  # tokens; below that a second pass costs more than it saves
 # A GPU reads that many tokens while the CPU launches the kernels of one pass (SmolLM2-135M on an H200: 140 ms).
 LEAST_SAVED = {"cuda": 16_384}
+FULL = 64  # packed sequences are filled up to a multiple of this: products of even sizes are quicker
+HEAD_CHUNK = 4096  # targets whose logits are in memory at a time, on a GPU
+Entropy = Literal["none", "watched", "learned"]
 
 
 class Row(Protocol):
@@ -31,11 +39,29 @@ class Row(Protocol):
     images: list[Any]
 
 
+class Targets:
+    """The targets of some rows as one flat list, and as a table `[rows, targets]` that is 0 after a row's last one."""
+
+    def __init__(self, rows: Sequence[Row], device: Any) -> None:
+        counts = [len(row.targets) for row in rows]
+        self.shape = len(rows), max(counts)
+        tokens = [row.ids[place] for row in rows for place in row.targets]
+        cells = [number * self.shape[1] + column for number, count in enumerate(counts) for column in range(count)]
+        self.tokens, self.cells = upload(torch.tensor([tokens, cells]), device)
+        self.mask = self.table(torch.ones(len(cells), dtype=torch.bool, device=device))
+
+    def table(self, flat: Tensor) -> Tensor:
+        """`[rows, targets, ...]` from `[all targets, ...]`."""
+        empty = flat.new_zeros(self.shape[0] * self.shape[1], *flat.shape[1:])
+        return empty.index_copy(0, self.cells, flat).view(*self.shape, *flat.shape[1:])
+
+
 class Hidden(NamedTuple):
-    """Last hidden states at the rows' targets, `[rows, targets, width]`: before each token is written, and after it."""
+    """Last hidden states at the targets of all rows, `[all targets, width]`: before each is written, and after it."""
 
     before: Tensor
     after: Tensor
+    targets: Targets
 
 
 @dataclass(frozen=True)
@@ -46,22 +72,46 @@ class Reader:
     pad: int
     share_prefix: bool = True
     least_saved: int = 0  # tokens that a shared prefix must spare
+    packed: bool = False  # its models attend by `attend_packed`
 
     @classmethod
-    def of(cls, engine: LoadedModel, *, share_prefix: bool = True) -> Reader:
+    def of(cls, engine: LoadedModel, *, share_prefix: bool = True, packed: bool = False) -> Reader:
         """For an engine's models."""
-        return cls(engine.encoder, engine.pad, share_prefix, LEAST_SAVED.get(engine.model.device.type, 0))
+        least = 0 if packed else LEAST_SAVED.get(engine.model.device.type, 0)  # packed, a prefix is no second pass
+        return cls(engine.encoder, engine.pad, share_prefix, least, packed)
+
+    def lengths(self, rows: Sequence[Row]) -> list[int]:
+        """How many tokens of each row go through the model, as far as that is known before rows are put together."""
+        prefix = self._prefix(rows) if self.packed and self.share_prefix else 0
+        return [len(row.ids) - prefix for row in rows]
 
     def hidden(self, model: Any, rows: Sequence[Row]) -> Hidden:
-        """One pass (two with a shared prefix) of the model's body over the rows."""
-        prompts = [self._prompt(row) for row in rows]
-        prefix = self._prefix(rows) if self.share_prefix else 0
+        """One pass of the model's body over the rows (two where they are padded and share a prefix)."""
+        prefix, prompts = self._prefix(rows) if self.share_prefix else 0, [self._prompt(row) for row in rows]
+        states, starts = self._states(model, prompts, prefix)
+        targets = Targets(rows, states.device)
+        before = [start + max(place - 1, 0) for row, start in zip(rows, starts, strict=True) for place in row.targets]
+        after = [start + place for row, start in zip(rows, starts, strict=True) for place in row.targets]
+        places = upload(torch.tensor([before, after]), states.device)
+        return Hidden(states.index_select(0, places[0]), states.index_select(0, places[1]), targets)
+
+    def last_hidden(self, model: Any, prompts: Sequence[Prompt]) -> Tensor:
+        """`[rows, width]`: after the last token of each prompt."""
+        states, starts = self._states(model, prompts, 0)
+        last = [start + len(prompt.ids) - 1 for start, prompt in zip(starts, prompts, strict=True)]
+        return states.index_select(0, upload(torch.tensor(last), states.device))
+
+    def _states(self, model: Any, prompts: Sequence[Prompt], prefix: int) -> tuple[Tensor, list[int]]:
+        """All hidden states as one list, and the place in it of each row's first token (less a shared prefix)."""
+        return (self._packed if self.packed else self._padded)(model, prompts, prefix)
+
+    def _padded(self, model: Any, prompts: Sequence[Prompt], prefix: int) -> tuple[Tensor, list[int]]:
         batch = pack(model, prompts, self.pad, self.encoder.image_token, side="right")
         cache = None
         if prefix:
             ids, positions = batch.ids[:1, :prefix], batch.positions[..., :1, :prefix]
             cache = model.base_model(input_ids=ids, position_ids=positions, use_cache=True).past_key_values
-            cache.batch_repeat_interleave(len(rows))
+            cache.batch_repeat_interleave(len(prompts))
         found = model.base_model(
             input_ids=batch.ids[:, prefix:],
             position_ids=batch.positions[..., prefix:],
@@ -70,16 +120,21 @@ class Reader:
             use_cache=bool(prefix),
             **batch.extra,
         ).last_hidden_state
-        places = target_places(rows).to(found.device) - prefix
-        return Hidden(_pick(found, (places - 1).clamp(min=0)), _pick(found, places.clamp(min=0)))
+        width = found.shape[1]
+        return found.flatten(0, 1), [number * width - prefix for number in range(len(prompts))]
 
-    def last_hidden(self, model: Any, prompts: Sequence[Prompt]) -> Tensor:
-        """`[rows, width]`: after the last token of each prompt."""
-        batch = pack(model, prompts, self.pad, self.encoder.image_token, side="right")
-        found = model.base_model(
-            input_ids=batch.ids, position_ids=batch.positions, attention_mask=batch.mask, use_cache=False, **batch.extra
-        ).last_hidden_state
-        return _pick(found, batch.mask.sum(1, keepdim=True) - 1)[:, 0]
+    def _packed(self, model: Any, prompts: Sequence[Prompt], prefix: int) -> tuple[Tensor, list[int]]:
+        own = [prompt.ids[prefix:] for prompt in prompts]
+        filling = -(prefix + sum(map(len, own))) % FULL
+        own += [[self.pad] * filling] if filling else []
+        packing, positions = Packing.of([len(ids) for ids in own], prefix, model.device)
+        ids = upload(torch.tensor([[*prompts[0].ids[:prefix], *chain.from_iterable(own)]]), model.device)
+        inputs = {"input_ids": ids, "position_ids": positions[None], "packing": packing}
+        found = model.base_model(**inputs, use_cache=False).last_hidden_state[0]
+        starts = [0]
+        for ids in own[: len(prompts) - 1]:
+            starts.append(starts[-1] + len(ids))
+        return found, starts  # the prefix stands in front of the first row, where every row's own would begin
 
     def _prompt(self, row: Row) -> Prompt:
         pixels, grids, _ = self.encoder.pictures(row.images) if row.images else (None, None, [])
@@ -102,22 +157,6 @@ class Reader:
         return length if length >= SHORTEST_PREFIX and spared >= self.least_saved else 0
 
 
-def target_places(rows: Sequence[Row]) -> Tensor:
-    """`[rows, targets]`: the places of the targets; 0 after a row's last one."""
-    width = max(len(row.targets) for row in rows)
-    return torch.tensor([row.targets + [0] * (width - len(row.targets)) for row in rows])
-
-
-def target_mask(rows: Sequence[Row]) -> Tensor:
-    """`[rows, targets]`: False after a row's last target."""
-    width = max(len(row.targets) for row in rows)
-    return torch.tensor([[True] * len(row.targets) + [False] * (width - len(row.targets)) for row in rows])
-
-
-def _pick(states: Tensor, places: Tensor) -> Tensor:
-    return states.gather(1, places[..., None].expand(-1, -1, states.shape[-1]))
-
-
 class Scores(NamedTuple):
     """`[rows, targets]` each; entropy only where it was asked for."""
 
@@ -126,19 +165,47 @@ class Scores(NamedTuple):
 
 
 def token_scores(
-    model: Any, before: Tensor, rows: Sequence[Row], temperature: float, *, entropy: bool = False
+    model: Any,
+    before: Tensor,
+    targets: Targets,
+    temperature: float,
+    *,
+    entropy: Entropy = "none",
+    compiled: bool = False,
 ) -> Scores:
-    """Log-probabilities of the targets at `temperature`, in float32, from the hidden states before them."""
-    mask = target_mask(rows).to(before.device)
-    tokens = torch.tensor([row.ids[place] for row in rows for place in row.targets], device=before.device)
-    logits = model.get_output_embeddings()(before[mask]).float() / temperature
-    spread = torch.log_softmax(logits, dim=-1)
-    chosen = spread.gather(-1, tokens[:, None])[:, 0]
-    logprobs = torch.zeros(mask.shape, device=before.device).masked_scatter(mask, chosen)
-    if not entropy:
-        return Scores(logprobs, None)
-    each = -(spread.exp() * spread).sum(-1)
-    return Scores(logprobs, torch.zeros(mask.shape, device=before.device).masked_scatter(mask, each))
+    """Log-probabilities of the targets at `temperature`, in float32, from the hidden states before them.
+
+    Entropy has a gradient only where it is to be learned from. On a GPU nothing of the size of the vocabulary is kept:
+    logits are computed for some targets at a time, and again on the way back.
+    """
+    head, work = model.get_output_embeddings(), (_compiled_scores if compiled else _scores)(temperature, entropy)
+    if before.is_cuda:
+        pieces = zip(before.split(HEAD_CHUNK), targets.tokens.split(HEAD_CHUNK), strict=True)
+        found = [checkpoint(work, head, *piece, use_reentrant=False) for piece in pieces]
+        chosen, spread = (torch.cat(part) for part in zip(*found, strict=True))
+    else:
+        chosen, spread = work(head, before, targets.tokens)
+    return Scores(targets.table(chosen), targets.table(spread) if entropy != "none" else None)
+
+
+def _scores(temperature: float, entropy: Entropy) -> Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensor]]:
+    """From an output layer, hidden states and the tokens after them: the log-probability of each token, and the entropy
+    of what it was drawn from (0 unless it was asked for)."""
+
+    def work(head: Any, states: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        spread = torch.log_softmax(head(states).float() / temperature, dim=-1)
+        chosen = spread.gather(-1, tokens[:, None])[:, 0]
+        if entropy == "none":
+            return chosen, torch.zeros_like(chosen)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and entropy == "learned"):
+            return chosen, -(spread.exp() * spread).sum(-1)
+
+    return work
+
+
+@cache
+def _compiled_scores(temperature: float, entropy: Entropy) -> Any:
+    return torch.compile(_scores(temperature, entropy), dynamic=True)
 
 
 def check_head(model: Any, vocabulary: int) -> bool:

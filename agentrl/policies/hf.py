@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import torch
 
     from agentrl.models.decoding import FastDecoder
+    from agentrl.models.sampling import Answer
 
 log = logging.getLogger(__name__)
 
@@ -115,12 +116,9 @@ class HFPolicy:
             log.warning(
                 "%d conversations fill the model's context of %d tokens", len(prompts) - len(fits), self.loaded.context
             )
-        found = [self._generation(prompt, [], [], False) for prompt in prompts]
-        if fits:
-            answers = self._decode([prompts[index] for index in fits], noise[fits], [room[index] for index in fits])
-            for index, answer in zip(fits, answers, strict=True):
-                found[index] = self._generation(prompts[index], answer.ids, answer.logprobs, answer.stopped)
-        return found
+        given = ([prompts[index] for index in fits], noise[fits], [room[index] for index in fits])
+        answers = dict(zip(fits, self._decode(*given) if fits else [], strict=True))
+        return [self._generation(prompt, answers.get(index)) for index, prompt in enumerate(prompts)]
 
     def _decode(self, prompts: list[Prompt], noise: torch.Tensor, limits: list[int]) -> list[Any]:
         import torch
@@ -150,15 +148,18 @@ class HFPolicy:
         if self.loaded.decoder is not None:
             self.loaded.decoder.release()
 
-    def _generation(self, prompt: Prompt, ids: list[int], logprobs: list[float], stopped: bool) -> Generation:
-        said = ids[:-1] if stopped else ids
+    def _generation(self, prompt: Prompt, answer: Answer | None) -> Generation:
+        from agentrl.models.sampling import Answer
+
+        answer = answer or Answer([], [], stopped=False)
+        said = answer.ids[:-1] if answer.stopped else answer.ids
         text = self.loaded.tokenizer.decode(said, skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return Generation(
             text=text,
             action=text,
-            token_ids=ids,
-            logprobs=logprobs,
-            finish_reason="stop" if stopped else "length",
+            token_ids=answer.ids,
+            logprobs=answer.logprobs,
+            finish_reason="stop" if answer.stopped else "length",
             version=self.version,
             prompt_ids=prompt.ids,
             sampling=self.sampling.to_json(),

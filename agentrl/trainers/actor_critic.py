@@ -20,7 +20,7 @@ from torch import Tensor
 from agentrl.models.chat import Prompt
 from agentrl.models.float32_head import compute_head_in_float32
 from agentrl.models.loading import load_model
-from agentrl.models.scoring import Hidden, Reader, Scores, target_mask, token_scores
+from agentrl.models.scoring import Entropy, Hidden, Scores, token_scores
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.batch import Row
@@ -30,6 +30,7 @@ from agentrl.trainers.lora import merged
 from agentrl.trainers.model_building import CriticKind, frozen_copy, make_critic, make_policy
 from agentrl.trainers.sharding import Shards
 from agentrl.trainers.token_budget import TokenBudget
+from agentrl.trainers.working_copy import WorkingCopies
 
 
 class Outputs(NamedTuple):
@@ -55,11 +56,14 @@ class ActorCritic:
             compute_head_in_float32(self.engine.model, self.engine.model.dtype)
         self.device = self.engine.model.device
         self.policy = make_policy(options, self.engine, sharded=sharded)
-        # A sharded layer's weights are freed after its forward pass, but a shared prefix would come back to it.
-        self.reader = Reader.of(self.engine, share_prefix=not (options.gradient_checkpointing or sharded))
+        self.copies = WorkingCopies(options, self.engine, sharded=sharded)
+        self.reader = self.copies.reader
         self.reference = frozen_copy(self.engine.model) if reference else None  # before anything is trained
         self.critic = make_critic(critic, options, self.engine, sharded=sharded)
         self.shards = Shards(self.processes, (self.policy, self.critic, self.reference))
+        self.copies.add(self.policy, self.engine.model)
+        self.copies.add(self.reference)
+        self.copies.add(self.critic and self.critic.model)
         self.rollout_engine: Any = None  # an engine elsewhere that generates with these weights
 
     @property
@@ -69,8 +73,8 @@ class ActorCritic:
 
     @contextlib.contextmanager
     def computing(self) -> Iterator[None]:
-        """`guarded`, and in bf16 where the engine generates in it."""
-        mixed = self.engine.model.dtype == torch.bfloat16
+        """`guarded`, and in bf16 where the engine generates in it and the weights are not rounded already."""
+        mixed = self.engine.model.dtype == torch.bfloat16 and not self.copies.used
         with self.guarded(), torch.autocast(self.device.type, torch.bfloat16, enabled=mixed):
             yield
 
@@ -81,7 +85,7 @@ class ActorCritic:
             yield
 
     def outputs(
-        self, rows: Sequence[Row], *, values: bool = True, entropy: bool = False, only_critic: bool = False
+        self, rows: Sequence[Row], *, values: bool = True, entropy: Entropy = "none", only_critic: bool = False
     ) -> Outputs:
         """The policy's and the critic's view of some rows, with gradients where they are switched on.
 
@@ -93,12 +97,15 @@ class ActorCritic:
                 states, scores = self._read(self.policy, rows, entropy=entropy)
             if values and self.critic is not None:
                 before, after = self._values(rows, states)
-        return Outputs(scores.logprobs, scores.entropy, before, after, target_mask(rows).to(self.device))
+        return Outputs(scores.logprobs, scores.entropy, before, after, states.targets.mask)
 
-    def _read(self, model: Any, rows: Sequence[Row], *, entropy: bool = False) -> tuple[Hidden, Scores]:
+    def _read(self, model: Any, rows: Sequence[Row], *, entropy: Entropy = "none") -> tuple[Hidden, Scores]:
+        computing = self.copies.of(model)
+
         def read() -> tuple[Hidden, Scores]:
-            states = self.reader.hidden(model, rows)
-            return states, token_scores(model, states.before, rows, self.temperature, entropy=entropy)
+            states = self.reader.hidden(computing, rows)
+            how = {"entropy": entropy, "compiled": self.copies.compiled}
+            return states, token_scores(computing, states.before, states.targets, self.temperature, **how)
 
         return self.shards.within(model, read)
 
@@ -106,13 +113,14 @@ class ActorCritic:
         """The critic's values before and after the targets; `states` are the policy's, which some critics read."""
         critic, reader = self.critic, self.reader
         assert critic is not None
-        if states is None and critic.model is None:
-            states = self.shards.within(self.policy, lambda: reader.hidden(self.policy, rows))
+        policy, body = self.copies.of(self.policy), self.copies.of(critic.model)
+        if states is None and body is None:
+            states = self.shards.within(self.policy, lambda: reader.hidden(policy, rows))
 
         def judge() -> tuple[Tensor, Tensor]:
-            own = states if critic.model is None else reader.hidden(critic.model, rows)
+            own = states if body is None else reader.hidden(body, rows)
             assert own is not None
-            return critic(own.before), critic(own.after)
+            return critic(own.targets.table(own.before)), critic(own.targets.table(own.after))
 
         return self.shards.within(critic, judge)
 
@@ -132,7 +140,7 @@ class ActorCritic:
         return before, after
 
     def _all(self, rows: Sequence[Row], what: Callable[[Sequence[Row]], tuple[Tensor, ...]]) -> list[list[Tensor]]:
-        sizes, lengths = [len(row.targets) for row in rows], [len(row.ids) for row in rows]
+        sizes, lengths = [len(row.targets) for row in rows], self.reader.lengths(rows)
         found = self._compute(lengths, sizes, lambda some: what([rows[index] for index in some]))
         return [list(one) for one in zip(*found, strict=True)]
 
@@ -141,12 +149,13 @@ class ActorCritic:
         """Of the states after some prompts: what an episode that was cut could still have earned."""
         critic, reader = self.critic, self.reader
         assert critic is not None
-        model = critic.model or self.policy
+        model = self.copies.of(critic.model or self.policy)
 
         def last(some: list[int]) -> tuple[Tensor]:
             chosen = [prompts[index] for index in some]
-            states = None if critic.model else self.shards.within(model, lambda: reader.last_hidden(model, chosen))
-            judge = lambda: critic(reader.last_hidden(model, chosen) if states is None else states)  # noqa: E731
+            read = lambda: reader.last_hidden(model, chosen)  # noqa: E731
+            states = None if critic.model else self.shards.within(self.policy, read)
+            judge = lambda: critic(read() if states is None else states)  # noqa: E731
             return (self.shards.within(critic, judge)[:, None],)
 
         found = self._compute([len(prompt.ids) for prompt in prompts], [1] * len(prompts), last)
@@ -160,15 +169,16 @@ class ActorCritic:
             with self.computing():
                 return work(some)
 
-        # Without gradients twice the tokens fit.
-        return self.budget.fit(
-            lengths, lambda tokens: compute_rows(self.processes, lengths, tokens, sizes, computed), times=2
-        )
+        def compute(tokens: int) -> list[list[Tensor]]:
+            return compute_rows(self.processes, lengths, tokens, sizes, computed, packed=self.reader.packed)
+
+        return self.budget.fit(lengths, compute, times=2)  # without gradients twice the tokens fit
 
     @torch.no_grad()
     def publish(self) -> None:
         """Let the rollout engine generate with the new weights."""
-        if self.engine.model is not self.policy:
+        self.copies.refresh()
+        if self.engine.model is not self.policy and not self.copies.used:
             targets = dict(self.engine.model.named_parameters())
             with self.processes.guard():
                 for name, weight in merged(self.policy, targets):

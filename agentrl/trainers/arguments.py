@@ -99,6 +99,14 @@ class RunArguments:
     """Where to compute: auto, cpu, cuda ..."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     """Type of the computation; the weights that are trained are float32 in any case."""
+    working_copy: Literal["auto", "on", "off"] = "auto"
+    """Train through a copy of the weights in the type of the computation, beside float32 masters; off: through the
+    masters, rounded anew in every pass. auto: on a GPU in bfloat16, without adapters, in a run of one process."""
+    packing: Literal["auto", "on", "off"] = "auto"
+    """With a working copy: read rows one after the other in one sequence, without padding. auto: on a GPU."""
+    compile: Literal["auto", "on", "off"] = "auto"
+    """With a working copy: compile the model's layers (half a minute at the start). auto: on a GPU, in runs
+    of 20 iterations or more."""
     float32_head: bool = False
     """With dtype=bfloat16: compute the output layer in float32, so that generation and training agree better."""
     threads: int = 0

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import torch
@@ -96,13 +97,18 @@ class Batch:
         self.silent = [trajectories[index] for index in sorted(silent)]
         self.rows: list[Row] = []
         self.lengths = [0] * len(kept)
-        self._offsets: list[int] = []
+        offsets: list[int] = []
         for number, index in enumerate(kept):
             for row in split[index]:
                 row.trajectory = number
                 self.rows.append(row)
-                self._offsets.append(self.lengths[number])
+                offsets.append(self.lengths[number])
                 self.lengths[number] += len(row.targets)
+        self._counts = [len(row.targets) for row in self.rows]
+        width = max(self.lengths, default=0)
+        starts = [row.trajectory * width + offset for row, offset in zip(self.rows, offsets, strict=True)]
+        # Where each row's targets are in a flattened [trajectories, tokens].
+        self._cells = _ranges(torch.tensor(starts, dtype=torch.long), torch.tensor(self._counts, dtype=torch.long))
         self.token_mask = self.by_trajectory([[True] * len(row.targets) for row in self.rows], torch.bool)
         self.action_mask = self.by_trajectory([row.acted for row in self.rows], torch.bool)
         self.turn_ends = self.by_trajectory([row.turn_ends for row in self.rows], torch.bool)
@@ -116,16 +122,16 @@ class Batch:
     def by_trajectory(self, by_row: Sequence[Any], dtype: torch.dtype = torch.float32) -> Tensor:
         """`[trajectories, tokens]`, 0 (False) after the end."""
         padded = torch.zeros(len(self), max(self.lengths, default=0), dtype=dtype)
-        for row, offset, given in zip(self.rows, self._offsets, by_row, strict=True):
-            padded[row.trajectory, offset : offset + len(row.targets)] = torch.as_tensor(given, dtype=dtype)
+        if by_row and isinstance(by_row[0], Tensor):
+            flat = torch.cat(list(by_row)).to(dtype)
+        else:
+            flat = torch.tensor(list(chain.from_iterable(by_row)), dtype=dtype)
+        padded.view(-1)[self._cells] = flat
         return padded
 
     def by_row(self, by_trajectory: Tensor) -> list[Tensor]:
         """One flat tensor per row."""
-        return [
-            by_trajectory[row.trajectory, offset : offset + len(row.targets)]
-            for row, offset in zip(self.rows, self._offsets, strict=True)
-        ]
+        return list(by_trajectory.flatten()[self._cells].split(self._counts))
 
     def turn_rewards(self, scale: float = 1.0) -> Tensor:
         """Each turn's reward on its last token. A turn without a token leaves its reward to the turn before it (or,
@@ -144,6 +150,12 @@ class Batch:
         return torch.tensor([scale * sum(step.reward for step in one.steps) for one in self.trajectories])
 
 
+def _ranges(starts: Tensor, counts: Tensor) -> Tensor:
+    """`start .. start + count - 1` of each, one after the other."""
+    before = counts.cumsum(0) - counts
+    return torch.repeat_interleave(starts - before, counts) + torch.arange(int(counts.sum()))
+
+
 def padded(by_row: Sequence[Tensor], device: Any = None) -> Tensor:
     """Flat tensors of rows as one `[rows, targets]`, 0 (False) after the end."""
     return torch.nn.utils.rnn.pad_sequence(list(by_row), batch_first=True).to(device)
@@ -159,11 +171,14 @@ def shuffled_parts(count: int, parts: int, rng: torch.Generator) -> list[list[in
     return [sorted(order[start::parts]) for start in range(parts)]
 
 
-def micro_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+def micro_batches(lengths: Sequence[int], budget: int, *, packed: bool = False) -> list[list[int]]:
     """Indices of rows that go through the model together: similar lengths, padded size within `budget` tokens.
 
-    A row longer than the budget goes alone. The order is fixed by the lengths, so that a run can be repeated.
+    A row longer than the budget goes alone. The order is fixed by the lengths, so that a run can be repeated. Packed
+    rows need no padding: they stay in their order, in micro-batches of about equal size.
     """
+    if packed:
+        return _even_batches(lengths, budget)
     order = sorted(range(len(lengths)), key=lambda index: (lengths[index], index))
     batches: list[list[int]] = []
     for index in order:
@@ -171,4 +186,19 @@ def micro_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
             batches[-1].append(index)
         else:
             batches.append([index])
+    return batches
+
+
+def _even_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    count = max(1, -(-sum(lengths) // budget))
+    share = sum(lengths) / count
+    batches: list[list[int]] = []
+    used = 0
+    for index, length in enumerate(lengths):
+        if batches and used + length / 2 <= share and used + length <= budget:
+            batches[-1].append(index)
+            used += length
+        else:
+            batches.append([index])
+            used = length
     return batches

@@ -32,16 +32,17 @@ class Assignment(NamedTuple):
     padding: float  # the share of padding in what all processes read
 
 
-def assign_rows(processes: ProcessGroup, lengths: Sequence[int], budget: int) -> Assignment:
+def assign_rows(processes: ProcessGroup, lengths: Sequence[int], budget: int, *, packed: bool = False) -> Assignment:
     """Micro-batches for this process. In a run of one process they are those of `micro_batches`."""
     owners = shares(lengths, processes.size) if processes.size > 1 else [list(range(len(lengths)))]
-    batches = [_own_batches(lengths, owned, budget) for owned in owners]
+    batches = [_own_batches(lengths, owned, budget, packed) for owned in owners]
     rounds = max(len(one) for one in batches)
     turns = [Turn(batch, True) for batch in batches[processes.rank]]
     if lengths:
         shortest = min(range(len(lengths)), key=lambda index: lengths[index])
         turns += [Turn([shortest], False)] * (rounds - len(turns))
-    return Assignment(turns, owners, padding_share(lengths, [batch for one in batches for batch in one]))
+    padding = 0.0 if packed else padding_share(lengths, [batch for one in batches for batch in one])
+    return Assignment(turns, owners, padding)
 
 
 def padding_share(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> float:
@@ -50,8 +51,8 @@ def padding_share(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> f
     return 1 - sum(lengths) / padded if padded else 0.0
 
 
-def _own_batches(lengths: Sequence[int], owned: Sequence[int], budget: int) -> list[list[int]]:
-    found = micro_batches([lengths[index] for index in owned], budget)
+def _own_batches(lengths: Sequence[int], owned: Sequence[int], budget: int, packed: bool) -> list[list[int]]:
+    found = micro_batches([lengths[index] for index in owned], budget, packed=packed)
     return [[owned[place] for place in batch] for batch in found]
 
 
@@ -61,14 +62,16 @@ def compute_rows(
     budget: int,
     sizes: Sequence[int],
     work: Callable[[list[int]], Sequence[Tensor]],
+    *,
+    packed: bool = False,
 ) -> list[list[Tensor]]:
     """`work` of all rows, each done by one process: for every row its tensors, of `sizes[row]` float32 numbers each.
 
     `work(rows)` gives tensors whose first dimension are those rows and whose second has at least as many numbers.
     """
-    plan, found, count = assign_rows(processes, lengths, budget), dict[int, list[Tensor]](), 0
-    for turn in plan.turns:
-        tensors = [tensor.float().cpu() for tensor in work(turn.rows)]
+    plan, found, count = assign_rows(processes, lengths, budget, packed=packed), dict[int, list[Tensor]](), 0
+    for turn, given in [(turn, work(turn.rows)) for turn in plan.turns]:  # all are launched before one is waited for
+        tensors = [tensor.float().cpu() for tensor in given]
         count = len(tensors)
         if turn.counts:
             for place, row in enumerate(turn.rows):

@@ -49,7 +49,7 @@ def make_policy(options: RunArguments, engine: LoadedModel, *, sharded: bool) ->
     if options.lora_rank:
         model = with_adapters(model, options.lora_rank, options.lora_alpha or 2 * options.lora_rank, options.seed)
     _check_finite(model, options.model)
-    model = _ready_to_train(model, gradient_checkpointing=options.gradient_checkpointing)
+    model = ready_to_train(model, gradient_checkpointing=options.gradient_checkpointing)
     if not check_head(model, model.config.get_text_config().vocab_size):
         raise ConfigError(f"{type(model).__name__} changes its logits after the output layer; not supported")
     return model
@@ -70,7 +70,7 @@ def make_critic(kind: CriticKind, options: RunArguments, engine: LoadedModel, *,
     if kind in ("shared", "head"):
         return Critic(width, only_reads=kind == "head").to(engine.model.device)
     body = load_model(options.model, _loading_device(engine, sharded), "float32").model
-    body = _ready_to_train(body, gradient_checkpointing=options.gradient_checkpointing)
+    body = ready_to_train(body, gradient_checkpointing=options.gradient_checkpointing)
     return Critic(width, body).to(body.device)
 
 
@@ -114,7 +114,7 @@ def _group(parameters: list[nn.Parameter], peak: float, **more: Any) -> dict[str
     return {"params": parameters, "peak": peak, "lr": peak, **more}
 
 
-def _ready_to_train(model: Any, *, gradient_checkpointing: bool) -> Any:
+def ready_to_train(model: Any, *, gradient_checkpointing: bool) -> Any:
     """Without dropout: a probability ratio compares what was sampled with what is trained, and must begin at 1."""
     for module in model.modules():
         if isinstance(module, nn.Dropout):

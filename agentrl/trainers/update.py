@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
+from agentrl.models.packed_attention import upload
 from agentrl.trainers.actor_critic import ActorCritic, Outputs, final_prompt
 from agentrl.trainers.advantages import Estimate, bootstrap_values, kl_rewards
 from agentrl.trainers.arguments import CriticArguments, PolicyArguments, RunArguments
@@ -74,10 +75,10 @@ class Learner(ActorCritic):
         `loss_of(indices)` gives a micro-batch's part of the loss and of the metrics: parts add up to the whole, except
         for metrics called `..._max`. A loss or gradient that is not finite stops the run before any weight has changed.
         """
-        lengths = [len(row.ids) for row in rows]
-        padding, metrics = self.budget.fit(lengths, lambda budget: self._gradients(rows, budget, loss_of))
+        lengths = self.reader.lengths(rows)
+        padding, metrics = self.budget.fit(lengths, lambda budget: self._gradients(rows, lengths, budget, loss_of))
         self.padding.append(padding)
-        self.trained_tokens += sum(lengths)
+        self.trained_tokens += sum(len(row.ids) for row in rows)
         _check_loss(metrics["loss"])
         if not any(row.images for row in rows):
             self.shards.clear_vision_gradients()
@@ -85,22 +86,29 @@ class Learner(ActorCritic):
             metrics["grad_norm"] = self._move()
         return metrics
 
-    def _gradients(self, rows: Sequence[Row], budget: int, loss_of: LossOf) -> tuple[float, dict[str, float]]:
-        """Those of the whole loss, in micro-batches of `budget` tokens; the share of padding, and the metrics."""
-        plan = assign_rows(self.processes, [len(row.ids) for row in rows], budget)
-        found: list[dict[str, float]] = []
+    def _gradients(
+        self, rows: Sequence[Row], lengths: Sequence[int], budget: int, loss_of: LossOf
+    ) -> tuple[float, dict[str, float]]:
+        """Those of the whole loss, in micro-batches of `budget` tokens; the share of padding, and the metrics.
+
+        What micro-batches found is looked at when all are done: each look waits for the GPU.
+        """
+        plan = assign_rows(self.processes, lengths, budget, packed=self.reader.packed)
+        found: list[dict[str, Tensor]] = []
         self.optimiser.zero_grad(set_to_none=True)
+        self.copies.forget_gradients()
         self.shards.forget()  # what an attempt that ran out of memory left
         for micro_batch, counts in plan.turns:
             with self.computing():
                 loss, metrics = loss_of(micro_batch)
-            if not self.processes.distributed:
-                _check_loss(loss.item())
             with self.guarded():
                 self.shards.anchored(loss, counts).backward()
+                self.copies.collect_gradients()
             if counts:
-                found.append({name: float(value) for name, value in {**metrics, "loss": loss.detach()}.items()})
-        return plan.padding, sum_metrics([one for each in self.processes.gather(found) for one in each])
+                found.append({**metrics, "loss": loss.detach()})
+        with self.guarded():
+            own = as_numbers(found, self.device)
+        return plan.padding, sum_metrics([one for each in self.processes.gather(own) for one in each])
 
     def _move(self) -> float:
         """Clip the gradients, take the step; the norm of the policy's gradient."""
@@ -115,6 +123,7 @@ class Learner(ActorCritic):
             group["lr"] = group["peak"] * self.rate()
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
+        self.copies.refresh()
         self.steps += 1
         return norms[0]
 
@@ -128,6 +137,13 @@ class Learner(ActorCritic):
         if self.options.schedule == "cosine":
             return warm * 0.5 * (1 + math.cos(math.pi * done))
         return warm
+
+
+def as_numbers(parts: Sequence[dict[str, Tensor]], device: Any) -> list[dict[str, float]]:
+    """The metrics of all micro-batches, fetched at once."""
+    every = [torch.as_tensor(value, dtype=torch.double, device=device) for part in parts for value in part.values()]
+    numbers = iter(torch.stack(every).tolist() if every else [])
+    return [{name: next(numbers) for name in part} for part in parts]
 
 
 def sum_metrics(parts: Sequence[dict[str, float]]) -> dict[str, float]:
@@ -339,15 +355,19 @@ class Update:
         """One optimiser step."""
         masks = ("mask", "kept", "critic_mask", "turn_ends")
         self.counts = {name: max(1, int(getattr(minibatch, name).sum())) for name in masks}
+        entropy = "learned" if self.args.entropy_coef else "watched"
 
         def loss_of(indices: list[int]) -> tuple[Tensor, dict[str, Tensor]]:
             self.seen(len(indices))
             chosen = [rows[index] for index in indices]
             width = max(len(row.targets) for row in chosen)
-            part = Part(*(tensor[indices, :width].to(self.learner.device) for tensor in minibatch))
-            out = self.learner.outputs(chosen, entropy=True, only_critic=self.only_critic)
+            here = Part(*(tensor[indices, :width] for tensor in minibatch))
+            part = Part(*(upload(tensor, self.learner.device) for tensor in here))
+            out = self.learner.outputs(chosen, entropy=entropy, only_critic=self.only_critic)
             policy, metrics = self._policy(out, part)
-            critic, more = self._critic(out, part)
+            critic, more = self._critic(
+                out, part, taught=bool(here.critic_mask.any()), ended=bool(here.turn_ends.any())
+            )
             return critic if self.only_critic else policy + critic, metrics | more
 
         return with_explained_variance(self.learner.step(rows, loss_of))
@@ -375,20 +395,23 @@ class Update:
             loss = loss + args.kl_coef * mean
         return Loss(loss, metrics)
 
-    def _critic(self, out: Outputs, part: Part) -> Loss:
-        """The critic's loss where it is taught; for bi-level GAE its values after turns learn, too."""
-        args, taught = self.args, self.counts["critic_mask"]
+    def _critic(self, out: Outputs, part: Part, *, taught: bool, ended: bool) -> Loss:
+        """The critic's loss where it is taught; for bi-level GAE its values after turns learn, too.
+
+        Whether there is such a place, and a turn that ends, is asked before the part goes to a GPU.
+        """
+        args, places = self.args, self.counts["critic_mask"]
         loss, metrics = torch.zeros((), device=part.mask.device), {}
         if not isinstance(args, CriticArguments):
             return Loss(loss, metrics)
         assert out.values is not None and out.values_after is not None
-        if bool(part.critic_mask.any()):
+        if taught:
             clip = {"old_values": part.old_values, "clip": args.critic_clip}
-            loss, means = critic_loss(out.values, part.returns, part.critic_mask, count=taught, **clip)
-            share = part.critic_mask.sum() / taught
+            loss, means = critic_loss(out.values, part.returns, part.critic_mask, count=places, **clip)
+            share = part.critic_mask.sum() / places
             metrics = {"critic": loss.detach()} | {name: share * value for name, value in means.items()}
-            metrics |= {name: value / taught for name, value in moments(out.values, part).items()}
-        if self.teach_after and bool(part.turn_ends.any()):
+            metrics |= {name: value / places for name, value in moments(out.values, part).items()}
+        if self.teach_after and ended:
             ends = self.counts["turn_ends"]
             loss = loss + critic_loss(out.values_after, part.turn_returns, part.turn_ends, count=ends).loss
         return Loss(args.critic_coef * loss, metrics)
@@ -397,8 +420,8 @@ class Update:
 @torch.no_grad()
 def moments(values: Tensor, part: Part) -> dict[str, Tensor]:
     """Sums from which the explained variance of a whole mini-batch follows; in double precision, as they cancel."""
-    returns = part.returns[part.critic_mask].double()
-    missed = returns - values[part.critic_mask].double()
+    returns = torch.where(part.critic_mask, part.returns, 0.0).double()
+    missed = returns - torch.where(part.critic_mask, values, 0.0).double()
     sums = (returns.sum(), returns.square().sum(), missed.sum(), missed.square().sum())
     return dict(zip(MOMENTS, sums, strict=True))
 

@@ -10,7 +10,9 @@ from agentrl.cli.bench import BENCHES, load_bench
 from agentrl.core.errors import ConfigError
 from agentrl.models.loading import load_model
 from agentrl.policies.hf import HFPolicy
-from benchmarks import train
+from benchmarks import train, update_rows
+
+UPDATES = [("a quarter shared", "agentrl"), ("nothing shared", "transformers loop")]
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +20,8 @@ def report():
     """A quick run of a few short rows: what is measured, not how fast."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(train, "BATCH", {"cpu": 6})
+        patch.setattr(train, "EPISODES", {"cpu": 8})
+        patch.setattr(update_rows, "ROWS", {"cpu": (8, 40)})
         patch.setattr(train, "LONGEST", 4)
         return train.run(quick=True)
 
@@ -38,6 +42,9 @@ def test_a_quick_run_says_where_the_time_of_training_went(report):
     assert sum(shares) == pytest.approx(1, abs=0.01) and rows["time: update"]["value"] > 0
     assert rows["rollout, tokens generated"]["value"] > 0 and rows["update, tokens trained"]["value"] > 0
     assert 0 <= rows["padding of the update"]["value"] < 1
+    ours, loop = ((f"update, rows of 40 tokens, {kind}", name) for kind, name in UPDATES)
+    every = {(row["case"], row["impl"]): row["value"] for row in report["results"]}
+    assert every[ours] > 0 and every[loop] > 0
     assert 0.05 < rows["peak memory"]["value"] < 100 and rows["peak memory"]["unit"] == "GiB"
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from agentrl.models.loading import LoadedModel, load_model
-from agentrl.models.scoring import Reader, check_head, target_mask, token_scores
+from agentrl.models.scoring import Reader, check_head, token_scores
 from agentrl.rollout.collect import EnvSpec
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.batch import Batch, Row, padded
@@ -31,7 +31,7 @@ def episodes(engine: LoadedModel, style: str, envs: int = 2) -> list[Trajectory]
 
 def scores(engine: LoadedModel, reader: Reader, rows: list[Row]) -> tuple[torch.Tensor, torch.Tensor]:
     hidden = reader.hidden(engine.model, rows)
-    return token_scores(engine.model, hidden.before, rows, 0.8).logprobs, hidden.after
+    return token_scores(engine.model, hidden.before, hidden.targets, 0.8).logprobs, hidden.after
 
 
 @pytest.mark.parametrize("style", ["conversation", "step"])
@@ -59,11 +59,10 @@ def test_a_shared_prefix_changes_neither_values_nor_gradients(engine: LoadedMode
 def with_gradients(engine: LoadedModel, reader: Reader, rows: list[Row]) -> dict[str, Any]:
     engine.model.zero_grad()
     logprobs, after = scores(engine, reader, rows)
-    mask = target_mask(rows)
-    (logprobs.sum() / 10 + (after[mask] ** 2).mean()).backward()
+    (logprobs.sum() / 10 + (after**2).mean()).backward()
     found = {name: p.grad.clone() for name, p in engine.model.named_parameters() if p.grad is not None}
     engine.model.zero_grad()
-    return found | {"logprobs": logprobs.detach(), "after": torch.where(mask[..., None], after.detach(), 0.0)}
+    return found | {"logprobs": logprobs.detach(), "after": after.detach()}
 
 
 def test_the_prefix_ends_before_the_first_needed_state_and_before_what_differs() -> None:
@@ -99,7 +98,7 @@ def test_entropy_and_temperature_are_those_of_the_distribution_that_is_sampled(e
     rows = [Row(0, [20, 21, 22, 23], [2, 3], [True] * 2, [0.0] * 2, [False, True], [0, 0])]
     with torch.no_grad():
         hidden = Reader.of(engine).hidden(engine.model, rows)
-        found = token_scores(engine.model, hidden.before, rows, 0.5, entropy=True)
+        found = token_scores(engine.model, hidden.before, hidden.targets, 0.5, entropy="watched")
         logits = engine.model(input_ids=torch.tensor([rows[0].ids])).logits[0, 1:3] / 0.5
     spread = torch.distributions.Categorical(logits=logits)
     assert found.entropy is not None

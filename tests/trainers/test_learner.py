@@ -44,7 +44,7 @@ def loss_on(learner: Learner, some: list[Row], scale: float = 1.0) -> Any:
     whole = sum(len(row.targets) for row in some)
 
     def loss_of(indices: list[int]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        out = learner.outputs([some[index] for index in indices], entropy=True)
+        out = learner.outputs([some[index] for index in indices], entropy="learned")
         loss = -(out.logprobs * out.mask).sum()
         if out.values is not None and out.values_after is not None:
             loss = loss + (((out.values - 1) ** 2 + (out.values_after - 2) ** 2) * out.mask).sum()

@@ -1,0 +1,230 @@
+"""Causal attention of rows that stand behind each other in one sequence, without padding and without a mask.
+
+Rows may begin with a prefix that stands there once, in front of all of them: its keys and values are lent to every row
+while a layer attends, and their gradients are added up. On a GPU the work is done by flash attention, whose rows may
+have any length; elsewhere by the same formulas row by row, which is exact but not quick.
+
+The whole is one operator to `torch.compile`: a compiled layer has no break in it, whatever the lengths are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+NAME = "agentrl_packed"
+
+
+class Packing(NamedTuple):
+    """Where the rows of a packed sequence lie. A shared prefix is the first of them."""
+
+    starts: Tensor  # int32 [rows + 1]: where rows begin, and the end
+    key_starts: Tensor  # the same in the keys that are attended to, where every row has the prefix in front
+    lent: Tensor  # the token of each such key; empty: nothing is shared
+    own: Tensor  # where each token's own key is among them
+    copies: Tensor  # [rows, prefix]: where those of the prefix are
+    longest: Tensor  # [2], on the CPU: an upper bound of a row's length, and of its keys
+
+    @classmethod
+    def of(cls, lengths: Sequence[int], prefix: int, device: Any) -> tuple[Packing, Tensor]:
+        """`lengths` of the rows, without the prefix that all of them begin with (0: none); and the positions of all
+        tokens in their rows."""
+        own = torch.tensor([prefix, *lengths] if prefix else lengths)
+        before = torch.full_like(own, prefix)
+        before[0] = 0 if prefix else before[0]
+        starts, key_starts = _starts(own), _starts(own + before)
+        row = torch.repeat_interleave(torch.arange(len(own)), own)
+        positions = torch.arange(len(row)) - (starts[:-1] - before)[row]
+        lent = places = copies = torch.zeros(0, dtype=torch.long)
+        if prefix:
+            copies = key_starts[1:-1, None] + torch.arange(prefix)
+            places = key_starts[row] + positions
+            lent = torch.empty(int(key_starts[-1]), dtype=torch.long)
+            lent[copies] = torch.arange(prefix)
+            lent[places] = torch.arange(len(row))
+        longest = torch.tensor([_rounded(int(own.max())), _rounded(int((own + before).max()))])
+        tensors = (starts.int(), key_starts.int(), lent, places, copies, positions)
+        *parts, positions = (upload(tensor, device) for tensor in tensors)
+        return cls(*parts, longest), positions
+
+
+def upload(tensor: Tensor, device: Any) -> Tensor:
+    """To the device, without waiting for what it is doing."""
+    if torch.device(device).type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+def _starts(lengths: Tensor) -> Tensor:
+    return torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
+
+
+def _rounded(length: int) -> int:
+    """A power of two: kernels are chosen by it, and need not be chosen for every batch anew."""
+    return max(128, 1 << (length - 1).bit_length())
+
+
+def attend_packed(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    *,
+    packing: Packing,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """What transformers calls in each layer: [1, heads, tokens, size] in, [1, tokens, heads, size] out."""
+    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+    query, key, value = (part[0].transpose(0, 1).contiguous() for part in (query, key, value))
+    return packed_attention(query, key, value, *packing, scale)[0][None], None
+
+
+@torch.library.custom_op("agentrl::packed_attention", mutates_args=())
+def packed_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    starts: Tensor,
+    key_starts: Tensor,
+    lent: Tensor,
+    own: Tensor,
+    copies: Tensor,
+    longest: Tensor,
+    scale: float,
+) -> tuple[Tensor, Tensor]:
+    """[tokens, heads, size] from the same; and the log of each softmax's sum, which the way back needs."""
+    key, value = _lend(key, lent), _lend(value, lent)
+    if not query.is_cuda:
+        return _attend_rows(query, key, value, starts, key_starts, scale)
+    most, most_keys = longest.tolist()
+    found = torch.ops.aten._flash_attention_forward(
+        query, key, value, starts, key_starts, most, most_keys, 0.0, True, False, scale=scale
+    )
+    return found[0].contiguous(), found[1]
+
+
+@packed_attention.register_fake
+def _(query: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+    tokens, heads, _size = query.shape
+    return query.new_empty(query.shape), query.new_empty((heads, tokens), dtype=torch.float32)
+
+
+@torch.library.custom_op("agentrl::packed_attention_backward", mutates_args=())
+def packed_attention_backward(
+    gradient: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    sums: Tensor,
+    starts: Tensor,
+    key_starts: Tensor,
+    lent: Tensor,
+    own: Tensor,
+    copies: Tensor,
+    longest: Tensor,
+    scale: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of query, key and value."""
+    key, value = _lend(key, lent), _lend(value, lent)
+    if query.is_cuda:
+        most, most_keys = longest.tolist()
+        state = torch.zeros(2, dtype=torch.uint64, device=query.device)  # of a dropout that there is none of
+        found = torch.ops.aten._flash_attention_backward(
+            gradient.contiguous(), query, key, value, out, sums, starts, key_starts, most, most_keys, 0.0, True,
+            state, torch.empty(0, device=query.device), scale=scale,
+        )  # fmt: skip
+    else:
+        found = _attend_rows_backward(gradient, query, key, value, sums, starts, key_starts, scale)
+    return found[0].contiguous(), _collect(found[1], own, copies), _collect(found[2], own, copies)
+
+
+@packed_attention_backward.register_fake
+def _(gradient: Tensor, query: Tensor, key: Tensor, value: Tensor, *_: Any) -> tuple[Tensor, Tensor, Tensor]:
+    return query.new_empty(query.shape), key.new_empty(key.shape), value.new_empty(value.shape)
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    ctx.save_for_backward(*inputs[:3], *output, *inputs[3:-1])
+    ctx.scale = inputs[-1]
+
+
+def _backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+    return *packed_attention_backward(gradient, *ctx.saved_tensors, ctx.scale), *[None] * 7
+
+
+packed_attention.register_autograd(_backward, setup_context=_keep)
+
+
+def _lend(tokens: Tensor, lent: Tensor) -> Tensor:
+    return tokens.index_select(0, lent) if len(lent) else tokens
+
+
+def _collect(gradient: Tensor, own: Tensor, copies: Tensor) -> Tensor:
+    """Inverse of `_lend` for gradients: the prefix gets those of all of its copies."""
+    if not len(own):
+        return gradient.contiguous()
+    found = gradient.index_select(0, own)
+    rows, prefix = copies.shape
+    found[:prefix] += gradient.index_select(0, copies.flatten()).view(rows, prefix, *gradient.shape[1:]).sum(0)
+    return found
+
+
+# ---------------------------------------------------------------------- row by row
+
+
+def _rows(starts: Tensor, key_starts: Tensor) -> list[tuple[slice, slice]]:
+    edges = zip(starts.tolist(), key_starts.tolist(), strict=True)
+    return [(slice(a, b), slice(c, d)) for (a, c), (b, d) in pairwise(edges)]
+
+
+def _scores(query: Tensor, key: Tensor, scale: float) -> Tensor:
+    """[heads, tokens, keys]: of one row, whose last token is its last key."""
+    groups = query.shape[1] // key.shape[1]
+    found = scale * torch.einsum("qhd,khd->hqk", query, key.repeat_interleave(groups, dim=1))
+    seen = torch.ones(found.shape[1:], dtype=torch.bool, device=query.device).tril(found.shape[2] - found.shape[1])
+    return found.masked_fill(~seen, -torch.inf)
+
+
+def _attend_rows(
+    query: Tensor, key: Tensor, value: Tensor, starts: Tensor, key_starts: Tensor, scale: float
+) -> tuple[Tensor, Tensor]:
+    groups, parts, sums = query.shape[1] // key.shape[1], [], []
+    for asked, known in _rows(starts, key_starts):
+        scores = _scores(query[asked], key[known], scale)
+        sums.append(scores.float().logsumexp(-1))
+        parts.append(torch.einsum("hqk,khd->qhd", scores.softmax(-1), value[known].repeat_interleave(groups, dim=1)))
+    return torch.cat(parts).contiguous(), torch.cat(sums, dim=1)
+
+
+def _attend_rows_backward(
+    gradient: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    sums: Tensor,
+    starts: Tensor,
+    key_starts: Tensor,
+    scale: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    groups = query.shape[1] // key.shape[1]
+    found = torch.zeros_like(query), torch.zeros_like(key), torch.zeros_like(value)
+    for asked, known in _rows(starts, key_starts):
+        weights = (_scores(query[asked], key[known], scale) - sums[:, asked, None]).exp().to(query.dtype)
+        keys, values = (part[known].repeat_interleave(groups, dim=1) for part in (key, value))
+        towards = torch.einsum("qhd,khd->hqk", gradient[asked], values)
+        inner = scale * weights * (towards - (weights * towards).sum(-1, keepdim=True))
+        found[0][asked] = torch.einsum("hqk,khd->qhd", inner, keys)
+        found[1][known] = _by_group(torch.einsum("hqk,qhd->khd", inner, query[asked]), groups)
+        found[2][known] = _by_group(torch.einsum("hqk,qhd->khd", weights, gradient[asked]), groups)
+    return found
+
+
+def _by_group(gradient: Tensor, groups: int) -> Tensor:
+    return gradient.unflatten(1, (-1, groups)).sum(2)
