@@ -175,9 +175,9 @@ def compile_layers(model: Any, reader: Reader) -> bool:
     # With and without gradients, a prefix, training: more variants of one layer than are compiled by default.
     torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, MOST_VARIANTS)
     layers = _layers(model)
-    for layer in layers:
-        layer.compile(dynamic=True)
     try:
+        for layer in layers:
+            layer.compile(dynamic=True)
         _try(model, reader)
     except Exception as error:  # as many kinds as there are backends
         for layer in layers:

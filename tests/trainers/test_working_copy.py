@@ -104,7 +104,7 @@ def test_where_compiling_fails_training_runs_uncompiled(
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("no compiler here\nand a long story")
 
-    monkeypatch.setattr("agentrl.trainers.working_copy._try", broken)
+    monkeypatch.setattr(torch.nn.Module, "compile", broken)
     with caplog.at_level(logging.WARNING):
         learner = Learner(replace(options, compile="on"))
     assert [record.message for record in caplog.records] == ["training runs uncompiled: RuntimeError: no compiler here"]
