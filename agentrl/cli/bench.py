@@ -18,13 +18,11 @@ from agentrl.registry import Bench, Part, load, parts
 # The function of a speed benchmark takes `quick` and perhaps further options of the command line, and returns the
 # JSON of `agentrl bench`. Those of a family are named by its row of the registry, the others live in a checkout.
 GENERAL: dict[str, Part] = {
-    "engine": Part(
-        "benchmarks.generation:run", "tokens per second of transformers and vLLM, seconds of a weight update"
-    ),
     "judge": Part("benchmarks.judge:run", "descriptions and predictions judged per second by the rule judge"),
     "learning": Part("benchmarks.learning.command:run_learning", "whether training learns, and what learns better"),
     "similarity": Part("benchmarks.similarity:run", "pairs of pictures compared per second by each similarity scorer"),
     "train": Part("benchmarks.train:run", "tokens generated and trained per second, padding, time split, memory"),
+    "vllm": Part("benchmarks.vllm:run", "vLLM beside our decoder: tokens per second, weight updates, training, memory"),
 }
 EXPERIMENTS = "benchmarks.learning.command:listing"
 SEPARATION_ROWS = "benchmarks.learning.separation_table:separation_rows"

@@ -69,7 +69,8 @@ class RunArguments:
     engine: Literal["transformers", "vllm"] = "transformers"
     """Rollout engine: the trainer's own model, or vLLM beside it, with the newest weights each iteration."""
     engine_options: str = "{}"
-    """Arguments of the vLLM engine, as a JSON object: python, mode, max_model_len, gpu_memory, deadline, options."""
+    """Arguments of the vLLM engine, as a JSON object: python, mode, max_model_len, gpu_memory, transfer, sleep,
+    deadline, options."""
 
     lr: float = 1e-6
     """Learning rate of the policy."""

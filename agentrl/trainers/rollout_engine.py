@@ -35,6 +35,10 @@ class VLLMRolloutEngine:
             self.engine.update_weights(checkpoint_weights(learner.engine.model))
             self._steps = learner.steps
 
+    def rest(self) -> None:
+        """Leave the GPU's memory to the update, where the engine may sleep; the next question or update wakes it."""
+        self.engine.sleep()
+
     def sampler(self, *, greedy: bool, seed: int) -> VLLMPolicy:
         """A policy with the run's sampling parameters."""
         arguments = self.arguments

@@ -308,6 +308,8 @@ class Run:
         starts = self.starts(episodes, group_size, extra)
         with self.progress("playing episodes", len(starts) // self.processes.size) as advance:
             collection = collect_distributed(self.processes, self.collector, starts, advance)
+        if self.rollout_engine is not None:
+            self.rollout_engine.rest()
         for name, value in collection.seconds.items():
             self.seconds[name] = self.seconds.get(name, 0.0) + value
         self.episodes += len(collection.trajectories)

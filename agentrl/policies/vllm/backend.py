@@ -55,8 +55,17 @@ class Backend(Protocol):
         """The log-probability of every token of each prompt but its first, and of the answer's."""
         ...
 
-    def load(self, path: Path, version: str) -> None:
-        """Take all weights from a file while nothing is being answered, and forget what the old ones computed."""
+    def load(self, ticket: str, version: str) -> None:
+        """Take all weights from a file or from shared memory while nothing is being answered, and forget what the old
+        ones computed."""
+        ...
+
+    def sleep(self) -> None:
+        """Leave the GPU's memory to others, until `wake`."""
+        ...
+
+    def wake(self) -> None:
+        """Get ready to answer again."""
         ...
 
     def stop(self) -> None:

@@ -15,10 +15,11 @@ from agentrl.core.arguments import positive_number, whole_number
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.interpreter import Interpreter, find_interpreter
 from agentrl.policies.vllm.backend import Backend, EngineLost, Reply, Request
-from agentrl.policies.vllm.interpreter import VLLM, is_cpu_build
+from agentrl.policies.vllm.interpreter import VLLM, check_version, is_cpu_build
 from agentrl.policies.vllm.local import LocalBackend
 from agentrl.policies.vllm.reader import Reader, load_reader
 from agentrl.policies.vllm.server import RemoteServer, ServerBackend, Wire
+from agentrl.policies.vllm.shared_weights import SharedWeights
 from agentrl.policies.vllm.transfer import KINDS, DeviceTransfer, Kind
 from agentrl.policies.vllm.weights import WeightFiles
 
@@ -52,8 +53,10 @@ class VLLMEngine:
     - `dtype`: float32 on a processor and bfloat16 on a GPU unless told. `max_model_len` shortens the model's context,
       `batch_size` limits the rows computed together, `gpu_memory` is vLLM's share of the GPU. `options` are further
       engine arguments of vLLM.
-    - `transfer`: how new weights get there: "file" (through memory that all processes share; the one that is tested),
-      or for servers on GPUs "nccl" or "ipc" (see `transfer`).
+    - `transfer`: how new weights get there: "file" (written to memory that all processes share), "ipc" (a block of
+      memory that trainer and engine both map, see `shared_weights`: of the GPU where both use the same one), or, with a
+      server and untested, "nccl" (see `transfer`).
+    - `sleep`: lets `sleep()` move an engine on a GPU out of its memory until the next question or update.
     - `deadline`: seconds without a sign of life (of a server: for one answer) after which an engine is taken for dead.
 
     An engine that dies or hangs is started again with the newest weights and asked once more (`restarts`, `retries`
@@ -76,6 +79,7 @@ class VLLMEngine:
         gpu_memory: float = 0.4,
         options: Mapping[str, Any] | None = None,
         transfer: Kind = "file",
+        sleep: bool = False,
         deadline: float = 600.0,
         start_deadline: float = 900.0,
     ) -> None:
@@ -83,10 +87,8 @@ class VLLMEngine:
             raise ConfigError(f'mode must be "process" or "server"; got {mode!r}')
         if dtype not in DTYPES:
             raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}; got {dtype!r}")
-        if transfer not in KINDS or (transfer != "file" and mode != "server" and base_url is None):
-            raise ConfigError(
-                f"transfer must be one of {', '.join(KINDS)}, the last two with a server; got {transfer!r}"
-            )
+        if transfer not in KINDS or (transfer == "nccl" and mode != "server" and base_url is None):
+            raise ConfigError(f"transfer must be one of {', '.join(KINDS)}, the last with a server; got {transfer!r}")
         self.transfer: Kind = transfer
         self._sender: DeviceTransfer | None = None
         self.reader: Reader = load_reader(model)
@@ -101,18 +103,24 @@ class VLLMEngine:
             self.backend: Backend = RemoteServer(base_url, api_key_env, deadline=times["deadline"])
         else:
             self.interpreter = find_interpreter(VLLM, python)
+            check_version(self.interpreter, mode)
+            if sleep and is_cpu_build(self.interpreter):
+                raise ConfigError("sleep frees memory of a GPU; this vLLM computes on processors")
             chosen = self._options(dtype, batch_size, gpu_memory, options or {})
-            given = (self.interpreter, self.reader.folder, chosen, _variables(transfer))
+            if sleep:
+                chosen["enable_sleep_mode"] = True
+            given = (self.interpreter, self.reader.folder, chosen, _variables())
             self.backend = (
                 LocalBackend(*given, **times) if mode == "process" else ServerBackend(*given, port=port, **times)
             )
-        self.files = WeightFiles()
+        self.store: WeightFiles | SharedWeights = SharedWeights() if transfer == "ipc" else WeightFiles()
         self.version = 0  # what trainers call the weights that are in the engine now
         self.restarts = self.retries = self.updates = 0
         self.update_seconds = 0.0
         self._name = FIRST  # what the engine calls them: another name for every set of weights
         self._mixed = ""
-        self._up = False
+        self._up = self._asleep = False
+        self._can_sleep = sleep
         self._lock = threading.RLock()
 
     # ------------------------------------------------------------------ asking
@@ -131,6 +139,18 @@ class VLLMEngine:
         """Start the engine now rather than at the first question."""
         with self._lock, self._noticing_loss():
             self._raise()
+
+    def sleep(self) -> None:
+        """Leave the GPU's memory to others, until the next question or update; does nothing without `sleep=True`."""
+        with self._lock, self._noticing_loss():
+            if self._can_sleep and self._up and not self._asleep:
+                self.backend.sleep()
+                self._asleep = True
+
+    def _wake(self) -> None:
+        if self._asleep:
+            self.backend.wake()
+            self._asleep = False
 
     def _generate(self, requests: Sequence[Request]) -> list[Reply]:
         replies = self.backend.generate(requests)
@@ -157,11 +177,12 @@ class VLLMEngine:
     def _raise(self) -> None:
         """An engine that runs, with the newest weights."""
         if self._up:
+            self._wake()
             return
         self._begin()
-        if self.files.newest is not None:
-            self.backend.load(self.files.newest, self._name)
-        elif self.updates and self.transfer != "file":
+        if self.store.newest is not None:
+            self.backend.load(self.store.newest, self._name)
+        elif self.updates and self.transfer == "nccl":
             self._mixed = "a fresh engine has the first weights, and the newest were not kept"
             self._refuse_mixed()
         self._up = True
@@ -181,13 +202,13 @@ class VLLMEngine:
             raise
         except BaseException as error:
             if not isinstance(error, Exception):  # interrupted: what it was doing would meet the next question
-                self._up = False
+                self._up = self._asleep = False
                 self.backend.stop()
             raise
 
     def _drop(self) -> None:
         """End what is left of the engine; the next question finds a fresh one."""
-        self._up, self._sender = False, None
+        self._up, self._asleep, self._sender = False, False, None
         if self.backend.restartable:
             self.restarts += 1
             self.backend.stop()
@@ -207,29 +228,29 @@ class VLLMEngine:
         Waits for the answers that are being computed, and forgets what the old weights computed.
         """
         begun = time.perf_counter()
-        path = self.files.write(weights) if self.transfer == "file" else None
         with self._lock:
             number = self.version + 1 if version is None else whole_number("version", version, at_least=0)
+            ticket = self.store.write(weights) if self.transfer != "nccl" else None
             try:
-                self._replace(lambda name: self._hand_over(path, weights, name), str(self.updates + 1))
+                self._replace(lambda name: self._hand_over(ticket, weights, name), str(self.updates + 1))
             except EngineFault as fault:
-                if path is not None:
-                    self.files.discard(path)
+                if ticket is not None:
+                    self.store.discard(ticket)
                 self._mixed = str(fault).splitlines()[0][:300]
                 raise EngineFault(f"the update of the engine's weights failed: {fault}") from fault
-            if path is not None:
-                self.files.keep(path)
+            if ticket is not None:
+                self.store.keep(ticket)
             self._mixed = ""
             self.updates += 1
             self.version = number
             self.update_seconds += time.perf_counter() - begun
 
-    def _hand_over(self, path: Path | None, weights: Mapping[str, torch.Tensor], name: str) -> None:
-        if path is not None:
-            self.backend.load(path, name)
+    def _hand_over(self, ticket: str | None, weights: Mapping[str, torch.Tensor], name: str) -> None:
+        if ticket is not None:
+            self.backend.load(ticket, name)
             return
         assert isinstance(self.backend, Wire)
-        sender = self._sender = self._sender or DeviceTransfer(self.transfer, self.backend.client)
+        sender = self._sender = self._sender or DeviceTransfer(self.backend.client)
         self.backend.replace_weights(lambda: sender.send(weights), name)
 
     def _replace(self, load: Callable[[str], None], name: str) -> None:
@@ -238,8 +259,7 @@ class VLLMEngine:
         before, self._name = self._name, name
         try:
             with self._noticing_loss():
-                if not self._up:
-                    self._begin()
+                self._wake() if self._up else self._begin()
                 load(name)
         except EngineLost:
             with self._noticing_loss():
@@ -260,9 +280,9 @@ class VLLMEngine:
     def close(self) -> None:
         """End the engine and remove its weights. The next question would start it anew with the model's own."""
         with self._lock:
-            self._up = False
+            self._up = self._asleep = False
             self.backend.stop()
-            self.files.close()
+            self.store.close()
             self._name, self._mixed, self.version = FIRST, "", 0
 
     def __enter__(self) -> VLLMEngine:
@@ -299,12 +319,12 @@ class VLLMEngine:
             found |= {"kv_cache_memory_bytes": CACHE_BYTES}
         else:
             found["gpu_memory_utilization"] = gpu_memory
-        if self.transfer != "file":
+        if self.transfer == "nccl":
             found["weight_transfer_config"] = {"backend": self.transfer}
         return found | dict(further)
 
 
-def _variables(transfer: Kind) -> dict[str, str]:
+def _variables() -> dict[str, str]:
     """Of the engine's process: nothing is downloaded, nothing is reported to anybody."""
     found = {
         "HF_HUB_OFFLINE": "1",
@@ -315,6 +335,4 @@ def _variables(transfer: Kind) -> dict[str, str]:
         "VLLM_USE_V2_MODEL_RUNNER": "0",  # its sampler is another, see `inside`
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # the trainer wants the same cores
     }
-    if transfer == "ipc":  # vLLM hands its memory handles over in a form that it trusts only when told to
-        found["VLLM_ALLOW_INSECURE_SERIALIZATION"] = "1"
     return {name: os.environ.get(name, value) for name, value in found.items()}

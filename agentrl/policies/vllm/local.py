@@ -69,9 +69,17 @@ class LocalBackend:
         self._call("prompt_heat", float(temperature))
         return [before + scores for _, scores, _, _, _, before in self._answers(requests)]
 
-    def load(self, path: Path, version: str) -> None:
+    def load(self, ticket: str, version: str) -> None:
         """One call at a time: nothing is being answered while this runs."""
-        self._call("load", str(path), version)
+        self._call("load", ticket, version)
+
+    def sleep(self) -> None:
+        """Leave the GPU's memory to others."""
+        self._call("sleep")
+
+    def wake(self) -> None:
+        """Take it back."""
+        self._call("wake")
 
     def stop(self) -> None:
         """End the process; the next call starts another."""

@@ -65,9 +65,17 @@ class Wire:
             if temperature != 1.0:
                 self._rpc("agentrl_prompt_heat", "1.0")
 
-    def load(self, path: Path, version: str) -> None:
-        """Take all weights from a file."""
-        self.replace_weights(lambda: self._rpc("agentrl_load", str(path)), version)
+    def load(self, ticket: str, version: str) -> None:
+        """Take all weights from a file or from shared memory."""
+        self.replace_weights(lambda: self._rpc("agentrl_load", ticket), version)
+
+    def sleep(self) -> None:
+        """Leave the GPU's memory to others, when what is being answered is done."""
+        self.client.post("/sleep?level=1&mode=wait")
+
+    def wake(self) -> None:
+        """Take it back."""
+        self.client.post("/wake_up")
 
     def replace_weights(self, work: Callable[[], Any], version: str) -> None:
         """Pause, replace, forget what the old weights computed, go on. After a failure the server stays paused."""

@@ -1,7 +1,7 @@
-"""Weights from GPU to GPU by vLLM's own transfer engines (nccl, ipc), for trainers that share a machine with vLLM.
+"""Weights from GPU to GPU by vLLM's own transfer through nccl, for a server on other GPUs than the trainer's.
 
-NOT TESTED: no machine with both GPUs and vLLM was at hand. Written after the interfaces of vLLM 0.32; whoever runs it
-first should compare log-probabilities after an update, as the tests of the "file" transfer do. It needs vLLM in the
+NOT TESTED: it needs two GPUs, and no such machine was at hand. Written after the interfaces of vLLM 0.32; whoever runs
+it first should compare log-probabilities after an update, as the tests of the other transfers do. It needs vLLM in the
 trainer's own interpreter, because the trainer's side of the transfer is vLLM's code.
 """
 
@@ -24,17 +24,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Kind = Literal["file", "nccl", "ipc"]
-KINDS = ("file", "nccl", "ipc")
+Kind = Literal["file", "ipc", "nccl"]
+KINDS = ("file", "ipc", "nccl")
 HERE = "127.0.0.1"
 
 
 class DeviceTransfer:
     """The sender: the trainer's rank 0, towards one server."""
 
-    def __init__(self, kind: Kind, client: Client) -> None:
-        log.warning("weight transfer by %s has not been tested; compare log-probabilities after the first update", kind)
-        self.kind, self._client = kind, client
+    def __init__(self, client: Client) -> None:
+        log.warning(
+            "weight transfer by nccl, which needs two GPUs, has not been tested; compare log-probabilities after the "
+            "first update, or use transfer=file"
+        )
+        self._client = client
         self._weights: Mapping[str, torch.Tensor] = {}
         self._sender: Any = None
 
@@ -50,15 +53,11 @@ class DeviceTransfer:
         """Meet the server's workers; the source is read anew for every update."""
         try:
             from vllm.distributed.weight_transfer import WeightTransferTrainerFactory
-            from vllm.distributed.weight_transfer.ipc_engine import IPCTrainerInitInfo
             from vllm.distributed.weight_transfer.nccl_engine import NCCLTrainerInitInfo
         except ImportError as error:
             raise MissingInterpreter(VLLM, sys.executable) from error
-        if self.kind == "ipc":
-            meeting: Any = IPCTrainerInitInfo(rank=0)
-        else:
-            workers = int(self._client.get("/get_world_size")["world_size"])
-            meeting = NCCLTrainerInitInfo(rank=0, master_address=HERE, master_port=_free_port(), world_size=workers + 1)
+        workers = int(self._client.get("/get_world_size")["world_size"])
+        meeting = NCCLTrainerInitInfo(rank=0, master_address=HERE, master_port=_free_port(), world_size=workers + 1)
         return WeightTransferTrainerFactory.trainer_init(meeting, client=self._control(), source=self._source())
 
     def _control(self) -> Any:

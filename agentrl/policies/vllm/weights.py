@@ -36,10 +36,10 @@ class WeightFiles:
     def __init__(self) -> None:
         self._folder: Path | None = None
         self._written = 0
-        self.newest: Path | None = None
+        self.newest: str | None = None
 
-    def write(self, weights: Mapping[str, torch.Tensor]) -> Path:
-        """Into a file of its own; `EngineFault` where there is no room."""
+    def write(self, weights: Mapping[str, torch.Tensor]) -> str:
+        """Into a file of its own, whose path is returned; `EngineFault` where there is no room."""
         from safetensors import SafetensorError
         from safetensors.torch import save_file
 
@@ -52,18 +52,18 @@ class WeightFiles:
         except (OSError, SafetensorError) as error:
             path.unlink(missing_ok=True)
             raise EngineFault(f"the weights for the engine cannot be written to {path.parent}: {error}") from error
-        return path
+        return str(path)
 
-    def keep(self, path: Path) -> None:
+    def keep(self, path: str) -> None:
         """This one is in the engine now; the one before is not needed any more."""
         if self.newest is not None and self.newest != path:
-            self.newest.unlink(missing_ok=True)
+            Path(self.newest).unlink(missing_ok=True)
         self.newest = path
 
-    def discard(self, path: Path) -> None:
+    def discard(self, path: str) -> None:
         """The engine did not take it."""
         if path != self.newest:
-            path.unlink(missing_ok=True)
+            Path(path).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Remove everything."""
@@ -73,13 +73,13 @@ class WeightFiles:
 
     def _place(self, size: int) -> Path:
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="agentrl-weights-", dir=_roomiest(size)))
+            self._folder = Path(tempfile.mkdtemp(prefix="agentrl-weights-", dir=roomiest(size)))
             self._finalizer = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         return self._folder
 
 
-def _roomiest(size: int) -> Path:
-    """Shared memory, if two sets of weights fit into it with room to spare; the disk otherwise."""
+def roomiest(size: int) -> Path:
+    """Memory that processes share, if two sets of weights fit into it with room to spare; the disk otherwise."""
     if SHARED.is_dir() and os.access(SHARED, os.W_OK) and shutil.disk_usage(SHARED).free > 4 * size:
         return SHARED
     return Path(tempfile.gettempdir())

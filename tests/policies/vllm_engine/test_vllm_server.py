@@ -36,7 +36,7 @@ def hf() -> LoadedModel:
 @pytest.fixture(scope="module")
 def engine() -> Iterator[VLLMEngine]:
     """One for all tests; they run in order, and the last ends it."""
-    with VLLMEngine("tiny-vlm", mode="server", max_model_len=512, deadline=60.0) as started:
+    with VLLMEngine("tiny-vlm", mode="server", max_model_len=512, deadline=60.0, transfer="ipc") as started:
         started.start()
         yield started
 

@@ -1,4 +1,4 @@
-"""The verbs that know vLLM: eval and bench engine."""
+"""The verbs that know vLLM: eval and bench vllm."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from agentrl.cli.main import main
 from agentrl.models import resolve_model
-from benchmarks import generation as bench
+from benchmarks import vllm_parts
 
 pytestmark = pytest.mark.vllm
 
@@ -21,15 +21,16 @@ def test_eval_plays_with_a_model_in_vllm(capsys: pytest.CaptureFixture[str]) -> 
     assert found["policy"].startswith("vllm:") and found["faults"] == 0 and found["metrics"]["scored"] == 8
 
 
-def test_bench_engine_compares_both_policies_and_times_an_update(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(bench, "BATCHES", {"cpu": (4,), "cuda": (4,)})
-    monkeypatch.setattr(bench, "LONGEST", 6)
-    assert main(["bench", "engine", "--quick", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    rows = {(row["case"], row["impl"]): row for row in found["results"]}
-    ours, theirs = rows["generation, batch 4", "agentrl vllm"], rows["generation, batch 4", "agentrl hf"]
-    assert ours["unit"] == theirs["unit"] == "tokens/s" and ours["value"] > 0
-    assert found["ratios"][0]["ratio"] == ours["value"] / theirs["value"]
-    assert 0 < rows["weight update", "vLLM"]["value"] < 60
-    assert found["pass"] and rows["largest difference of a log-probability", "vLLM"]["value"] < 1e-4
-    assert found["peers"]["vllm"]["version"]
+def test_a_part_of_the_benchmark_compares_speed_and_log_probabilities_and_times_updates(monkeypatch) -> None:
+    for name, value in {"ROWS": {"cpu": (4,)}, "COMPARED": {"cpu": 4}, "LONGEST": 6, "CONTEXT": 512}.items():
+        monkeypatch.setattr(vllm_parts, name, value)
+    table = vllm_parts.Table()
+    vllm_parts.generation("tiny-text", True, table)
+    rows = {(row["case"], row["impl"]): row for row in table.rows}
+    for impl in ("vLLM", "our decoder", "generate"):
+        speed = rows["generation, batch 4", impl]
+        assert speed["unit"] == "tokens/s" and speed["value"] > 0 and speed["version"]
+    assert 0 < rows["update by file", "vLLM"]["value"] < 60
+    for when in ("", " after updates by file"):
+        assert rows[f"log-probabilities{when}, largest difference from the trainer's", "vLLM"]["value"] < 1e-4
+    assert rows["updates by file moved log-probabilities by", "vLLM"]["value"] > 0.01

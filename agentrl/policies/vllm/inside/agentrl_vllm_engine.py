@@ -64,16 +64,25 @@ class Engine:
         """The temperature of the log-probabilities of prompts from now on."""
         self._llm.collective_rpc("agentrl_prompt_heat", args=(str(temperature),))
 
-    def load(self, path: str, version: str) -> None:
-        """Take all weights from a safetensors file; after a failure nothing is answered any more until one succeeds."""
+    def load(self, ticket: str, version: str) -> None:
+        """Take all weights from where the ticket leads; after a failure nothing is answered until one succeeds."""
         self._mixed = True
-        self._llm.collective_rpc("agentrl_load", args=(path,))
+        self._llm.collective_rpc("agentrl_load", args=(ticket,))
         if not self._llm.reset_prefix_cache():
             raise RuntimeError("the prefix cache still holds what the old weights computed")
         self._llm.reset_mm_cache()
         self._llm.llm_engine.reset_encoder_cache()
-        self._llm.update_weight_version(version)
+        if hasattr(self._llm, "update_weight_version"):  # 0.20 marks no answers with it
+            self._llm.update_weight_version(version)
         self._mixed = False
+
+    def sleep(self) -> None:
+        """Move the weights to the machine's memory and give the cache up, until `wake`."""
+        self._llm.sleep(level=1)
+
+    def wake(self) -> None:
+        """Get ready to answer again, with the weights of before."""
+        self._llm.wake_up()
 
 
 def _prompt(request: dict[str, Any]) -> dict[str, Any]:
@@ -89,7 +98,7 @@ def _answer(output: Any) -> list[Any]:
     said = output.outputs[0]
     ids = list(said.token_ids)
     scores = [float(row[token].logprob) for token, row in zip(ids, said.logprobs or [], strict=True)]
-    versions = sorted({span.version for span in said.weight_versions or []})
+    versions = sorted({span.version for span in getattr(said, "weight_versions", None) or []})
     return [ids, scores, said.finish_reason, versions, list(output.prompt_token_ids), _prompt_scores(output)]
 
 

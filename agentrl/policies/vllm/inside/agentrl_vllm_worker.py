@@ -1,4 +1,4 @@
-"""What vLLM's workers learn from us: log-probabilities at the temperature, and weights from a file, all or none.
+"""What vLLM's workers learn from us: log-probabilities at the temperature, and new weights, all or none.
 
 vLLM imports this module in every process that holds a part of the model and mixes `Extension` into its worker class.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 import torch._dynamo
+from agentrl_vllm_weights import found_weights
 from vllm.config import set_current_vllm_config
 from vllm.model_executor.layers.attention import Attention
 from vllm.model_executor.layers.vocab_parallel_embedding import VocabParallelEmbedding
@@ -31,7 +32,8 @@ class TemperedSampler(Sampler):
     """
 
     def __init__(self, before: Any) -> None:
-        super().__init__("raw_logprobs", before.use_fp64_gumbel)
+        precise = (before.use_fp64_gumbel,) if hasattr(before, "use_fp64_gumbel") else ()  # 0.20 has none
+        super().__init__("raw_logprobs", *precise)
         self.prompt_heat = 1.0  # of the log-probabilities of prompts, which no request's temperature reaches
         self._heat: torch.Tensor | None = None
 
@@ -64,17 +66,16 @@ class Extension:
         """The temperature of the log-probabilities of prompts from now on."""
         self.model_runner.sampler.prompt_heat = float(temperature)
 
-    def agentrl_load(self, path: str) -> None:
-        """Replace every weight by those in a safetensors file; raises unless all of them were there."""
-        from safetensors import safe_open
-
-        model = self.model_runner.get_model()
-        config = self.vllm_config
+    def agentrl_load(self, ticket: str) -> None:
+        """Replace every weight by those the ticket leads to (see `found_weights`); raises unless all were there."""
+        model, config = self.model_runner.get_model(), self.vllm_config
         wanted = {name for name, _ in model.named_parameters()}
-        with set_current_vllm_config(config), safe_open(path, "pt", device="cpu") as file:
+        with set_current_vllm_config(config), torch.device(self.model_runner.device), found_weights(ticket) as weights:
             initialize_layerwise_reload(model)
-            loaded = model.load_weights((name, file.get_tensor(name)) for name in file.keys())  # noqa: SIM118
+            loaded = model.load_weights(weights)
             finalize_layerwise_reload(model, config.model_config)
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()  # from here on the trainer may write over shared memory
         if missing := sorted(wanted - set(loaded or ())):
             raise ValueError(f"{len(missing)} of {len(wanted)} weights were not in the update, the first: {missing[0]}")
         repack_vocabulary(model)

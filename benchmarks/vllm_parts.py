@@ -1,0 +1,290 @@
+"""The parts of `agentrl bench vllm`; `python -m benchmarks.vllm_parts PART MODEL FILE [--quick]` measures one."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+import agentrl
+from agentrl.core.interpreter import find_interpreter
+from agentrl.core.measure import result
+from agentrl.models.loading import LoadedModel, load_model
+from agentrl.policies.hf import HFPolicy
+from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
+from agentrl.policies.vllm.interpreter import VLLM
+from agentrl.policies.vllm.weights import checkpoint_weights
+from benchmarks.train import ENV, LONGEST, generate_ours, generate_plain, in_turns, openings
+
+PLACE = "cuda" if torch.cuda.is_available() else "cpu"
+ROWS = {"cpu": (8, 64), "cuda": (64, 512)}
+COMPARED = {"cpu": 8, "cuda": 256}  # answers whose log-probabilities are compared
+CLOSE = {"float32": 1e-4, "bfloat16": 0.1}  # mean difference of a log-probability
+GPU_MEMORY = 0.3  # vLLM's share
+CONTEXT = 1024
+UPDATES = 5
+EPISODES = {"cpu": 16, "cuda": 512}
+WAY = {"temperature": 0.7, "top_p": 0.9}
+
+Row = dict[str, Any]
+
+
+class Table:
+    """Rows, each of which is said aloud when it is known."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        vllm, peer = find_interpreter(VLLM).version, transformers.__version__
+        self._versions = {"vLLM": vllm, "generate": peer}  # ours otherwise
+
+    def add(self, case: str, impl: str, found: list[float] | float, unit: str, **shape: Any) -> None:
+        """One row: the median of what was found."""
+        values = found if isinstance(found, list) else [found]
+        version = self._versions.get(impl, agentrl.__version__)
+        self.rows.append(result(case, impl, version, values, unit, **shape))
+        print(f"  {case}, {impl}: {self.rows[-1]['value']:.4g} {unit}", file=sys.stderr, flush=True)
+
+
+# ---------------------------------------------------------------------- generation, and updates by file
+
+
+def generation(model: str, quick: bool, table: Table) -> None:
+    """Tokens a second of all three, what they recorded beside the trainer's own figures, and updates by file."""
+    ours = load_model(model, PLACE)
+    with engine_for(ours) as engine:
+        table.add("start", "vLLM", seconds(engine.start), "s")
+        for rows in ROWS[PLACE][-1:] if quick else ROWS[PLACE]:
+            speeds(ours, engine, rows, 1 if quick else 3, table)
+        differences(ours, HFPolicy(ours, max_new_tokens=LONGEST, seed=1, **WAY), "our decoder", table)
+        differences(ours, VLLMPolicy(engine, max_new_tokens=LONGEST, seed=1, **WAY), "vLLM", table)
+        updates(ours, engine, "file", 1 if quick else UPDATES, table)
+
+
+def speeds(ours: LoadedModel, engine: VLLMEngine, rows: int, repeats: int, table: Table) -> None:
+    """Of each, in turns."""
+    own = HFPolicy(ours, max_new_tokens=LONGEST, batch_size=rows)
+    theirs = VLLMPolicy(engine, max_new_tokens=LONGEST)
+    talks = openings(rows)
+    prompts = [own.encode(talk) for talk in talks]
+    works: dict[str, Callable[[], int]] = {
+        "our decoder": lambda: generate_ours(own, prompts),
+        "generate": lambda: generate_plain(own, prompts),
+        "vLLM": lambda: sum(len(answer.token_ids or []) for answer in theirs.answer(prompts)),
+    }
+    for name, found in in_turns(works, repeats).items():
+        table.add(f"generation, batch {rows}", name, found, "tokens/s", num_envs=rows, obs="text")
+
+
+def differences(ours: LoadedModel, policy: HFPolicy | VLLMPolicy, name: str, table: Table, when: str = "") -> float:
+    """Recorded log-probabilities beside the trainer's for the same tokens: mean and largest distance; the mean."""
+    said = policy.act(openings(COMPARED[PLACE]))
+    apart = torch.cat([distance for distance in distances(ours, said)])
+    for what, value in (("mean", float(apart.mean())), ("largest", float(apart.max()))):
+        table.add(f"log-probabilities{when}, {what} difference from the trainer's", name, value, "nats")
+    return float(apart.mean())
+
+
+def distances(ours: LoadedModel, said: list[Any]) -> Iterator[torch.Tensor]:
+    """Of every token of every answer."""
+    judge = HFPolicy(ours, **WAY)
+    for start in range(0, len(said), 64):
+        some = said[start : start + 64]
+        with torch.no_grad():
+            wanted = judge.logprobs_of([one.prompt_ids for one in some], [one.token_ids for one in some])
+        for one, scores in zip(some, wanted, strict=True):
+            yield (torch.tensor(one.logprobs) - scores.float().cpu()).abs()
+
+
+# ---------------------------------------------------------------------- updates
+
+
+def updates(ours: LoadedModel, engine: VLLMEngine, way: str, repeats: int, table: Table) -> None:
+    """Seconds from the trainer's weights to an engine that has them, and whether it computes with every one of them."""
+    policy = VLLMPolicy(engine, max_new_tokens=LONGEST, seed=2, **WAY)
+    before = policy.act(openings(COMPARED[PLACE]))
+    found = []
+    for number in range(repeats + 1):
+        perturb(ours, number)
+        found.append(seconds(lambda: engine.update_weights(checkpoint_weights(ours.model))))
+    table.add(f"update by {way}, the first", "vLLM", found[0], "s")
+    table.add(f"update by {way}", "vLLM", found[1:], "s")
+    table.add("weights", "vLLM", sum(one.nbytes for one in ours.model.parameters()) / 2**20, "MiB")
+    mean = differences(ours, policy, "vLLM", table, f" after updates by {way}")
+    moved = float(torch.cat(list(distances(ours, before))).mean())
+    table.add(f"updates by {way} moved log-probabilities by", "vLLM", moved, "nats")
+    limit = CLOSE[str(ours.model.dtype).removeprefix("torch.")]
+    if mean > limit or moved < 10 * mean:  # an update that changed nothing would prove nothing
+        raise RuntimeError(f"after updates by {way}: {mean:.4f} apart (limit {limit}), moved by {moved:.4f}")
+
+
+def perturb(ours: LoadedModel, seed: int) -> None:
+    """Change every single weight."""
+    rng = torch.Generator(ours.model.device).manual_seed(seed)
+    with torch.no_grad():
+        for parameter in ours.model.parameters():
+            noise = torch.randn(parameter.shape, generator=rng, device=parameter.device).to(parameter)
+            parameter.add_(0.1 * parameter.abs().mean() * noise)
+
+
+# ---------------------------------------------------------------------- shared memory, and sleep
+
+
+def ipc(model: str, quick: bool, table: Table) -> None:
+    """Updates by shared memory; on a GPU also what both need of it together, with the engine awake and asleep."""
+    ours = load_model(model, PLACE)
+    sleepy = PLACE == "cuda"
+    if sleepy:
+        table.add("GPU memory in use, trainer's model", "both", used(), "GiB")
+    with engine_for(ours, transfer="ipc", sleep=sleepy) as engine:
+        table.add("start, again", "vLLM", seconds(engine.start), "s")
+        updates(ours, engine, "ipc", 1 if quick else UPDATES, table)
+        if sleepy:
+            sleeping(ours, engine, table)
+
+
+def sleeping(ours: LoadedModel, engine: VLLMEngine, table: Table) -> None:
+    """Memory, seconds, and the same answers afterwards."""
+    policy = VLLMPolicy(engine, max_new_tokens=LONGEST, seed=3, **WAY)
+    table.add("GPU memory in use, vLLM awake", "both", used(), "GiB")
+    table.add("falling asleep", "vLLM", [seconds(engine.sleep)], "s")
+    table.add("GPU memory in use, vLLM asleep", "both", used(), "GiB")
+    table.add("waking up, and one answer", "vLLM", seconds(lambda: policy.act(openings(1))), "s")
+    differences(ours, policy, "vLLM", table, " after sleep")
+    engine.sleep()
+    perturb(ours, 99)
+    asleep = seconds(lambda: engine.update_weights(checkpoint_weights(ours.model)))
+    table.add("update by ipc of an engine asleep", "vLLM", asleep, "s")
+    differences(ours, policy, "vLLM", table, " after an update in sleep")
+
+
+# ---------------------------------------------------------------------- training
+
+
+def decoder_run(model: str, quick: bool, table: Table) -> None:
+    """A short run of GRPO whose own model generates."""
+    training(model, quick, table, "our decoder")
+
+
+def vllm_run(model: str, quick: bool, table: Table) -> None:
+    """The same with vLLM, which sleeps during the update where there is a GPU."""
+    options: dict[str, Any] = {"transfer": "ipc", "max_model_len": CONTEXT, "gpu_memory": GPU_MEMORY}
+    options |= {"sleep": True} if PLACE == "cuda" else {}
+    training(model, quick, table, "vLLM", engine="vllm", engine_options=json.dumps(options))
+
+
+def training(model: str, quick: bool, table: Table, name: str, **engine: Any) -> None:
+    """What the run says about itself; its first iteration warms up and does not count."""
+    from agentrl.trainers.grpo import GRPO, train
+
+    episodes, iterations = EPISODES[PLACE], 2 if quick else 4
+    with tempfile.TemporaryDirectory() as folder, most_used() as peak:
+        arguments = GRPO(
+            env=(ENV,),
+            model=model,
+            output=f"{folder}/run",
+            iterations=iterations,
+            episodes=episodes,
+            group_size=8,
+            num_envs=episodes,
+            generation_batch=episodes,
+            max_new_tokens=LONGEST,
+            save_every=iterations,
+            save_trajectories=0,
+            report=False,
+            device=PLACE,
+            **engine,
+        )
+        lines = (train(arguments) / "metrics.jsonl").read_text().splitlines()
+    first, *found = [line for line in map(json.loads, lines) if line["kind"] == "train"]
+    shape = {"num_envs": episodes, "obs": "text"}
+    made = [line["tokens"]["generated"] / line["seconds"]["generate"] for line in found]
+    table.add("GRPO, tokens generated", name, made, "tokens/s", **shape)
+    for part in ("generate", "environment", "update", "other", "total"):
+        table.add(f"GRPO, an iteration: {part}", name, [line["seconds"].get(part, 0.0) for line in found], "s", **shape)
+    for figure in ("mismatch_mean", "mismatch_max", "effective_sample_size"):
+        if figure in found[-1]["loss"]:
+            table.add(f"GRPO, {figure}", name, [line["loss"][figure] for line in found], "", **shape)
+    if "engine" in first:
+        spent, count = (found[-1]["engine"][what] - first["engine"][what] for what in ("update_seconds", "updates"))
+        table.add("GRPO, an iteration: handing the weights over", name, spent / count, "s", **shape)
+    if PLACE == "cuda":
+        table.add("GRPO, most GPU memory in use", name, peak[0], "GiB", **shape)
+        table.add("GRPO, most that the trainer's tensors took", name, torch.cuda.max_memory_allocated() / 2**30, "GiB")
+
+
+# ---------------------------------------------------------------------- helpers
+
+
+def engine_for(ours: LoadedModel, **options: Any) -> VLLMEngine:
+    """An engine with the trainer's type and room for the largest batch."""
+    kind = str(ours.model.dtype).removeprefix("torch.")
+    room = {"batch_size": max(ROWS[PLACE]), "max_model_len": CONTEXT, "gpu_memory": GPU_MEMORY}
+    return VLLMEngine(ours.folder, dtype=kind, **room, **options)
+
+
+def used() -> float:
+    """GiB of the GPU that are not free, whoever has them."""
+    torch.cuda.empty_cache()
+    free, total = torch.cuda.mem_get_info()
+    return (total - free) / 2**30
+
+
+@contextlib.contextmanager
+def most_used() -> Iterator[list[float]]:
+    """Watches the GPU's memory; the one entry is the most that was in use, in GiB."""
+    found, done = [0.0], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.05):
+            free, total = torch.cuda.mem_get_info()
+            found[0] = max(found[0], (total - free) / 2**30)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    if PLACE == "cuda":
+        watcher.start()
+    try:
+        yield found
+    finally:
+        done.set()
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """Of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+PARTS: dict[str, Callable[[str, bool, Table], None]] = {
+    "generation": generation,
+    "ipc": ipc,
+    "decoder-run": decoder_run,
+    "vllm-run": vllm_run,
+}
+
+
+def main() -> None:
+    """Measure one part; what was found before a failure is written all the same, with the failure."""
+    part, model, path, *flags = sys.argv[1:]
+    table, trouble = Table(), ""
+    print(f"{part}:", file=sys.stderr, flush=True)
+    try:
+        PARTS[part](model, "--quick" in flags, table)
+    except Exception as error:
+        traceback.print_exc()
+        trouble = f"{type(error).__name__}: {str(error)[:300]}"
+    Path(path).write_text(json.dumps([table.rows, trouble]))
+
+
+if __name__ == "__main__":
+    main()
