@@ -34,7 +34,7 @@ GPU_MEMORY = 0.3  # vLLM's share
 CONTEXT = 1024
 UPDATES = 5
 EPISODES = {"cpu": 16, "cuda": 512}
-WAY = {"temperature": 0.7, "top_p": 0.9}
+WAY: dict[str, Any] = {"temperature": 0.7, "top_p": 0.9}
 
 Row = dict[str, Any]
 
@@ -49,7 +49,7 @@ class Table:
 
     def add(self, case: str, impl: str, found: list[float] | float, unit: str, **shape: Any) -> None:
         """One row: the median of what was found."""
-        values = found if isinstance(found, list) else [found]
+        values = [float(found)] if isinstance(found, (int, float)) else found
         version = self._versions.get(impl, agentrl.__version__)
         self.rows.append(result(case, impl, version, values, unit, **shape))
         print(f"  {case}, {impl}: {self.rows[-1]['value']:.4g} {unit}", file=sys.stderr, flush=True)
