@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
+import subprocess
 import sys
 import tempfile
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -218,7 +219,8 @@ def training(model: str, quick: bool, table: Table, name: str, **engine: Any) ->
         spent, count = (found[-1]["engine"][what] - first["engine"][what] for what in ("update_seconds", "updates"))
         table.add("GRPO, an iteration: handing the weights over", name, spent / count, "s", **shape)
     if PLACE == "cuda":
-        table.add("GRPO, most GPU memory in use", name, peak[0], "GiB", **shape)
+        if peak:
+            table.add("GRPO, most GPU memory in use", name, peak, "GiB", **shape)
         table.add("GRPO, most that the trainer's tensors took", name, torch.cuda.max_memory_allocated() / 2**30, "GiB")
 
 
@@ -241,21 +243,24 @@ def used() -> float:
 
 @contextlib.contextmanager
 def most_used() -> Iterator[list[float]]:
-    """Watches the GPU's memory; the one entry is the most that was in use, in GiB."""
-    found, done = [0.0], threading.Event()
+    """The most of the GPU's memory that was in use meanwhile, in GiB; empty where nothing can say it.
 
-    def watch() -> None:
-        while not done.wait(0.05):
-            free, total = torch.cuda.mem_get_info()
-            found[0] = max(found[0], (total - free) / 2**30)
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    if PLACE == "cuda":
-        watcher.start()
-    try:
+    Another process watches: a question to the GPU could disturb the recording of a graph.
+    """
+    found: list[float] = []
+    command = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "--loop-ms=200"]
+    if PLACE == "cpu" or shutil.which(command[0]) is None:
         yield found
-    finally:
-        done.set()
+        return
+    with tempfile.TemporaryFile("w+") as said:
+        watcher = subprocess.Popen(command, stdout=said)
+        try:
+            yield found
+        finally:
+            watcher.terminate()
+            watcher.wait()
+            said.seek(0)
+            found += [max((int(line) for line in said if line.strip().isdigit()), default=0) / 2**10]
 
 
 def seconds(work: Callable[[], Any]) -> float:
