@@ -102,12 +102,12 @@ def _kinds(name: str, entry_point: str, summary: str, kinds: tuple[str, ...], **
     )
 
 
-_LIBERO = (  # suites, and what a robot arm does in them
-    ("Spatial", "A robot arm puts the bowl that is meant on a plate."),
-    ("Object", "A robot arm puts the object that is meant into a basket."),
-    ("Goal", "A robot arm does one of ten things in the same scene."),
-    ("10", "A robot arm does two things, one after the other."),
+_LIBERO = (  # suites, and what a robot arm does in them; the kit plays the last one
     ("90", "A robot arm does ninety things in kitchens, living rooms and studies."),
+    ("10", "A robot arm does two things, one after the other."),
+    ("Goal", "A robot arm does one of ten things in the same scene."),
+    ("Object", "A robot arm puts the object that is meant into a basket."),
+    ("Spatial", "A robot arm puts the bowl that is meant on a plate."),
 )
 
 

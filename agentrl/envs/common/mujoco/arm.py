@@ -21,7 +21,7 @@ STEPS = 10  # of the simulator in a tick of the controller
 DAMPING = 1e-4  # of the least squares, squared: near the arm's full stretch joints stay slow
 POSTURE = 0.02  # share of the way back to the ready posture in each tick, as far as the gripper's pose allows
 FASTEST = 1e3  # metres or radians a second; more, or no number at all, is a broken simulation
-TRIES, ANSWERS = 60, 32  # steps of a search for joints; answers that are kept
+TRIES, ANSWERS = 60, 256  # steps of a search for joints; answers that are kept
 EXACT = 5e-4  # metres and radians within which a pose counts as reached
 _READY = np.array(READY)
 Law = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -85,6 +85,11 @@ class Arm:
         """Where the gripper is now: the point between the finger pads, and its rotation."""
         mujoco.mj_kinematics(self.model, self.data)
         return self.data.site_xpos[self._site].copy(), self.data.site_xmat[self._site].reshape(3, 3).copy()
+
+    @property
+    def addresses(self) -> np.ndarray:
+        """Where in `data.qpos` its joints and fingers are."""
+        return self._qpos
 
     def fingers(self) -> np.ndarray:
         """How far each finger is from the middle."""

@@ -2,45 +2,72 @@
 
 from __future__ import annotations
 
+from math import pi
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from agentrl.envs.common.gripper import OPENING, pointing_down
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.libero.oracle.hand import (
-    CLOSE,
-    OPEN,
-    STRAIGHT,
-    hanging_below,
-    nearest_yaw,
-    off_yaw,
-    over,
-    tilt,
-    towards,
-)
-from agentrl.envs.libero.world import Grasp, World
+from agentrl.envs.libero.controller import axis_angle, turn
+from agentrl.envs.libero.oracle.hand import CLOSE, OPEN, hanging_below, over, towards
+from agentrl.envs.libero.world import World
 
 mujoco = load()
 NEAR = 0.008  # metres: the hand is where it shall be
 OVER = 0.015  # metres: it is straight above
+ALIGNED = 0.12  # radians
+BEFORE, LEANING = 0.06, 0.15  # metres from which a grasp is approached, and one with a leaning hand
 SQUEEZE = 0.010  # metres that the fingers are told to go on closing before something is lifted
 CAREFUL = 0.35  # share of a full action, near things
+LEANS = (0.0, 0.5, -0.5)  # radians by which the hand may lean across the fingers, to pass what is beside it
+NARROW = 0.012  # metres beside what is grasped, for each finger, where there is no room for open ones
+
+
+class Way(NamedTuple):
+    """One of the ways to take an object."""
+
+    grasp: int  # which one of the object's
+    lean: float
+    narrow: bool  # with fingers that are open just far enough
+    flipped: bool = False  # by half a turn
+
+
+class Hold(NamedTuple):
+    """A pose of the hand in which it takes something."""
+
+    position: np.ndarray
+    rotation: np.ndarray
+    width: float  # between the fingers
+    opening: float  # of each finger on the way
+
+
+_best: WeakKeyDictionary[World, dict[tuple[str, bytes], Way]] = WeakKeyDictionary()  # the last answer of each world
 
 
 def pick(world: World, name: str) -> np.ndarray:
     """The next action to hold an object; call it until `holds` says so."""
-    grasp = choose_grasp(world, name)
-    yaw = nearest_yaw(world, grasp.yaw)
-    at, _ = world.arm.pose()
-    off = at - grasp.position
-    level, turned = float(np.hypot(off[0], off[1])), off_yaw(world, yaw) < 0.1 and tilt(world) < STRAIGHT
-    if level < NEAR and abs(off[2]) < NEAR and turned:
-        return towards(world, grasp.position, pointing_down(yaw), CLOSE, CAREFUL)
-    above = grasp.position + np.array([0.0, 0.0, 0.06])
-    if level < OVER and turned and off[2] > -NEAR:
-        ready = world.arm.opening() > min(grasp.width / 2 + 0.012, OPENING - 0.004)
-        goal = grasp.position if ready or off[2] < 0.03 else above
-        return towards(world, goal, pointing_down(yaw), OPEN, CAREFUL if off[2] < 0.05 else 1.0)
-    return over(world, above, yaw, OPEN)
+    hold = choose_hold(world, name)
+    at, facing = world.arm.pose()
+    off, approach = at - hold.position, hold.rotation[:, 2]
+    back = -float(off @ approach)  # how far the hand is before the grasp
+    beside = float(np.linalg.norm(off + back * approach))
+    turned = float(np.linalg.norm(axis_angle(hold.rotation @ facing.T))) < ALIGNED
+    before = hold.position - (BEFORE if approach[2] < -0.99 else LEANING) * approach
+    if turned and beside < NEAR and abs(back) < NEAR:
+        return towards(world, hold.position, hold.rotation, CLOSE, CAREFUL)
+    if turned and beside < OVER and -NEAR < back < 0.2:
+        ready = abs(world.arm.opening() - hold.opening) < 0.005
+        goal = hold.position if ready or back < 0.03 else before
+        return towards(world, goal, hold.rotation, _to_opening(world, hold.opening), CAREFUL if back < 0.05 else 1.0)
+    return over(world, before, hold.rotation, _to_opening(world, hold.opening))
+
+
+def _to_opening(world: World, opening: float) -> float:
+    """The action of the fingers that brings them nearer to an opening."""
+    off = world.arm.wanted_opening() - opening
+    return OPEN if off < -0.003 else CLOSE if off > 0.003 else 0.0
 
 
 def holds(world: World, name: str) -> bool:
@@ -58,44 +85,84 @@ def place(world: World, name: str, goal: np.ndarray, depth: float = 0.0) -> np.n
     """The next action to put a held object down with its middle over or at a point. It is lowered until it stands on
     something, or its middle is `depth` below the point."""
     at, facing = world.arm.pose()
-    yaw = nearest_yaw(world, float(np.arctan2(facing[1, 0], facing[0, 0])))
     middle = world.position(name)
     offset = at - middle  # from the object to the hand
+    upright = pointing_down(float(np.arctan2(facing[1, 0], facing[0, 0])))
+    rotation = upright if float(facing[2, 2]) < -0.95 else facing  # a leaning hand goes on leaning
     level = float(np.hypot(*(goal - middle)[:2]))
     if level > OVER:
         above = np.array([goal[0] + offset[0], goal[1] + offset[1], goal[2] + offset[2] + 0.05])
-        return over(world, above, yaw, CLOSE, hanging_below(world, name))
+        return over(world, above, rotation, CLOSE, hanging_below(world, name))
     if stands(world, name) or middle[2] < goal[2] - depth - 0.01:
         return np.array([0, 0, 0, 0, 0, 0, OPEN], dtype=float)
     low = goal + offset - np.array([0.0, 0.0, depth + 0.02])
     near = middle[2] - goal[2] < 0.04
-    return towards(world, low, pointing_down(yaw), CLOSE, CAREFUL if near else 0.8)
+    return towards(world, low, rotation, CLOSE, CAREFUL if near else 0.8)
 
 
 def stands(world: World, name: str) -> bool:
     """Does something other than the arm hold an object up?"""
-    model, data = world.model, world.data
-    mine = model.body_rootid[model.body(name).id]
-    arm = model.body_rootid[model.body("panda_base").id]
-    roots = model.body_rootid[model.geom_bodyid[data.contact.geom]]
-    for (first, second), frame in zip(roots, data.contact.frame, strict=True):
-        other = second if first == mine else first if second == mine else arm
-        upward = frame[2] if second == mine else -frame[2]
-        if other != arm and upward > 0.5:
-            return True
+    for (first, second), frame in zip(world.data.contact.geom.tolist(), world.data.contact.frame, strict=True):
+        owners = world.owner(first), world.owner(second)
+        if name in owners and "panda_base" not in owners:
+            upward = frame[2] if owners[1] == name else -frame[2]
+            if upward > 0.5:
+                return True
     return False
 
 
-def choose_grasp(world: World, name: str) -> Grasp:
-    """The first grasp at which the open gripper touches nothing but the object; else the first of all."""
-    grasps = world.grasps(name)
-    body = world.model.body(name).id
-    for grasp in grasps:
-        joints = world.arm.solve(grasp.position, pointing_down((grasp.yaw + np.pi / 2) % np.pi - np.pi / 2))
-        if joints is None:
-            continue
-        scratch = world.arm.imagine(joints, OPENING)
+def choose_hold(world: World, name: str) -> Hold:
+    """The best way to take an object where it is. Which one that is does not depend on the arm, and is looked for again
+    when something else has moved by more than a millimetre."""
+    key = name, np.delete(world.data.qpos, world.arm.addresses).round(3).tobytes()
+    known = _best.setdefault(world, {})
+    if key not in known:
+        known.clear()
+        known[key] = _find_best(world, name)
+    return _way(world, name, known[key])
+
+
+def _find_best(world: World, name: str) -> Way:
+    """The first way on which the gripper, coming, open and closed, touches nothing but the object; else the first where
+    it does so once it is there; else the first of all."""
+    grasps, there = world.grasps(name), None
+    for lean in LEANS:
+        for narrow in (False, True):
+            for number in range(len(grasps)):
+                way = _turned_within_reach(world, name, Way(number, lean, narrow))
+                if way is not None and _is_free(world, name, way):
+                    if _is_free(world, name, way, back=0.1):
+                        return way
+                    there = there or way
+    return there or Way(0, 0.0, False)
+
+
+def _way(world: World, name: str, way: Way) -> Hold:
+    grasp = world.grasps(name)[way.grasp]
+    down = pointing_down(grasp.yaw + (pi if way.flipped else 0.0))
+    opening = min(grasp.width / 2 + NARROW, OPENING) if way.narrow else OPENING
+    return Hold(grasp.position, turn(way.lean * down[:, 1]) @ down, grasp.width, opening)
+
+
+def _turned_within_reach(world: World, name: str, way: Way) -> Way | None:
+    """The way, or with the hand turned by half, as the arm's joints allow it."""
+    for turned in (way, way._replace(flipped=True)):
+        hold = _way(world, name, turned)
+        if world.arm.solve(hold.position, hold.rotation) is not None:
+            return turned
+    return None
+
+
+def _is_free(world: World, name: str, way: Way, back: float = 0.0) -> bool:
+    """Does the gripper touch nothing else, that far before a grasp? Once there, it must be able to close, too."""
+    hold = _way(world, name, way)
+    joints = world.arm.solve(hold.position - back * hold.rotation[:, 2], hold.rotation)
+    if joints is None:
+        return False
+    closed = hold.opening if back else min(hold.width / 2 + 0.003, OPENING)
+    for opening in np.linspace(hold.opening, closed, 1 if back else 4):  # nothing else may get between the fingers
+        scratch = world.arm.imagine(joints, opening)
         mujoco.mj_fwdPosition(world.model, scratch)
-        if world.arm.touched(scratch) <= {body}:
-            return grasp
-    return grasps[0]
+        if not world.arm.touched(scratch) <= {world.model.body(name).id}:
+            return False
+    return True

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from math import atan2, pi
-
 import numpy as np
 
-from agentrl.envs.common.gripper import TIP, pointing_down
+from agentrl.envs.common.gripper import TIP
 from agentrl.envs.libero.controller import METRES, RADIANS, axis_angle
 from agentrl.envs.libero.world import World
 
 OPEN, CLOSE = -1.0, 1.0
 GAIN = 2.2  # a step covers about a quarter of what it is told, and more once the hand moves
 CLEAR = 0.03  # metres over everything that is passed
+DRAWER = 0.09  # metres from the middle of a drawer to its sides
 REACH = 0.13  # metres to each side that the hand takes up
-STRAIGHT = 0.08  # radians of tilt at which the hand counts as pointing down
 
 
 def towards(world: World, position: np.ndarray, rotation: np.ndarray, grip: float, speed: float = 1.0) -> np.ndarray:
@@ -27,7 +25,7 @@ def towards(world: World, position: np.ndarray, rotation: np.ndarray, grip: floa
     return action
 
 
-def over(world: World, place: np.ndarray, yaw: float, grip: float, hanging: float = TIP) -> np.ndarray:
+def over(world: World, place: np.ndarray, rotation: np.ndarray, grip: float, hanging: float = TIP) -> np.ndarray:
     """The action on the way to a place that leads over everything: up, across, and then down to its height."""
     at, _ = world.arm.pose()
     height = max(clearance(world, at, place) + hanging, place[2])
@@ -38,7 +36,7 @@ def over(world: World, place: np.ndarray, yaw: float, grip: float, hanging: floa
         goal = np.array([place[0], place[1], height])
     else:
         goal = place
-    return towards(world, goal, pointing_down(yaw), grip)
+    return towards(world, goal, rotation, grip)
 
 
 def clearance(world: World, start: np.ndarray, end: np.ndarray) -> float:
@@ -49,32 +47,16 @@ def clearance(world: World, start: np.ndarray, end: np.ndarray) -> float:
             middle, reach = world.position(name), world.size(name)
             if _distance(middle[:2], start[:2], end[:2]) < REACH + float(max(reach[:2])):
                 heights.append(float(middle[2] + reach[2]))
+    for joint in world.joints:  # drawers may stand open far beyond their cabinets
+        front = world.handle(joint).position
+        if _distance(front[:2], start[:2], end[:2]) < REACH + DRAWER:
+            heights.append(float(front[2]) + DRAWER / 2)
     return max(heights) + CLEAR
 
 
 def hanging_below(world: World, name: str) -> float:
     """How far a held object reaches below the hand."""
     return float(world.arm.pose()[0][2] - world.position(name)[2] + world.size(name)[2])
-
-
-def tilt(world: World) -> float:
-    """The angle between the hand and straight down."""
-    return float(np.arccos(np.clip(-world.arm.pose()[1][2, 2], -1.0, 1.0)))
-
-
-def nearest_yaw(world: World, yaw: float) -> float:
-    """The gripper is the same after half a turn: of both yaws the one nearer to how it is now, within its limits."""
-    _, facing = world.arm.pose()
-    present = atan2(facing[1, 0], facing[0, 0])
-    yaw = (yaw + pi / 2) % pi - pi / 2
-    other = yaw - pi if yaw > 0 else yaw + pi
-    return other if abs(other) < 1.9 and abs(other - present) + 0.2 < abs(yaw - present) else yaw
-
-
-def off_yaw(world: World, yaw: float) -> float:
-    """How far the gripper is turned from a yaw."""
-    _, facing = world.arm.pose()
-    return abs((yaw - atan2(facing[1, 0], facing[0, 0]) + pi) % (2 * pi) - pi)
 
 
 def _limited(vector: np.ndarray, longest: float) -> np.ndarray:
