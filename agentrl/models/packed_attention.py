@@ -47,9 +47,9 @@ class Packing(NamedTuple):
             lent[copies] = torch.arange(prefix)
             lent[places] = torch.arange(len(row))
         longest = torch.tensor([_rounded(int(own.max())), _rounded(int((own + before).max()))])
-        tensors = (starts.int(), key_starts.int(), lent, places, copies, positions)
-        *parts, positions = (upload(tensor, device) for tensor in tensors)
-        return cls(*parts, longest), positions
+        found = cls(starts.int(), key_starts.int(), lent, places, copies, longest)
+        moved = {name: upload(part, device) for name, part in found._asdict().items() if name != "longest"}
+        return found._replace(**moved), upload(positions, device)
 
 
 def upload(tensor: Tensor, device: Any) -> Tensor:

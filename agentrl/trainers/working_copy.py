@@ -47,14 +47,19 @@ class WorkingCopy:
     @torch.no_grad()
     def collect_gradients(self) -> None:
         """Add the copy's gradients to those of the masters, and clear them."""
-        pairs = [(master, rounded) for master, rounded in self._pairs if rounded.grad is not None]
-        first = [pair for pair in pairs if pair[0].grad is None]
-        again = [pair for pair in pairs if pair[0].grad is not None]
-        for master, _ in first:
-            master.grad = self._room.setdefault(id(master), torch.empty_like(master))
-        for chosen, work in ((first, torch._foreach_copy_), (again, torch._foreach_add_)):
-            if chosen:
-                work([master.grad for master, _ in chosen], [rounded.grad for _, rounded in chosen])
+        first: list[tuple[Tensor, Tensor]] = []
+        again: list[tuple[Tensor, Tensor]] = []
+        for master, rounded in self._pairs:
+            if rounded.grad is None:
+                continue
+            if master.grad is not None:
+                again.append((master.grad, rounded.grad))
+            else:
+                master.grad = self._room.setdefault(id(master), torch.empty_like(master))
+                first.append((master.grad, rounded.grad))
+        for pairs, work in ((first, torch._foreach_copy_), (again, torch._foreach_add_)):  # pyright: ignore[reportPrivateImportUsage]
+            if pairs:
+                work([total for total, _ in pairs], [gradient for _, gradient in pairs])
         self.forget_gradients()
 
     def forget_gradients(self) -> None:
@@ -67,7 +72,7 @@ class WorkingCopy:
         """Round the masters anew."""
         if self._pairs:
             masters, rounded = zip(*self._pairs, strict=True)
-            torch._foreach_copy_(list(rounded), list(masters))
+            torch._foreach_copy_(list(rounded), list(masters))  # pyright: ignore[reportPrivateImportUsage]
 
 
 def same_weights(model: Any) -> Any:

@@ -23,8 +23,8 @@ def test_every_row_sees_the_prefix_and_itself(prefix: int) -> None:
     start = prefix
     for length in lengths:
         row = [*range(prefix), *range(start, start + length)]
-        own = [part[row].transpose(0, 1) for part in (query, key, value)]
-        alone = torch.nn.functional.scaled_dot_product_attention(*own, is_causal=True, scale=0.3, enable_gqa=True)
+        q, k, v = (part[row].transpose(0, 1) for part in (query, key, value))
+        alone = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3, enable_gqa=True)
         assert torch.allclose(found[row], alone.transpose(0, 1))
         assert positions[row].tolist() == list(range(prefix + length))
         start += length

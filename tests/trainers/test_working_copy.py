@@ -43,8 +43,8 @@ def test_packed_figures_of_whole_batches_are_the_padded_ones(options: RunArgumen
     for compute in (lambda x: x.logprobs(some), lambda x: x.reference_logprobs(some), lambda x: x.values(some)[1]):
         packed, padded = map(compute, learners)
         assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(packed, padded, strict=True))
-    last = [learner.last_values(prompts) for learner in learners]
-    assert torch.allclose(*last, atol=1e-5)
+    packed, padded = (learner.last_values(prompts) for learner in learners)
+    assert torch.allclose(packed, padded, atol=1e-5)
 
 
 def test_generation_does_not_notice_the_copy(options: RunArguments) -> None:
