@@ -42,15 +42,19 @@ def run_learning(
     """
     experiments = chosen_experiments(experiment, known)
     chosen = chosen_cells(experiments, cells)
-    whole = Runner(out, chosen, jobs=jobs, minutes=minutes, say=say)
     refused: list[str] = []
+    failed: dict[str, str] = {}
     if not summarise_only:
-        Runner(out, starts_of(chosen), jobs=jobs, minutes=minutes, say=say).run()
-        refused = [] if force else refusals(whole.folder, experiments, chosen, say)
-        allowed = [cell for cell in chosen if cell.title not in refused]
-        left = max((whole.deadline - time.monotonic()) / 60, SOON) if minutes else 0.0
-        whole = Runner(out, allowed, jobs=jobs, minutes=left, say=say)
-    outcome = whole.outcome() if summarise_only else whole.run()
+        starts = Runner(out, starts_of(chosen), jobs=jobs, minutes=minutes, say=say)
+        failed = starts.run().failed
+        begun = [] if starts.asked_to_stop else [cell for cell in chosen if started(starts.folder, cell)]
+        blind = refusals(starts.folder, experiments, begun, say)
+        refused = [] if force else blind
+        allowed = [cell for cell in begun if cell.title not in refused]
+        left = max((starts.deadline - time.monotonic()) / 60, SOON) if minutes else 0.0
+        failed |= Runner(out, allowed, jobs=jobs, minutes=left, say=say).run().failed
+    whole = Runner(out, [cell for cell in chosen if cell.title not in refused], say=say)
+    outcome = whole.outcome()
     target = Path(results) if str(results) else whole.folder / "results"
     written = summarise(whole.folder, experiments, target)
     written += write_pages(target, known.values())
@@ -62,7 +66,7 @@ def run_learning(
         "withheld": refused,
         "finished": outcome.finished,
         "unfinished": outcome.unfinished,
-        "failed": outcome.failed,
+        "failed": failed,
         "written": [str(path) for path in written],
         "pass": not outcome.unfinished,
     }
@@ -73,6 +77,11 @@ def starts_of(cells: Sequence[Cell]) -> list[Cell]:
     return [Cell(cell.label, cell.seed, cell.stages[:-1]) for cell in cells if len(cell.stages) > 1]
 
 
+def started(folder: Path, cell: Cell) -> bool:
+    """Are all runs before the last one finished?"""
+    return all((folder / run.name / DONE).exists() for run in cell.runs()[:-1])
+
+
 def refusals(
     folder: Path, experiments: Sequence[Experiment], cells: Sequence[Cell], say: Callable[[str], Any]
 ) -> list[str]:
@@ -81,12 +90,11 @@ def refusals(
     wanted: set[str] = set()
     for experiment in experiments:
         own = [cell for cell in experiment.cells if cell in cells]
-        done = all((folder / run.name / DONE).exists() for cell in own for run in cell.runs()[:-1])
-        labels = withheld(experiment, measure(folder, experiment, say)) if done and len(experiment.labels) > 1 else []
+        ready = bool(own) and all(started(folder, cell) for cell in experiment.cells)
+        labels = withheld(experiment, measure(folder, experiment, say)) if ready else []
         if labels:
-            say(
-                f"{experiment.name}: {', '.join(labels)} withheld: cannot be told apart; --force runs them all the same"
-            )
+            apart = f"cannot tell {', '.join(labels)} from what they are compared with"
+            say(f"{experiment.name}: {apart}; only --force runs them")
         refused |= {cell.title for cell in own if cell.label in labels}
         wanted |= {cell.title for cell in own if cell.label not in labels}
     return sorted(refused - wanted)

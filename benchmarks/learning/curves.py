@@ -14,16 +14,35 @@ from agentrl.viewer.charts import Series, line_chart
 from agentrl.viewer.run_data import RunData, figure, interval, read_run
 
 
-def write_curves(run_folders: Mapping[str, Sequence[Path]], path: Path, title: str, width: int = 760) -> Path:
+def write_curves(
+    run_folders: Mapping[str, Sequence[Path]],
+    path: Path,
+    title: str,
+    width: int = 760,
+    starts: Mapping[Path, Path] | None = None,
+) -> Path:
     """Write held-out success over training episodes as an .svg file that stands alone and follows the reader's theme.
 
-    `run_folders` maps labels to the folders of their seeds.
+    `run_folders` maps labels to the folders of their seeds, `starts` these to those of the runs they began with.
     """
-    runs = {label: [read_run(folder) for folder in folders] for label, folders in run_folders.items()}
+    before = starts or {}
+    runs = {
+        label: [begun_with(read_run(folder), before.get(folder)) for folder in folders]
+        for label, folders in run_folders.items()
+    }
     chart = line_chart(curves(runs), Look(title, width, 380, "training episodes", (0.0, 1.0), percent=True))
     if not chart:
         raise ConfigError(f"cannot draw {path.name}: no run was evaluated on held-out tasks")
     return write_page(path, standalone(chart))
+
+
+def begun_with(run: RunData, start: Path | None) -> RunData:
+    """A run that did not measure its beginning, with the last measurement of its start as that."""
+    if start is None or not run.evals or any(line["iteration"] == 0 for line in run.evals):
+        return run
+    measured = read_run(start).evals
+    last = [{**line, "iteration": 0} for line in measured if line["iteration"] == measured[-1]["iteration"]]
+    return replace(run, evals=[*last, *run.evals])
 
 
 def curves(runs: Mapping[str, Sequence[RunData]]) -> list[Series]:

@@ -19,11 +19,14 @@ def curves_figure(runs: Path, experiment: Experiment, results: Results, target: 
     """Write `learning_NAME.svg`: held-out success while training."""
     measured = {(cell["label"], cell["seed"]) for cell in results["cells"]}
     folders: dict[str, list[Path]] = {}
+    starts: dict[Path, Path] = {}
     for cell in experiment.cells:
         if (cell.label, cell.seed) in measured:
-            folders.setdefault(cell.label, []).append(runs / cell.runs()[-1].name)
+            *before, last = (runs / planned.name for planned in cell.runs())
+            folders.setdefault(cell.label, []).append(last)
+            starts |= {last: before[-1]} if before else {}
     path, title = target / f"learning_{experiment.name}.svg", f"{experiment.name}: held-out success, sampled"
-    return write_curves(folders, path, title, WIDTH)
+    return write_curves(folders, path, title, WIDTH, starts)
 
 
 def ends_figure(results: Results, target: Path) -> list[Path]:

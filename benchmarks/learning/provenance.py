@@ -14,6 +14,10 @@ PAPER_RULE = (
     "The reward for the form of replies follows the paper's plain rule, `format_rule=paper`: every strict reply is "
     "paid."
 )
+WHOLE_EPISODES = (
+    "In demonstrations with a prediction the turns of an episode were all right or all hasty; since then each turn is "
+    "drawn by itself."
+)
 AFTER_THE_ACTION = (
     "Turn PPO is the released form, whose critic is asked before the last token of a turn, when it sees the action."
 )
@@ -29,18 +33,19 @@ ONE_GPU = "The runs shared one H200. The model is the real SmolLM2-135M."
 
 NOTES: dict[str, tuple[str, ...]] = {
     "masked-vanilla": (*FIRST_RUNS, TILE_BY_TILE.format("These runs")),
-    "bilevel": (*FIRST_RUNS, PAPER_RULE, AFTER_THE_ACTION),
+    "bilevel": (*FIRST_RUNS, PAPER_RULE, AFTER_THE_ACTION, WHOLE_EPISODES),
     "steppo": (*FIRST_RUNS, TILE_BY_TILE.format("These runs"), PAPER_RULE),
-    "strategies-frozenlake": (*FIRST_RUNS, PAPER_RULE),
-    "strategies-sokoban": (*FIRST_RUNS, PAPER_RULE),
+    "strategies-frozenlake": (*FIRST_RUNS, PAPER_RULE, WHOLE_EPISODES),
+    "strategies-sokoban": (*FIRST_RUNS, PAPER_RULE, WHOLE_EPISODES),
     "base-full-frozenlake": (
         *FIRST_RUNS,
         "The RL beyond the first seed was made on the ARM cores. The first seed began with another training of the "
         "same imitation (sampled 0.376, greedy 0.392) than the others (0.45, 0.56): levels at the end compare within "
         "a seed only.",
         PAPER_RULE,
+        WHOLE_EPISODES,
     ),
-    "base-full-sokoban": (*FIRST_RUNS, PAPER_RULE),
+    "base-full-sokoban": (*FIRST_RUNS, PAPER_RULE, WHOLE_EPISODES),
     "farming": (*FIRST_RUNS, TILE_BY_TILE.format("The runs from almost nothing"), PAPER_RULE),
     "vlm": (*FIRST_RUNS, "With pictures, RL ran on the GPU too."),
     "algorithms-frozenlake": ("The imitation was made on a machine with two ARM cores.", AFTER_THE_ACTION),

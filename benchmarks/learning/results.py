@@ -14,6 +14,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.viewer.run_data import Line, RunData, figure, read_run
 from benchmarks.learning.cell import DONE
 from benchmarks.learning.compare import MODES, AnyPool, Results, compare, pools, score_pools
+from benchmarks.learning.curves import begun_with
 from benchmarks.learning.experiment import Cell, Experiment
 from benchmarks.learning.figures import curves_figure
 from benchmarks.learning.separation_table import blind_to, read_separation
@@ -80,13 +81,14 @@ def cell_results(runs: Path, cell: Cell) -> Results | None:
     if run is None or not run.evals:
         return None
     starts = [data for stage in planned[:-1] if (data := _read(runs / stage.name)) is not None]
+    run = begun_with(run, starts[-1].folder if starts else None)
     return {
         "label": cell.label,
         "seed": cell.seed,
         "finished": (last / DONE).exists(),
         "iterations": int(run.train[-1]["iteration"]) if run.train else 0,
         "episodes": int(run.episodes_at(float("inf"))),
-        "start": {mode: start_evaluation(run, starts, greedy) for mode, greedy in MODES.items()},
+        "start": {mode: evaluation(run, greedy, first=True) for mode, greedy in MODES.items()},
         "end": {mode: evaluation(run, greedy) for mode, greedy in MODES.items()},
         "curve": {mode: curve(run, greedy) for mode, greedy in MODES.items()},
         "reward_curve": [[line["iteration"], _short(line.get("reward_mean"))] for line in run.train],
@@ -121,14 +123,6 @@ def _machine(path: Path) -> Results:
 def evaluations(run: RunData, greedy: bool) -> list[Line]:
     """Those with a number, in order."""
     return [line for line in run.evals if bool(line.get("greedy")) is greedy and figure(line, "success") is not None]
-
-
-def start_evaluation(run: RunData, starts: Sequence[RunData], greedy: bool) -> Results | None:
-    """Before the first iteration: measured by the run itself, or when the stage before it ended."""
-    own = evaluation(run, greedy, first=True)
-    if own is not None and own["iteration"] > 0 and starts:
-        return evaluation(starts[-1], greedy)
-    return own
 
 
 def evaluation(run: RunData, greedy: bool, *, first: bool = False) -> Results | None:

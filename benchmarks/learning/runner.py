@@ -59,7 +59,7 @@ class Runner:
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._failed: dict[str, str] = {}
         self._stopped: set[str] = set()
-        self._asked = False
+        self.asked_to_stop = False
 
     def run(self) -> Outcome:
         """Until all is done or time is up; then wait for the processes to put their state away."""
@@ -85,7 +85,7 @@ class Runner:
     # ------------------------------------------------------------------ when to stop
 
     def _over(self) -> bool:
-        return self._asked or time.monotonic() >= self.deadline
+        return self.asked_to_stop or time.monotonic() >= self.deadline
 
     @contextlib.contextmanager
     def _listening(self) -> Iterator[None]:
@@ -101,7 +101,7 @@ class Runner:
                 signal.signal(number, handler)
 
     def _ask_to_stop(self, number: int, frame: Any) -> None:
-        self._asked = True
+        self.asked_to_stop = True
 
     def _end_all(self) -> None:
         for child in self._children.values():

@@ -10,7 +10,7 @@ import pytest
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.statistics import wilson_interval
 from agentrl.viewer.run_data import read_run
-from benchmarks.learning.curves import curves, write_curves
+from benchmarks.learning.curves import begun_with, curves, write_curves
 from tests.core.markup import HOSTILE
 from tests.viewer.run_folders import eval_line, sft_lines, train_line, write_run
 
@@ -78,3 +78,15 @@ def test_more_labels_than_colours_are_told_apart_by_dashes_and_have_no_bands(tmp
     assert not any(one.band for one in found)
     eight = dict(list(many.items())[:8])
     assert all(one.band and not one.dashed for one in curves(read_runs(eight)))
+
+
+def test_a_run_that_did_not_measure_its_beginning_begins_where_its_start_ended(tmp_path):
+    start = write_run(
+        tmp_path / "start", [*sft_lines(), eval_line(0, 0.1, greedy=False), eval_line(30, 0.3, greedy=False)]
+    )
+    run = read_run(write_run(tmp_path / "run", [eval_line(8, 0.7, greedy=False)]))
+    first, last = begun_with(run, start).evals
+    assert (first["iteration"], first["success"]) == (0, 0.3) and last["iteration"] == 8
+    assert begun_with(run, None) is run
+    own = read_run(write_run(tmp_path / "own", [eval_line(0, 0.2, greedy=False), eval_line(8, 0.7, greedy=False)]))
+    assert begun_with(own, start) is own

@@ -88,8 +88,10 @@ def test_what_is_blind_is_found_in_either_order_and_shown_most_alike_first():
 class Played:
     """A runner that finishes everything at once."""
 
+    asked_to_stop, deadline = False, float("inf")
+
     def __init__(self, out, cells, **options):
-        self.folder, self.cells, self.deadline = out, cells, float("inf")
+        self.folder, self.cells = out, cells
 
     def run(self):
         for cell in self.cells:
@@ -99,7 +101,8 @@ class Played:
         return self.outcome()
 
     def outcome(self):
-        return Outcome([cell.title for cell in self.cells], [], {})
+        done = {cell.title: (self.folder / cell.runs()[-1].name / "done.json").exists() for cell in self.cells}
+        return Outcome([name for name in done if done[name]], [name for name in done if not done[name]], {})
 
 
 @pytest.mark.parametrize("force", [False, True])
@@ -110,7 +113,16 @@ def test_what_cannot_tell_runs_only_by_force(tmp_path, monkeypatch, force):
     result = run_learning("three", out=tmp_path, known={"three": EXPERIMENT}, force=force, say=said.append)
     assert result["withheld"] == ([] if force else ["masked/seed0"])
     assert result["finished"] == [f"{name}/seed0" for name in THREE if force or name != "masked"]
-    assert any("--force" in line for line in said) is not force
+    assert result["pass"] and any("cannot tell masked" in line for line in said)
+
+
+def test_who_is_asked_to_stop_while_starts_are_trained_trains_nothing_more(tmp_path, monkeypatch):
+    class Stopped(Played):
+        asked_to_stop = True
+
+    monkeypatch.setattr(command, "Runner", Stopped)
+    result = run_learning("three", out=tmp_path, known={"three": EXPERIMENT}, say=lambda line: None)
+    assert result["finished"] == [] and len(result["unfinished"]) == 3 and result["pass"] is False
 
 
 def test_advantages_of_a_real_model_are_compared_once_and_kept(tmp_path, monkeypatch):
