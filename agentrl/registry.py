@@ -339,6 +339,13 @@ FAMILIES: tuple[Family, ...] = (
                 ),
             )
         ),
+        benches={
+            "metaworld": Bench(
+                "agentrl.envs.metaworld.bench:run",
+                "steps, pictures and memory of Meta-World's tasks; the package alone",
+                group="embodied",
+            )
+        },
         kit=KitBudget(episodes=1, hostile_replies=40, image_size=64),
     ),
 )

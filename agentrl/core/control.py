@@ -59,7 +59,7 @@ def describe_box(space: spaces.Box) -> str:
 
 def action_text(action: np.ndarray) -> str:
     """An action in a few characters."""
-    return "[" + ", ".join(f"{value:.3g}" for value in np.ravel(action)) + "]"
+    return "[" + ", ".join([f"{value:.3g}" for value in np.ravel(action).tolist()]) + "]"
 
 
 def _is_bool(value: Any) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from agentrl.core.errors import MissingExtra
 from agentrl.envs.common.mujoco.loading import load as load_mujoco
+from agentrl.envs.metaworld.haste import hasten
 
 VERSION = "v3"  # of the tasks: "reach" is "reach-v3" there
 SUITES = ("ML10", "ML45", "MT10", "MT50")
@@ -35,6 +36,7 @@ def simulation(task: str) -> Any:
     sim._partially_observable = False
     vars(sim).pop("sawyer_observation_space", None)  # computed from the line above, and kept
     sim.max_path_length = 10**9  # the limit is ours to set
+    hasten(sim)
     return sim
 
 
