@@ -66,6 +66,8 @@ OPTIONS = (
     ("gigpo", "GiGPO", "gigpo"),
 )
 PICTURE_SIZE = 256
+CONTROL_STEPS = 5  # of continuous control, from one frame of a moving picture to the next
+CONTROL_TURNS = 3  # of continuous control, that a transcript shows
 PICTURE_SIZES = {"WebShop": 512, "WebArenaLite": 800}  # pages are there to be read
 
 
@@ -201,12 +203,16 @@ def record_oracle(rows: list[Entry], path: Path, seed: int = 7, episodes: int = 
     name = rows[0].id.partition("/")[2].partition("-")[0]
     size = PICTURE_SIZES.get(name, PICTURE_SIZE)
     env_id = pick(rows, "Grid", "Visual").id
-    sized = {"image_size": size} if "image_size" in keyword_arguments(env_class(env_id) or object) else {}
-    env = gym.make(env_id, render_mode="rgb_array", **sized)
+    known = keyword_arguments(env_class(env_id) or object)
+    # Pictures are drawn here alone, and of continuous control only some of them.
+    chosen = {name: value for name, value in {"image_size": size, "obs_mode": "state"}.items() if name in known}
+    env = gym.make(env_id, render_mode="rgb_array", **chosen)
+    every = CONTROL_STEPS if isinstance(env.action_space, gym.spaces.Box) else 1
     frames: list[np.ndarray] = []
     for episode in range(episodes):
-        for _ in oracle_episode(env, seed + episode):
-            frames.append(env.render())
+        for turn, (_, _, info) in enumerate(oracle_episode(env, seed + episode)):
+            if turn % every == 0 or info["success"]:
+                frames.append(env.render())
         frames += frames[-1:] * 2  # let the eye rest on the solved task
     env.close()
     # Median cut, the default, would give small things the colours of large ones.
@@ -222,6 +228,8 @@ def transcript(rows: list[Entry], seed: int = 7) -> str:
         if action is not None:
             lines += ["", f">>> {action}", f"reward {reward:+.1f}   {info['feedback']}".rstrip(), ""]
         lines.append(str(env.render()))
+    if isinstance(env.action_space, gym.spaces.Box):  # hundreds of turns: the beginning says it all
+        lines = [*lines[: 5 * CONTROL_TURNS + 1], "", "..."]
     prompt = env.get_wrapper_attr("system_prompt")
     env.close()
     return (

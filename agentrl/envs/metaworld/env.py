@@ -35,6 +35,8 @@ class MetaWorldEnv(ControlEnv):
     | `agentrl/MetaWorld-MT10-v0` | 10 tasks | the same tasks |
     | `agentrl/MetaWorld-MT50-v0` | all 50 tasks | the same tasks |
 
+    ![The fifty tasks, each at a start of the test split](../../_static/metaworld.png)
+
     Starts differ between all splits. A task's start is where its objects and its goal are; Meta-World draws it at
     random, and here its id (`reach:test:3`) says which draw: the same in every process and on every machine.
 
@@ -91,9 +93,9 @@ class MetaWorldEnv(ControlEnv):
 
     ## Honest note
     Physics, rewards, success and experts are those of Meta-World, by its package: `sparse` success rates at 500 turns
-    compare with published ones of its version 3, up to the starts. At the default 100 turns some experts are too slow.
-    Meta-World's benchmarks draw 50 goals a task; the splits here
-    are larger. Pictures are not its default ones.
+    compare with published ones of its version 3, up to the starts. At the default 100 turns some experts are too slow:
+    [what they solve of each task](../../results/metaworld.md). Meta-World's benchmarks draw 50 goals a task; the splits
+    here are larger. Pictures are not its default ones.
     """
 
     def __init__(
