@@ -42,7 +42,7 @@ BUDGETS = {
     "smollm2": Budget(300, 0.5, iterations=24, episodes=1024, evaluations=3, imitation_lr=2e-4, lr=2e-5),
     # One move a turn with full reasoning: six turns of sixty tokens. A run takes about seven minutes; the start is
     # measured once, by imitation, and not again by each run.
-    "one-move": Budget(600, mistakes=0.4, iterations=20, episodes=64, evaluations=1, eval_episodes=200, lr=1e-3),
+    "one-move": Budget(1000, mistakes=0.25, iterations=20, episodes=64, evaluations=1, eval_episodes=200, lr=1e-3),
     # So little imitation that nearly no episode succeeds: what pays then is the form of the reply.
     "farming": Budget(imitation_steps=60, mistakes=0.5, iterations=60, episodes=256, evaluations=4),
 }

@@ -34,7 +34,7 @@ Which orderings of papers hold at a size where everyone can repeat them. Tiny mo
 one thread a run, or SmolLM2-135M on a GPU where the task says so: tests of orderings, not of the papers' numbers.
 Tasks are in text; success is on unseen levels of the test split. All seeds of a condition begin with the same
 imitation, of demonstrations in which about half of the turns repeat the first right action instead of looking further
-(in experiments called `one-move`, two of five moves are random).
+(in experiments called `one-move`, one of four moves is random).
 """
 READING = """A claim is compared in sampled and in greedy play, and with each rival it names. Where the outcome of every
 level was kept, a comparison is paired: it *holds* (or is *reversed*) when McNemar's exact test gives p below 0.05 and

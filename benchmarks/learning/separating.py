@@ -5,7 +5,7 @@ One move a turn and full reasoning on the usual lake: about six turns of sixty t
 they do not, and each experiment checks that on its own start before it is run.
 
 All cells share the start, the budget and every option that is not asked about. GAE's lambda is 0.95 wherever there is
-one. The start imitates demonstrations in which two of five moves are random.
+one. The start imitates demonstrations in which one of four moves is random.
 """
 
 from __future__ import annotations
