@@ -65,7 +65,7 @@ def _put(world: World, name: str, x: float, y: float, turn: float) -> None:
         )
         if carrier in world.fixtures:
             angle = float(np.arctan2(rotation[1, 0], rotation[0, 0]))
-            free = np.maximum(room[:2] - (half[:2] if fact.predicate == "in" else 0.6 * np.array(half[:2])), 0.0)
+            free = np.maximum(room[:2] - 0.6 * np.array(half[:2]), 0.0)
             offset = np.clip(turned(np.array([x, y]) - middle[:2], -angle), -free, free)
             x, y = middle[:2] + turned(offset, angle)
     world.data.joint(name).qpos[:] = [x, y, bottom + half[2] + LIFT, *turned_about_z(turn)]

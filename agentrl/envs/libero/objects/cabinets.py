@@ -18,14 +18,15 @@ FRONT = 0.004  # half thickness of a drawer's front
 PITCH = 0.076  # from drawer to drawer
 LEVELS = {"top": 0.006 + 2 * PITCH, "middle": 0.006 + PITCH, "bottom": 0.006}  # where each drawer begins
 INSIDE: Vector = (0.076, 0.078, 0.028)  # half of a drawer's inside
-REACH = 0.040  # how far a handle stands out
+REACH = 0.028  # how far a handle stands out
 TRAVEL = 0.16
 
 
 def cabinet(body: str, front: str, metal: str) -> Model:
-    """A cabinet in these colours."""
-    middle = (0.0, 0.0, 0.008 + INSIDE[2])
-    places = {f"{level}_region": Place(middle, INSIDE, f"{level}_level") for level in LEVELS}
+    """A cabinet in these colours. The region in a drawer is its front part, which nothing is above when it is open: the
+    back stays below the handles of the next drawer."""
+    middle, half = (0.0, -0.020, 0.008 + INSIDE[2]), (INSIDE[0], INSIDE[1] - 0.020, INSIDE[2])
+    places = {f"{level}_region": Place(middle, half, f"{level}_level") for level in LEVELS}
     top = Place((0.0, 0.0, 2 * CABINET[2]), (CABINET[0], CABINET[1], 0.001))
     return Model(
         CABINET,
@@ -65,7 +66,7 @@ def _build(s: Sculptor, body: str, front: str, metal: str) -> None:
 def _build_drawer(s: Sculptor, joint: Joint, front: str, metal: str) -> None:
     """The box, its front, and the handle."""
     x, y, _ = INSIDE
-    wood, wall = "#d9bb8c", 0.022
+    wood, wall = "#d9bb8c", 0.013  # low walls: the fingers stay above them
     s.box((0, 0, 0.004), (x + 0.004, y, 0.004), wood)
     for side in (-1, 1):
         s.box((side * (x + 0.002), 0, 0.008 + wall), (0.002, y, wall), wood)

@@ -122,7 +122,7 @@ class Sculptor:
         """A body that moves; its origin is on the hinge, or where it is when shut."""
         body = self.body.add_body(name=f"{self.name}_{name}", pos=pos)
         kind = mujoco.mjtJoint.mjJNT_SLIDE if joint.kind == "slide" else mujoco.mjtJoint.mjJNT_HINGE
-        damping, friction = (6.0, 1.0) if joint.kind == "slide" else (0.06, 0.03)
+        damping, friction = (12.0, 3.0) if joint.kind == "slide" else (0.06, 0.03)
         body.add_joint(
             name=f"{self.name}_{name}", type=kind, axis=axis, range=joint.limits, limited=True, damping=damping,
             frictionloss=friction, armature=0.01, solref_limit=(0.01, 1.0),

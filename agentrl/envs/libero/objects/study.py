@@ -45,7 +45,7 @@ ROWS = (-0.088, -0.034, 0.028, 0.088)  # of walls across, from the front to the 
 def _build_caddy(s: Sculptor) -> None:
     x, y, _z = CADDY
     mesh, edge = "#3c4045", "#5a6067"
-    heights = (0.045, 0.060, 0.075, 0.10)
+    heights = (0.040, 0.050, 0.060, 0.080)
     for at, height in zip(ROWS, heights, strict=True):
         s.box((at, 0, height / 2), (WALL / 2, y, height / 2), mesh)
         s.box((at, 0, height), (WALL, y, 0.002), edge, solid=False)
