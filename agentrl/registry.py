@@ -296,6 +296,13 @@ FAMILIES: tuple[Family, ...] = (
                 for suite, summary in _LIBERO
             ),
         ),
+        benches={
+            "libero": Bench(
+                "agentrl.envs.libero.bench:run",
+                "control steps, pictures and memory of LIBERO's tasks; MuJoCo alone",
+                group="embodied",
+            )
+        },
         setups={
             "libero": Part("agentrl.envs.libero.data.package:setup", "LIBERO's task files and starts (3 MB)"),
             "libero-official": Part(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from array import array
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from agentrl.envs.common.control import ControlEnv, ControlState
 from agentrl.envs.libero.oracle import next_action
-from agentrl.envs.libero.playing import LiberoTasks, state_size
+from agentrl.envs.libero.playing import POSE, LiberoTasks, state_size
 from agentrl.envs.libero.procedural import ProceduralSimulation
 from agentrl.envs.libero.simulation import PICTURES, make_simulation
 
@@ -27,6 +28,21 @@ class LiberoState(ControlState):
     def structured(self) -> dict[str, Any]:
         """The numbers by name, what is held, and the conditions."""
         return {**super().structured(), "held": self.held, "conditions": dict(self.conditions)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field."""
+        return {
+            "instruction": self.instruction,
+            "proprio": list(self.proprio),
+            "objects": {name: list(values) for name, values in self.objects.items()},
+            "held": self.held,
+            "conditions": dict(self.conditions),
+        }
+
+    def anchor(self) -> str:
+        """All numbers, as quickly as they can be written: this is asked for in every step."""
+        numbers = itertools.chain(self.proprio, *self.objects.values())
+        return f"{self.instruction} {array('d', numbers).tobytes().hex()}"
 
 
 class LiberoEnv(LiberoTasks, ControlEnv):
@@ -141,19 +157,18 @@ class LiberoEnv(LiberoTasks, ControlEnv):
 
     def _object_state(self) -> np.ndarray:
         """Poses of the objects, those of the goal first, then joints; zeros behind, up to the suite's longest."""
-        values = np.concatenate([*self._simulation.poses().values(), list(self._simulation.joints().values())])
-        return np.pad(values, (0, self._state_size - len(values)))
-
-    def _named_state(self) -> dict[str, Sequence[float]]:
-        simulation = self._simulation
-        poses = {name: pose.tolist() for name, pose in simulation.poses().items()}
-        return {**poses, **{name: [value] for name, value in simulation.joints().items()}}
+        values, filled = self._simulation.numbers(), np.zeros(self._state_size)
+        filled[: len(values)] = values
+        return filled
 
     def state(self) -> LiberoState:
         """Poses and joints by name, what is held, and the conditions of the goal."""
-        known = super().state()
-        simulation = self._simulation
-        return LiberoState(known.instruction, known.proprio, known.objects, simulation.held(), simulation.conditions)
+        simulation, numbers = self._simulation, self._measure("state").tolist()
+        objects, joints = simulation.names()
+        poses = {name: tuple(numbers[POSE * k : POSE * (k + 1)]) for k, name in enumerate(objects)}
+        values = {name: (value,) for name, value in zip(joints, numbers[POSE * len(objects) :], strict=False)}
+        proprio = tuple(self._measure("proprio").tolist())
+        return LiberoState(self.instruction, proprio, {**poses, **values}, simulation.held(), simulation.conditions)
 
     def _draw_text(self) -> str:
         state = self.state()

@@ -23,6 +23,7 @@ class ProceduralSimulation:
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, int], tuple[World, Controller]] = OrderedDict()
         self._chosen: Chosen | None = None
+        self._columns: np.ndarray | None = None  # of the numbers in data.qpos
 
     @property
     def world(self) -> World:
@@ -58,7 +59,7 @@ class ProceduralSimulation:
         self._kept.move_to_end(key)
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
-        self._chosen = chosen
+        self._chosen, self._columns = chosen, None
         return self._kept[key][0]
 
     def step(self, action: np.ndarray) -> bool:
@@ -76,15 +77,21 @@ class ProceduralSimulation:
         """The gripper's pose and its fingers."""
         return proprio(self.world.arm)
 
-    def poses(self) -> dict[str, np.ndarray]:
-        """Position and quaternion of each object; what the task is about comes first."""
+    def names(self) -> tuple[list[str], list[str]]:
+        """The objects, what the task is about first, and the joints of fixtures."""
         world = self.world
         first = [name for name in world.problem.interest if name in world.objects]
-        return {name: _pose(world, name) for name in dict.fromkeys([*first, *world.objects])}
+        return list(dict.fromkeys([*first, *world.objects])), list(world.joints)
 
-    def joints(self) -> dict[str, float]:
-        """The joints of fixtures."""
-        return {name: self.world.joint(name) for name in self.world.joints}
+    def numbers(self) -> np.ndarray:
+        """Position and quaternion of each object, then the joints."""
+        world = self.world
+        if self._columns is None:
+            objects, joints = self.names()
+            rows = [np.arange(7) + world.addresses[name] for name in objects]
+            at = [int(world.model.joint(name).qposadr[0]) for name in joints]
+            self._columns = np.concatenate([*rows, np.array(at, dtype=int)])
+        return world.data.qpos[self._columns]
 
     def held(self) -> str | None:
         """The object between the fingers."""
@@ -116,10 +123,3 @@ class ProceduralSimulation:
 def settle(world: World) -> None:
     """Make poses and contacts those of this instant, as they are after `load`; a simulator step leaves older ones."""
     mujoco.mj_fwdPosition(world.model, world.data)
-
-
-def _pose(world: World, name: str) -> np.ndarray:
-    position, rotation = world.pose(name)
-    quaternion = np.empty(4)
-    mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(rotation).ravel())
-    return np.concatenate([position, quaternion])

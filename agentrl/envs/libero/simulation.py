@@ -41,12 +41,12 @@ class Simulation(Protocol):
         """Position and axis-angle of the gripper, and the joints of its two fingers: eight numbers."""
         ...
 
-    def poses(self) -> dict[str, np.ndarray]:
-        """Position and quaternion (w, x, y, z) of each object, by name; what the task is about comes first."""
+    def names(self) -> tuple[list[str], list[str]]:
+        """The objects, what the task is about first, and the joints of drawers, doors and knobs."""
         ...
 
-    def joints(self) -> dict[str, float]:
-        """The joints of drawers, doors and knobs, by name."""
+    def numbers(self) -> np.ndarray:
+        """Position and quaternion (w, x, y, z) of each of the objects, then the values of the joints."""
         ...
 
     def held(self) -> str | None:

@@ -41,7 +41,7 @@ class Server:
     def look(self):
         at = np.array([self.steps, 0.0, 0.0])
         return {"position": at, "quaternion": np.array([1.0, 0, 0, 0]), "fingers": np.zeros(2), "poses": {},
-                "joints": {}, "conditions": {"On a b": self.steps >= 3}, "held": None}
+                "joints": {}, "interest": [], "conditions": {"On a b": self.steps >= 3}, "held": None}
 '''
 
 

@@ -79,13 +79,18 @@ class OfficialSimulation:
         turned = axis_angle_of_quaternion(self._seen["quaternion"])
         return np.concatenate([self._seen["position"], turned, self._seen["fingers"]])
 
-    def poses(self) -> dict[str, np.ndarray]:
-        """Position and quaternion of each object."""
-        return dict(self._seen["poses"])
+    def names(self) -> tuple[list[str], list[str]]:
+        """The objects, what the task is about first, and the joints of fixtures."""
+        objects = self._seen["poses"]
+        first = [name for name in self._seen["interest"] if name in objects]
+        return list(dict.fromkeys([*first, *objects])), list(self._seen["joints"])
 
-    def joints(self) -> dict[str, float]:
-        """The joints of fixtures."""
-        return dict(self._seen["joints"])
+    def numbers(self) -> np.ndarray:
+        """Position and quaternion of each object, then the joints."""
+        objects, joints = self.names()
+        return np.concatenate(
+            [*(self._seen["poses"][name] for name in objects), [self._seen["joints"][name] for name in joints]]
+        )
 
     def held(self) -> str | None:
         """The object between the fingers."""

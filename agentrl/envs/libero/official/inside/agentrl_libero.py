@@ -104,6 +104,7 @@ class Server:
             "position": np.asarray(seen["robot0_eef_pos"], dtype=float),
             "quaternion": np.asarray(seen["robot0_eef_quat"], dtype=float)[[3, 0, 1, 2]],
             "fingers": np.asarray(seen["robot0_gripper_qpos"], dtype=float),
+            "interest": [str(name) for name in inner.obj_of_interest],
             "poses": {name: self._pose(name) for name in inner.objects_dict},
             "joints": self._joints(),
             "conditions": {text: bool(inner._eval_predicate(fact)) for text, fact in goal},
