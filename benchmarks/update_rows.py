@@ -22,6 +22,8 @@ ROWS = {"cpu": (8, 200), "cuda": (256, 900)}  # how many, and of how many tokens
 GROUP = 8
 SHARED = 0.25  # of a row's tokens, where rows begin alike
 REPLY = 1 / 3  # of a row's tokens
+OURS = {"agentrl": {}, "agentrl, no reference": {"kl_coef": 0.0}}
+WAYS = {"cpu": OURS, "cuda": {**OURS, "agentrl, old way": {"working_copy": "off"}}}
 PEAK = {"H200": 989e12, "H100": 989e12, "A100": 312e12}  # operations a second in bfloat16
 
 
@@ -68,9 +70,8 @@ def update_rows(model: str, place: str, repeats: int) -> list[dict[str, Any]]:
     """Rows of the report: trained tokens a second of each way, and the share of the device's peak."""
     count, length = ROWS[place]
     results = []
-    ways = {"agentrl": {}, "agentrl, old way": {"working_copy": "off"}} if place == "cuda" else {"agentrl": {}}
     works: dict[str, Callable[[], int]] = {}
-    for name, options in ways.items():
+    for name, options in WAYS[place].items():
         works |= our_updates(name, model, place, count, length, options)
     for name, work in {**works, "transformers loop|nothing shared": plain_loop(model, place, count, length)}.items():
         impl, kind = name.split("|")
@@ -90,7 +91,7 @@ def our_updates(
     from agentrl.trainers.update import make_learner, score, update_policy
 
     args = GRPO(model=model, device=place, episodes=count, group_size=GROUP, token_budget=65_536, lr=1e-7, compile="on")
-    args = replace(args, **options) if place == "cuda" else replace(args, compile="off", token_budget=16_384)
+    args = replace(args, **options) if place == "cuda" else replace(args, **options, compile="off", token_budget=16_384)
     learner = make_learner(args)
     vocabulary = learner.engine.model.config.get_text_config().vocab_size
 

@@ -45,10 +45,11 @@ class Lanes:
         self.runs: dict[Any, int] = {}
 
     def fits(self, rows: int, steps: int, capacity: int, prefix_capacity: int) -> bool:
-        """Can a batch of this size use these lanes?"""
+        """Can a batch of this size use these lanes? Up to half of them may stay empty: the rounds of a collection have
+        fewer and fewer rows, and recording steps anew for each number would take longer."""
         room = self.key_values
         return (
-            rows == self.rows
+            rows <= self.rows <= 2 * rows
             and steps <= self.steps
             and capacity <= room.capacity
             and prefix_capacity <= room.prefix_capacity
@@ -145,7 +146,7 @@ class FastDecoder:
         size = (lane_count(rows), _up(steps), _up(capacity), _up(shared))
         fitting = [lanes for lanes in self.kept if lanes.fits(*size)]
         if fitting:
-            return fitting[0]
+            return min(fitting, key=lambda lanes: lanes.rows)
         # Those of as many rows were too short: one set with room for both takes their place.
         short = [lanes for lanes in self.kept if lanes.rows == size[0]]
         rooms = [(lanes.steps, lanes.key_values.capacity, lanes.key_values.prefix_capacity) for lanes in short]

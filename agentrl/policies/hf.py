@@ -118,7 +118,8 @@ class HFPolicy:
             )
         given = ([prompts[index] for index in fits], noise[fits], [room[index] for index in fits])
         answers = dict(zip(fits, self._decode(*given) if fits else [], strict=True))
-        return [self._generation(prompt, answers.get(index)) for index, prompt in enumerate(prompts)]
+        how = self.sampling.to_json()
+        return [self._generation(prompt, answers.get(index), dict(how)) for index, prompt in enumerate(prompts)]
 
     def _decode(self, prompts: list[Prompt], noise: torch.Tensor, limits: list[int]) -> list[Any]:
         import torch
@@ -148,7 +149,7 @@ class HFPolicy:
         if self.loaded.decoder is not None:
             self.loaded.decoder.release()
 
-    def _generation(self, prompt: Prompt, answer: Answer | None) -> Generation:
+    def _generation(self, prompt: Prompt, answer: Answer | None, how: dict[str, Any]) -> Generation:
         from agentrl.models.sampling import Answer
 
         answer = answer or Answer([], [], stopped=False)
@@ -162,7 +163,7 @@ class HFPolicy:
             finish_reason="stop" if answer.stopped else "length",
             version=self.version,
             prompt_ids=prompt.ids,
-            sampling=self.sampling.to_json(),
+            sampling=how,
         )
 
     def logprobs_of(
