@@ -51,6 +51,7 @@ from benchmarks.learning.separation_table import (
     separation_path,
 )
 
+THREADS = 4  # tiny models wait for more
 # Options that decide advantages and nothing else, and those that have no effect on which policy is trained.
 ESTIMATOR = {"variant", "form", "reward_at", "gamma", "lam", "turn_gamma", "turn_lam", "step_gae", "baseline"}
 ESTIMATOR |= {"normalise", "anchors", "step_weight", "invalid_penalty", "whiten_advantages", "bootstrap_truncated"}
@@ -85,7 +86,10 @@ def measure_separation(folder: Path, experiment: Experiment, say: Callable[[str]
     if (known := read_separation(folder, experiment)) is not None:
         return known
     say(f"{experiment.name}: comparing the conditions' advantages on episodes of the start policy")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(min(threads, THREADS))
     found = separation(conditions(folder, experiment, say), say)
+    torch.set_num_threads(threads)
     write_atomically(separation_path(folder, experiment), json.dumps(found, indent=1).encode())
     return found
 

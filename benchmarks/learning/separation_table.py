@@ -12,7 +12,7 @@ from benchmarks.learning.experiment import Experiment, PlannedRun
 
 LIMIT = 0.98
 EPISODES = 128  # to compare advantages on, and as many others for the critics to learn from
-ROUNDS, PASSES, MINIBATCHES, RATE = 3, 3, 8, 0.01  # of the critics; targets are estimated anew each round
+ROUNDS, PASSES, MINIBATCHES, RATE = 3, 3, 8, 0.003  # of the critics; targets are estimated anew each round
 SEPARATION_HEAD = ("condition", "condition", "correlation of advantages", "verdict", "also differ in")
 CAN, CANNOT, MORE = "can tell", "cannot tell", "differ in more"
 
