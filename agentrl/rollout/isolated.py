@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import gymnasium as gym
@@ -13,13 +14,15 @@ from gymnasium.envs.registration import EnvSpec as GymSpec
 from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, Fault, MissingExtra, SnapshotError
 from agentrl.core.snapshot import restore_layers, snapshot_layers
 from agentrl.core.worker import Worker
+from agentrl.policies.random import legal_actions
 from agentrl.rollout.episode import make, spec_json
 from agentrl.rollout.prompts import rules_of
 from agentrl.rollout.starts import EnvSpec
 from agentrl.wrappers.build import wrap
 
 START_SECONDS = 120.0  # importing a simulator takes long, and longer where many start at once
-ASKED = ("oracle", "gold")  # what policies ask an environment for
+ASKED = ("oracle", "gold", "truthful", "hasty_action")  # what policies ask an environment for
+TOLD = ("max_actions_per_turn", "action_separator")  # what they read
 
 
 class EnvHost:
@@ -41,9 +44,13 @@ class EnvHost:
         """Play a turn."""
         return self._answer(lambda: list(self._made.step(action)))
 
-    def ask(self, name: str) -> list[Any]:
-        """The oracle's turn, or the gold one."""
-        return self._answer(lambda: self._made.get_wrapper_attr(name)() if name in ASKED else None)
+    def ask(self, name: str, *args: Any) -> list[Any]:
+        """The oracle's turn, the gold one, a reply with the truth around a turn, a typical mistake."""
+        return self._answer(lambda: self._made.get_wrapper_attr(name)(*args) if name in ASKED else None)
+
+    def legal(self) -> list[Any]:
+        """Whole turns that make sense at this moment."""
+        return self._answer(lambda: list(legal_actions(self._made)))
 
     def render(self) -> list[Any]:
         """A picture or a drawing."""
@@ -77,6 +84,7 @@ class EnvHost:
             "env_id": base.spec.id if base.spec else type(base).__name__,
             "rules": rules_of(env) if env.has_wrapper_attr("system_prompt") else None,
             "asked": [name for name in ASKED if env.has_wrapper_attr(name)],
+            "told": {name: getattr(base, name) for name in TOLD if hasattr(base, name)},
             "render_mode": env.render_mode,
         }
 
@@ -121,7 +129,9 @@ class IsolatedEnv(gym.Env):
         if facts["rules"] is not None:
             self.system_prompt = facts["rules"]
         for name in facts["asked"]:
-            setattr(self, name, lambda name=name: self._ask("ask", name))
+            setattr(self, name, lambda *args, name=name: self._ask("ask", name, *args))
+        for name, value in facts["told"].items():
+            setattr(self, name, value)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode there."""
@@ -134,6 +144,10 @@ class IsolatedEnv(gym.Env):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play a turn there."""
         return tuple(self._ask("step", action))  # pyright: ignore[reportReturnType]  (five, as that side's step gave)
+
+    def legal_actions(self) -> list[Any]:
+        """Whole turns that make sense there at this moment."""
+        return self._ask("legal")
 
     def render(self) -> Any:
         """What it looks like there."""
@@ -159,9 +173,7 @@ class IsolatedEnv(gym.Env):
     def __getattr__(self, name: str) -> Any:
         if name not in ("action_space", "observation_space"):
             raise AttributeError(name)
-        env = wrap(make(self._spec.id, split=self._split, **self._spec.kwargs), self._spec.wrappers)
-        self.action_space, self.observation_space = env.action_space, env.observation_space
-        env.close()
+        self.action_space, self.observation_space = deepcopy(_spaces(self._spec, self._split))
         return self.__dict__[name]
 
     def _ask(self, method: str, *args: Any, deadline: float | None = None) -> Any:
@@ -169,6 +181,19 @@ class IsolatedEnv(gym.Env):
         if status == "ok":
             return value
         raise _mistake(status, value)
+
+
+_known_spaces: dict[str, tuple[gym.Space, gym.Space]] = {}
+
+
+def _spaces(spec: EnvSpec, split: str) -> tuple[gym.Space, gym.Space]:
+    """Of actions and observations; a stack is made for them once, however many processes there are."""
+    key = repr((spec.id, split, spec.kwargs, spec.wrappers))
+    if key not in _known_spaces:
+        env = wrap(make(spec.id, split=split, **spec.kwargs), spec.wrappers)
+        _known_spaces[key] = env.action_space, env.observation_space
+        env.close()
+    return _known_spaces[key]
 
 
 def _mistake(status: str, value: Any) -> AgentRLError:
