@@ -2,7 +2,7 @@
 
     pip install '.[robots,train]'
     python examples/clone_robot.py --env agentrl/MetaWorld-button-press-topdown-v0 --image-size 64
-    python examples/clone_robot.py --env agentrl/MetaWorld-reach-v0 --obs-mode state
+    python examples/clone_robot.py --env agentrl/LIBERO-Spatial-v0 --env-kwargs '{"task": 2}' --obs-mode state
 
 It plays demonstrations of the oracle on the train split, learns from them, and plays the network on starts of the test
 split, which it never saw. `--output DIR` keeps it: `agentrl eval ID --policy control:DIR` plays it again.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,21 +37,18 @@ class Arguments:
     noise: float = 0.1
     chunk: int = 1  # actions at a time
     steps: int = 2000  # of the optimiser
+    batch_size: int = 128
     test_episodes: int = 50
     seed: int = 0
-    max_turns: int | None = None  # default: the environment's own limit
-    task: str = ""  # of a suite with several: its argument `task`
+    env_kwargs: str = "{}"  # further arguments of the environment, as JSON
     output: Path | None = None
-    env_kwargs: dict[str, Any] = field(default_factory=dict)
 
 
 def run(args: Arguments) -> dict[str, Any]:
     """Demonstrate, learn, evaluate on unseen starts."""
     torch.set_num_threads(1)
-    kwargs: dict[str, Any] = {"obs_mode": args.obs_mode, **args.env_kwargs}
+    kwargs: dict[str, Any] = {"obs_mode": args.obs_mode, **json.loads(args.env_kwargs)}
     kwargs |= {"image_size": args.image_size} if args.obs_mode == "image" else {}
-    kwargs |= {"max_turns": args.max_turns} if args.max_turns else {}
-    kwargs |= {"task": args.task} if args.task else {}
     began, processor = time.perf_counter(), time.process_time()
     settings = BehaviourCloning(
         env=args.env,
@@ -61,6 +58,7 @@ def run(args: Arguments) -> dict[str, Any]:
         noise=args.noise,
         chunk=args.chunk,
         steps=args.steps,
+        batch_size=args.batch_size,
         seed=args.seed,
     )
     net = train(settings, lambda line: print(line, file=sys.stderr, flush=True))

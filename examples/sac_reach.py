@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import torch
 import tyro
 from stable_baselines3 import SAC
@@ -34,32 +35,57 @@ class Arguments:
 
     env: str = "agentrl/MetaWorld-reach-v0"
     seed: int = 0
-    steps: int = 40_000  # at most
-    every: int = 1_000  # steps from one look at the dev split to the next
+    hold: int = 4  # control steps for which an action is held
+    steps: int = 20_000  # at most
+    every: int = 500  # steps from one look at the dev split to the next
     dev_episodes: int = 20
     test_episodes: int = 50
 
 
-class TimeCosts(gym.Wrapper):
-    """The graded reward, shifted to be a cost: 0 for a step at the goal, -1 for one far from it.
+class WithDifference(gym.ObservationWrapper):
+    """The way from the hand to the goal, beside all other numbers: what a network would have to subtract itself."""
 
-    Reaching the goal ends the episode. With rewards above nought it would pay to hover beside it for ever.
+    def __init__(self, env: gym.Env) -> None:
+        super().__init__(env)
+        (size,) = env.observation_space.shape or ()
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, (size + 3,), np.float32)
+
+    def observation(self, observation: np.ndarray) -> np.ndarray:
+        """The hand comes first in an observation, the goal last."""
+        return np.concatenate([observation, observation[-3:] - observation[:3]])
+
+
+class HeldActions(gym.Wrapper):
+    """An action is held for a few control steps of a centimetre each, and the graded reward becomes a cost.
+
+    A step beside the goal costs 0.2, one far from it 1.2, and reaching it ends the episode: were the highest reward no
+    cost at all, hovering would be as good as arriving.
     """
 
+    def __init__(self, env: gym.Env, hold: int) -> None:
+        super().__init__(env)
+        self.hold = hold
+
     def step(self, action: Any) -> Any:
-        """One control step."""
-        observation, _, terminated, truncated, info = self.env.step(action)
-        return observation, info["reward_terms"]["dense"] / HIGHEST_REWARD - 1.0, terminated, truncated, info
+        """Some control steps, until the episode ends."""
+        cost = 0.0
+        for _ in range(self.hold):
+            observation, _, terminated, truncated, info = self.env.step(action)
+            cost += 1.2 - info["reward_terms"]["dense"] / HIGHEST_REWARD
+            if terminated or truncated:
+                break
+        return observation, -cost / self.hold, terminated, truncated, info
 
 
-def make(env_id: str, split: str) -> gym.Env:
+def make(args: Arguments, split: str) -> gym.Env:
     """The task with numbers as observation; nothing is drawn."""
-    return StateObservation(gym.make(env_id, split=split, obs_mode="state", reward="dense"))
+    env = StateObservation(gym.make(args.env, split=split, obs_mode="state", reward="dense"))
+    return HeldActions(WithDifference(env), args.hold)
 
 
-def success_share(model: SAC, env_id: str, split: str, episodes: int) -> float:
+def success_share(model: SAC, args: Arguments, split: str, episodes: int) -> float:
     """The share of some starts of a split that the greedy policy solves."""
-    env, solved, scale = make(env_id, split), 0, model.get_vec_normalize_env()
+    env, solved, scale = make(args, split), 0, model.get_vec_normalize_env()
     assert scale is not None
     for number in range(episodes):
         observation, info = env.reset(seed=number)
@@ -84,7 +110,7 @@ class StopWhenLearned(BaseCallback):
         if self.num_timesteps % self.args.every:
             return True
         assert isinstance(self.model, SAC)
-        share = success_share(self.model, self.args.env, "dev", self.args.dev_episodes)
+        share = success_share(self.model, self.args, "dev", self.args.dev_episodes)
         self.seen.append((self.num_timesteps, share))
         print(f"step {self.num_timesteps}: {share:.2f} of {self.args.dev_episodes} dev starts", flush=True)
         return share < 0.95
@@ -97,12 +123,12 @@ def run(args: Arguments) -> dict[str, Any]:
     model = SAC(
         "MlpPolicy",
         # Positions differ by centimetres: without a scale the networks hardly see them.
-        VecNormalize(DummyVecEnv([lambda: TimeCosts(make(args.env, "train"))]), norm_reward=False),
+        VecNormalize(DummyVecEnv([lambda: make(args, "train")]), norm_reward=False),
         learning_rate=1e-3,
         buffer_size=50_000,
-        learning_starts=1_000,
+        learning_starts=500,
         batch_size=128,
-        gamma=0.9,  # the goal is a few dozen steps away
+        gamma=0.95,
         tau=0.02,
         ent_coef="auto_0.1",
         policy_kwargs={"net_arch": [64, 64]},
@@ -115,7 +141,7 @@ def run(args: Arguments) -> dict[str, Any]:
         "steps": model.num_timesteps,
         "cpu_seconds": round(time.process_time() - processor, 1),
         "seconds": round(time.perf_counter() - began, 1),
-        "test_success": success_share(model, args.env, "test", args.test_episodes),
+        "test_success": success_share(model, args, "test", args.test_episodes),
         "test_episodes": args.test_episodes,
     }
 

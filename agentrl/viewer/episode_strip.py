@@ -60,7 +60,7 @@ def _turn(number: int, step: Step, picture: np.ndarray | None) -> str:
     owed = f'<span class="soft">pending: {safe(", ".join(step.pending))}</span>' if step.pending else ""
     body = f'<div class="action other"><b>{safe(actions or "nothing ran")}</b></div>'
     body += _reward_line(step.reward, step.reward_terms) + owed
-    body += f"<pre>{safe(said)}</pre>" if said.strip() != actions else ""
+    body += f"<pre>{safe(said)}</pre>" if said.strip() not in ("", actions) else ""
     seen = details("what it saw", step.observation) if step.observation else ""
     return _frame(f"Turn {number}", picture, "", body + seen)
 
