@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
@@ -31,13 +32,29 @@ def load() -> ModuleType:
 
 def simulation(task: str) -> Any:
     """A new simulation of a task, with its goal among the observations."""
-    sim = load().ALL_V3_ENVIRONMENTS[f"{task}-{VERSION}"]()
+    sim = _sharing(load().ALL_V3_ENVIRONMENTS[f"{task}-{VERSION}"])()
     sim._set_task_called = True  # its own way of choosing starts is not used
     sim._partially_observable = False
     vars(sim).pop("sawyer_observation_space", None)  # computed from the line above, and kept
     sim.max_path_length = 10**9  # the limit is ours to set
     hasten(sim)
     return sim
+
+
+@cache
+def _sharing(simulated: type) -> type:
+    """The same class, whose models are copies of one that is compiled once: that takes longer than anything else."""
+
+    def _initialize_simulation(self: Any) -> tuple[Any, Any]:
+        model = copy.copy(_compiled(self.fullpath))
+        return model, load_mujoco().MjData(model)
+
+    return type(simulated.__name__, (simulated,), {"_initialize_simulation": _initialize_simulation})
+
+
+@lru_cache(maxsize=12)  # of up to 9 MB
+def _compiled(path: str) -> Any:
+    return load_mujoco().MjModel.from_xml_path(path)
 
 
 @cache
