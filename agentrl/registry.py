@@ -353,7 +353,7 @@ FAMILIES: tuple[Family, ...] = (
                 group="embodied",
             )
         },
-        kit=KitBudget(episodes=1, hostile_replies=40, image_size=64),
+        kit=KitBudget(episodes=1, hostile_replies=40, image_size=48),
     ),
 )
 TABLE: tuple[Entry, ...] = tuple(entry for family in FAMILIES for entry in family.envs)

@@ -52,7 +52,7 @@ def _sharing(simulated: type) -> type:
     return type(simulated.__name__, (simulated,), {"_initialize_simulation": _initialize_simulation})
 
 
-@lru_cache(maxsize=12)  # of up to 9 MB
+@lru_cache(maxsize=12)  # of up to 10 MB
 def _compiled(path: str) -> Any:
     return load_mujoco().MjModel.from_xml_path(path)
 
