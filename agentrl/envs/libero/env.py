@@ -113,8 +113,8 @@ class LiberoEnv(LiberoTasks, ControlEnv):
     ## Truth
     `state()` supports `structured`: `proprio`, every object's pose and every joint by name, what is `held`, and the
     `conditions` of the goal with whether each holds. `oracle()` is a scripted player: pick, place, and the handles of
-    drawers, doors and knobs, one action at a time from the true state, so that it goes on from any moment. It knows no
-    script where the gripper, pointing down, cannot reach: into the microwave and the shelves.
+    drawers and knobs, one action at a time from the true state, so that it goes on from any moment. It knows no
+    script for the microwave and for the inside of shelves, where a gripper that points down cannot reach.
 
     ## Honest note
     The scenes are built by agentrl from LIBERO's task files with models of its own, on its own Panda and controller.

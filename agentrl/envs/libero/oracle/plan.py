@@ -28,8 +28,11 @@ def next_action(world: World) -> np.ndarray | None:
 def problem(world: World) -> str | None:
     """Why there is no script for a task, if there is none."""
     for fact in ordered(world):
-        if fact.predicate in ("on", "in") and _unreachable(fact.arguments[1]):
-            return f"the gripper points down and cannot reach into {fact.arguments[1]}"
+        if fact.predicate in ("on", "in"):
+            if _unreachable(fact.arguments[1]):
+                return f"the gripper points down and cannot reach into {fact.arguments[1]}"
+        elif world.handle(fact.arguments[0]).joint.endswith("_microjoint"):
+            return "there is no script for the door of a microwave"
     return None
 
 
@@ -106,7 +109,18 @@ def goal_of(world: World, name: str, region: str) -> np.ndarray:
     middle, rotation = world.pose(region)
     half = np.abs(rotation) @ world.size(region)
     low = middle[2] - half[2] if region_is_hollow(world, region) else middle[2] + half[2]
-    return np.array([middle[0], middle[1], low + world.size(name)[2]])
+    x, y, _ = middle + rotation @ _share(world, name, region)
+    return np.array([x, y, low + world.size(name)[2]])
+
+
+def _share(world: World, name: str, region: str) -> np.ndarray:
+    """From the middle of a region to the place in it that is left to an object, where the goal puts several there."""
+    facts = [fact for fact in world.problem.goal.facts() if fact.predicate in ("on", "in")]
+    guests = [fact.arguments[0] for fact in facts if fact.arguments[1] == region]
+    offset, half = np.zeros(3), world.size(region)[:2]
+    if len(guests) > 1:
+        offset[int(np.argmax(half))] = (guests.index(name) / (len(guests) - 1) - 0.5) * float(max(half))
+    return offset
 
 
 def region_is_hollow(world: World, region: str) -> bool:

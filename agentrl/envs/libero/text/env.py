@@ -98,7 +98,7 @@ class LiberoTextEnv(LiberoTasks):
     ## Truth
     `state()` supports `natural` and `structured`: `akita_black_bowl_1_position` and so on as [x, y, z], the joints by
     name; `to_json()` adds what is held and which conditions of the goal hold. `oracle()` plans from wherever the
-    episode is; None where the gripper cannot reach (into the microwave and the shelves).
+    episode is; None where it knows no way (the microwave, the inside of shelves).
 
     ## Honest note
     Task files and starts are LIBERO's; objects, rooms, arm, physics and primitives are agentrl's own. Scores are not
