@@ -67,10 +67,10 @@ class Server:
         if self._env is not None and self._bddl == bddl:
             return
         self.close()
-        import libero.libero as package
+        import libero.libero as package  # pyright: ignore[reportMissingImports]
 
         package._assets_path_cache = self.assets()
-        from libero.libero.envs import OffScreenRenderEnv
+        from libero.libero.envs import OffScreenRenderEnv  # pyright: ignore[reportMissingImports]
 
         # A hard reset makes a new simulation, after which the renderer may show old memory.
         self._env = OffScreenRenderEnv(bddl_file_name=bddl, use_camera_obs=False, hard_reset=False, ignore_done=True)
