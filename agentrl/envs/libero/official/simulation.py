@@ -10,6 +10,7 @@ import numpy as np
 from agentrl.core.errors import ConfigError, EnvFault
 from agentrl.core.seeding import mixed_seed
 from agentrl.envs.libero.controller import axis_angle_of_quaternion
+from agentrl.envs.libero.data.given import given_starts
 from agentrl.envs.libero.official.interpreter import find_libero, make_worker
 from agentrl.envs.libero.task_ids import Chosen
 from agentrl.envs.libero.world import suites
@@ -51,7 +52,7 @@ class OfficialSimulation:
     def begin(self, chosen: Chosen) -> None:
         """Set a task up at one of its starts."""
         name = suites()[chosen.suite][chosen.task]
-        start = chosen.start if chosen.split == "test" else -1
+        start = given_starts(chosen.suite, name)[chosen.start] if chosen.split == "test" else None
         seed = mixed_seed(SPLITS.index(chosen.split), chosen.task, chosen.start) % 2**31
         self._chosen, self._actions, self._seen = None, [], {}
         size = self._options["image_size"]

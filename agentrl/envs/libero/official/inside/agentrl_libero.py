@@ -49,14 +49,13 @@ class Server:
 
         return snapshot_download(HUB, repo_type="dataset", local_dir=os.path.expanduser(DOWNLOADED))
 
-    def begin(self, suite: str, task: str, start: int, seed: int, size: int) -> dict[str, Any]:
-        """Set a task up: at start `start` of its file, or, below 0, at places drawn from `seed`."""
+    def begin(self, suite: str, task: str, start: Any, seed: int, size: int) -> dict[str, Any]:
+        """Set a task up: in the state `start` of the simulator, or, for None, at places drawn from `seed`."""
         self._open(os.path.join(self._package, "bddl_files", suite, f"{task}.bddl"))
         self._env.seed(seed)
         self._env.reset()
-        if start >= 0:
-            states = _load_states(os.path.join(self._package, "init_files", suite, f"{task}.pruned_init"))
-            self._env.set_init_state(states[start])
+        if start is not None:
+            self._env.set_init_state(np.asarray(start, dtype=float))
         for _ in range(SETTLING):
             self._env.step(REST)
         self._guard = FrameGuard()
@@ -151,12 +150,3 @@ def _folder_of(package: str) -> str:
     if found is None or not found.submodule_search_locations:
         raise ImportError(f"{package} is not installed")
     return next(iter(found.submodule_search_locations))
-
-
-def _load_states(path: str) -> Any:
-    import pickle
-    import zipfile
-
-    with zipfile.ZipFile(path) as archive:
-        name = next(name for name in archive.namelist() if name.endswith("data.pkl"))
-        return pickle.loads(archive.read(name))
