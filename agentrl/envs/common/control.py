@@ -94,7 +94,7 @@ class ControlEnv(AgentEnv[dict[str, Any], np.ndarray]):
     ) -> None:
         if obs_mode not in OBS_MODES:
             raise ConfigError(f"obs_mode must be one of {', '.join(OBS_MODES)}; got {obs_mode!r}")
-        if "max_actions_per_turn" in others:
+        if others.get("max_actions_per_turn", 1) != 1:
             raise ConfigError("one action is one turn here; agentrl.wrappers.ActionChunks runs several")
         super().__init__(max_turns=max_turns, invalid_penalty=invalid_penalty, **others)
         self.obs_mode = obs_mode

@@ -101,10 +101,11 @@ class LiberoEnv(LiberoTasks, ControlEnv):
       one.
     - `max_turns=480`, `obs_mode="image"` or `"state"`, `image_size=128`, `split="train"`, `render_mode=None`.
     - `assets="procedural"`: agentrl's own models. `"official"`: LIBERO's own package and assets, which run in a virtual
-      environment of their own (`agentrl setup libero-official`), in a supervised process; `python` names its
-      interpreter, `assets_folder` the folder of the assets, where they are not at their usual places. A snapshot is the
-      list of actions there, and loading it repeats them.
-    - `invalid_penalty=0.0`; `full_info=True`, False: only `success`, `valid` and `effective`.
+      environment of their own (`agentrl setup libero-official`), in a supervised process; `python=None` names
+      its interpreter, `assets_folder=None` the folder of the assets, where they are not at their usual places. A
+      snapshot is the list of actions there, and loading it repeats them.
+    - `invalid_penalty=0.0`, `whole_turn_penalty=False`; `max_actions_per_turn=1` is all there is (`ActionChunks` runs
+      several). `full_info=True`, False: only `success`, `valid` and `effective`.
 
     A task id is `libero_spatial/3:test:17`: suite, number of the task, split, number of the start. `test` are the 50
     starts that LIBERO gives for each task (heights are those of our models); `train` has 1,000 and `dev` 50 starts of

@@ -77,12 +77,13 @@ class MetaWorldEnv(ControlEnv):
     the RL-VLA3 paper; Meta-World's own is 500, and it goes on after success.
 
     ## Arguments
-    - `task`, which the id gives: one of the fifty, or a suite.
+    - `task="reach"`, which the id gives: one of the fifty, or a suite.
     - `obs_mode="image"` or `"state"`, `image_size=256`; `camera="corner4"`, or `corner`, `corner2`, `corner3`,
       `topview`, `behindGripper`, `gripperPOV`. Figures in papers are mostly of `corner2` moved to where `corner4` is.
-    - `reward="sparse"` or `"dense"`; `invalid_penalty=0.0`.
+    - `reward="sparse"` or `"dense"`; `invalid_penalty=0.0`, `whole_turn_penalty=False`.
     - `show_goal=None`: True for tasks and MT suites, False for ML suites.
-    - `max_turns=100`, `split="train"`, `render_mode=None`, `full_info=True`.
+    - `max_turns=100`, `split="train"`, `render_mode=None`, `full_info=True`. `max_actions_per_turn=1` is all there is
+      (`ActionChunks` runs several).
 
     A split has 2,000 (train), 200 (dev) or 200 (test) starts of each task; those of a suite's tasks take turns.
 
