@@ -70,7 +70,8 @@ def _play(env: gym.Env, env_id: str, task: str, ids: list[str]) -> Row:
         for name in ids:
             env.reset(options={"task": name})
             drawn = drawn or _shows_something(env.render())
-            made, script, needed = _follow_oracle(env, may_sample=not made)
+            stepped, script, needed = _follow_oracle(env, may_sample=not made)
+            made = made or stepped
             played += script
             turns += [needed] if needed else []
     except Exception as error:

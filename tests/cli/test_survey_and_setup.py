@@ -16,6 +16,12 @@ def test_a_survey_plays_the_oracle() -> None:
     assert row.made and row.drawn and (row.solved, row.played) == (3, 3) and row.turns and not row.problem
 
 
+def test_a_task_without_a_script_is_made_all_the_same(monkeypatch) -> None:
+    monkeypatch.setattr("agentrl.envs.grid.frozenlake.FrozenLakeEnv.oracle", lambda env: None)
+    (row,) = survey("agentrl/FrozenLake-Visual-v0", starts=2)
+    assert row.made and row.drawn and (row.solved, row.played) == (0, 0) and not row.problem
+
+
 def test_what_cannot_be_made_is_a_row_with_its_reason() -> None:
     (row,) = survey("agentrl/FrozenLake-Text-v0", size=-1)
     assert not row.made and "size must be" in row.problem
