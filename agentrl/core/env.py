@@ -66,6 +66,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     guides: ClassVar[Mapping[str, str]] = {}  # representation -> how to write it, for the agent
     step_penalty: float = 0.0  # what every action costs
     graded: ClassVar[bool] = False  # is the task reward a degree of success? `info["graded"]` names its terms then
+    oracle_may_fail: ClassVar[bool] = False  # True: a script that drives a simulator, which solves most tasks, not all
     snapshot_version: ClassVar[int] = 1
     # What arguments that came later mean to snapshots without them, where it is not the argument's default.
     added_parameters: ClassVar[Mapping[str, Any]] = {}

@@ -356,6 +356,11 @@ class OracleWalksAway(TinyEnv):
         return "down" if self.target > self.position else "up"
 
 
+@breaks("oracle")
+class OracleFailsMostly(OracleWalksAway):
+    oracle_may_fail = True
+
+
 @breaks("splits")
 class OneSplit(TinyEnv):
     def tasks(self) -> Sequence[str]:
@@ -565,6 +570,15 @@ class SomeScripts(TinyEnv):
         return super().oracle() if self.target > 3 else None
 
 
+class ClumsyScript(TinyEnv):
+    """Its oracle is a script that walks away from the first two places."""
+
+    oracle_may_fail = True
+
+    def oracle(self) -> Any:
+        return super().oracle() if self.target > 1 else ("down" if self.target > self.position else "up")
+
+
 class RealSite(TinyEnv):
     def snapshot(self) -> bytes:
         raise SnapshotUnsupported("a real site cannot be saved")
@@ -583,7 +597,7 @@ class Chatty(TinyEnv):
         return super()._act(primitive)
 
 
-LESS_ABLE = (NoOracle, SomeScripts, RealSite, OneTask, Chatty)
+LESS_ABLE = (NoOracle, SomeScripts, ClumsyScript, RealSite, OneTask, Chatty)
 
 
 # ---------------------------------------------------------------------- cannot be made

@@ -51,6 +51,7 @@ def test_an_environment_that_can_do_less_passes_and_the_details_say_what_is_miss
     expected = {
         "NoOracle": ("oracle", "NoOracle has no oracle()"),
         "SomeScripts": ("oracle", "; no script for 12: train '"),
+        "ClumsyScript": ("oracle", "; fails "),
         "RealSite": ("snapshot", "not supported"),
         "OneTask": ("seed_determinism", "one task"),
         "Chatty": ("spec", "JSON"),

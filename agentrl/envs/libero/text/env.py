@@ -106,6 +106,7 @@ class LiberoTextEnv(LiberoTasks):
     """
 
     state_type = LiberoTextState
+    oracle_may_fail = True
     representations = frozenset({"natural", "structured"})
     action_names = tuple(VERBS)
     action_separator = SEPARATOR
