@@ -23,7 +23,7 @@ from gymnasium.error import ResetNeeded
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError, SnapshotError, did_you_mean
-from agentrl.core.parsing import Turn
+from agentrl.core.parsing import Turn, quote
 from agentrl.core.seeding import coprime, generator_from_json, generator_to_json
 from agentrl.core.snapshot import open_blob, seal_blob
 from agentrl.core.state import State
@@ -393,6 +393,14 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     @abstractmethod
     def _find_task(self, task: Any) -> Any:
         """Look a task id up without changing anything: what `_begin` needs; `ConfigError` if the id is unknown."""
+
+    def _unknown_task(self, task: Any) -> ConfigError:
+        """What `_find_task` raises where ids are many: how many there are, and one as an example."""
+        shown = quote(task) if isinstance(task, str) else type(task).__name__
+        ids = self.tasks()
+        return ConfigError(
+            f"a task must be one of the {len(ids)} of split {self.split}, such as {ids[0]!r}; got {shown}"
+        )
 
     def _start_walk(self, count: int) -> tuple[int, int]:
         """The first place of a walk through `count` tasks and its stride, drawn from `np_random`. A stride without a

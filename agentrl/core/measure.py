@@ -59,6 +59,14 @@ def result(case: str, impl: str, version: str, found: list[float], unit: str, **
     return row | {"unit": unit, "value": statistics.median(found), "repeats": len(found), "values": found}
 
 
+def compare(rows: Sequence[dict[str, Any]], case: str, peer: str, required: float) -> dict[str, Any]:
+    """Our rate over a peer's in the same case."""
+    rates = {row["impl"]: row["value"] for row in rows if row["case"] == case}
+    ours, theirs = rates["agentrl"], rates[peer]
+    ratio = ours / theirs
+    return {"case": case, "ours": ours, "peer": theirs, "ratio": ratio, "required": required, "pass": ratio >= required}
+
+
 def merged(name: str, reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Several reports of one machine as one."""
     lists = {key: [row for report in reports for row in report[key]] for key in ("results", "ratios")}

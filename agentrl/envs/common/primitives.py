@@ -117,7 +117,7 @@ class Grammar:
         ]
 
     def tool_action(self, name: str, arguments: Mapping[str, Any]) -> str | None:
-        """A call of a tool as text; None if there is no such tool."""
+        """A call of a tool as text; None if the tool is unknown."""
         if name not in self.verbs:
             return None
         return f"{name}({','.join(str(arguments[key]) for key in self.verbs[name])})"

@@ -9,8 +9,6 @@ from typing import Annotated, Any
 import msgspec
 
 from agentrl.core.env import AgentEnv
-from agentrl.core.errors import ConfigError
-from agentrl.core.parsing import quote
 from agentrl.envs.libero.bddl import read_problem
 from agentrl.envs.libero.data.package import task_file
 from agentrl.envs.libero.objects.catalogue import model_of
@@ -40,11 +38,7 @@ class LiberoTasks(AgentEnv[Any, Any]):
     def _find_task(self, task: Any) -> Chosen:
         found = self._ids.find(task) if isinstance(task, str) else None
         if found is None:
-            shown = quote(task) if isinstance(task, str) else type(task).__name__
-            raise ConfigError(
-                f"a task must be one of the {len(self._ids)} of split {self.split}, such as {self._ids[0]!r}; "
-                f"got {shown}"
-            )
+            raise self._unknown_task(task)
         return found
 
     def _begin(self, task: Chosen) -> None:

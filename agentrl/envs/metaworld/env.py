@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 
 from agentrl.core.errors import ConfigError, EnvFault, did_you_mean
-from agentrl.core.parsing import quote
 from agentrl.envs.common.control import ControlEnv
 from agentrl.envs.metaworld import package
 from agentrl.envs.metaworld.starts import Start, StartNames
@@ -144,11 +143,7 @@ class MetaWorldEnv(ControlEnv):
     def _find_task(self, task: Any) -> Start:
         start = self._names.find(task) if isinstance(task, str) else None
         if start is None:
-            shown = quote(task) if isinstance(task, str) else type(task).__name__
-            raise ConfigError(
-                f"a task must be one of the {len(self._names)} of split {self.split}, such as {self._names[0]!r}; "
-                f"got {shown}"
-            )
+            raise self._unknown_task(task)
         return start
 
     def _task_at(self, index: int) -> Start:

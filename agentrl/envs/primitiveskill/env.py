@@ -12,7 +12,7 @@ from gymnasium import spaces
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError
-from agentrl.core.parsing import Turn, quote
+from agentrl.core.parsing import Turn
 from agentrl.core.seeding import named_noise
 from agentrl.core.slow import said_when_slow
 from agentrl.core.spaces import AnyText
@@ -202,11 +202,7 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
     def _find_task(self, task: Any) -> int:
         number = self._names.index_of(task) if isinstance(task, str) else None
         if number is None:
-            shown = quote(task) if isinstance(task, str) else type(task).__name__
-            raise ConfigError(
-                f"a task must be one of the {len(self._names)} of split {self.split}, such as {self._names[0]!r}; "
-                f"got {shown}"
-            )
+            raise self._unknown_task(task)
         return number
 
     def _task_at(self, index: int) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import agentrl
-from agentrl.core.measure import cpu_seconds, machine, result
+from agentrl.core.measure import compare, cpu_seconds, machine, result
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.search.bench import anonymous_megabytes
 from agentrl.envs.libero.controller import Controller
@@ -41,7 +41,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     rows += [row for episode in episodes for row in picture_rows(episode, 2 if quick else 20, repeats)]
     rows += memory_rows(2 if quick else 16)
     pairs = [(f"{name} {what}", peer) for name in names for what, peer in CASES.items()]
-    ratios = [compare(rows, case, peer) for case, peer in pairs]
+    ratios = [compare(rows, case, peer, REQUIRED) for case, peer in pairs]
     return {
         "schema": 1,
         "name": "libero",
@@ -55,14 +55,6 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 CASES = {"steps": CONTROLLER, "pictures": RENDERER}
-
-
-def compare(rows: Rows, case: str, peer: str) -> dict[str, Any]:
-    """Our rate over that of MuJoCo alone."""
-    rates = {row["impl"]: row["value"] for row in rows if row["case"] == case}
-    ratio = rates["agentrl"] / rates[peer]
-    told = {"case": case, "ours": rates["agentrl"], "peer": rates[peer], "ratio": ratio}
-    return {**told, "required": REQUIRED, "pass": ratio >= REQUIRED}
 
 
 class Episode:

@@ -14,9 +14,9 @@ Told = Callable[[np.ndarray], tuple[int, int, int]]
 RULES = """\
 You move a robot arm over a table, or over the floor. Read the instruction and carry it out.
 Coordinates are whole millimetres. The arm stands at negative x and faces positive x: the larger x, the farther from \
-the arm. Positive y is to the arm's left, negative y to its right, z is up, and the table top is z = 0. Whoever gave \
-the instruction sits opposite the arm: for them right is positive y, left is negative y, and the front is at large x. \
-The position of an object is its centre.
+the arm. Positive y is to the arm's left, negative y to its right, z is up, and the table top is z = 0. The \
+instruction is given from opposite the arm: seen from there, right is positive y, left is negative y, and the \
+front is at large x. The position of an object is its centre.
 Actions:
 - pick(x,y,z): grasp the object whose centre is at this point, and lift it.
 - place(x,y,z): put the held object down with its centre at this point. It is lowered until it stands on something, so \

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import agentrl
-from agentrl.core.measure import cpu_seconds, machine, result
+from agentrl.core.measure import compare, cpu_seconds, machine, result
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.search.bench import anonymous_megabytes
 from agentrl.envs.metaworld import package
@@ -39,8 +39,8 @@ def run(quick: bool = False) -> dict[str, Any]:
     rows = [row for task in tasks for row in step_rows(task, 50 if quick else 300, repeats)]
     rows += [row for task in drawn for row in picture_rows(task, 2 if quick else 10, repeats)]
     rows.append(memory_row(2 if quick else 16))
-    ratios = [compare(rows, f"{task} steps", PACKAGE) for task in tasks]
-    ratios += [compare(rows, f"{task} pictures", RENDERER) for task in drawn]
+    ratios = [compare(rows, f"{task} steps", PACKAGE, REQUIRED) for task in tasks]
+    ratios += [compare(rows, f"{task} pictures", RENDERER, REQUIRED) for task in drawn]
     return {
         "schema": 1,
         "name": "metaworld",
@@ -50,20 +50,6 @@ def run(quick: bool = False) -> dict[str, Any]:
         "peers": {PACKAGE: {"installed": True, "version": version(PACKAGE), "reason": None}},
         "ratios": ratios,
         "pass": all(ratio["pass"] for ratio in ratios),
-    }
-
-
-def compare(rows: Rows, case: str, peer: str) -> dict[str, Any]:
-    """Our rate over the peer's."""
-    rates = {row["impl"]: row["value"] for row in rows if row["case"] == case}
-    ratio = rates["agentrl"] / rates[peer]
-    return {
-        "case": case,
-        "ours": rates["agentrl"],
-        "peer": rates[peer],
-        "ratio": ratio,
-        "required": REQUIRED,
-        "pass": ratio >= REQUIRED,
     }
 
 

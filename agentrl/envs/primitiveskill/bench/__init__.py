@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import agentrl
-from agentrl.core.measure import cpu_seconds, machine, result
+from agentrl.core.measure import compare, cpu_seconds, machine, result
 from agentrl.envs.common.mujoco.arm import STEPS, Arm
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.common.search.bench import anonymous_megabytes
@@ -41,7 +41,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     rows = [row for episode in episodes for row in physics_rows(episode, repeats)]
     rows += [row for episode in episodes for row in picture_rows(episode, 2 if quick else 20, repeats)]
     rows += memory_rows(4 if quick else 32)
-    ratios = [compare(rows, f"{name} {what}", peer) for name in TASKS for what, peer in CASES.items()]
+    ratios = [compare(rows, f"{name} {what}", peer, REQUIRED) for name in TASKS for what, peer in CASES.items()]
     return {
         "schema": 1,
         "name": "skills",
@@ -55,20 +55,6 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 CASES = {"physics": PEER, "pictures": RENDERER}
-
-
-def compare(rows: Rows, case: str, peer: str) -> dict[str, Any]:
-    """Our rate over that of MuJoCo alone."""
-    rates = {row["impl"]: row["value"] for row in rows if row["case"] == case}
-    ratio = rates["agentrl"] / rates[peer]
-    return {
-        "case": case,
-        "ours": rates["agentrl"],
-        "peer": rates[peer],
-        "ratio": ratio,
-        "required": REQUIRED,
-        "pass": ratio >= REQUIRED,
-    }
 
 
 class Recorder:
