@@ -27,6 +27,7 @@ from agentrl.core.parsing import Turn, quote
 from agentrl.core.seeding import coprime, generator_from_json, generator_to_json
 from agentrl.core.snapshot import open_blob, seal_blob
 from agentrl.core.state import State
+from agentrl.core.task_generator import OtherTasks, TaskGenerator
 
 SPLITS = ("train", "dev", "test")
 BRIEF_INFO = (
@@ -393,6 +394,17 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     @abstractmethod
     def _find_task(self, task: Any) -> Any:
         """Look a task id up without changing anything: what `_begin` needs; `ConfigError` if the id is unknown."""
+
+    def task_generator(self) -> TaskGenerator:
+        """What makes new training tasks out of those that a policy failed at; `ConfigError` outside the training
+        split, whose data alone it may use. It looks at the arguments of this environment, never at its episode."""
+        if self.split != "train":
+            raise ConfigError(f'tasks are made for training only: split must be "train"; got {self.split!r}')
+        return self._task_generator()
+
+    def _task_generator(self) -> TaskGenerator:
+        """The generator itself; unless overridden, one that chooses among `tasks()`."""
+        return OtherTasks(self)
 
     def _unknown_task(self, task: Any) -> ConfigError:
         """What `_find_task` raises where ids are many: how many there are, and one as an example."""
