@@ -15,7 +15,7 @@ from benchmarks.learning.experiment import Experiment
 from benchmarks.learning.experiment_page import read_results, table, write_experiment_page
 from benchmarks.learning.paper_claims import CLAIMS as PAPER_CLAIMS
 from benchmarks.learning.paper_claims import HEAD as PAPER_HEAD
-from benchmarks.learning.paper_claims import claim_row, counts, overall
+from benchmarks.learning.paper_claims import claim_row, counts, overall, readings
 from benchmarks.learning.results import store
 
 PAGE = "learning.md"
@@ -77,6 +77,7 @@ def claims_page(found: Sequence[tuple[Experiment, Results]], experiments: Sequen
         INTRODUCTION,
         PAPERS,
         table(PAPER_HEAD, papers),
+        "".join(f"- {line}\n" for line in readings(PAPER_CLAIMS, known)),
         EACH if rows else "",
         table(CLAIMS, rows) if rows else "",
         READING,

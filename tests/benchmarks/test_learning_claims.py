@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.learning.paper_claims import CLAIMS, Pair, PaperClaim, claim_row, compared, counts, overall
+from benchmarks.learning.paper_claims import CLAIMS, Pair, PaperClaim, claim_row, compared, counts, overall, readings
 from benchmarks.learning.separation_table import CANNOT
 from benchmarks.learning.table import EXPERIMENTS
 
@@ -46,6 +46,13 @@ def test_what_was_not_run_says_why():
     assert claim_row(PaperClaim("A paper", "Fast", missing="needs a GPU"), {})[2:5] == ("not run", "", "needs a GPU")
     half = claim_row(CLAIM, {"one": results(80, 20)})
     assert half[2] == "holds" and half[6].endswith("two (not run)")
+
+
+def test_what_is_said_about_a_claim_needs_all_of_its_experiments():
+    claim = PaperClaim("A paper", "New is better", CLAIM.pairs, reading="By a little.")
+    both = {"one": results(80, 20), "two": results(50, 50)}
+    assert readings([CLAIM, claim], both) == ["*New is better.* By a little."]
+    assert readings([claim], {"one": both["one"]}) == []
 
 
 def test_conditions_that_cannot_be_told_apart_stay_open_whatever_they_ended_with():
