@@ -238,7 +238,11 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         self, actions: list[str], terms: dict[str, float], *, valid: bool, effective: bool, fault: str | None
     ) -> dict[str, Any]:
         state = self.state()
-        told = {"graded": [*(name for name in terms if name not in SIDE_TERMS), *self._owed()]} if self.graded else {}
+        told: dict[str, Any] = {}
+        if self.graded:
+            told["graded"] = [*(name for name in terms if name not in SIDE_TERMS), *self._owed()]
+        if self._over and (page := self.outcome_page()) is not None:
+            told["outcome_page"] = page
         return {
             "state": state.to_json(),
             "anchor": state.anchor(),
@@ -367,6 +371,11 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
 
     def hasty_action(self) -> ActType | None:
         """A typical mistake of haste at this moment; None if there is none. Demonstrations with mistakes play it."""
+        return None
+
+    def outcome_page(self) -> str | None:
+        """The end of the episode as a judge of outcomes may see it, in `info["outcome_page"]`; None where the last
+        observation does not tell the result, apart from its feedback."""
         return None
 
     def guide(self, representation: str) -> str:

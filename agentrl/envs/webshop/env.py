@@ -451,6 +451,12 @@ class WebShopEnv(AgentEnv[Any, Any]):
         action = None if self._over else hasty_action(self.shop, self._place)
         return None if action is None else self.reply(action)
 
+    def outcome_page(self) -> str | None:
+        """What was bought, with the options chosen: the receipt itself shows the score."""
+        if self._place.page != DONE:
+            return None
+        return page_rich_text(self._page_at(replace(self._place, page=ITEM)))
+
     def reply(self, action: str) -> str:
         """An action in the form that the prompt asks for."""
         return tagged_reply(action) if self.reply_format else action
