@@ -46,7 +46,15 @@ class Outputs(NamedTuple):
 class ActorCritic:
     """Policy, and where they are wanted critic and reference."""
 
-    def __init__(self, options: RunArguments, *, critic: CriticKind, reference: bool, temperature: float) -> None:
+    def __init__(
+        self,
+        options: RunArguments,
+        *,
+        critic: CriticKind,
+        reference: bool,
+        temperature: float,
+        random_head: bool = False,
+    ) -> None:
         self.options, self.temperature = options, temperature
         self.processes = join(options.device, options.peer_timeout)
         sharded = self.processes.distributed
@@ -59,7 +67,7 @@ class ActorCritic:
         self.copies = WorkingCopies(options, self.engine, sharded=sharded)
         self.reader = self.copies.reader
         self.reference = frozen_copy(self.engine.model) if reference else None  # before anything is trained
-        self.critic = make_critic(critic, options, self.engine, sharded=sharded)
+        self.critic = make_critic(critic, options, self.engine, sharded=sharded, random_head=random_head)
         self.shards = Shards(self.processes, (self.policy, self.critic, self.reference))
         self.copies.add(self.policy, self.engine.model)
         self.copies.add(self.reference)
@@ -98,6 +106,11 @@ class ActorCritic:
             if values and self.critic is not None:
                 before, after = self._values(rows, states)
         return Outputs(scores.logprobs, scores.entropy, before, after, states.targets.mask)
+
+    def critic_outputs(self, rows: Sequence[Row]) -> tuple[Tensor, Tensor]:
+        """The critic's view alone, before and after each token: one with its own body needs no pass of the policy."""
+        with self.computing():
+            return self._values(rows)
 
     def _read(self, model: Any, rows: Sequence[Row], *, entropy: Entropy = "none") -> tuple[Hidden, Scores]:
         computing = self.copies.of(model)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from agentrl.core.errors import ConfigError
+from agentrl.core.seeding import run_seed
 from agentrl.models.float32_head import compute_head_in_float32
 from agentrl.models.loading import LoadedModel, load_model
 from agentrl.models.scoring import check_head
@@ -17,18 +18,24 @@ from agentrl.trainers.lora import with_adapters
 from agentrl.trainers.muon import Muon, is_inner_matrix
 
 CriticKind = Literal["none", "own", "shared", "head"]
+HEAD_STD = 0.02  # of a random value head, as language models begin; hidden states have about unit size
 
 
 class Critic(nn.Module):
-    """A value for every position: one linear layer on a language model's hidden states, 0 everywhere at first."""
+    """A value for every position: one linear layer on a language model's hidden states.
 
-    def __init__(self, width: int, model: Any = None, *, only_reads: bool = False) -> None:
+    It is 0 everywhere at first, or with a `seed` a random one: then its first gradients reach the body, too.
+    """
+
+    def __init__(self, width: int, model: Any = None, *, only_reads: bool = False, seed: int | None = None) -> None:
         super().__init__()
         self.model = model  # None: it reads the policy's hidden states
         self.only_reads = only_reads  # ... without a gradient that would change them
         self.head = nn.Linear(width, 1)
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
+        if seed is not None:
+            nn.init.normal_(self.head.weight, std=HEAD_STD, generator=torch.Generator().manual_seed(seed))
 
     def forward(self, states: Tensor) -> Tensor:
         """`[...]` from `[..., width]`, in float32."""
@@ -62,16 +69,19 @@ def _check_finite(model: Any, name: str) -> None:
             raise ConfigError(f"the weights of the model {name} must be finite; {parameter} holds NaN or infinity")
 
 
-def make_critic(kind: CriticKind, options: RunArguments, engine: LoadedModel, *, sharded: bool) -> Critic | None:
+def make_critic(
+    kind: CriticKind, options: RunArguments, engine: LoadedModel, *, sharded: bool, random_head: bool = False
+) -> Critic | None:
     """A critic with a body of its own, or a head for the policy's."""
     if kind == "none":
         return None
     width = engine.model.config.get_text_config().hidden_size
+    seed = run_seed(options.seed, 0, "critic") if random_head else None
     if kind in ("shared", "head"):
-        return Critic(width, only_reads=kind == "head").to(engine.model.device)
+        return Critic(width, only_reads=kind == "head", seed=seed).to(engine.model.device)
     body = load_model(options.model, _loading_device(engine, sharded), "float32").model
     body = ready_to_train(body, gradient_checkpointing=options.gradient_checkpointing)
-    return Critic(width, body).to(body.device)
+    return Critic(width, body, seed=seed).to(body.device)
 
 
 def frozen_copy(model: Any) -> Any:
