@@ -364,6 +364,12 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         episode are paid for their form than that takes, so that dawdling never pays."""
         return None
 
+    def about_task(self) -> dict[str, Any]:
+        """What an analysis groups tasks by, asked right after `reset` and kept in the record of the episode: `group` (a
+        name, such as the web site), `complexity` (how many requirements the task states), `steps` (how many primitive
+        actions right play takes). What is not known is left out; a family may add entries of its own."""
+        return {}
+
     def legal_actions(self) -> Sequence[ActType]:
         """Whole turns that make sense at this moment, where that changes during an episode; empty where the action
         space says it all. Random play chooses among them."""

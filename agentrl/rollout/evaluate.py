@@ -17,6 +17,7 @@ from agentrl.policies import load_policy
 from agentrl.rollout.as_trained import prompting
 from agentrl.rollout.collect import Collector
 from agentrl.rollout.collector_base import Timings
+from agentrl.rollout.episode_facts import EpisodeFacts
 from agentrl.rollout.starts import EnvSpec, Start
 from agentrl.rollout.statistics import Interval, mean, mean_interval, wilson_interval
 from agentrl.rollout.trajectory import Step, Trajectory
@@ -50,7 +51,8 @@ class Evaluation:
     `response_tokens`, the mean over episodes, where a language model played; and for these and the turns a
     `..._margin`, half the width of Student's 95 % interval. `outcomes` has one character for each episode, in order: 1
     for success, 0 for none, - for a fault. Evaluations with the same split and seed play the same tasks, so that two
-    policies can be compared task by task; the JSON is without it.
+    policies can be compared task by task. `tasks` tells what these tasks are like and how each of them went, for
+    analyses (`EpisodeFacts`; None in the place of a fault). The JSON is without these two.
     """
 
     id: str
@@ -73,10 +75,11 @@ class Evaluation:
     seconds: float
     metrics: dict[str, float] = field(default_factory=dict)
     outcomes: str = ""
+    tasks: tuple[EpisodeFacts | None, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types, the schema number first."""
-        figures = {name: value for name, value in asdict(self).items() if name != "outcomes"}
+        figures = {name: value for name, value in asdict(self).items() if name not in ("outcomes", "tasks")}
         return {"schema": SCHEMA, **json.loads(json.dumps(figures))}
 
 
@@ -125,7 +128,7 @@ def evaluate(
         starts = [Start(episode_seed(seed, index)) for index in range(episodes)]
         if processes is not None:
             starts = starts[processes.rank :: processes.size]
-        tour.outcomes = ["-"] * len(starts)
+        tour.outcomes, tour.tasks = ["-"] * len(starts), [None] * len(starts)
         collector.play(starts, tour.finished, Timings(), record_engine_faults=True)
     finally:
         collector.close()
@@ -142,6 +145,7 @@ def evaluate(
         faults=tour.faults,
         seconds=time.perf_counter() - started,
         outcomes="".join(tour.outcomes),
+        tasks=tuple(tour.tasks),
     )
 
 
@@ -164,6 +168,7 @@ class _Tour:
     faults: int = 0
     spec: dict[str, Any] | None = None
     outcomes: list[str] = field(default_factory=list)  # in the order of the starts
+    tasks: list[EpisodeFacts | None] = field(default_factory=list)  # likewise
 
     def finished(self, index: int, trajectory: Trajectory, fault: Fault | None) -> None:
         """One more; only its figures are kept."""
@@ -173,6 +178,7 @@ class _Tour:
         if fault is None:
             self.scores.append(EpisodeScore.of(trajectory))
             self.outcomes[index] = "1" if trajectory.success else "0"
+            self.tasks[index] = EpisodeFacts.of(trajectory)
         else:
             self.faults += 1
         if self.seen is not None:
@@ -182,10 +188,13 @@ class _Tour:
 def _pooled(tour: _Tour, processes: ProcessGroup) -> _Tour:
     """The scores of all processes."""
     own = {"faults": tour.faults, "spec": tour.spec, "outcomes": tour.outcomes}
+    own["tasks"] = [facts and asdict(facts) for facts in tour.tasks]
     told = processes.gather({"scores": [asdict(score) for score in tour.scores], **own})
     outcomes = [""] * sum(len(one["outcomes"]) for one in told)
+    tasks: list[EpisodeFacts | None] = [None] * len(outcomes)
     for rank, one in enumerate(told):
         outcomes[rank :: len(told)] = one["outcomes"]
+        tasks[rank :: len(told)] = [facts and EpisodeFacts(**facts) for facts in one["tasks"]]
     return _Tour(
         None,
         None,
@@ -193,6 +202,7 @@ def _pooled(tour: _Tour, processes: ProcessGroup) -> _Tour:
         faults=sum(one["faults"] for one in told),
         spec=next((one["spec"] for one in told if one["spec"]), None),
         outcomes=outcomes,
+        tasks=tasks,
     )
 
 

@@ -21,7 +21,7 @@ from agentrl.rollout.starts import EnvSpec
 from agentrl.wrappers.build import wrap
 
 START_SECONDS = 120.0  # importing a simulator takes long, and longer where many start at once
-ASKED = ("oracle", "gold", "truthful", "hasty_action")  # what policies ask an environment for
+ASKED = ("oracle", "gold", "truthful", "hasty_action", "about_task")  # what policies and records ask for
 TOLD = ("max_actions_per_turn", "action_separator")  # what they read
 
 
@@ -45,7 +45,7 @@ class EnvHost:
         return self._answer(lambda: list(self._made.step(action)))
 
     def ask(self, name: str, *args: Any) -> list[Any]:
-        """The oracle's turn, the gold one, a reply with the truth around a turn, a typical mistake."""
+        """The oracle's turn, the gold one, a turn with the truth around it, a typical mistake, facts about the task."""
         return self._answer(lambda: self._made.get_wrapper_attr(name)(*args) if name in ASKED else None)
 
     def legal(self) -> list[Any]:

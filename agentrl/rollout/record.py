@@ -67,6 +67,7 @@ class TrajectoryBuilder:
         record.spec = spec_json(env) if self.spec is None else self.spec
         record.split = getattr(env.unwrapped, "split", None)
         record.task = None if info.get("task") is None else str(info["task"])
+        record.about = about_task(env)
         record.system_prompt = rules_of(env)
         self._anchor = anchor_hash(info)
         self._see(observation)
@@ -120,6 +121,11 @@ class TrajectoryBuilder:
         self.trajectory.final_proprio, self.trajectory.final_state = (
             numbers_of(observation, name) for name in ("proprio", "state")
         )
+
+
+def about_task(env: gym.Env) -> dict[str, Any]:
+    """What the environment says about its present task; empty where it says nothing."""
+    return plain(env.get_wrapper_attr("about_task")()) if env.has_wrapper_attr("about_task") else {}
 
 
 def numbers_of(observation: Any, name: str) -> list[float] | None:

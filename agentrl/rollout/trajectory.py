@@ -62,6 +62,7 @@ class Trajectory:
     split: str | None = None
     seed: int | None = None
     task: str | None = None
+    about: dict[str, Any] = field(default_factory=dict)  # the task's group, complexity, steps (`AgentEnv.about_task`)
     spec: dict[str, Any] | None = None  # of the whole stack; None where it holds live objects
     policy: str = ""
     system_prompt: str = ""

@@ -29,6 +29,7 @@ from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_s
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.vllm import VLLMPolicy
 from agentrl.rollout.collect import Collection, Collector, Start, grouped
+from agentrl.rollout.episode_facts import to_columns
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
@@ -415,7 +416,8 @@ class Run:
             )
         metrics = {key: value for key, value in result.to_json().items() if key not in ("schema", "id", "spec")}
         metrics["seconds_total"] = metrics.pop("seconds")
-        self.log("eval", {"env_id": spec.id, "greedy": greedy, **metrics, "outcomes": result.outcomes})
+        seen = {"outcomes": result.outcomes, "by_task": to_columns(result.tasks)}
+        self.log("eval", {"env_id": spec.id, "greedy": greedy, **metrics, **seen})
         low, high = result.success_ci or (0.0, 0.0)
         how = "greedy" if greedy else f"sampled at {arguments.temperature:g}"
         self.report(

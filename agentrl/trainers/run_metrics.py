@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from agentrl.rollout.collect import Collection
+from agentrl.rollout.error_types import count_errors, error_type
 from agentrl.rollout.evaluate import EpisodeScore, summarise
+from agentrl.rollout.trajectory import Trajectory
 
 
 def combined(first: Collection, second: Collection) -> Collection:
@@ -41,8 +44,19 @@ def episode_metrics(collection: Collection) -> dict[str, Any]:
         "pending": further["pending"],
         "response_tokens_mean": sum(lengths) / len(lengths) if lengths else None,
         "generated": sum(lengths),
+        "by_group": by_group(played),
+        "errors": count_errors(error_type(trajectory) for trajectory in played),
         "by_env": {name: {"success": sum(won) / len(won), "episodes": len(won)} for name, won in by_env.items()},
     }
+
+
+def by_group(trajectories: Sequence[Trajectory]) -> dict[str, dict[str, float]]:
+    """Success in each group of tasks that the environments tell (`AgentEnv.about_task`); empty where they tell none."""
+    won: dict[str, list[bool]] = {}
+    for trajectory in trajectories:
+        if (group := trajectory.about.get("group")) is not None:
+            won.setdefault(str(group), []).append(trajectory.success)
+    return {name: {"success": sum(held) / len(held), "episodes": len(held)} for name, held in sorted(won.items())}
 
 
 def why_unknown(collection: Collection) -> str:

@@ -71,7 +71,8 @@ def flatten(metrics: Mapping[str, Any]) -> dict[str, float]:
         how = "greedy" if metrics.get("greedy") else "sampled"
         parts = ("eval", metrics.get("split"), how, metrics.get("env_id"))
         prefix = "".join(f"{part}/" for part in parts if part)
-    return {prefix + name: value for name, value in _numbers(metrics, "") if name not in UNTRACKED}
+    held = {name: value for name, value in metrics.items() if name != "by_task"}  # lists of single episodes
+    return {prefix + name: value for name, value in _numbers(held, "") if name not in UNTRACKED}
 
 
 def _numbers(value: Any, name: str) -> Iterator[tuple[str, float]]:

@@ -34,6 +34,8 @@ def test_every_figure_equals_the_one_worked_out_by_hand(toy, script):
     assert result.format_rate == 3 / 4  # turns that were asked for no format do not count
     assert (result.turns_mean, result.truncated_rate, result.faults) == (2.0, 0.5, 0)
     assert result.outcomes == "1001"
+    assert [facts and (facts.success, facts.turns) for facts in result.tasks] == [(c == "1", 2) for c in "1001"]
+    assert [facts and facts.error is None for facts in result.tasks] == [c == "1" for c in "1001"]
 
 
 def test_what_episodes_took_comes_with_margins(toy, script):
@@ -60,6 +62,7 @@ def test_an_episode_whose_machinery_failed_is_counted_and_never_scored(toy, scri
     assert (result.success, result.reward_mean, result.faults) == (1.0, 1.0, 2)
     assert result.success_ci == wilson_interval(2, 2)
     assert result.metrics["scored"] == 2 and result.outcomes == "1-1-"
+    assert [facts is None for facts in result.tasks] == [False, True, False, True]
     assert [isinstance(episode, Fault) for episode in seen] == [False, True, False, True]
     assert toy_class.made == toy_class.closed == 2  # a broken environment is replaced; nothing is left open
 

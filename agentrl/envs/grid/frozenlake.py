@@ -102,6 +102,7 @@ class FrozenLakeEnv(GridWorld):
 
     symbols = "_OGPX*"
     player_symbols = "PX*"
+    obstacle_symbols = "O"
     state_type = FrozenLakeState
     representations = frozenset({"natural", "symbolic", "structured"})
     art: ClassVar[str] = "frozenlake"
@@ -174,6 +175,9 @@ class FrozenLakeEnv(GridWorld):
     def actions_needed(self) -> int | None:
         """The length of a shortest path; None on slippery ice, where it is random."""
         return None if self.slippery else super().actions_needed()
+
+    def _shortest(self, obstacles: int) -> int | None:
+        return None if self.slippery else super()._shortest(obstacles)
 
     def _best_gamble(self) -> list[int] | None:
         """The move with the best chance of arriving in the moves that are left, by dynamic programming."""

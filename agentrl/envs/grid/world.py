@@ -68,6 +68,7 @@ class GridWorld(AgentEnv[Any, Any]):
 
     symbols: ClassVar[str]  # index = code in grids and observations
     player_symbols: ClassVar[str]  # exactly one of these stands on every level
+    obstacle_symbols: ClassVar[str]  # what makes a level harder: holes, boxes
     state_type: ClassVar[type[GridState]]
     art: ClassVar[str]  # the name of the game's tile art
     rules: str  # the game in our own words; arguments may add to it
@@ -221,6 +222,16 @@ class GridWorld(AgentEnv[Any, Any]):
         """The length of a shortest solution."""
         moves = self._solve()
         return len(moves) if moves else None
+
+    def about_task(self) -> dict[str, Any]:
+        """The size of the level, how many holes or boxes are in the way, and its shortest solution."""
+        obstacles = len(self.state().find(self.obstacle_symbols))
+        found: dict[str, Any] = {"group": f"{self.size}x{self.size}", "complexity": obstacles}
+        return found if (steps := self._shortest(obstacles)) is None else {**found, "steps": steps}
+
+    def _shortest(self, obstacles: int) -> int | None:
+        """The length of the level's shortest solution, where the pool knows it or it is quickly found."""
+        return int(self._pool.lengths[self._index]) if self._named is None else self.actions_needed()
 
     @abstractmethod
     def _solve(self) -> list[int] | None:

@@ -15,6 +15,7 @@ from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError, Fault, did_you_mean
 from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
+from agentrl.envs.webarena.about import about
 from agentrl.envs.webarena.acting.actions import Action
 from agentrl.envs.webarena.acting.grammars import GRAMMARS, check_grammar, read_turn, write
 from agentrl.envs.webarena.acting.performing import perform
@@ -486,6 +487,10 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
             return count
         finally:
             copy.close()
+
+    def about_task(self) -> dict[str, Any]:
+        """The site, how many requirements the instruction states, and how many actions the solution takes."""
+        return about(self._current)
 
     def legal_actions(self) -> list[str]:
         """Every click, the words of the instruction in every text field, scrolling, going back and giving up."""

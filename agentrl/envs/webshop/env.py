@@ -26,7 +26,7 @@ from agentrl.envs.webshop.actions import (
     tagged_reply,
 )
 from agentrl.envs.webshop.admissible import PICTURE, REPLY_FORM, Past, admissible_actions, quoted_page, step_prompt
-from agentrl.envs.webshop.goals import Goal, GoalIds
+from agentrl.envs.webshop.goals import NO_LIMIT, Goal, GoalIds
 from agentrl.envs.webshop.navigation import LAST_NUMBER, clicked, page_at, searched, shown_results
 from agentrl.envs.webshop.official_store import SHUFFLE_SEED
 from agentrl.envs.webshop.oracle import actions_needed, hasty_action, right_action
@@ -500,6 +500,13 @@ class WebShopEnv(AgentEnv[Any, Any]):
     def actions_needed(self) -> int | None:
         """How many of the oracle's actions the purchase takes from here."""
         return None if self._over else actions_needed(self.shop, self._place, self.goal)
+
+    def about_task(self) -> dict[str, Any]:
+        """The goal's category, how many attributes, options and prices it asks for, and the oracle's actions."""
+        goal = self.goal
+        wishes = len(goal.attributes) + len(goal.options) + (goal.price_upper < NO_LIMIT)
+        found: dict[str, Any] = {"group": goal.category, "complexity": wishes}
+        return found if (steps := self.actions_needed()) is None else {**found, "steps": steps}
 
     @property
     def tools(self) -> list[dict[str, Any]]:
