@@ -25,12 +25,17 @@ ALGORITHMS: dict[str, tuple[str, str]] = {
     "reinforce_pp": ("agentrl.trainers.reinforce_pp:ReinforcePP", "REINFORCE++: returns whitened over the batch"),
     "gspo": ("agentrl.trainers.gspo:GSPO", "GSPO: GRPO with one probability ratio per sequence"),
     "gigpo": ("agentrl.trainers.gigpo:GiGPO", "GiGPO: trajectories compared, and steps from the same observation"),
+    "webrl": ("agentrl.trainers.webrl:WebRL", "WebRL: new tasks from failures, learned off-policy with past successes"),
+    "digirl": ("agentrl.trainers.digirl:DigiRL", "DigiRL: online imitation filtered by values of task and step"),
+    "awr": ("agentrl.trainers.awr:AWR", "advantage-weighted regression on a fixed set of episodes"),
+    "filtered_bc": ("agentrl.trainers.filtered_bc:FilteredBC", "imitation of the policy's own best episodes"),
 }
+OLDEST = ("ppo", "steppo", "grpo", "rloo", "reinforce_pp", "gspo", "gigpo")  # had no such options at first
 # Options that were added with another default than what all runs had until then: what a record without them means.
 # By algorithm; "" is for all of them.
 MEANT_BEFORE: dict[str, dict[str, Any]] = {
     "": {"format_rule": "paper"},
-    **{name: {"old_logprobs": "behaviour", "correction": "none"} for name in ALGORITHMS if name != "sft"},
+    **{name: {"old_logprobs": "behaviour", "correction": "none"} for name in OLDEST},
 }
 for _name in ("grpo", "rloo", "gspo", "gigpo"):
     MEANT_BEFORE[_name]["even_by"] = "reward"

@@ -53,7 +53,7 @@ WRAPPERS = (
 # Dataclasses of options: file of agentrl/trainers, class, title. Their source is read, so that no torch is needed here.
 OPTIONS = (
     ("arguments", "RunArguments", "All algorithms"),
-    ("arguments", "PolicyArguments", "All but sft"),
+    ("arguments", "PolicyArguments", "ppo, steppo, grpo, rloo, reinforce_pp, gspo and gigpo"),
     ("arguments", "CriticArguments", "ppo and steppo"),
     ("arguments", "GroupArguments", "grpo, rloo, gspo and gigpo"),
     ("sft", "SFT", "sft"),
@@ -64,6 +64,13 @@ OPTIONS = (
     ("reinforce_pp", "ReinforcePP", "reinforce_pp"),
     ("gspo", "GSPO", "gspo"),
     ("gigpo", "GiGPO", "gigpo"),
+    ("off_policy_arguments", "OffPolicyArguments", "webrl, digirl, awr and filtered_bc: learning"),
+    ("phase_arguments", "PhaseArguments", "webrl, digirl, awr and filtered_bc: phases"),
+    ("offline", "OfflineArguments", "awr and filtered_bc"),
+    ("webrl", "WebRL", "webrl"),
+    ("digirl", "DigiRL", "digirl"),
+    ("awr", "AWR", "awr"),
+    ("filtered_bc", "FilteredBC", "filtered_bc"),
 )
 PICTURE_SIZE = 256
 CONTROL_STEPS = 5  # of continuous control, from one frame of a moving picture to the next

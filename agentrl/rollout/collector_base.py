@@ -11,13 +11,13 @@ from typing import Any
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError, EngineFault, Fault
-from agentrl.core.policy import Generation, Policy
+from agentrl.core.policy import Conversation, Generation, Policy
 from agentrl.rollout.env_pool import EnvHandle, EnvPool, Place
 from agentrl.rollout.episode import LiveEpisode, check_text
 from agentrl.rollout.prompts import HISTORY, prompt_style
 from agentrl.rollout.record import TrajectoryBuilder, blank_record
 from agentrl.rollout.settler import resolved
-from agentrl.rollout.starts import EnvSpec, Start, sampling_names
+from agentrl.rollout.starts import EnvSpec, Start, checked_starts, sampling_names
 from agentrl.rollout.trajectory import Trajectory
 
 log = logging.getLogger(__name__)
@@ -128,6 +128,23 @@ class CollectorBase:
     def close(self) -> None:
         """Close every environment; may be called twice, and the collector may be used again."""
         self.pool.close()
+
+    def openings(self, starts: Sequence[Start]) -> list[Conversation | None]:
+        """What the policy is shown first in each episode, without playing it; None where it cannot be begun."""
+        return [self._opening(job) for job in self._jobs(checked_starts(starts, self.envs))]
+
+    def _opening(self, job: Job) -> Conversation | None:
+        job.place = self.pool.reserve(job.start.env)
+        try:
+            self._begin(job)
+            return None if job.fault is not None else job.live.conversation()
+        except ConfigError as error:  # a task that this environment does not know
+            log.info("%s cannot be begun: %s", job.start.task, error)
+            return None
+        finally:
+            if job.episode is None:
+                self.pool.discard(job.place)
+            self.pool.give_back(job.place)
 
     # ------------------------------------------------------------------ the moves of an episode
 

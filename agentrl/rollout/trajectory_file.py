@@ -138,6 +138,14 @@ def read_trajectories(path: str | os.PathLike[str]) -> list[Trajectory]:
     return found
 
 
+def with_pictures(path: str | os.PathLike[str]) -> Iterator[Trajectory]:
+    """The trajectories of a file; the pictures that their steps show are read, too."""
+    reader = TrajectoryReader(path)
+    for trajectory in reader:
+        trajectory.pictures = {name: reader.picture(name) for step in trajectory.steps for name in step.images}
+        yield trajectory
+
+
 def write_trajectories(path: str | os.PathLike[str], trajectories: Iterable[Trajectory], images: Path) -> None:
     """A whole file at once, in place of an older one; pictures are copied from `images` where they are not there.
 

@@ -163,7 +163,7 @@ def action_advantages(
     args: OffPolicyArguments, learner: Learner, table: ActionTable
 ) -> tuple[Tensor, dict[str, float]]:
     """Of all kept actions, `[trajectories, actions]`; 0 where nothing reads them. And what they look like."""
-    if not args.needs_critic:
+    if not args.needs_critic or not bool(table.kept.any()):
         return torch.zeros(table.mask.shape), {}
     if learner.critic is None:
         raise ConfigError(f"loss={args.loss} needs a critic; this run has none")

@@ -28,7 +28,7 @@ from agentrl.core.secrecy import scrub
 from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_seed
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.vllm import VLLMPolicy
-from agentrl.rollout.collect import Collection, Collector, Start, grouped
+from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start, grouped
 from agentrl.rollout.episode_facts import to_columns
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.trajectory import Trajectory
@@ -101,6 +101,7 @@ class Run:
         self.collector = self.make_collector(self.policy, "train")
         self.monitor, self.iteration, self.episodes = Monitor(), 0, 0
         self.collection = Collection([], {}, 0, 0)
+        self.memory: dict[str, Any] = {}  # an algorithm's own, as JSON types: a part of every checkpoint
         self.seconds: dict[str, float] = {}
         self._stop: str | None = None
         self._resumed = False
@@ -140,6 +141,7 @@ class Run:
         self._resumed = True
         self.iteration, self.episodes = state.step, state.episodes
         self.policy.calls = state.calls
+        self.memory = state.memory
         self.monitor = Monitor.from_json(state.watch)
         self.collector.load_state_dict(state.memory_of(self.processes.rank))
         self.report(f"resuming after iteration {self.iteration}")
@@ -259,6 +261,7 @@ class Run:
             watch=self.monitor.to_json(),
             collector=memory,
             collectors=others,
+            memory=self.memory,
             **measured(self.folder / METRICS),
         )
         folder = self.folder / CHECKPOINTS
@@ -281,11 +284,11 @@ class Run:
             seed=seed,
         )
 
-    def make_collector(self, policy: Any, split: str) -> Collector:
-        """Environments of the run's kind, in which a policy plays."""
+    def make_collector(self, policy: Any, split: str, specs: Sequence[EnvSpec] = ()) -> Collector:
+        """Environments in which a policy plays; the run's own, or others like them."""
         arguments = self.arguments
         return Collector(
-            arguments.specs(),
+            specs or arguments.specs(),
             policy,
             split=split,
             num_envs=self._side_by_side(),
@@ -305,22 +308,26 @@ class Run:
 
         `extra` numbers further rounds of the same iteration: other tasks, counted together with the first.
         """
-        self.policy.version = self.iteration
-        starts = self.starts(episodes, group_size, extra)
-        with self.progress("playing episodes", len(starts) // self.processes.size) as advance:
-            collection = collect_distributed(self.processes, self.collector, starts, advance)
-        if self.rollout_engine is not None:
-            self.rollout_engine.rest()
-        for name, value in collection.seconds.items():
-            self.seconds[name] = self.seconds.get(name, 0.0) + value
-        self.episodes += len(collection.trajectories)
+        collection = self.play(self.starts(episodes, group_size, extra), self.collector)
         if not extra:
-            self._keep_some(collection.trajectories)
+            self.keep_some(collection.trajectories)
         self.collection = combined(self.collection, collection) if extra else collection
         known = [trajectory for trajectory in collection.trajectories if trajectory.reward is not None]
         if not known and not extra:
             raise TrainingFault(f"no episode of this iteration has a known reward: {why_unknown(collection)}")
         return known
+
+    def play(self, starts: Sequence[Start], collector: Collector) -> Collection:
+        """Episodes of the policy as it is now, shared out among the processes."""
+        self.policy.version = self.iteration
+        with self.progress("playing episodes", len(starts) // self.processes.size) as advance:
+            collection = collect_distributed(self.processes, collector, starts, advance)
+        if self.rollout_engine is not None:
+            self.rollout_engine.rest()
+        for name, value in collection.seconds.items():
+            self.seconds[name] = self.seconds.get(name, 0.0) + value
+        self.episodes += len(collection.trajectories)
+        return collection
 
     def starts(self, episodes: int, group_size: int = 1, extra: int = 0) -> list[Start]:
         """Tasks of this iteration, which no other iteration has; environments by weight."""
@@ -335,7 +342,8 @@ class Run:
         starts = [Start(seed, int(env), id=f"{name}-{place}") for place, (seed, env) in pairs]
         return grouped(starts, group_size) if group_size > 1 else starts
 
-    def _keep_some(self, trajectories: Sequence[Trajectory]) -> None:
+    def keep_some(self, trajectories: Sequence[Trajectory]) -> None:
+        """Write those of this iteration that `save_trajectories` asks for."""
         wanted = self.arguments.save_trajectories
         if not wanted or not self.processes.is_main:
             return
@@ -363,8 +371,8 @@ class Run:
             self.report(f"warning: {warning['warning']}: {warning['detail']}")
             self.log("warning", warning)
 
-    def log_training(self, loss: dict[str, float], episodes: bool = True) -> None:
-        """The line of an iteration: what was played, what was learned, how long it took."""
+    def log_training(self, loss: dict[str, float], episodes: bool = True, **further: Any) -> None:
+        """The line of an iteration: what was played, what was learned, how long it took, and an algorithm's own."""
         total = time.perf_counter() - self._started
         known = sum(self.seconds.values())
         seconds = {**self.seconds, "other": max(0.0, total - known), "total": total}
@@ -378,6 +386,7 @@ class Run:
             "lr": learner.optimiser.param_groups[0]["lr"],
             "tokens": {"generated": generated, "trained": learner.trained_tokens, "padding": padding},
             "seconds": seconds,
+            **further,
         }
         if self.rollout_engine is not None:
             metrics["engine"] = self.rollout_engine.metrics()

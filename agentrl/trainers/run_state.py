@@ -25,6 +25,7 @@ class RunState(msgspec.Struct, kw_only=True):
     watch: dict[str, Any]
     collector: dict[str, Any]
     collectors: list[dict[str, Any]] = []  # of the other processes
+    memory: dict[str, Any] = {}  # the algorithm's own
     metrics_bytes: Count
     metrics_sha256: str = ""  # of that many bytes; states of earlier versions have none
 

@@ -7,7 +7,7 @@ the prompts. One iteration is `steps_per_iteration` optimiser steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -20,7 +20,7 @@ from agentrl.core.seeding import episode_seed
 from agentrl.rollout.collect import Collector, Start
 from agentrl.rollout.demonstrations import Demonstrator
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.rollout.trajectory_file import TrajectoryReader
+from agentrl.rollout.trajectory_file import with_pictures
 from agentrl.trainers.arguments import RunArguments, fraction
 from agentrl.trainers.batch import Batch, Row
 from agentrl.trainers.distributed_rollout import collect_distributed
@@ -101,14 +101,6 @@ def batches(rows: Sequence[Row], args: SFT, rng: torch.Generator) -> list[list[R
         order += torch.randperm(len(rows), generator=rng).tolist()
     size = args.batch_size
     return [[rows[i] for i in order[n * size : (n + 1) * size]] for n in range(args.steps_per_iteration)]
-
-
-def with_pictures(path: str) -> Iterator[Trajectory]:
-    """The trajectories of a file; the pictures that they show are read, too."""
-    reader = TrajectoryReader(path)
-    for trajectory in reader:
-        trajectory.pictures = {name: reader.picture(name) for step in trajectory.steps for name in step.images}
-        yield trajectory
 
 
 def demonstrations(args: SFT, run: Run) -> list[Trajectory]:

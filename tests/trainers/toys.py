@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from agentrl.trainers.awr import AWR
+from agentrl.trainers.digirl import DigiRL
+from agentrl.trainers.filtered_bc import FilteredBC
 from agentrl.trainers.gigpo import GiGPO
 from agentrl.trainers.grpo import GRPO
 from agentrl.trainers.gspo import GSPO
@@ -13,6 +16,7 @@ from agentrl.trainers.reinforce_pp import ReinforcePP
 from agentrl.trainers.rloo import RLOO
 from agentrl.trainers.sft import SFT
 from agentrl.trainers.steppo import StepPO
+from agentrl.trainers.webrl import WebRL
 from tests.trainers.arms import ARMS
 
 QUICK: dict[str, Any] = {"max_new_tokens": 3, "threads": 1, "report": False, "save_trajectories": 0, "save_every": 1000}
@@ -79,6 +83,32 @@ def reinforce_pp(model: Any, output: Any, **options: Any) -> ReinforcePP:
     """REINFORCE++, likewise; groups as for the others, looked at with `baseline` only."""
     grouped: dict[str, Any] = {"group_size": 8}
     return ReinforcePP(**(_without_critic(model, output) | grouped | options))
+
+
+def webrl(model: Any, output: Any, **options: Any) -> WebRL:
+    """WebRL, likewise; the toy has no list of tasks, so that every phase plays seeds of its own."""
+    return WebRL(**(_phases(model, output) | options))
+
+
+def digirl(model: Any, output: Any, **options: Any) -> DigiRL:
+    """DigiRL, likewise."""
+    return DigiRL(**(_phases(model, output) | options))
+
+
+def awr(model: Any, output: Any, **options: Any) -> AWR:
+    """AWR, likewise."""
+    return AWR(**(_phases(model, output) | options))
+
+
+def filtered_bc(model: Any, output: Any, **options: Any) -> FilteredBC:
+    """Filtered BC, likewise."""
+    return FilteredBC(**(_phases(model, output) | options))
+
+
+def _phases(model: Any, output: Any) -> dict[str, Any]:
+    left_out = ("episodes", "kl_coef", "minibatches")
+    found = {name: value for name, value in _rl(model, output).items() if name not in left_out}
+    return found | {"tasks_per_phase": 16, "start_tasks": 8, "batch_size": 8}
 
 
 def _without_critic(model: Any, output: Any) -> dict[str, Any]:

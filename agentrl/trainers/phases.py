@@ -1,0 +1,189 @@
+"""Phases: an iteration that plays tasks, has the episodes labelled, and remembers them for the phases after it.
+
+    phases = Phases(args, run)
+    for _ in run.iterations():
+        records = phases.play()          tasks -> episodes -> labels; before the first phase, the training tasks, too
+        ...                              learn from the records and from phases.buffer
+        phases.remember(records)         the end of the phase: replay buffer, failures, files
+
+Before the first phase the policy plays tasks of the training split (phase 0). Their labels come from the environment's
+own evaluator; those of later phases from the outcome reward model, where there is one. An episode that it could not
+label yet waits for the next phase; it is never counted as a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentrl.core.task_generator import Task
+from agentrl.rollout.collect import Collection
+from agentrl.rollout.outcome_request import outcomes
+from agentrl.rollout.trajectory import Trajectory
+from agentrl.trainers.curriculum import Curriculum
+from agentrl.trainers.experience import Experience
+from agentrl.trainers.phase_arguments import PhaseArguments
+from agentrl.trainers.replay import Label, Played, Record, ReplayBuffer, labelled
+from agentrl.trainers.run import Run
+from agentrl.trainers.run_metrics import episode_metrics, why_unknown
+from agentrl.trainers.token_budget import TrainingFault
+
+FIRST = "first_tasks"  # in the run's memory: what the first phase played, for phases that play it again
+
+
+@dataclass
+class Labels:
+    """What labelling a phase's episodes brought."""
+
+    records: list[Record]
+    waiting: list[tuple[Trajectory, Played]]
+
+    def metrics(self) -> dict[str, Any]:
+        """How many there are, and how they agree with the environment's own evaluator (nothing learns from that)."""
+        said = [record.success for record in self.records]
+        true = [record.label.truth for record in self.records]
+        both = sum(one and other for one, other in zip(said, true, strict=True))
+        return {
+            "labelled": len(said),
+            "waiting": len(self.waiting),
+            "success": _share(sum(said), len(said)),
+            "accuracy": _share(sum(one == other for one, other in zip(said, true, strict=True)), len(said)),
+            "precision": _share(both, sum(said)),
+            "recall": _share(both, sum(true)),
+        }
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+class Phases:
+    """Tasks, episodes, labels and memory of a run's phases."""
+
+    def __init__(self, args: PhaseArguments, run: Run, *, keep_failures: bool = False, capacity: int = 0) -> None:
+        self.args, self.run = args, run
+        self.curriculum = Curriculum(args, run)
+        state = run.memory.setdefault("replay", {})
+        self.buffer = ReplayBuffer(run.folder, state, run.processes, keep_failures=keep_failures, capacity=capacity)
+        self.metrics: dict[str, Any] = {}  # of the phase, beside what is learned
+        self._waiting: list[tuple[Trajectory, Played]] = []
+        who = "the judge in orm" if args.orm else "the environment's own evaluator, as there is no orm"
+        run.report(f"episodes are labelled by {who}")
+
+    @property
+    def number(self) -> int:
+        """Of the phase that is being played, from 1."""
+        return self.run.iteration + 1
+
+    def play(self) -> list[Record]:
+        """The labelled episodes of this phase, with those of earlier phases whose label has come."""
+        if not self.buffer.state["files"]:
+            self._play_training_tasks()
+        played, counts = self._tasks()
+        collection = self._episodes(self.number, played)
+        self.run.collection = collection
+        self.run.keep_some(collection.trajectories)
+        labels = self._labels(self.number, collection, played)
+        self._waiting = labels.waiting
+        self.metrics = {"tasks": {**counts, "played": len(played)}, "labels": labels.metrics()}
+        self._say(labels)
+        return labels.records
+
+    def remember(self, records: Sequence[Record]) -> None:
+        """The end of a phase."""
+        with self.run.time("remember"):
+            self.buffer.add(self.number, records, self._waiting)
+        self.metrics["buffer"] = {
+            "trajectories": len(self.buffer.records),
+            "actions": self.buffer.actions,
+            "failed_tasks": len(self.buffer.failures),
+        }
+
+    # ------------------------------------------------------------------ before the first phase
+
+    def _play_training_tasks(self) -> None:
+        """Phase 0: successes for the replay buffer, and failures for the curriculum to begin with."""
+        played = self.curriculum.training_tasks(0, self.args.start_tasks or self.args.tasks_per_phase)
+        collection = self._episodes(0, played)
+        labels = self._labels(0, collection, played)
+        self.buffer.add(0, labels.records)
+        metrics = {name: value for name, value in episode_metrics(collection).items() if name != "generated"}
+        self.run.log("start", {**metrics, "labels": labels.metrics()})
+        self.run.report(
+            f"before the first phase: {len(self.buffer.records)} trajectories may be replayed, "
+            f"{len(self.buffer.failures)} tasks failed"
+        )
+
+    # ------------------------------------------------------------------ a phase
+
+    def _tasks(self) -> tuple[list[Played], dict[str, int]]:
+        """What this phase plays: new tasks, those of the training split, or those of the first phase again."""
+        args, memory, count = self.args, self.run.memory, self.args.tasks_per_phase
+        if not args.curriculum and FIRST in memory:
+            return [_played(data) for data in memory[FIRST]], {}
+        if self.number == 1 and args.first_tasks == "training":
+            found, counts = self.curriculum.training_tasks(1, count), {}
+        else:
+            found, counts = self.curriculum.new_tasks(self.number, count, self.buffer.failures)
+        if not args.curriculum:
+            memory[FIRST] = [_as_json(one) for one in found]
+        return found, counts
+
+    def _episodes(self, phase: int, played: list[Played]) -> Collection:
+        """Every task as often as it is to be tried; `played` becomes the task of each episode."""
+        played[:] = [one for one in played for _ in range(self.args.attempts)]
+        collector, starts = self.curriculum.collector(phase, played)
+        try:
+            collection = self.run.play(starts, collector)
+        finally:
+            collector.close()
+        if all(trajectory.fault is not None for trajectory in collection.trajectories):
+            raise TrainingFault(f"every episode of phase {phase} ended by a fault: {why_unknown(collection)}")
+        return collection
+
+    def _labels(self, phase: int, collection: Collection, played: Sequence[Played]) -> Labels:
+        """Of the episodes, and of those that wait; an episode that a fault cut short has none and is left out."""
+        pairs = list(zip(collection.trajectories, played, strict=True))
+        pairs = self.buffer.waiting + [pair for pair in pairs if pair[0].fault is None and pair[0].steps]
+        by = "orm" if phase and self.args.orm else "truth"
+        found = Labels([], [])
+        for (trajectory, one), score in zip(pairs, self._scores([first for first, _ in pairs], by), strict=True):
+            if score is None:
+                found.waiting.append((trajectory, one))
+            else:
+                task = None if one.task is None else one.task.to_json()
+                label = Label(score, by, phase, one.env, task, trajectory.success)
+                found.records.append(labelled(trajectory, label))
+        return found
+
+    def _scores(self, trajectories: Sequence[Trajectory], by: str) -> Sequence[float | None]:
+        if by == "truth":
+            return [float(trajectory.success) for trajectory in trajectories]
+        with self.run.time("judge"):
+            return self.run.processes.on_main(lambda: outcomes(trajectories, self.args.orm_spec()))
+
+    def _say(self, labels: Labels) -> None:
+        """What a phase should not pass over in silence."""
+        won = sum(record.success for record in labels.records)
+        if labels.waiting:
+            self.run.report(f"phase {self.number}: {len(labels.waiting)} episodes wait for their label")
+        if not labels.records:
+            self.run.report(f"phase {self.number}: no episode has a label yet; nothing is learned")
+        elif not won:
+            self.run.report(f"phase {self.number}: no success among {len(labels.records)} episodes")
+        elif won == len(labels.records):
+            self.run.report(f"phase {self.number}: no failure among {won} episodes")
+
+
+def experience(records: Sequence[Record]) -> Experience:
+    """All actions of some records."""
+    return Experience.of([one.trajectory for one in records], [one.outcome for one in records])
+
+
+def _as_json(played: Played) -> dict[str, Any]:
+    return {"env": played.env, "task": None if played.task is None else played.task.to_json()}
+
+
+def _played(data: dict[str, Any]) -> Played:
+    return Played(data["env"], None if data["task"] is None else Task.from_json(data["task"]))

@@ -1,0 +1,38 @@
+"""Runs of phases repeat to the last bit, in one piece, in two, and after being killed at any moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentrl.rollout.trajectory_file import read_trajectories
+from agentrl.trainers import awr, digirl, filtered_bc, webrl
+from tests.trainers import toys
+from tests.trainers.runs import assert_same_run, lines, timeless
+
+TRAINERS: dict[str, Any] = {"webrl": webrl, "digirl": digirl, "awr": awr, "filtered_bc": filtered_bc}
+
+
+def assert_same_memory(first: Path, second: Path) -> None:
+    """The files of the replay buffer, too."""
+    names = [sorted(path.name for path in (folder / "replay").glob("*.jsonl")) for folder in (first, second)]
+    assert names[0] == names[1] and names[0]
+    for name in names[0]:
+        assert read_trajectories(first / "replay" / name) == read_trajectories(second / "replay" / name)
+
+
+@pytest.mark.parametrize("algorithm", TRAINERS)
+def test_a_run_of_phases_in_two_pieces_is_the_run_in_one(undecided, tmp_path, algorithm) -> None:
+    train, make = TRAINERS[algorithm].train, getattr(toys, algorithm)
+    options: dict[str, Any] = {"env_kwargs": '{"turns": 2}', "save_trajectories": 3}
+    whole = train(make(undecided, tmp_path / "whole", iterations=3, **options))
+    pieces = tmp_path / "pieces"
+    train(make(undecided, pieces, iterations=1, **options))
+    train(make(undecided, pieces, iterations=3, resume=True, **options))
+    assert_same_run(whole, pieces, 3)
+    assert_same_memory(whole, pieces)
+    assert [line["kind"] for line in lines(whole)] == ["start", *["train"] * 3]
+    other = train(make(undecided, tmp_path / "other", iterations=3, seed=5, **options))
+    assert timeless(whole) != timeless(other)
