@@ -53,7 +53,7 @@ class ActorCritic:
         critic: CriticKind,
         reference: bool,
         temperature: float,
-        random_head: bool = False,
+        random_heads: int = 0,
     ) -> None:
         self.options, self.temperature = options, temperature
         self.processes = join(options.device, options.peer_timeout)
@@ -67,7 +67,7 @@ class ActorCritic:
         self.copies = WorkingCopies(options, self.engine, sharded=sharded)
         self.reader = self.copies.reader
         self.reference = frozen_copy(self.engine.model) if reference else None  # before anything is trained
-        self.critic = make_critic(critic, options, self.engine, sharded=sharded, random_head=random_head)
+        self.critic = make_critic(critic, options, self.engine, sharded=sharded, random_heads=random_heads)
         self.shards = Shards(self.processes, (self.policy, self.critic, self.reference))
         self.copies.add(self.policy, self.engine.model)
         self.copies.add(self.reference)
@@ -107,10 +107,14 @@ class ActorCritic:
                 before, after = self._values(rows, states)
         return Outputs(scores.logprobs, scores.entropy, before, after, states.targets.mask)
 
-    def critic_outputs(self, rows: Sequence[Row]) -> tuple[Tensor, Tensor]:
-        """The critic's view alone, before and after each token: one with its own body needs no pass of the policy."""
+    def critic_outputs(self, rows: Sequence[Row]) -> Tensor:
+        """What each of the critic's heads says before each target, `[rows, targets, heads]`.
+
+        A critic with its own body needs no pass of the policy for it.
+        """
+        assert self.critic is not None
         with self.computing():
-            return self._values(rows)
+            return self._values(rows, judge=self.critic.every_head)[0]
 
     def _read(self, model: Any, rows: Sequence[Row], *, entropy: Entropy = "none") -> tuple[Hidden, Scores]:
         computing = self.copies.of(model)
@@ -122,20 +126,26 @@ class ActorCritic:
 
         return self.shards.within(model, read)
 
-    def _values(self, rows: Sequence[Row], states: Hidden | None = None) -> tuple[Tensor, Tensor]:
+    def _values(
+        self,
+        rows: Sequence[Row],
+        states: Hidden | None = None,
+        judge: Callable[[Tensor], Tensor] | None = None,
+    ) -> tuple[Tensor, Tensor]:
         """The critic's values before and after the targets; `states` are the policy's, which some critics read."""
         critic, reader = self.critic, self.reader
         assert critic is not None
+        value = judge or critic
         policy, body = self.copies.of(self.policy), self.copies.of(critic.model)
         if states is None and body is None:
             states = self.shards.within(self.policy, lambda: reader.hidden(policy, rows))
 
-        def judge() -> tuple[Tensor, Tensor]:
+        def values() -> tuple[Tensor, Tensor]:
             own = states if body is None else reader.hidden(body, rows)
             assert own is not None
-            return critic(own.targets.table(own.before)), critic(own.targets.table(own.after))
+            return value(own.targets.table(own.before)), value(own.targets.table(own.after))
 
-        return self.shards.within(critic, judge)
+        return self.shards.within(critic, values)
 
     # ------------------------------------------------------------------ without gradients, for whole batches
 

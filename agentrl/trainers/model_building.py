@@ -24,14 +24,17 @@ HEAD_STD = 0.02  # of a random value head, as language models begin; hidden stat
 class Critic(nn.Module):
     """A value for every position: one linear layer on a language model's hidden states.
 
-    It is 0 everywhere at first, or with a `seed` a random one: then its first gradients reach the body, too.
+    It is 0 everywhere at first, or with a `seed` a random one: then its first gradients reach the body, too. Of several
+    `heads` the lowest value counts, so that what one of them overrates by chance is not believed.
     """
 
-    def __init__(self, width: int, model: Any = None, *, only_reads: bool = False, seed: int | None = None) -> None:
+    def __init__(
+        self, width: int, model: Any = None, *, only_reads: bool = False, heads: int = 1, seed: int | None = None
+    ) -> None:
         super().__init__()
         self.model = model  # None: it reads the policy's hidden states
         self.only_reads = only_reads  # ... without a gradient that would change them
-        self.head = nn.Linear(width, 1)
+        self.head = nn.Linear(width, heads)
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
         if seed is not None:
@@ -39,8 +42,13 @@ class Critic(nn.Module):
 
     def forward(self, states: Tensor) -> Tensor:
         """`[...]` from `[..., width]`, in float32."""
+        found = self.every_head(states)
+        return found[..., 0] if found.shape[-1] == 1 else found.amin(-1)
+
+    def every_head(self, states: Tensor) -> Tensor:
+        """`[..., heads]`."""
         with torch.autocast(states.device.type, enabled=False):
-            return self.head((states.detach() if self.only_reads else states).float())[..., 0]
+            return self.head((states.detach() if self.only_reads else states).float())
 
 
 def make_policy(options: RunArguments, engine: LoadedModel, *, sharded: bool) -> Any:
@@ -70,18 +78,19 @@ def _check_finite(model: Any, name: str) -> None:
 
 
 def make_critic(
-    kind: CriticKind, options: RunArguments, engine: LoadedModel, *, sharded: bool, random_head: bool = False
+    kind: CriticKind, options: RunArguments, engine: LoadedModel, *, sharded: bool, random_heads: int = 0
 ) -> Critic | None:
-    """A critic with a body of its own, or a head for the policy's."""
+    """A critic with a body of its own, or a head for the policy's; one that is 0, or `random_heads` that are not."""
     if kind == "none":
         return None
     width = engine.model.config.get_text_config().hidden_size
-    seed = run_seed(options.seed, 0, "critic") if random_head else None
+    seed = run_seed(options.seed, 0, "critic") if random_heads else None
+    heads: dict[str, Any] = {"heads": random_heads or 1, "seed": seed}
     if kind in ("shared", "head"):
-        return Critic(width, only_reads=kind == "head", seed=seed).to(engine.model.device)
+        return Critic(width, only_reads=kind == "head", **heads).to(engine.model.device)
     body = load_model(options.model, _loading_device(engine, sharded), "float32").model
     body = ready_to_train(body, gradient_checkpointing=options.gradient_checkpointing)
-    return Critic(width, body, seed=seed).to(body.device)
+    return Critic(width, body, **heads).to(body.device)
 
 
 def frozen_copy(model: Any) -> Any:

@@ -38,6 +38,8 @@ class OffPolicyArguments(RunArguments):
     """Passes of the actor over the experience of an iteration."""
     critic_epochs: int = 1
     """Passes of the critic, which learns first."""
+    critic_heads: int = 1
+    """Output layers of the critic; of several the lowest value counts (WebRL's published code has two)."""
     critic_lr: float = 1e-6
     """Learning rate of the critic."""
     critic_head_lr: float = 0.0
@@ -45,7 +47,7 @@ class OffPolicyArguments(RunArguments):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("batch_size", "actor_epochs"):
+        for name in ("batch_size", "actor_epochs", "critic_heads"):
             whole_number(name, getattr(self, name), at_least=1)
         whole_number("critic_epochs", self.critic_epochs, at_least=0)
         for name in ("lam", "gamma"):

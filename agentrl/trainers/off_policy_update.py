@@ -47,13 +47,13 @@ class ReportingRun(RunningRun, Protocol):
 
 
 def make_off_policy_learner(args: OffPolicyArguments, *, critic: bool = True) -> Learner:
-    """The actor, and a critic with a body of its own: the same model, with a random value head."""
+    """The actor, and a critic with a body of its own: the same model, with random value heads."""
     return Learner(
         args,
         critic="own" if critic else "none",
         critic_lr=args.critic_lr,
         critic_head_lr=args.critic_head_lr,
-        random_head=True,
+        random_heads=args.critic_heads,
         temperature=args.temperature,
     )
 
@@ -89,7 +89,7 @@ def critic_step(learner: Learner, rows: Sequence[Row], outcomes: Tensor, mask: T
         chosen = [rows[index] for index in indices]
         width = max(len(row.targets) for row in chosen)
         goals, here = (upload(tensor[indices, :width], learner.device) for tensor in (outcomes, mask))
-        return outcome_loss(learner.critic_outputs(chosen)[0], goals, here, count)
+        return outcome_loss(learner.critic_outputs(chosen), goals, here, count)
 
     metrics = learner.step(rows, loss_of)
     del metrics["grad_norm"]  # of the policy, which does not move here

@@ -199,7 +199,7 @@ def released_loss(actions: Actions, counts: Counts, options: LossOptions) -> Los
     Advantages (see `released_advantages`) become +1 where they are 0 or more, and -0.6 below; only the good ones train.
     `x = log(pi/pi_ref)` of an action is divided by the tokens of all good actions of the mini-batch. `b` is 5 where the
     reference is sure already (0.8 or more per token, geometric mean) and 1 elsewhere, and at most `|A/x|`, so that
-    `b*x` never passes A. The loss is the mean, over good and bad actions, of `SmoothL1(b*x, A) / b`.
+    `|b*x|` never exceeds A. The loss is the mean, over good and bad actions, of `SmoothL1(b*x, A) / b`.
     """
     good = actions.mask & (actions.advantages >= 0)
     x = torch.where(good, actions.log_ratio, 0.0) / max(counts.positive_tokens, 1.0)
@@ -257,13 +257,19 @@ ACTOR_LOSSES: dict[str, ActorLoss] = {
 
 
 def outcome_loss(logits: Tensor, outcomes: Tensor, mask: Tensor, count: float) -> Loss:
-    """The mean cross-entropy of `V = sigmoid(logit)` with the outcome, at each state of `mask` (equation 7)."""
-    logits, outcomes = torch.where(mask, logits, 0.0), torch.where(mask, outcomes, 0.0)
-    losses = functional.binary_cross_entropy_with_logits(logits, outcomes, reduction="none")
+    """The mean cross-entropy of `V = sigmoid(logit)` with the outcome, at each state of `mask` (equation 7).
+
+    `logits` have one more dimension: the critic's heads, whose mean loss counts. `V` is the lowest of theirs. (A head
+    with two logits and a softmax, as in WebRL's published code, says the same as one with a logit and a sigmoid.)
+    """
+    logits, outcomes = torch.where(mask[..., None], logits, 0.0), torch.where(mask, outcomes, 0.0)
+    goals = outcomes[..., None].expand_as(logits)
+    losses = functional.binary_cross_entropy_with_logits(logits, goals, reduction="none").mean(-1)
     with torch.no_grad():
-        right = ((logits > 0) == (outcomes > 0.5)).float()
+        lowest = logits.amin(-1)
+        right = ((lowest > 0) == (outcomes > 0.5)).float()
         metrics = {
-            "value_mean": masked_sum(logits.sigmoid(), mask) / count,
+            "value_mean": masked_sum(lowest.sigmoid(), mask) / count,
             "value_accuracy": masked_sum(right, mask) / count,
         }
     return Loss(masked_sum(losses, mask) / count, metrics)

@@ -59,12 +59,14 @@ class Learner(ActorCritic):
         critic: CriticKind = "none",
         critic_lr: float = 0.0,
         critic_head_lr: float = 0.0,
-        random_head: bool = False,
+        random_heads: int = 0,
         reference: bool = False,
         temperature: float = 1.0,
         total_steps: int = 0,
     ) -> None:
-        super().__init__(options, critic=critic, reference=reference, temperature=temperature, random_head=random_head)
+        super().__init__(
+            options, critic=critic, reference=reference, temperature=temperature, random_heads=random_heads
+        )
         self.optimiser = make_optimiser(options, self.policy, self.critic, critic_lr or options.lr, critic_head_lr)
         self.steps, self.total_steps = 0, total_steps
         self.padding: list[float] = []
