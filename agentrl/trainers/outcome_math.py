@@ -239,7 +239,7 @@ def imitation_loss(actions: Actions, counts: Counts, options: LossOptions) -> Lo
 def _weighted(actions: Actions, counts: Counts, largest: float, beta: float) -> Loss:
     weights = (actions.advantages / beta).clamp(max=LOG_RATIO_LIMIT).exp().clamp(max=largest)
     with torch.no_grad():
-        metrics = {"weight_mean": masked_sum(weights, actions.mask) / counts.actions}
+        metrics = {"action_weight": masked_sum(weights, actions.mask) / counts.actions}
     return Loss(-masked_sum(weights * actions.logprobs, actions.mask) / counts.actions, metrics)
 
 

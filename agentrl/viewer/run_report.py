@@ -57,6 +57,13 @@ LOSSES = {
     "lone_groups": "share of groups with one episode left",
     "extra_rounds": "extra rounds of episodes",
     "missing_groups": "share of groups not found",
+    "value_accuracy": "share of values on the right side of 0.5",
+    "advantage_mean": "mean advantage of an action",
+    "advantage_positive": "share of actions with a positive advantage",
+    "good_actions": "share of actions that train (loss=released)",
+    "action_weight": "mean weight of an action",
+    "actions": "actions that the policy learned from",
+    "critic_actions": "states that the critic learned from",
     "overlong": "share of episodes with a cut reply",
     "anchored_steps": "share of steps with another at the same place",
 }

@@ -199,7 +199,8 @@ def test_parts_add_up_and_places_without_action_are_not_read(name: str) -> None:
     credit, mask = torch.rand(4, 5, generator=draw) - 0.4, torch.rand(4, 5, generator=draw) < 0.6
     sizes = torch.full((4, 5), 3.0)
     counts = om.Counts(float(mask.sum()), float(sizes[mask & (credit >= 0)].sum()))
-    spoiled = om.Actions(*(torch.where(mask, x, NAN) for x in (new, new - old, old, sizes, credit)), mask)
+    unread = [torch.where(mask, x, NAN) for x in (new, new - old, old, sizes, credit)]
+    spoiled = om.Actions(*unread, mask=mask)
     whole = om.ACTOR_LOSSES[name](om.Actions(new, new - old, old, sizes, credit, mask), counts, om.LossOptions())
     parts = [om.Actions(*(tensor[some] for tensor in spoiled)) for some in ([0, 2], [1], [3])]
     found = [om.ACTOR_LOSSES[name](part, counts, om.LossOptions()) for part in parts]

@@ -33,6 +33,14 @@ COMMON: dict[str, Any] = QUICK | {
 RL: dict[str, Any] = COMMON | {"episodes": 7, "minibatches": 2, "lr": 3e-3, "kl_coef": 0.01, "epochs": 1}
 CRITIC: dict[str, Any] = RL | {"critic_lr": 1e-2}
 
+OFF_POLICY: dict[str, Any] = COMMON | {
+    "tasks_per_phase": 5,
+    "batch_size": 7,
+    "lr": 3e-3,
+    "critic_lr": 1e-2,
+    "beta": 0.1,
+}
+
 # Pictures in some rows only: now one process has some to read, now the other, now none.
 LAKES = ["agentrl/FrozenLake-Text-v0", '{"id": "agentrl/FrozenLake-Visual-v0", "kwargs": {"image_size": 64}}']
 PICTURES: dict[str, Any] = (
@@ -56,6 +64,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "pictures": ("sft", PICTURES),
     **{name: (name, RL | {"iterations": 1, "episodes": 6, "group_size": 2}) for name in ("rloo", "gspo", "gigpo")},
     "reinforce_pp": ("reinforce_pp", RL | {"iterations": 1}),
+    "phases": ("webrl", OFF_POLICY),
 }
 LONG: dict[str, Any] = CRITIC | {"iterations": 3, "save_every": 1, "warmup": 4, "critic": "shared"}
 ENDLESS: dict[str, Any] = LONG | {"iterations": 500, "save_every": 1000}
