@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -37,6 +38,7 @@ from agentrl.envs.webarena.picturing.page_picture import PagePicture
 from agentrl.envs.webarena.sites.places import PLACES, cookies
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.state import WebState
+from agentrl.envs.webarena.tasks.generated import templates as generated_templates
 from agentrl.envs.webarena.tasks.source import FileTasks, Found, GeneratedTasks, TaskSource, find_task
 
 if TYPE_CHECKING:
@@ -143,6 +145,8 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     - `action_format="webrl"`: `"webrl"`, `"webarena"` or `"browsergym"`.
     - `sites=None`: only tasks that need no other sites than these, of `"shopping"`, `"shopping_admin"`, `"reddit"`,
       `"gitlab"` and `"map"`.
+    - `templates=None`: only tasks of these templates, such as `["map-phone", "map-open-page"]`: a small world to study
+      learning in. Splits stay what they are; a template that is kept for the test split has no tasks in the others.
     - `task_file=None`: tasks from a file in the benchmark's schema, with ids `file:0`, `file:1`, ... Rows may have no
       evaluator (`intent`, `sites`, `start_url`: the form of WebRL's instructions). Or the benchmark's own, by name:
       `"webarena-lite"` (165) and `"webarena"` (812).
@@ -208,6 +212,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         *,
         kind: str = "text",
         sites: Sequence[str] | None = None,
+        templates: Sequence[str] | None = None,
         observation_mode: str | None = None,
         action_format: str = "webrl",
         backend: str = "dom",
@@ -246,7 +251,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self._addresses = live_addresses(sites_at)  # None: the embedded sites
         self._live_options = {"accounts": accounts, "reset": reset_sites, "storage_state": storage_state}
         self._check_place(task_file)
-        self._source: TaskSource = self._task_source(task_file, sites)
+        self._source: TaskSource = self._task_source(task_file, sites, templates)
         self.picture, self.image_size = PagePicture(picture, marks, image_size), image_size
         parts: dict[str, Any] = {"text": AnyText()}
         if self.kind == "visual":
@@ -272,9 +277,21 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
                 "belong to the embedded sites"
             )
 
-    def _task_source(self, task_file: str | os.PathLike[str] | None, sites: Sequence[str] | None) -> TaskSource:
-        names = _site_names(sites, PLACES if self._addresses is None else self._addresses)
-        return GeneratedTasks(names) if task_file is None else FileTasks(task_file, self._addresses, names)
+    def _task_source(
+        self, task_file: str | os.PathLike[str] | None, sites: Sequence[str] | None, templates: Sequence[str] | None
+    ) -> TaskSource:
+        names = _names("sites", sites, PLACES if self._addresses is None else self._addresses)
+        if task_file is not None:
+            if templates is not None:
+                raise ConfigError("templates choose among the generated tasks; a task_file has none")
+            return FileTasks(task_file, self._addresses, names)
+        only = _names("templates", templates, generated_templates())
+        source = GeneratedTasks(names, only)
+        if only and not source.ids(self.split):
+            raise ConfigError(
+                f"there are no tasks of templates {', '.join(only)} in the split {self.split} on these sites"
+            )
+        return source
 
     def _mode(self, wanted: str | None) -> str:
         """How the page is written; without a picture it takes more than a list of marks."""
@@ -644,13 +661,18 @@ def _real_sites(
 
 def _one_of(name: str, value: Any, known: Sequence[str]) -> str:
     if value not in known:
-        raise ConfigError(f"{name} must be one of {', '.join(known)}; got {value!r}.{did_you_mean(str(value), known)}")
+        raise ConfigError(f"{name} must be one of {_listed(known)}; got {value!r}.{did_you_mean(str(value), known)}")
     return value
 
 
-def _site_names(sites: Sequence[str] | None, known: Mapping[str, Any]) -> tuple[str, ...]:
-    if sites is None:
+def _listed(names: Iterable[str], most: int = 12) -> str:
+    first = list(islice(names, most + 1))
+    return ", ".join(first[:most]) + (" ..." if len(first) > most else "")
+
+
+def _names(option: str, chosen: Sequence[str] | None, known: Mapping[str, Any]) -> tuple[str, ...]:
+    if chosen is None:
         return ()
-    if isinstance(sites, str) or not sites:
-        raise ConfigError(f"sites must be a list of {', '.join(known)}; got {sites!r}")
-    return tuple(_one_of("sites", site, tuple(known)) for site in sites)
+    if isinstance(chosen, str) or not chosen:
+        raise ConfigError(f"{option} must be a list of {_listed(known)}; got {chosen!r}")
+    return tuple(_one_of(option, name, tuple(known)) for name in chosen)

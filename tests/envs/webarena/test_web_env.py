@@ -300,6 +300,11 @@ def test_every_mode_and_grammar_can_be_played(mode: str, grammar: str) -> None:
         ({"action_format": 3}, "action_format must be one of"),
         ({"sites": "shopping"}, "sites must be a list"),
         ({"sites": ["shoping"]}, 'Did you mean "shopping"'),
+        ({"templates": "map-phone"}, "templates must be a list"),
+        ({"templates": ["map-fone"]}, 'Did you mean "map-phone"'),
+        ({"templates": ["map-bike-time"], "split": "train"}, "no tasks of templates map-bike-time in the split train"),
+        ({"templates": ["map-phone"], "sites": ["reddit"]}, "no tasks of templates map-phone"),
+        ({"templates": ["map-phone"], "task_file": "webarena-lite"}, "templates choose among the generated tasks"),
         ({"dialect": "full"}, "dialect must be one of"),
         ({"backend": "firefox"}, "backend must be one of"),
         ({"task_file": "no/such/file.json"}, "no/such/file.json"),
@@ -315,3 +320,9 @@ def test_arguments_that_cannot_work_are_refused(arguments: dict[str, Any], words
 def test_tasks_can_be_restricted_to_sites() -> None:
     env = WebArenaLiteEnv(sites=["map"])
     assert env.tasks() and all(task.startswith("map-") for task in env.tasks())
+
+
+def test_tasks_can_be_restricted_to_templates() -> None:
+    env = WebArenaLiteEnv(templates=["map-phone", "map-postcode"])
+    assert {task.rpartition(".")[0] for task in env.tasks()} == {"map-phone", "map-postcode"}
+    assert set(env.tasks()) < set(WebArenaLiteEnv(sites=["map"]).tasks())

@@ -88,12 +88,12 @@ def _phrased(task_id: str, template: Template) -> str:
 
 
 @cache
-def generated_ids(split: str, sites: tuple[str, ...] = ()) -> Sequence[str]:
-    """The ids of a split; with `sites`, of tasks that need no other site."""
+def generated_ids(split: str, sites: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> Sequence[str]:
+    """The ids of a split; with `sites`, of tasks that need no other site; with `only`, of these templates."""
     found: list[str] = []
     for name, rows in _all_parameters().items():
         template = templates()[name]
-        if not sites or set(template.sites) <= set(sites):
+        if (not sites or set(template.sites) <= set(sites)) and (not only or name in only):
             found += [f"{name}.{number}" for number in _chosen(template, rows, split)]
     return tuple(found)
 

@@ -44,14 +44,14 @@ class TaskSource(Protocol):
 
 
 class GeneratedTasks:
-    """The instances of the templates; with `sites`, those that need no other site."""
+    """The instances of the templates; with `sites`, those that need no other site; with `only`, of these templates."""
 
-    def __init__(self, sites: tuple[str, ...] = ()) -> None:
-        self.sites = sites
+    def __init__(self, sites: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> None:
+        self.sites, self.only = sites, only
 
     def ids(self, split: str) -> Sequence[str]:
         """Ids such as "shop-price-of-product.17"."""
-        return generated_ids(split, self.sites)
+        return generated_ids(split, self.sites, self.only)
 
     def find(self, task_id: str, split: str) -> Found | None:
         """The task with this id, if it belongs to the split."""
