@@ -17,8 +17,9 @@ class OffPolicyArguments(RunArguments):
     loss: Literal["webrl", "released", "kl_target", "reinforce", "awr", "bc"] = "webrl"
     """Of the actor: WebRL's regression (the paper's), the form of its published code, its KL target, REINFORCE with a
     baseline, advantage-weighted regression, or imitation."""
-    beta: float = 1.0
-    """Of webrl, kl_target and awr: how much a unit of advantage may change a log-probability is 1/beta."""
+    beta: float = 0.3
+    """Of webrl, kl_target and awr: a unit of advantage may change an action's log-probability by 1/beta. Small ones let
+    the policy overfit the phase, from 1 on it hardly moves (the paper's finding, too, which gives no value)."""
     max_weight: float = 20.0
     """Of awr: the largest weight of an action."""
     advantage: Literal["webrl", "digirl"] = "webrl"
