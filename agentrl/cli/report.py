@@ -1,16 +1,18 @@
-"""`agentrl report RUN|FILE`: the page about a training run, or pages about the episodes of a trajectory file."""
+"""`agentrl report RUN|FILE ...`: the page about a training run, pages about the episodes of a trajectory file, or a
+comparison of several of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
 from agentrl.cli.arguments import Common
 from agentrl.cli.output import print_json
 from agentrl.core.errors import ConfigError
+from agentrl.viewer.comparison import write_comparison
 from agentrl.viewer.episode_pages import write_episode_pages
 from agentrl.viewer.run_report import write_run_report
 
@@ -18,18 +20,21 @@ from agentrl.viewer.run_report import write_run_report
 @dataclass(kw_only=True)
 class Arguments(Common):
     """Of a run folder: write report.html with curves, some episodes and timing; works during the run too. Of a file of
-    trajectories (.jsonl or .parquet): write pages to leaf through its episodes, turn by turn.
+    trajectories (.jsonl or .parquet): write pages to leaf through its episodes, turn by turn. Of several of them:
+    compare held-out success by group, required steps, complexity and types of error.
 
     Only reads: nothing that the folder or the file names is imported or run.
     """
 
-    path: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN|FILE")]
-    """The run folder, or a file such as RUN/trajectories/iteration_000001.parquet."""
+    paths: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="RUN|FILE ...")]
+    """The run folder, or a file such as RUN/trajectories/iteration_000001.parquet. Several are compared; NAME=RUN names
+    one, and runs of the same name count together (seeds of one condition)."""
     replay: bool = False
     """Play episodes without pictures again to draw them. Builds the environments that the record names, and reads their
     data files: for runs you trust."""
     output: Path | None = None
-    """Of a file: the folder of the pages. Default: NAME-episodes beside the file."""
+    """Of a file: the folder of the pages. Default: NAME-episodes beside the file. Of several: the page. Default:
+    comparison.html in the present folder."""
     first: int | None = None
     """Of a file: the first episode to show. Default: 1."""
     episodes: int | None = None
@@ -42,20 +47,39 @@ def run(arguments: Arguments) -> int:
     """Write the page or the pages, say where they are."""
     options = {name: getattr(arguments, name) for name in ("first", "episodes", "per_page")}
     given = {name: value for name, value in options.items() if value is not None}
-    if arguments.path.is_dir():
+    if not arguments.paths:
+        raise ConfigError("name a run folder or a file of trajectories; several are compared")
+    if len(arguments.paths) > 1:
+        return _compare(arguments, given)
+    path = Path(arguments.paths[0])
+    if path.is_dir():
         if given or arguments.output is not None:
             raise ConfigError("--output, --first, --episodes and --per-page are for a file of trajectories")
-        path = str(write_run_report(arguments.path, play_again=arguments.replay).resolve())
-        print_json({"schema": 1, "report": path}) if arguments.json else print(f"report: {path}")
-        return 0
-    if not arguments.path.exists():
-        raise ConfigError(f"{str(arguments.path)!r} does not exist; name a run folder or a file of trajectories")
-    found = write_episode_pages(arguments.path, arguments.output, play_again=arguments.replay, **given)
-    path = str(found.overview.resolve())
-    if arguments.json:
-        facts = {"pages": found.pages, "episodes": found.episodes, "more": found.more, "damaged": found.damaged}
-        print_json({"schema": 1, "report": path, **facts})
-    else:
-        further = ", the file holds more" if found.more else ""
-        print(f"report: {path} (episodes: {found.episodes}, pages: {found.pages}{further})")
+        return _say(arguments, write_run_report(path, play_again=arguments.replay))
+    if not path.exists():
+        raise ConfigError(f"{str(path)!r} does not exist; name a run folder or a file of trajectories")
+    found = write_episode_pages(path, arguments.output, play_again=arguments.replay, **given)
+    further = ", the file holds more" if found.more else ""
+    facts = {"pages": found.pages, "episodes": found.episodes, "more": found.more, "damaged": found.damaged}
+    return _say(arguments, found.overview, f" (episodes: {found.episodes}, pages: {found.pages}{further})", **facts)
+
+
+def _compare(arguments: Arguments, given: dict[str, int]) -> int:
+    if given or arguments.replay:
+        raise ConfigError("--replay, --first, --episodes and --per-page are for one run or file")
+    sources = [named_source(text) for text in arguments.paths]
+    return _say(arguments, write_comparison(sources, arguments.output or Path("comparison.html")))
+
+
+def named_source(text: str) -> tuple[str, Path]:
+    """NAME=PATH, or a path alone, which is called by its last part."""
+    name, sign, path = text.partition("=")
+    if sign and name and path and not Path(text).exists():
+        return name, Path(path)
+    return Path(text).resolve().name, Path(text)
+
+
+def _say(arguments: Arguments, page: Path, further: str = "", **facts: Any) -> int:
+    path = str(page.resolve())
+    print_json({"schema": 1, "report": path, **facts}) if arguments.json else print(f"report: {path}{further}")
     return 0

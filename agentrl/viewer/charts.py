@@ -191,7 +191,8 @@ def _bar(x: float, values: Mapping[str, float], frame: _Frame, width: float) -> 
         if value > 0:
             top, base = frame.y(stack.below + value), frame.y(stack.below)
             place = f'x="{frame.x(x) - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" height="{base - top:.1f}"'
-            said = f"{safe(name)}, {safe(frame.look.x_name)} {tick_text(x)}: {tick_text(round(value, 3))}"
+            size = tick_text(round(value, 3), frame.look.percent)
+            said = f"{safe(name)}, {safe(frame.look.x_name)} {tick_text(x)}: {size}"
             stack.parts.append(f'<rect class="fill c{colour % COLOURS}" {place}><title>{said}</title></rect>')
             stack.below += value
     return "".join(stack.parts)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,11 @@ from agentrl.core.html import details, number, page, percent, safe, section, wri
 from agentrl.viewer.canvas import Look, chart_style
 from agentrl.viewer.ceiling_chart import CRITIC, IN_THE_CHART, ceiling_chart
 from agentrl.viewer.charts import Series, line_chart, share_bar, stacked_bars
+from agentrl.viewer.curriculum import curriculum_section
 from agentrl.viewer.eval_report import short_name
 from agentrl.viewer.findings import findings
+from agentrl.viewer.held_out import held_out_section
+from agentrl.viewer.layout import charts, in_two_sizes, small, wide
 from agentrl.viewer.run_data import Line, RunData, band, eval_groups, figure, interval, names, points, read_run, series
 from agentrl.viewer.samples import sample_sections
 
@@ -95,6 +97,8 @@ def build(run: RunData, *, play_again: bool = False) -> str:
         findings(run),
         heads(run),
         _charts("Success and reward", reward_charts(run), across=success_chart(run)),
+        held_out_section(run),
+        curriculum_section(run),
         _charts("What the policy does", behaviour_charts(run), many=True),
         _charts("Optimisation", optimisation_charts(run), many=True),
         _charts("Time and tokens", time_charts(run), across=total_time_chart(run)),
@@ -221,27 +225,9 @@ def _head(name: str, start: str | None, end: str, note: str) -> str:
 # ---------------------------------------------------------------------- the charts
 
 
-def wide(title: str, **changes: Any) -> Look:
-    """The look of a chart across the whole page."""
-    return Look(title, width=1080, height=340, **changes)
-
-
-def small(title: str, **changes: Any) -> Look:
-    """The look of one of many."""
-    return Look(title, **{"width": 340, "height": 200, **changes})
-
-
-def in_two_sizes(draw: Callable[[Look], str], look: Look) -> str:
-    """A chart twice: the style sheet shows the one that can be read on the screen."""
-    large, narrow = draw(look), draw(replace(look, width=340, height=240))
-    return f'<div class="large">{large}</div><div class="narrow">{narrow}</div>' if large else ""
-
-
-def _charts(title: str, charts: Sequence[str], many: bool = False, across: str = "") -> str:
-    cards = f'<div class="card full">{across}</div>' if across else ""
-    cards += "".join(f'<div class="card">{chart}</div>' for chart in charts if chart)
-    kind = "charts small" if many else "charts"
-    return section(title, f'<div class="{kind}">{cards}</div>') if cards else ""
+def _charts(title: str, drawn: Sequence[str], many: bool = False, across: str = "") -> str:
+    cards = charts(drawn, many=many, across=across)
+    return section(title, cards) if cards else ""
 
 
 def with_held_out(run: RunData, value: str, bounds: str) -> list[Series]:

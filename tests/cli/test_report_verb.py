@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.viewer.run_folders import played, rl_lines, write_run
+from tests.viewer.run_folders import phase_lines, played, rl_lines, write_run
 
 
 def test_it_writes_the_page_and_says_where(agentrl_cli, tmp_path):
@@ -30,3 +30,15 @@ def test_it_leafs_through_the_episodes_of_a_file(agentrl_cli, tmp_path):
     refused = agentrl_cli("report", str(folder), "--first", "2")
     assert refused.status == 1 and "for a file" in refused.err
     assert "does not exist" in agentrl_cli("report", str(tmp_path / "nothing")).err
+
+
+def test_several_runs_are_compared(agentrl_cli, tmp_path):
+    runs = [str(write_run(tmp_path / name, phase_lines(1))) for name in ("sft", "webrl")]
+    page = tmp_path / "page.html"
+    done = agentrl_cli("report", *runs, "--output", str(page))
+    assert done.status == 0 and "Comparison of sft, webrl" in page.read_text()
+    agentrl_cli("report", f"A={runs[0]}", f"A={runs[1]}", "--output", str(page))
+    assert "<h1>Comparison of A</h1>" in page.read_text()
+    refused = agentrl_cli("report", *runs, "--first", "2")
+    assert refused.status == 1 and "for one run or file" in refused.err
+    assert agentrl_cli("report").status != 0

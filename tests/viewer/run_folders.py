@@ -10,6 +10,7 @@ from pathlib import Path
 import gymnasium as gym
 
 from agentrl.core.policy import Generation
+from agentrl.rollout.episode_facts import EpisodeFacts, to_columns
 from agentrl.rollout.record import record_episode
 from agentrl.rollout.statistics import wilson_interval
 from agentrl.rollout.trajectory import Trajectory
@@ -119,6 +120,63 @@ def rl_lines(iterations: int = 40, seed: int = 0, every: int = 10, lift: float =
             lines.append(eval_line(iteration, 0.16 + (0.6 + lift) * share + rng.gauss(0, 0.01), greedy=False))
             lines.append(eval_line(iteration, 0.35 + (0.5 + lift) * share + rng.gauss(0, 0.01), greedy=True))
     return lines
+
+
+SITES = {"shopping": 45, "shopping_admin": 35, "reddit": 30, "gitlab": 30, "map": 20}
+KINDS = ("nearby", "easier", "harder", "recombined")
+
+
+def web_tasks(skill: float, seed: int = 0) -> list[EpisodeFacts | None]:
+    """How a policy of that skill fares on held-out tasks of five sites, one of them lost to a fault."""
+    tasks, luck = random.Random(7), random.Random(seed)
+    found: list[EpisodeFacts | None] = [None]
+    for site, count in SITES.items():
+        for _ in range(count):
+            steps, wishes = tasks.randint(2, 14), tasks.randint(1, 5)
+            won = luck.random() < skill * (1.2 - steps / 16) * (0.6 + 0.1 * len(site) / 2)
+            kinds = ["stuck", "no_recovery", "wrong_end", "no_attempt", "out_of_turns"]
+            weights = [4 * (1 - skill), 2, 3, 1.2 - skill, 1]
+            error = None if won else luck.choices(kinds, weights)[0]
+            found.append(EpisodeFacts(won, steps + luck.randint(0, 5), site, wishes, steps, error))
+    return found
+
+
+def phase_lines(phases: int = 4, orm: bool = True, lift: float = 0.5) -> list[dict]:
+    """Metrics of a run in phases on the web sites."""
+    rng, lines = random.Random(3), []
+    for phase in range(phases + 1):
+        held = web_tasks(0.25 + lift * phase / phases, seed=phase)
+        won = sum(one.success for one in held if one) / (len(held) - 1)
+        told = {"env_id": "agentrl/WebArenaLite-Text-v0", "by_task": to_columns(held)}
+        if phase:
+            counts = {"proposed": 900, "duplicates": 40 + phase, "infeasible": 60, "unplayable": 0, "too_hard": 220}
+            counts |= {"too_easy": 80 * phase, "kept": 480, "filled": 20, "played": 500}
+            accuracy = 0.8 + 0.02 * phase if orm else 1.0
+            labels = {"labelled": 500, "waiting": 0, "success": won + 0.1 * orm, "accuracy": accuracy}
+            labels |= {"precision": 0.76, "recall": 0.9}
+            kept = {"eligible": 900 * phase, "limit": 6000, "actions": min(6000, 900 * phase)}
+            buffer = {"trajectories": 150 * phase, "actions": 1500 * phase, "failed_tasks": 300 * phase}
+            parts = {"tasks": counts, "labels": labels, "replay": kept, "buffer": buffer}
+            lines.append(train_line(phase, phases, rng, phase=parts, success=won))
+        lines.append(eval_line(phase, won, greedy=True, episodes=len(held), **told))
+    return lines
+
+
+def write_replay(folder: Path, phases: int = 3) -> None:
+    """Labelled trajectories of each phase, as a run of phases keeps them."""
+    (folder / "replay").mkdir(parents=True)
+    for phase in range(phases + 1):
+        rows = []
+        for number in range(12):
+            kind = KINDS[number % 4] if phase else ""
+            words = f"Order {number + phase} of the cheapest product in category {number} to my default address."
+            task = {"id": f"shop-order.{number}", "kwargs": {}, "instruction": words, "kind": kind}
+            label = {"score": 0.2 + 0.06 * number, "by": "orm", "phase": phase, "env": 0, "task": task}
+            label["truth"] = number % 3 != 0
+            about = {"group": "shopping", "complexity": 2 + number % 3, "steps": 4 + phase}
+            rows.append({"schema": 2, "steps": [{"info": {"label": label}}], "about": about, "task": task["id"]})
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / "replay" / f"phase_{phase:06d}.jsonl").write_text(text + '{"half a li')
 
 
 def sft_lines(steps: int = 30) -> list[dict]:

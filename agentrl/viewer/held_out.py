@@ -1,0 +1,173 @@
+"""Held-out success in parts: by group of tasks, by the actions they take, by complexity; and how episodes fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from agentrl.core.html import safe, section
+from agentrl.rollout.episode_facts import EpisodeFacts
+from agentrl.viewer.canvas import COLOURS, Look
+from agentrl.viewer.charts import Series, line_chart, stacked_bars
+from agentrl.viewer.grouped_bars import Bar, Bars, grouped_bars
+from agentrl.viewer.layout import charts, in_two_sizes, wide
+from agentrl.viewer.run_data import RunData
+from agentrl.viewer.tables import change_cell, share_cell, table
+from agentrl.viewer.task_groups import (
+    Bin,
+    Measured,
+    Share,
+    bins,
+    error_shares,
+    measured,
+    success,
+    success_by_group,
+    success_in,
+    with_steps,
+)
+
+Number = Callable[[EpisodeFacts], int | None]
+BARS_COLOURS = (7, 0)  # of the first and the last evaluation
+HOW_THEY_FAIL = (
+    "Every failed episode has one type: no reasonable attempt (less than a quarter of the actions that the task takes, "
+    "or none that worked), stuck midway (it ends in a loop), failed to recover (an action failed and nothing new "
+    "worked after it), stopped at the wrong place (it ended by itself, without success), ran out of turns (none of "
+    "these)."
+)
+
+
+def held_out_section(run: RunData) -> str:
+    """The section, or nothing where evaluations do not tell what their tasks are like."""
+    how, found = measured(run)
+    if not found:
+        return ""
+    found, estimated = _with_steps(found)
+    told = "Every evaluation plays the same tasks" if len({len(one.places) for one in found}) == 1 else "Evaluations"
+    intro = f"{told}, here with {how} answers. Ranges are 95 % intervals; groups of a few tasks say little."
+    parts = charts([steps_chart(found), complexity_chart(found)], across=group_chart(found))
+    errors = charts([], across=errors_chart(found))
+    return section(
+        "Which held-out tasks succeed",
+        f'<p class="soft">{intro}</p>',
+        parts,
+        parts_table(found),
+        _note(estimated),
+        errors and f'<p class="soft">{HOW_THEY_FAIL}</p>{errors}{errors_table(found)}',
+    )
+
+
+def _with_steps(found: Sequence[Measured]) -> tuple[list[Measured], bool]:
+    tables, estimated = with_steps([one.places for one in found])
+    pairs = zip(found, tables, strict=True)
+    return [Measured(one.iteration, tuple(table)) for one, table in pairs], estimated
+
+
+def _note(estimated: bool) -> str:
+    if not estimated:
+        return ""
+    return (
+        '<p class="soft">The environment does not tell how many actions a task takes: it is the fewest turns in which '
+        "any of these evaluations solved it. Tasks that were never solved are left out there.</p>"
+    )
+
+
+# ---------------------------------------------------------------------- charts
+
+
+def group_chart(found: Sequence[Measured]) -> str:
+    """Success in each group over the run; nothing where there is one group only."""
+    sizes = success_by_group(found[-1].episodes)
+    if len(sizes) < 2:
+        return ""
+    lines = [
+        Series(f"{name} ({share.of})", _course(found, name), colour=colour, marks=True)
+        for colour, (name, share) in enumerate(list(sizes.items())[: COLOURS - 1])
+    ]
+    overall = [(one.iteration, success(one.episodes).rate) for one in found]
+    lines.append(Series("all", overall, colour=7, dashed=True))
+    look = wide("Held-out success by group (number of tasks)", limits=(0.0, 1.0), percent=True)
+    return in_two_sizes(partial(line_chart, lines), look)
+
+
+def _course(found: Sequence[Measured], group: str) -> list[tuple[float, float]]:
+    known = ((one.iteration, success_by_group(one.episodes).get(group)) for one in found)
+    return [(at, share.rate) for at, share in known if share is not None]
+
+
+def steps_chart(found: Sequence[Measured]) -> str:
+    """Success by the actions that right play takes."""
+    look = Look("Success by required steps", x_name="actions that right play takes", percent=True, limits=(0.0, 1.0))
+    return _binned_chart(found, lambda one: one.steps, look)
+
+
+def complexity_chart(found: Sequence[Measured]) -> str:
+    """Success by the number of requirements."""
+    look = Look("Success by complexity", x_name="requirements that the task states", percent=True, limits=(0.0, 1.0))
+    return _binned_chart(found, lambda one: one.complexity, look)
+
+
+def _binned_chart(found: Sequence[Measured], number: Number, look: Look) -> str:
+    columns = bins(number(one) for measurement in found for one in measurement.episodes)
+    if len(columns) < 2:
+        return ""
+    series = [
+        Bars(_when(one), [bar_of(success_in(one.episodes, column, number)) for column in columns], colour)
+        for one, colour in zip(_ends(found), BARS_COLOURS[-len(_ends(found)) :], strict=True)
+    ]
+    return in_two_sizes(partial(grouped_bars, [column.label for column in columns], series), look)
+
+
+def bar_of(share: Share) -> Bar | None:
+    """A bar with its interval; None where there is nothing to count."""
+    return Bar(share.rate, share.interval, f"{share.part} of {share.of}") if share.of else None
+
+
+def errors_chart(found: Sequence[Measured]) -> str:
+    """How the episodes of each evaluation failed, as shares of all of them."""
+    layers = {label: [error_shares(one.episodes)[label].rate for one in found] for label in error_shares([])}
+    look = wide("How held-out episodes fail, as a share of all episodes", percent=True)
+    return in_two_sizes(partial(stacked_bars, [one.iteration for one in found], layers), look)
+
+
+# ---------------------------------------------------------------------- tables
+
+
+def _ends(found: Sequence[Measured]) -> list[Measured]:
+    return [found[0], found[-1]] if len(found) > 1 else [found[0]]
+
+
+def _when(one: Measured) -> str:
+    return "at the start" if one.iteration == 0 else f"after iteration {one.iteration:g}"
+
+
+def parts_table(found: Sequence[Measured]) -> str:
+    """The figures of the charts, and what the first and the last evaluation were."""
+    ends = _ends(found)
+    rows = [_row("all", [success(one.episodes) for one in ends])]
+    for name in success_by_group(ends[-1].episodes):
+        rows.append(_row(safe(name), [success_by_group(one.episodes).get(name, Share(0, 0)) for one in ends]))
+    for title, number in NUMBERS.items():
+        columns: Sequence[Bin] = bins(number(one) for measurement in ends for one in measurement.episodes)
+        for column in columns if len(columns) > 1 else ():
+            label = f"{title} {column.label}"
+            rows.append(_row(label, [success_in(one.episodes, column, number) for one in ends]))
+    head = ["tasks", "number", *map(_when, ends), *(["points"] if len(ends) > 1 else [])]
+    return table(head, rows)
+
+
+NUMBERS: dict[str, Number] = {"required steps": lambda one: one.steps, "complexity": lambda one: one.complexity}
+
+
+def _row(name: str, shares: Sequence[Share]) -> list[str]:
+    change = [change_cell(*shares)] if len(shares) == 2 else []
+    return [name, str(shares[-1].of), *map(share_cell, shares), *change]
+
+
+def errors_table(found: Sequence[Measured]) -> str:
+    """Shares of all episodes that failed in each way."""
+    ends = _ends(found)
+    held = [error_shares(one.episodes) for one in ends]
+    rows = [[label, *(share_cell(one[label]) for one in held)] for label in held[0]]
+    if len(ends) == 2:
+        rows = [[*row, change_cell(held[0][label], held[1][label])] for row, label in zip(rows, held[0], strict=True)]
+    return table(["type of error", *map(_when, ends), *(["points"] if len(ends) > 1 else [])], rows)
