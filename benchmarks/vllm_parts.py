@@ -26,16 +26,25 @@ from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
 from agentrl.policies.vllm.interpreter import VLLM
 from agentrl.policies.vllm.weights import checkpoint_weights
 from benchmarks.train import ENV, LONGEST, generate_ours, generate_plain, in_turns, openings
+from benchmarks.vllm_agreement import (
+    MOVED,
+    WAY,
+    Difference,
+    agrees,
+    changed_share,
+    difference,
+    moved_by,
+    perturb,
+    size_of_changes,
+)
 
 PLACE = "cuda" if torch.cuda.is_available() else "cpu"
 ROWS = {"cpu": (8, 64), "cuda": (64, 512)}
 COMPARED = {"cpu": 8, "cuda": 256}  # answers whose log-probabilities are compared
-CLOSE = {"float32": 1e-4, "bfloat16": 0.1}  # mean difference of a log-probability
 GPU_MEMORY = 0.3  # vLLM's share
 CONTEXT = 1024
 UPDATES = 5
 EPISODES = {"cpu": 16, "cuda": 512}
-WAY: dict[str, Any] = {"temperature": 0.7, "top_p": 0.9}
 
 Row = dict[str, Any]
 
@@ -86,55 +95,47 @@ def speeds(ours: LoadedModel, engine: VLLMEngine, rows: int, repeats: int, table
         table.add(f"generation, batch {rows}", name, found, "tokens/s", num_envs=rows, obs="text")
 
 
-def differences(ours: LoadedModel, policy: HFPolicy | VLLMPolicy, name: str, table: Table, when: str = "") -> float:
-    """Recorded log-probabilities beside the trainer's for the same tokens: mean and largest distance; the mean."""
-    said = policy.act(openings(COMPARED[PLACE]))
-    apart = torch.cat([distance for distance in distances(ours, said)])
-    for what, value in (("mean", float(apart.mean())), ("largest", float(apart.max()))):
-        table.add(f"log-probabilities{when}, {what} difference from the trainer's", name, value, "nats")
-    return float(apart.mean())
-
-
-def distances(ours: LoadedModel, said: list[Any]) -> Iterator[torch.Tensor]:
-    """Of every token of every answer."""
-    judge = HFPolicy(ours, **WAY)
-    for start in range(0, len(said), 64):
-        some = said[start : start + 64]
-        with torch.no_grad():
-            wanted = judge.logprobs_of([one.prompt_ids for one in some], [one.token_ids for one in some])
-        for one, scores in zip(some, wanted, strict=True):
-            yield (torch.tensor(one.logprobs) - scores.float().cpu()).abs()
+def differences(
+    ours: LoadedModel, policy: HFPolicy | VLLMPolicy, name: str, table: Table, when: str = ""
+) -> Difference:
+    """Recorded log-probabilities beside the trainer's for the same tokens: mean and largest distance."""
+    found = difference(ours, policy, COMPARED[PLACE])
+    table.add(f"log-probabilities{when}, mean difference from the trainer's", name, found.mean, "nats")
+    table.add(f"log-probabilities{when}, largest difference from the trainer's", name, found.largest, "nats")
+    return found
 
 
 # ---------------------------------------------------------------------- updates
 
 
-def updates(ours: LoadedModel, engine: VLLMEngine, way: str, repeats: int, table: Table) -> None:
-    """Seconds from the trainer's weights to an engine that has them, and whether it computes with every one of them."""
+def updates(ours: LoadedModel, engine: VLLMEngine, way: str, repeats: int, table: Table) -> tuple[Difference, float]:
+    """Seconds from the trainer's weights to an engine that has them, and whether it computes with every one of them.
+
+    Returns the difference before all updates, and the size of each change.
+    """
     policy = VLLMPolicy(engine, max_new_tokens=LONGEST, seed=2, **WAY)
-    before = policy.act(openings(COMPARED[PLACE]))
-    found = []
+    before = differences(ours, policy, "vLLM", table, f" before updates by {way}")
+    said, kept = policy.act(openings(COMPARED[PLACE])), [one.detach().clone() for one in ours.model.parameters()]
+    size, found = size_of_changes(ours, said, repeats + 1), []
     for number in range(repeats + 1):
-        perturb(ours, number)
+        perturb(ours.model, size, number)
         found.append(seconds(lambda: engine.update_weights(checkpoint_weights(ours.model))))
     table.add(f"update by {way}, the first", "vLLM", found[0], "s")
     table.add(f"update by {way}", "vLLM", found[1:], "s")
     table.add("weights", "vLLM", sum(one.nbytes for one in ours.model.parameters()) / 2**20, "MiB")
-    mean = differences(ours, policy, "vLLM", table, f" after updates by {way}")
-    moved = float(torch.cat(list(distances(ours, before))).mean())
+    table.add(f"updates by {way} changed of the weights", "vLLM", changed_share(ours, kept), "share")
+    moved = moved_by(ours, said)
     table.add(f"updates by {way} moved log-probabilities by", "vLLM", moved, "nats")
-    limit = CLOSE[str(ours.model.dtype).removeprefix("torch.")]
-    if mean > limit or moved < 10 * mean:  # an update that changed nothing would prove nothing
-        raise RuntimeError(f"after updates by {way}: {mean:.4f} apart (limit {limit}), moved by {moved:.4f}")
+    check(
+        differences(ours, policy, "vLLM", table, f" after updates by {way}"), before, f"after updates by {way}", moved
+    )
+    return before, size
 
 
-def perturb(ours: LoadedModel, seed: int) -> None:
-    """Change every single weight."""
-    rng = torch.Generator(ours.model.device).manual_seed(seed)
-    with torch.no_grad():
-        for parameter in ours.model.parameters():
-            noise = torch.randn(parameter.shape, generator=rng, device=parameter.device).to(parameter)
-            parameter.add_(0.1 * parameter.abs().mean() * noise)
+def check(after: Difference, before: Difference, when: str, moved: float) -> None:
+    """An update that changed nothing would prove nothing, so it must also have moved far more than they differ."""
+    if not agrees(after, before) or moved < 5 * after.mean:
+        raise RuntimeError(f"{when}: {after.mean:.4f} nats apart ({before.mean:.4f} before), moved by {moved:.4f}")
 
 
 # ---------------------------------------------------------------------- shared memory, and sleep
@@ -148,24 +149,27 @@ def ipc(model: str, quick: bool, table: Table) -> None:
         table.add("GPU memory in use, trainer's model", "both", used(), "GiB")
     with engine_for(ours, transfer="ipc", sleep=sleepy) as engine:
         table.add("start, again", "vLLM", seconds(engine.start), "s")
-        updates(ours, engine, "ipc", 1 if quick else UPDATES, table)
+        before, size = updates(ours, engine, "ipc", 1 if quick else UPDATES, table)
         if sleepy:
-            sleeping(ours, engine, table)
+            sleeping(ours, engine, table, before, size)
 
 
-def sleeping(ours: LoadedModel, engine: VLLMEngine, table: Table) -> None:
+def sleeping(ours: LoadedModel, engine: VLLMEngine, table: Table, before: Difference, size: float) -> None:
     """Memory, seconds, and the same answers afterwards."""
     policy = VLLMPolicy(engine, max_new_tokens=LONGEST, seed=3, **WAY)
     table.add("GPU memory in use, vLLM awake", "both", used(), "GiB")
     table.add("falling asleep", "vLLM", [seconds(engine.sleep)], "s")
     table.add("GPU memory in use, vLLM asleep", "both", used(), "GiB")
     table.add("waking up, and one answer", "vLLM", seconds(lambda: policy.act(openings(1))), "s")
-    differences(ours, policy, "vLLM", table, " after sleep")
+    awake = differences(ours, policy, "vLLM", table, " after sleep")
+    said = policy.act(openings(COMPARED[PLACE]))
+    check(awake, before, "after sleep", MOVED[0])
     engine.sleep()
-    perturb(ours, 99)
+    perturb(ours.model, size * (UPDATES + 1) ** 0.5, 99)  # as far as all updates together
     asleep = seconds(lambda: engine.update_weights(checkpoint_weights(ours.model)))
     table.add("update by ipc of an engine asleep", "vLLM", asleep, "s")
-    differences(ours, policy, "vLLM", table, " after an update in sleep")
+    after = differences(ours, policy, "vLLM", table, " after an update in sleep")
+    check(after, before, "after an update in sleep", moved_by(ours, said))
 
 
 # ---------------------------------------------------------------------- training

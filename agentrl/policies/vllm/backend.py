@@ -12,10 +12,23 @@ import numpy as np
 from agentrl.core.errors import EngineFault
 
 INSIDE = Path(__file__).with_name("inside")  # modules of the engine's own interpreter
+PROFILING = "Error in memory profiling"  # vLLM's words: it takes the memory it measures for its own
 
 
 class EngineLost(EngineFault):
     """The engine died, hangs or cannot be reached: another one may do better."""
+
+
+class MemoryUnsettled(EngineFault):
+    """Another program gave GPU memory back while the engine measured how much there is; a second start may do."""
+
+
+def start_fault(message: str) -> EngineFault:
+    """What a start that failed is called, by what vLLM said."""
+    if PROFILING not in message:
+        return EngineFault(message)
+    why = "another program gave GPU memory back while vLLM measured how much is free"
+    return MemoryUnsettled(f"{why}; start it when the GPU's other programs have settled. {message}")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from agentrl.core.arguments import positive_number, whole_number
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.interpreter import Interpreter, find_interpreter
-from agentrl.policies.vllm.backend import Backend, EngineLost, Reply, Request
+from agentrl.policies.vllm.backend import Backend, EngineLost, MemoryUnsettled, Reply, Request
 from agentrl.policies.vllm.interpreter import VLLM, check_version, is_cpu_build
 from agentrl.policies.vllm.local import LocalBackend
 from agentrl.policies.vllm.reader import Reader, load_reader
@@ -60,8 +60,9 @@ class VLLMEngine:
     - `deadline`: seconds without a sign of life (of a server: for one answer) after which an engine is taken for dead.
 
     An engine that dies or hangs is started again with the newest weights and asked once more (`restarts`, `retries`
-    count that). `update_weights` replaces all weights between two calls; one that fails half-way leaves the engine
-    refusing every question (`EngineFault`) until another succeeds.
+    count that). One that cannot start because another program gave GPU memory back while vLLM measured it is started
+    once more too; the second time that is `MemoryUnsettled`. `update_weights` replaces all weights between two calls;
+    one that fails half-way leaves the engine refusing every question (`EngineFault`) until another succeeds.
     """
 
     def __init__(
@@ -188,7 +189,12 @@ class VLLMEngine:
         self._up = True
 
     def _begin(self) -> None:
-        able = self.backend.start()
+        try:
+            able = self.backend.start()
+        except MemoryUnsettled as fault:  # by the time it measures again, what was given back has been
+            log.warning("starting vLLM once more: %s", str(fault).splitlines()[0])
+            self._drop()
+            able = self.backend.start()
         if able < self.context:
             log.warning("vLLM reads %d tokens, the model %d", able, self.context)
             self.context = able

@@ -10,7 +10,7 @@ from typing import Any
 from agentrl.core.errors import EngineFault, WorkerFault
 from agentrl.core.interpreter import Interpreter
 from agentrl.core.worker import Worker
-from agentrl.policies.vllm.backend import INSIDE, EngineLost, Reply, Request
+from agentrl.policies.vllm.backend import INSIDE, EngineLost, Reply, Request, start_fault
 
 TARGET = "agentrl_vllm_engine:Engine"
 LARGEST_FRAME = 1 << 30
@@ -108,4 +108,4 @@ class LocalBackend:
             message = f"vLLM's engine: {fault}"
             if fault.reason in ("died", "deadline", "memory", "protocol"):
                 raise EngineLost(message) from fault
-            raise EngineFault(message) from fault
+            raise (start_fault(message) if fault.reason == "start" else EngineFault(message)) from fault

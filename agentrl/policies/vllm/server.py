@@ -22,7 +22,7 @@ from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.interpreter import Interpreter
 from agentrl.core.redact import protect, redact
 from agentrl.policies.openai import data_url
-from agentrl.policies.vllm.backend import INSIDE, EngineLost, Reply, Request
+from agentrl.policies.vllm.backend import INSIDE, EngineLost, Reply, Request, start_fault
 from agentrl.policies.vllm.client import Client, Refused
 
 HOST = "127.0.0.1"
@@ -220,7 +220,7 @@ class ServerBackend(Wire):
                 self.stop()
                 if "address already in use" in said.lower():
                     raise PortTaken("a port that was free a moment ago is taken")
-                raise EngineFault(f"vLLM's server ended while it started (status {status}); its last output:\n{said}")
+                raise start_fault(f"vLLM's server ended while it started (status {status}); its last output:\n{said}")
             with contextlib.suppress(EngineLost, Refused):
                 self.client.get("/health", 2.0)
                 return
