@@ -29,10 +29,11 @@ def about(found: Found) -> dict[str, Any]:
     if found.instance is None:
         stated = found.task.instantiation_dict
         return told if stated is None else {**told, "complexity": max(1, sum(map(_says_something, stated.values())))}
-    template = found.instance.template
-    told["complexity"] = requirements(template.intents, found.instance.parameters)
-    steps = solution_length(found.instance)
-    return told if steps is None else {**told, "steps": steps}
+    parts = found.instance.parts
+    told["complexity"] = sum(requirements(part.template.intents, part.parameters) for part in parts)
+    steps = [solution_length(part) for part in parts]  # going to the second site replaces the end of the first part
+    known = [length for length in steps if length is not None]
+    return told if len(known) < len(steps) else {**told, "steps": sum(known)}
 
 
 def requirements(intents: Sequence[str], parameters: Parameters) -> int:

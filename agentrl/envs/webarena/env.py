@@ -16,6 +16,7 @@ from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError, Fault, did_you_mean
 from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
+from agentrl.core.task_generator import TaskGenerator
 from agentrl.envs.webarena.about import about
 from agentrl.envs.webarena.acting.actions import Action
 from agentrl.envs.webarena.acting.grammars import GRAMMARS, check_grammar, read_turn, write
@@ -38,7 +39,11 @@ from agentrl.envs.webarena.picturing.page_picture import PagePicture
 from agentrl.envs.webarena.sites.places import PLACES, cookies
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.state import WebState
+from agentrl.envs.webarena.tasks.addresses import resolve
+from agentrl.envs.webarena.tasks.generated import Instance
 from agentrl.envs.webarena.tasks.generated import templates as generated_templates
+from agentrl.envs.webarena.tasks.mutations import WebTaskMutations
+from agentrl.envs.webarena.tasks.schema import task_from_json
 from agentrl.envs.webarena.tasks.source import FileTasks, Found, GeneratedTasks, TaskSource, find_task
 
 if TYPE_CHECKING:
@@ -179,6 +184,11 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     are kept for the test split altogether. `info["novelty"]` says what a test task has that training had not: "data"
     (the template was trained), "template" (another one with the same skill was), or "skill". `info["template"]` and
     `info["skill"]` name both, and `info["metrics"]` at the end tells success by site and novelty.
+
+    `task_generator()` makes training tasks out of those that failed: another instance of the template (also beyond
+    `tasks()`, which takes 120 of each), other templates of the same skill or site with fewer or more steps, other words
+    for the same task (`shop-price-of-product.17~1`), and two tasks on different sites in one, joined by `+`, whose two
+    evaluators must both pass.
 
     An id may hold the task itself: `intent:` and the base64 form of a JSON object with `intent`, `sites`, `start_url`.
 
@@ -336,6 +346,11 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
             raise ConfigError(f"task must be one of tasks(), such as {self.tasks()[0]!r}; got {shown}")
         return found
 
+    def _task_generator(self) -> TaskGenerator:
+        if isinstance(self._source, GeneratedTasks):
+            return WebTaskMutations(self._source.sites, self._source.only, self.max_turns)
+        return super()._task_generator()
+
     def _begin(self, task: Found) -> None:
         self._found = task
         self._forget()
@@ -487,8 +502,13 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         instance = self._current.instance
         if instance is None:
             return None
-        solution = instance.template.solution(instance.parameters)
-        return next_action(solution, self.backend.view(), self.world, instance.start_url)
+        part = next((part for part in instance.parts[:-1] if not self._is_done(part)), instance.parts[-1])
+        solution = part.template.solution(part.parameters)
+        return next_action(solution, self.backend.view(), self.world, part.start_url)
+
+    def _is_done(self, part: Instance) -> bool:
+        """Do the pages show already that this part of a task was done?"""
+        return not missing(resolve(task_from_json(part.official())), self.backend, self.dialect)
 
     def actions_needed(self) -> int | None:
         """How many actions of the oracle the task takes from here, tried on a copy."""

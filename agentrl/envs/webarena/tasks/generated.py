@@ -55,9 +55,20 @@ def novelty(template: Template) -> str:
 class Instance:
     """One generated task."""
 
-    id: str  # template and number: "shop-price-of-product.17"
+    id: str  # template and number: "shop-price-of-product.17"; "~2" behind it for another wording
     template: Template
     parameters: Parameters = field(repr=False)
+    wording: int = 0  # which of the template's intents
+
+    @property
+    def parts(self) -> tuple[Instance, ...]:
+        """What is to be done one after the other: this alone."""
+        return (self,)
+
+    @property
+    def steps(self) -> int:
+        """How many actions the solution takes, without scrolling."""
+        return sum(len(step.acts) for step in self.template.solution(self.parameters))
 
     @property
     def start_url(self) -> str:
@@ -66,7 +77,7 @@ class Instance:
 
     def official(self) -> dict[str, Any]:
         """The task as an object of the benchmark's schema."""
-        intent, values = _phrased(self.id, self.template), dict(self.parameters)
+        intent, values = self.template.intents[self.wording], dict(self.parameters)
         return {
             "task_id": self.id,
             "sites": list(self.template.sites),
@@ -83,8 +94,9 @@ class Instance:
         }
 
 
-def _phrased(task_id: str, template: Template) -> str:
-    return template.intents[_number(task_id, 2**32) % len(template.intents)]
+def own_wording(task_id: str, template: Template) -> int:
+    """The intent that an instance has by default."""
+    return _number(task_id, 2**32) % len(template.intents)
 
 
 @cache
@@ -100,10 +112,33 @@ def generated_ids(split: str, sites: tuple[str, ...] = (), only: tuple[str, ...]
 
 def find_generated(task_id: str) -> Instance | None:
     """The task with this id, of whatever split."""
-    name, _, number = task_id.rpartition(".")
+    plain, mark, wording = task_id.partition("~")
+    name, _, number = plain.rpartition(".")
     rows = _all_parameters().get(name, ())
-    known = number.isascii() and number.isdecimal() and str(int(number[:9])) == number and int(number) < len(rows)
-    return Instance(task_id, templates()[name], rows[int(number)]) if known else None
+    if not _is_number(number, len(rows)):
+        return None
+    template = templates()[name]
+    own = own_wording(plain, template)
+    if not mark:
+        return Instance(task_id, template, rows[int(number)], own)
+    if not _is_number(wording, len(template.intents)) or int(wording) == own:  # its own wording has a shorter id
+        return None
+    return Instance(task_id, template, rows[int(number)], int(wording))
+
+
+def _is_number(text: str, below: int) -> bool:
+    """Is it a whole number from 0, as Python writes it?"""
+    return text.isascii() and text.isdecimal() and str(int(text[:9])) == text and int(text) < below
+
+
+@cache
+def instances_of(split: str) -> Mapping[str, Sequence[int]]:
+    """All instances of a split by template, also those that `generated_ids` leaves out to keep templates balanced."""
+    found = {
+        name: [number for number, row in enumerate(rows) if split_of(templates()[name], row) == split]
+        for name, rows in _all_parameters().items()
+    }
+    return {name: numbers for name, numbers in found.items() if numbers}
 
 
 def split_of(template: Template, parameters: Parameters) -> str:

@@ -10,9 +10,10 @@ from typing import Any, Protocol
 
 from agentrl.envs.webarena.tasks.addresses import default_addresses, missing_sites, resolve
 from agentrl.envs.webarena.tasks.files import load_tasks, row_id, row_of
-from agentrl.envs.webarena.tasks.generated import Instance, find_generated, generated_ids, novelty, split_of
+from agentrl.envs.webarena.tasks.generated import Instance, generated_ids, novelty, split_of
 from agentrl.envs.webarena.tasks.intents import PREFIX as INTENT
 from agentrl.envs.webarena.tasks.intents import task_of_intent
+from agentrl.envs.webarena.tasks.joined import Joined, find_task_or_joined
 from agentrl.envs.webarena.tasks.official import official_tasks
 from agentrl.envs.webarena.tasks.schema import SITES, WebTask, task_from_json
 
@@ -26,7 +27,7 @@ class Found:
 
     id: str
     task: WebTask
-    instance: Instance | None = None
+    instance: Instance | Joined | None = None
 
     def about(self) -> dict[str, Any]:
         """What an analysis groups tasks by."""
@@ -54,9 +55,9 @@ class GeneratedTasks:
         return generated_ids(split, self.sites, self.only)
 
     def find(self, task_id: str, split: str) -> Found | None:
-        """The task with this id, if it belongs to the split."""
-        instance = find_generated(task_id)
-        if instance is None or split_of(instance.template, instance.parameters) != split:
+        """The task with this id, if all of it belongs to the split."""
+        instance = find_task_or_joined(task_id)
+        if instance is None or any(split_of(part.template, part.parameters) != split for part in instance.parts):
             return None
         return Found(task_id, resolve(task_from_json(instance.official())), instance)
 
