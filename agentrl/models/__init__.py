@@ -11,6 +11,7 @@ from agentrl.core.files import strange_file
 # name -> module:function that makes (or finds) the folder. Strings, so that reading the table imports nothing.
 BUILT_IN = {
     "tiny-text": "agentrl.models.tiny:tiny_text",
+    "tiny-web": "agentrl.models.tiny:tiny_web",
     "tiny-vlm": "agentrl.models.tiny:tiny_vlm",
     "smollm2": "agentrl.models.smollm2:smollm2",
 }

@@ -1,4 +1,4 @@
-"""`tiny-text` and `tiny-vlm`: untrained models from a config, small enough to train on a laptop."""
+"""`tiny-text`, `tiny-web` and `tiny-vlm`: untrained models from a config, small enough to train on a laptop."""
 
 from __future__ import annotations
 
@@ -34,6 +34,12 @@ def tiny_text() -> Path:
     """A Qwen3 of about 300,000 parameters: the smallest that learns the grid tasks, for speed."""
     tokenizer = tiny_tokenizer(TEXT_SPECIALS)
     return _stored("tiny-text", _text_config(tokenizer), tokenizer)
+
+
+def tiny_web() -> Path:
+    """A Qwen3 of about 300,000 parameters that has words for a map's pages, where `tiny-text` would spell them."""
+    tokenizer = tiny_tokenizer(TEXT_SPECIALS, "tiny_web_vocabulary.json")
+    return _stored("tiny-web", _text_config(tokenizer, layers=3, widening=2), tokenizer)
 
 
 def tiny_vlm() -> Path:
@@ -79,10 +85,10 @@ def _image_processor() -> Any:
     )
 
 
-def _sizes(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
+def _sizes(tokenizer: PreTrainedTokenizerFast, layers: int = 4) -> dict[str, Any]:
     return {
         "vocab_size": len(tokenizer),
-        "num_hidden_layers": 4,
+        "num_hidden_layers": layers,
         "max_position_embeddings": 4096,
         # Narrow layers need larger first weights than wide ones: with the usual 0.02 they learn half as fast.
         "initializer_range": 0.08,
@@ -93,11 +99,11 @@ def _sizes(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
     }
 
 
-def _text_config(tokenizer: PreTrainedTokenizerFast) -> PreTrainedConfig:
+def _text_config(tokenizer: PreTrainedTokenizerFast, layers: int = 4, widening: int = 4) -> PreTrainedConfig:
     from transformers import Qwen3Config
 
     heads = {"num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 16}
-    return Qwen3Config(hidden_size=64, intermediate_size=256, **heads, **_sizes(tokenizer))
+    return Qwen3Config(hidden_size=64, intermediate_size=64 * widening, **heads, **_sizes(tokenizer, layers))
 
 
 def _vision_config(tokenizer: PreTrainedTokenizerFast) -> PreTrainedConfig:

@@ -62,9 +62,11 @@ def build_tokenizer(
     return assemble_tokenizer([*phrases, *spaced], "|".join(alternatives), specials)
 
 
-def tiny_tokenizer(specials: tuple[str, ...] = TEXT_SPECIALS) -> PreTrainedTokenizerFast:
-    """The tokenizer of the tiny models. Their vocabulary is frozen: other ids would be another model."""
-    vocabulary = json.loads(files("agentrl.models").joinpath("tiny_vocabulary.json").read_text(encoding="utf-8"))
+def tiny_tokenizer(
+    specials: tuple[str, ...] = TEXT_SPECIALS, vocabulary_file: str = "tiny_vocabulary.json"
+) -> PreTrainedTokenizerFast:
+    """The tokenizer of the tiny models. Their vocabularies are frozen: other ids would be another model."""
+    vocabulary = json.loads(files("agentrl.models").joinpath(vocabulary_file).read_text(encoding="utf-8"))
     return assemble_tokenizer(vocabulary["tokens"], vocabulary["pattern"], specials)
 
 

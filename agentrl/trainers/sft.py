@@ -25,6 +25,7 @@ from agentrl.trainers.arguments import RunArguments, fraction
 from agentrl.trainers.batch import Batch, Row
 from agentrl.trainers.distributed_rollout import collect_distributed
 from agentrl.trainers.progress import Progress, Seen, ignore
+from agentrl.trainers.renaming import Renamer, renamed
 from agentrl.trainers.run import Report, Run
 from agentrl.trainers.update import Learner
 
@@ -49,6 +50,9 @@ class SFT(RunArguments):
     """Wrong turns are random ones, or repeat the first right action for the whole turn."""
     misdescribed: float = 0.0
     """With a strategy: share of the demonstrated turns whose observation and prediction tell of another state."""
+    renamed: float = 0.0
+    """Share of the sequences whose words are exchanged for others, each time anew and the same ones in prompt and
+    reply, so that a small model learns to copy names instead of knowing them; for tokenizers whose tokens are words."""
     data: str = ""
     """Learn from this trajectory file instead (JSON lines or parquet, with token ids of the same tokenizer)."""
 
@@ -58,6 +62,7 @@ class SFT(RunArguments):
             whole_number(name, getattr(self, name), at_least=1)
         fraction("mistakes", self.mistakes)
         fraction("misdescribed", self.misdescribed)
+        fraction("renamed", self.renamed)
 
 
 def train(args: SFT, report: Report | None = None) -> Path:
@@ -67,11 +72,14 @@ def train(args: SFT, report: Report | None = None) -> Path:
         rows = Batch(demonstrations(args, run)).rows
         if not rows:
             raise ConfigError("the demonstrations hold no tokens to learn from")
+        renamer = Renamer(learner.engine.tokenizer) if args.renamed else None
         for _ in run.iterations():
-            losses = []
+            losses, names = [], run.rng("names")
             sequences = args.steps_per_iteration * args.batch_size // run.processes.size
             with run.time("update"), run.progress("learning sequences", sequences) as progress:
                 for batch in batches(rows, args, run.rng("demonstrations")):
+                    if renamer is not None:
+                        batch = renamed(batch, args.renamed, renamer, names)
                     losses.append(imitate(learner, batch, progress.add))
                 learner.publish()
             run.log_training(

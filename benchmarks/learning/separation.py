@@ -102,10 +102,11 @@ def conditions(folder: Path, experiment: Experiment, say: Callable[[str], Any] =
         options = as_meant(run.algorithm, run.options)
         if run.start is not None:
             options["model"] = final_policy(folder / run.start)
-        if run.algorithm == "sft":
+        kind = arguments_class(run.algorithm)
+        if not issubclass(kind, PolicyArguments):  # imitation, and learning from old episodes, have no such estimates
             continue
         try:
-            arguments = arguments_class(run.algorithm).from_json(json.loads(json.dumps(options)))
+            arguments = kind.from_json(json.loads(json.dumps(options)))
         except ConfigError as error:
             say(f"{label}: left out of the comparison: {error}")
             continue

@@ -23,6 +23,7 @@ from benchmarks.learning.chains import (
 )
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
 from benchmarks.learning.separating import separating
+from benchmarks.learning.webrl import webrl
 
 LAKE_SEEN, SOKOBAN_SEEN = "agentrl/FrozenLake-Visual-v0", "agentrl/Sokoban-Visual-v0"
 BOTH = "grounding_worldmodeling"
@@ -187,5 +188,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         states("gigpo-states", SOKOBAN, "sokoban"),
         real_model(),
         *separating(),
+        *webrl(),
     )
 }

@@ -1,0 +1,157 @@
+"""WebRL, the baselines of its paper, and WebRL without its parts: from one imitation start, with equal interaction.
+
+Every condition plays the same number of episodes after imitation (but SFT, which is that start): WebRL and DigiRL in
+phases, filtered BC and AWR all at once before they learn. Labels are the environment's own: what an outcome reward
+model adds or takes is another question. No algorithm was tuned, but for WebRL's beta (`webrl-beta`), for which the
+paper gives no value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentrl.algorithms import Stage
+from benchmarks.learning.budgets import COMMON, ONE_SEED, SEEDS
+from benchmarks.learning.chains import LAKE, spoken
+from benchmarks.learning.experiment import Claim, Experiment, over_seeds
+
+WEB = "agentrl/WebArenaLite-Text-v0"
+PAPER = "WebRL"
+BETAS = (0.1, 0.3, 1.0, 3.0)
+
+
+@dataclass(frozen=True)
+class World:
+    """Where it is learned, how long, and what that world needs."""
+
+    env: str
+    phases: int
+    tasks: int  # of a phase; as many training tasks are played before the first
+    task: Mapping[str, Any]  # options of all runs
+    imitation: Mapping[str, Any]  # of the start
+    learning: Mapping[str, Any]  # of everything after it
+
+
+LAKES = World(
+    env=LAKE,
+    phases=4,
+    tasks=256,
+    task={"prompt_style": "step", "history": 0, "max_new_tokens": 8, "eval_episodes": 500},
+    imitation={
+        "demonstrations": 3000,
+        "mistakes": 0.5,
+        "mistake": "hasty",
+        "iterations": 3,
+        "steps_per_iteration": 100,
+        "batch_size": 64,
+        "optimiser": "muon",
+        "lr": 0.02,
+        "schedule": "linear",
+        "warmup": 30,
+    },
+    learning={"lr": 3e-4, "critic_lr": 3e-4, "critic_head_lr": 3e-3, "batch_size": 64, "actor_epochs": 2},
+)
+# Find a place on the map and read a value off its page: what is copied is never the same, how to is.
+READING = ("map-postcode", "map-phone", "map-cuisine", "map-address", "map-missing-phone", "map-open-page")
+MAPS = World(
+    env=WEB,
+    phases=4,
+    tasks=128,
+    task={
+        "env_kwargs": json.dumps(
+            {
+                "observation_mode": "compact",
+                "action_format": "webarena",
+                "max_turns": 5,
+                "templates": READING,
+            }
+        ),
+        "model": "tiny-web",
+        "prompt_style": "step",
+        "history": 0,  # the page says what has been done so far
+        "max_new_tokens": 20,
+        "num_envs": 64,
+        "token_budget": 2048,  # rows differ a lot in length: small batches waste less on padding
+        "eval_episodes": 205,  # all test tasks
+    },
+    imitation={
+        "demonstrations": 616,  # all training tasks
+        "renamed": 0.9,
+        "iterations": 10,
+        "steps_per_iteration": 50,
+        "batch_size": 32,
+        "optimiser": "muon",
+        "lr": 0.02,
+        "schedule": "linear",
+        "warmup": 20,
+    },
+    learning={"lr": 3e-4, "critic_lr": 3e-4, "critic_head_lr": 3e-3, "batch_size": 32, "actor_epochs": 2},
+)
+WORLDS = {"frozenlake": LAKES, "web": MAPS}
+BETA = 1.0
+
+
+def chain(world: World, algorithm: str = "", options: Mapping[str, Any] | None = None) -> tuple[Stage, ...]:
+    """Imitation, then the algorithm; imitation alone where none is named."""
+    shared = {**COMMON, "env": [world.env], "save_trajectories": 0, "eval_every": 1000, **world.task}
+    start = Stage("sft", {**shared, "eval_at_start": False, **world.imitation})
+    if not algorithm:
+        return (start,)
+    learning = {"start_tasks": world.tasks, "tasks_per_phase": world.tasks, "iterations": world.phases}
+    return start, Stage(algorithm, {**_after(shared), **learning, **world.learning, **(options or {})})
+
+
+def _after(shared: Mapping[str, Any]) -> dict[str, Any]:
+    """The model comes from imitation."""
+    return {name: value for name, value in shared.items() if name != "model"}
+
+
+def offline(world: World) -> dict[str, Any]:
+    """All episodes in one phase of training tasks, then as many passes as the others have phases."""
+    return {"tasks_per_phase": world.phases * world.tasks, "first_tasks": "training", "curriculum": False}
+
+
+def baselines(where: str) -> Experiment:
+    """Does WebRL bring more than other ways to learn from as many episodes?"""
+    world = WORLDS[where]
+    conditions = {
+        "SFT": chain(world),
+        "filtered BC": chain(world, "filtered_bc", offline(world)),
+        "AWR": chain(world, "awr", {**offline(world), "beta": 1.0}),
+        "DigiRL": chain(world, "digirl", {"first_tasks": "training"}),
+        "WebRL": chain(world, "webrl", {"beta": BETA}),
+    }
+    claims = tuple(Claim("WebRL", label, PAPER) for label in conditions if label != "WebRL")
+    question = f"WebRL and the baselines of its paper on {spoken(world.env)}, from one start with as many episodes"
+    return Experiment(f"webrl-baselines-{where}", question, over_seeds(conditions, SEEDS), claims)
+
+
+def ablations(where: str) -> Experiment:
+    """Which of WebRL's parts does it need?"""
+    world = WORLDS[where]
+    parts: dict[str, dict[str, Any]] = {
+        "WebRL": {},
+        "without curriculum": {"curriculum": False, "first_tasks": "training"},
+        "without replay": {"replay": False},
+        "without KL": {"loss": "reinforce"},
+    }
+    conditions = {label: chain(world, "webrl", {"beta": BETA, **options}) for label, options in parts.items()}
+    claims = tuple(Claim("WebRL", label, PAPER) for label in conditions if label != "WebRL")
+    question = f"WebRL without its curriculum, its replay buffer and its KL term on {spoken(world.env)}"
+    return Experiment(f"webrl-ablations-{where}", question, over_seeds(conditions, SEEDS), claims)
+
+
+def betas(where: str) -> Experiment:
+    """How far may an advantage move a policy?"""
+    world = WORLDS[where]
+    conditions = {f"beta {beta}": chain(world, "webrl", {"beta": beta}) for beta in BETAS}
+    question = f"WebRL's beta on {spoken(world.env)}"
+    return Experiment(f"webrl-beta-{where}", question, over_seeds(conditions, ONE_SEED))
+
+
+def webrl() -> list[Experiment]:
+    """All of them."""
+    return [make(where) for where in WORLDS for make in (baselines, ablations, betas)]
