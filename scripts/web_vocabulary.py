@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 
@@ -51,7 +52,7 @@ def main() -> None:
     print(f"{len(tokens)} tokens, of which {len(ordered)} are phrases, from {len(pages)} pages")
 
 
-def demonstrated(arguments: dict[str, object]) -> tuple[list[tuple[str, str]], str]:
+def demonstrated(arguments: dict[str, Any]) -> tuple[list[tuple[str, str]], str]:
     """Every observation of the training tasks with the right action, and the system prompt."""
     env = gym.make(MAPS.env, split="train", **arguments).unwrapped
     found = []

@@ -115,7 +115,16 @@ def _plain(value: Any) -> Any:
 # ---------------------------------------------------------------------- training runs
 
 # What the random numbers of an iteration are for. The numbers decide recorded runs: never change one.
-PURPOSES = {"demonstrations": 0, "minibatches": 1, "ceiling": 2, "critic": 3, "actor": 4, "tasks": 5, "replay": 6}
+PURPOSES = {
+    "demonstrations": 0,
+    "minibatches": 1,
+    "ceiling": 2,
+    "critic": 3,
+    "actor": 4,
+    "tasks": 5,
+    "replay": 6,
+    "names": 7,
+}
 
 
 def run_seed(seed: int, iteration: int, purpose: str) -> int:

@@ -38,13 +38,13 @@ class World:
 LAKES = World(
     env=LAKE,
     phases=4,
-    tasks=256,
-    task={"prompt_style": "step", "history": 0, "max_new_tokens": 8, "eval_episodes": 500},
+    tasks=192,
+    task={"prompt_style": "step", "history": 0, "max_new_tokens": 8, "eval_episodes": 400},
     imitation={
-        "demonstrations": 3000,
+        "demonstrations": 2000,
         "mistakes": 0.5,
         "mistake": "hasty",
-        "iterations": 3,
+        "iterations": 2,
         "steps_per_iteration": 100,
         "batch_size": 64,
         "optimiser": "muon",
@@ -80,7 +80,7 @@ MAPS = World(
     imitation={
         "demonstrations": 616,  # all training tasks
         "renamed": 0.9,
-        "iterations": 10,
+        "iterations": 14,
         "steps_per_iteration": 50,
         "batch_size": 32,
         "optimiser": "muon",
@@ -91,7 +91,7 @@ MAPS = World(
     learning={"lr": 3e-4, "critic_lr": 3e-4, "critic_head_lr": 3e-3, "batch_size": 32, "actor_epochs": 2},
 )
 WORLDS = {"frozenlake": LAKES, "web": MAPS}
-BETA = 1.0
+BETA = 0.3
 
 
 def chain(world: World, algorithm: str = "", options: Mapping[str, Any] | None = None) -> tuple[Stage, ...]:

@@ -7,6 +7,7 @@ import torch
 from agentrl.models.tokenizer import build_tokenizer
 from agentrl.trainers.batch import Row
 from agentrl.trainers.renaming import Renamer, renamed
+from agentrl.trainers.sft import SFT, train
 
 NAMES = ["Orchard", "Coffee", "House", "Lantern", "Little", "Dove", "thai", "greek", "07", "41", "99"]
 TOKENIZER = build_tokenizer(NAMES, phrases=["Find ", "type [6] [", "] [1]"])
@@ -47,3 +48,20 @@ def test_spelled_words_and_the_share_of_sequences():
     changed = sum(one.ids != rows[0].ids for one in renamed(rows, 0.5, renamer, rng))
     assert 120 < changed < 220  # half, of which a sixth draws the same name
     assert renamed(rows, 0.0, renamer, rng) == rows
+
+
+def test_the_trainer_renames_anew_in_every_batch_and_the_same_in_every_run(tmp_path, monkeypatch):
+    seen: list[list[list[int]]] = [[], []]
+    rename = Renamer.rename
+    for number, names in enumerate(seen):
+
+        def remembered(self, row, rng, names=names):
+            changed = rename(self, row, rng)
+            names.append(changed.ids)
+            return changed
+
+        monkeypatch.setattr(Renamer, "rename", remembered)
+        settings = {"iterations": 1, "steps_per_iteration": 2, "batch_size": 2, "demonstrations": 2, "renamed": 1.0}
+        quiet = {"report": False, "threads": 1, "device": "cpu", "max_new_tokens": 4}
+        train(SFT(**settings, **quiet, output=str(tmp_path / str(number))), lambda line: None)
+    assert len(seen[0]) == 4 and seen[0] == seen[1]
