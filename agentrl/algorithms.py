@@ -29,6 +29,7 @@ ALGORITHMS: dict[str, tuple[str, str]] = {
     "digirl": ("agentrl.trainers.digirl:DigiRL", "DigiRL: online imitation filtered by values of task and step"),
     "awr": ("agentrl.trainers.awr:AWR", "advantage-weighted regression on a fixed set of episodes"),
     "filtered_bc": ("agentrl.trainers.filtered_bc:FilteredBC", "imitation of the policy's own best episodes"),
+    "orm": ("agentrl.trainers.orm:ORM", "an outcome reward model: was the task done? YES or NO"),
 }
 OLDEST = ("ppo", "steppo", "grpo", "rloo", "reinforce_pp", "gspo", "gigpo")  # had no such options at first
 # Options that were added with another default than what all runs had until then: what a record without them means.

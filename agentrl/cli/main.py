@@ -22,6 +22,7 @@ VERBS: dict[str, str] = {
     "play": "play an environment yourself in the terminal",
     "eval": "evaluate a policy: success, reward, validity, with 95 % intervals",
     "judge": "judge a file of trajectories, or measure the agreement of two judges",
+    "orm": "measure judges of outcomes against the true evaluator",
     "train": "train a policy: imitation, PPO, StepPO, GRPO and others; resume, recipes",
     "recipe": "training runs that come with the package: list, show, copy to edit",
     "check": "test an environment, or the judges, with the public test kit",

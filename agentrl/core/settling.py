@@ -16,3 +16,8 @@ def repetition_term(facts: Mapping[str, Any], verdicts: Mapping[str, Mapping[str
     if any(term in verdicts and verdicts[term]["score"] < facts["threshold"] for term in frequent):
         return float(facts["penalty"]), False
     return None, any(term not in verdicts for term in frequent)
+
+
+def outcome_term(weight: float, score: float, threshold: float | None) -> float:
+    """What a verdict about an outcome pays: by the probability, or all of it above the threshold."""
+    return weight * (score if threshold is None else float(score > threshold))

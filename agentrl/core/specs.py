@@ -51,6 +51,7 @@ _TABLE: dict[str, dict[str, SpecEntry]] = {
         "structured": SpecEntry("agentrl.judges.structured:StructuredJudge"),
         "llm": SpecEntry("agentrl.judges.llm:LLMJudge", "judge"),
         "outcome": SpecEntry("agentrl.judges.outcome:OutcomeJudge", "judge"),
+        "orm": SpecEntry("agentrl.judges.orm:ORMJudge", "train"),
         "audited": SpecEntry("agentrl.judges.ensemble:AuditedJudge"),
     },
     "scorer": {

@@ -98,11 +98,12 @@ def read_prompt(path: Path) -> Prompt:
     return Prompt(f"{path.parent.name}/{path.stem}", header[1], parts[1].strip(), parts[2].strip())
 
 
-def fill(prompt: Prompt, values: Mapping[str, str]) -> Filled:
-    """The messages for values that are clean already, inside a fence that is new in every call."""
-    fence, code = secrets.token_hex(16), secrets.token_hex(4)
+def fill(prompt: Prompt, values: Mapping[str, str], fence: str | None = None) -> Filled:
+    """The messages for values that are clean already, inside a fence that is new in every call unless given."""
+    given, code = fence, secrets.token_hex(4)
+    fence = given or secrets.token_hex(16)
     while any(fence in value or code in value for value in values.values()):  # one chance in 2**32 a time
-        fence, code = secrets.token_hex(16), secrets.token_hex(4)
+        fence, code = given or secrets.token_hex(16), secrets.token_hex(4)
     identity = json.dumps([prompt.name, prompt.version, *_substitute(prompt, values, "FENCE", "CODE")])
     system, user = _substitute(prompt, values, fence, code)
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]

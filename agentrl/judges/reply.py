@@ -73,21 +73,23 @@ def yes_chance(completion: Completion, least_mass: float = 0.01) -> tuple[float,
     """(probability of YES among YES and NO, probability of either) of the first token of the answer.
 
     Spellings count together ("YES", " Yes", "yes"). A word that is not listed is given the most it could have: the
-    chance of the least likely token listed, or what the list leaves over if that is less. Neither word, or both
-    together rarer than `least_mass`: the model was not answering the question.
+    chance of the least likely token listed, or what the list leaves over if that is less. A model that spells words in
+    pieces answers with the first: "Y" counts for YES and "N" for NO. Neither word, or both together
+    rarer than `least_mass`: the model was not answering the question.
     """
     chances = _first_token(completion)
-    mass = {"yes": 0.0, "no": 0.0}
-    for token, chance in chances.items():
-        word = token.strip().casefold()
-        if word in mass:
-            mass[word] += chance
+    mass = {word: _mass(chances, word) for word in ("yes", "no")}
     listed = mass["yes"] + mass["no"]
     if listed < least_mass:
         raise Malformed("neither YES nor NO among the likely first tokens")
     unlisted = min(min(chances.values()), max(0.0, 1.0 - math.fsum(chances.values())))
     yes, no = (part or unlisted for part in mass.values())
     return yes / (yes + no), min(1.0, listed)
+
+
+def _mass(chances: dict[str, float], word: str) -> float:
+    """The probability of a word in all its spellings, and of its first letter."""
+    return math.fsum(chance for token, chance in chances.items() if token.strip().casefold() in (word, word[0]))
 
 
 def _first_token(completion: Completion) -> dict[str, float]:

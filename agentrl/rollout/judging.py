@@ -21,7 +21,7 @@ from agentrl.core.env_class import state_type_of
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import ChecksEnv, Judge, JudgeRequest, Purpose, Verdict
 from agentrl.core.secrecy import scrub
-from agentrl.core.settling import repetition_term
+from agentrl.core.settling import outcome_term, repetition_term
 from agentrl.core.specs import resolve
 from agentrl.core.verdicts import Answer, ask, fault_json, verdict_json
 from agentrl.rollout.trajectory import Step, Trajectory, plain
@@ -60,6 +60,7 @@ class StoredRequest(msgspec.Struct):
     term: str
     weight: Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]
     representation: str = "natural"
+    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None  # of outcomes: all or nothing
 
     def to_request(self) -> JudgeRequest:
         """What a judge gets to see."""
@@ -217,7 +218,7 @@ def _enter(step: Step, stored: StoredRequest, answer: Answer) -> None:
         return
     step.info["verdicts"] = {**step.info["verdicts"], stored.term: plain(verdict_json(answer))}
     step.pending = [name for name in step.pending if name != stored.term]
-    step.set_terms({**step.reward_terms, stored.term: stored.weight * answer.score})
+    step.set_terms({**step.reward_terms, stored.term: outcome_term(stored.weight, answer.score, stored.threshold)})
     _decide_repetition(step)
 
 

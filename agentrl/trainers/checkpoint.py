@@ -138,6 +138,8 @@ def export_policy(learner: Learner, folder: Path, weights: dict[str, Any] | None
         if file.is_file() and file.name.startswith(TOKENIZER_FILES):
             shutil.copyfile(file, folder / file.name)
     write_settings(folder, run_settings(learner.options))
+    for write in learner.beside:
+        write(folder)
 
 
 def _all_names(model: Any, weights: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from agentrl.core.secrecy import scrub
 from agentrl.rollout.collect import EnvSpec
 from agentrl.rollout.episode import check_id
 
+JUDGED = ("ReasoningReward", "OutcomeReward")  # wrappers that may leave their questions to the collector
+
 
 class EnvOptions(Protocol):
     """The options of a trainer that describe its environments."""
@@ -40,7 +42,8 @@ def env_specs(arguments: EnvOptions) -> tuple[EnvSpec, ...]:
 
 
 def deferred_judge(specs: tuple[EnvSpec, ...]) -> Any:
-    """The judge that `ReasoningReward` wrappers leave their questions to; the collector asks it while others play."""
+    """The judge that `ReasoningReward` and `OutcomeReward` wrappers leave their questions to; the collector asks it
+    while others play."""
     layers = [layer for spec in specs for layer in spec.wrappers if _is_deferred(layer)]
     judges = [layer.get("judge", "rule") for layer in layers]
     if any(judge != judges[0] for judge in judges):
@@ -87,7 +90,7 @@ def _is_reasoning(layer: Any) -> bool:
 
 
 def _is_deferred(layer: Any) -> bool:
-    return isinstance(layer, dict) and layer.get("wrapper") == "ReasoningReward" and layer.get("deferred") is True
+    return isinstance(layer, dict) and layer.get("wrapper") in JUDGED and layer.get("deferred") is True
 
 
 def _spec(text: str, kwargs: dict[str, Any], wrappers: tuple[dict[str, Any], ...]) -> EnvSpec:

@@ -92,12 +92,19 @@ def read_config(folder: Path, checkpoint: Path | None) -> dict[str, Any] | None:
 def input_hashes(arguments: RunArguments, model: Path) -> dict[str, Any]:
     """The files outside of the run folder that decide what is learned: those of the model, and of the data if any."""
     files = sorted(path for path in model.iterdir() if path.suffix in READ_FROM_A_MODEL and path.is_file())
-    data = getattr(arguments, "data", "")
     try:
         found = {f"model/{path.name}": sha256_of(path) for path in files}
-        return found | ({"data": sha256_of(Path(data).expanduser())} if data else {})
+        return found | {name: sha256_of(Path(path).expanduser()) for name, path in data_files(arguments).items()}
     except OSError as error:
         raise ConfigError(f"the model or the data cannot be read: {error}") from error
+
+
+def data_files(arguments: RunArguments) -> dict[str, str]:
+    """The trajectory files that a run learns from, by the names under which it keeps their hashes."""
+    data: str | tuple[str, ...] = getattr(arguments, "data", "")
+    if isinstance(data, str):
+        return {"data": data} if data else {}
+    return {f"data/{number}": path for number, path in enumerate(data)}
 
 
 def check_inputs(config: dict[str, Any], arguments: RunArguments, model: Path) -> None:
@@ -108,7 +115,7 @@ def check_inputs(config: dict[str, Any], arguments: RunArguments, model: Path) -
     now = input_hashes(arguments, model)
     for name in sorted(before.keys() | now.keys()):
         if before.get(name) != now.get(name):
-            place = getattr(arguments, "data", "") if name == "data" else model / name.removeprefix("model/")
+            place = data_files(arguments).get(name) or model / name.removeprefix("model/")
             raise ConfigError(f"{place} has changed since the run began; put the file back, or begin a new run")
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -68,7 +69,8 @@ class Learner(ActorCritic):
             options, critic=critic, reference=reference, temperature=temperature, random_heads=random_heads
         )
         self.optimiser = make_optimiser(options, self.policy, self.critic, critic_lr or options.lr, critic_head_lr)
-        self.steps, self.total_steps = 0, total_steps
+        self.steps, self.total_steps, self.warmup = 0, total_steps, options.warmup
+        self.beside: list[Callable[[Path], Any]] = []  # what else to write into the folder of a checkpoint's policy
         self.padding: list[float] = []
         self.trained_tokens = 0
 
@@ -132,9 +134,8 @@ class Learner(ActorCritic):
 
     def rate(self) -> float:
         """The share of the peak learning rates that holds for the next step."""
-        warm = min(1.0, (self.steps + 1) / self.options.warmup) if self.options.warmup else 1.0
-        rest = max(1, self.total_steps - self.options.warmup)
-        done = min(1.0, max(0.0, (self.steps - self.options.warmup) / rest))
+        warm = min(1.0, (self.steps + 1) / self.warmup) if self.warmup else 1.0
+        done = min(1.0, max(0.0, (self.steps - self.warmup) / max(1, self.total_steps - self.warmup)))
         if self.options.schedule == "linear":
             return warm * (1 - done)
         if self.options.schedule == "cosine":

@@ -1,8 +1,9 @@
 """Wrappers, one concern each; loaded when first used.
 
 Recommended order, from the environment outwards: `ToolCalls`, `Reasoning`, `ReasoningReward`, `RepetitionPenalty`,
-`History`, `RecordEpisode` for language models; `DiscreteActions`, `ImageObservation` for classic RL libraries;
-`ActionChunks`, `RecordEpisode` for continuous control, there with `StateObservation` for classic RL libraries.
+`OutcomeReward`, `History`, `RecordEpisode` for language models; `DiscreteActions`, `ImageObservation` for classic RL
+libraries; `ActionChunks`, `RecordEpisode` for continuous control, there with `StateObservation` for classic RL
+libraries.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from agentrl.wrappers.discrete_actions import DiscreteActions as DiscreteActions
     from agentrl.wrappers.history import History as History
     from agentrl.wrappers.image_observation import ImageObservation as ImageObservation
+    from agentrl.wrappers.outcome_reward import OutcomeReward as OutcomeReward
     from agentrl.wrappers.reasoning_format import Reasoning as Reasoning
     from agentrl.wrappers.reasoning_reward import ReasoningReward as ReasoningReward
     from agentrl.wrappers.record_episode import RecordEpisode as RecordEpisode
@@ -27,6 +29,7 @@ _LAZY = {
     "DiscreteActions": "agentrl.wrappers.discrete_actions",
     "History": "agentrl.wrappers.history",
     "ImageObservation": "agentrl.wrappers.image_observation",
+    "OutcomeReward": "agentrl.wrappers.outcome_reward",
     "Reasoning": "agentrl.wrappers.reasoning_format",
     "ReasoningReward": "agentrl.wrappers.reasoning_reward",
     "RecordEpisode": "agentrl.wrappers.record_episode",
@@ -39,6 +42,7 @@ __all__ = [
     "DiscreteActions",
     "History",
     "ImageObservation",
+    "OutcomeReward",
     "Reasoning",
     "ReasoningReward",
     "RecordEpisode",

@@ -29,9 +29,10 @@ def outcome_state(rules: str, first: str, turns: Turns, last: str) -> tuple[dict
     observation that tells the result.
     """
     info = turns[-1][1] if turns else {}
-    instruction = own_words(info, "instruction") or "\n".join(part for part in (rules, first) if part)
+    told = own_words(info, "instruction")
+    instruction = told or "\n".join(part for part in (rules, first) if part)
     page = info.get("outcome_page")
-    page = page if isinstance(page, str) else without_feedback(last, info)
+    page = page if isinstance(page, str) else without_instruction(without_feedback(last, info), told)
     state = {
         "instruction": clean_text(instruction, MAX_CHARS),
         "actions": [action_line(action, info) for action, info in turns],
@@ -57,6 +58,12 @@ def without_feedback(text: str, info: Mapping[str, Any]) -> str:
     # The last occurrence: earlier ones may be history, or the page's own.
     before, found, after = text.rpartition(feedback)
     return before.rstrip(" ") + after.lstrip() if found else text
+
+
+def without_instruction(text: str, instruction: str) -> str:
+    """The last observation without the line that repeats the instruction, which a judge is told anyway."""
+    line = f"Instruction: {instruction.replace('<', '(')}\n"
+    return text.replace(line, "", 1) if instruction else text
 
 
 def action_line(action: Any, info: Mapping[str, Any]) -> str:

@@ -113,7 +113,10 @@ class ReasoningReward(AgentWrapper):
         opened: list[_Open] = []
         if info.get("format") is True and info.get("valid") is True:
             opened = self._open(before, info)
-        info = {**info, "judge_requests": [one.to_json() for one in opened], "verdicts": {}, "judge_faults": {}}
+        # Another wrapper may have asked about this turn already.
+        asked = [*info.get("judge_requests", []), *(one.to_json() for one in opened)]
+        known = {name: dict(info.get(name, {})) for name in ("verdicts", "judge_faults")}
+        info = {**info, "judge_requests": asked, **known}
         answers = [None] * len(opened) if self.deferred else ask(self._ready_judge(), [one.request for one in opened])
         for one, answer in zip(opened, answers, strict=True):
             reward, info = _enter(reward, info, one, answer)
