@@ -417,6 +417,17 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
             raise ConfigError(f'tasks are made for training only: split must be "train"; got {self.split!r}')
         return self._task_generator()
 
+    def instruction_of(self, task: str) -> str:
+        """What the agent is told in a task of this split, where tasks differ in it; else empty. `ConfigError` for what
+        is no task."""
+        self._find_task(task)
+        return ""
+
+    def task_for(self, instruction: str, like: str) -> str | None:
+        """The id of a task in words, in the place where another task is played; None where only tasks of the
+        environment's own can be. Nobody knows its true reward: the outcome stays pending."""
+        return None
+
     def _task_generator(self) -> TaskGenerator:
         """The generator itself; unless overridden, one that chooses among `tasks()`."""
         return OtherTasks(self)

@@ -42,8 +42,9 @@ from agentrl.envs.webarena.state import WebState
 from agentrl.envs.webarena.tasks.addresses import resolve
 from agentrl.envs.webarena.tasks.generated import Instance
 from agentrl.envs.webarena.tasks.generated import templates as generated_templates
+from agentrl.envs.webarena.tasks.intents import intent_id
 from agentrl.envs.webarena.tasks.mutations import WebTaskMutations
-from agentrl.envs.webarena.tasks.schema import task_from_json
+from agentrl.envs.webarena.tasks.schema import SITES, task_from_json
 from agentrl.envs.webarena.tasks.source import FileTasks, Found, GeneratedTasks, TaskSource, find_task
 
 if TYPE_CHECKING:
@@ -345,6 +346,16 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
             shown = quote(task) if isinstance(task, str) else type(task).__name__
             raise ConfigError(f"task must be one of tasks(), such as {self.tasks()[0]!r}; got {shown}")
         return found
+
+    def instruction_of(self, task: str) -> str:
+        """The intent."""
+        return self._find_task(task).task.intent
+
+    def task_for(self, instruction: str, like: str) -> str:
+        """An `intent:` id on the sites of another task; `ConfigError` for what is no instruction."""
+        other = self._find_task(like).task
+        known = dict.fromkeys((*SITES, *(self._addresses or ())))
+        return intent_id(instruction, other.sites, other.start_url, known)
 
     def _task_generator(self) -> TaskGenerator:
         if isinstance(self._source, GeneratedTasks):

@@ -321,6 +321,10 @@ class WebShopEnv(AgentEnv[Any, Any]):
         shown = quote(task) if isinstance(task, str) else type(task).__name__
         raise ConfigError(f"task must be one of {self.tasks()!r}; got {shown}")
 
+    def instruction_of(self, task: str) -> str:
+        """What is to be bought."""
+        return self.shop.goal(self.split, self._find_task(task)).instruction
+
     def _begin(self, task: int) -> None:
         self._index = task  # a goal that was asked for by name is where the walk goes on
         self._move(Place())
