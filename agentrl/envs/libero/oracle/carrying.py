@@ -11,7 +11,7 @@ import numpy as np
 from agentrl.envs.common.gripper import OPENING, pointing_down
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.libero.controller import axis_angle, turn
-from agentrl.envs.libero.oracle.hand import CLOSE, OPEN, hanging_below, over, towards
+from agentrl.envs.libero.oracle.hand import CLOSE, OPEN, clearance, hanging_below, over, towards
 from agentrl.envs.libero.world import World
 
 mujoco = load()
@@ -22,6 +22,7 @@ BEFORE, LEANING = 0.06, 0.15  # metres from which a grasp is approached, and one
 SQUEEZE = 0.010  # metres that the fingers are told to go on closing before something is lifted
 CAREFUL = 0.35  # share of a full action, near things
 LEANS = (0.0, 0.5, -0.5)  # radians by which the hand may lean across the fingers, to pass what is beside it
+LOWER = 0.05  # metres that the hand is told to go down at once
 NARROW = 0.012  # metres beside what is grasped, for each finger, where there is no room for open ones
 
 
@@ -81,23 +82,40 @@ def pressed(world: World, squeeze: float) -> bool:
     return world.arm.opening() - wanted > squeeze or wanted < 0.001
 
 
-def place(world: World, name: str, goal: np.ndarray, depth: float = 0.0) -> np.ndarray:
+def place(world: World, name: str, goal: np.ndarray, depth: float = 0.0, turned: float = 0.0) -> np.ndarray:
     """The next action to put a held object down with its middle over or at a point. It is lowered until it stands on
-    something, or its middle is `depth` below the point."""
+    something, or its middle is `depth` below the point. High up it is turned first, by `turned` radians."""
     at, facing = world.arm.pose()
     middle = world.position(name)
     offset = at - middle  # from the object to the hand
-    upright = pointing_down(float(np.arctan2(facing[1, 0], facing[0, 0])))
+    upright = pointing_down(float(np.arctan2(facing[1, 0], facing[0, 0])) + turned)
     rotation = upright if float(facing[2, 2]) < -0.95 else facing  # a leaning hand goes on leaning
-    level = float(np.hypot(*(goal - middle)[:2]))
-    if level > OVER:
-        above = np.array([goal[0] + offset[0], goal[1] + offset[1], goal[2] + offset[2] + 0.05])
-        return over(world, above, rotation, CLOSE, hanging_below(world, name))
+    level, hanging = float(np.hypot(*(goal - middle)[:2])), hanging_below(world, name)
+    height = max(clearance(world, at, goal + offset) + hanging, float(goal[2] + offset[2]) + 0.05)
+    # High up it must be right above before it goes down: walls of a narrow box would hold it up.
+    high = at[2] > height - 0.03
+    if level > (NEAR if high else OVER) or (high and abs(turned) > ALIGNED):
+        return over(world, np.array([goal[0] + offset[0], goal[1] + offset[1], height]), rotation, CLOSE, hanging)
     if stands(world, name) or middle[2] < goal[2] - depth - 0.01:
         return np.array([0, 0, 0, 0, 0, 0, OPEN], dtype=float)
     low = goal + offset - np.array([0.0, 0.0, depth + 0.02])
+    low[2] = max(low[2], at[2] - LOWER)  # further down, a limited action would hardly correct what is beside
     near = middle[2] - goal[2] < 0.04
     return towards(world, low, rotation, CLOSE, CAREFUL if near else 0.8)
+
+
+def squared(world: World, name: str, region: str) -> float:
+    """By how much an object must be turned so that its longer side lies along that of the space it is put into: at most
+    a quarter of a turn, and 0 where it fits in any direction."""
+    if float(np.hypot(*world.size(name)[:2])) < float(min(world.size(region)[:2])):
+        return 0.0
+    return (_long_side(world, region) - _long_side(world, name) + pi / 2) % pi - pi / 2
+
+
+def _long_side(world: World, name: str) -> float:
+    """The direction of the longer side of something, in the plane."""
+    side = world.pose(name)[1][:, int(np.argmax(world.size(name)[:2]))]
+    return float(np.arctan2(side[1], side[0]))
 
 
 def stands(world: World, name: str) -> bool:

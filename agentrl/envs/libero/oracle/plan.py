@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agentrl.envs.libero.bddl.problem import Fact
-from agentrl.envs.libero.oracle.carrying import holds, pick, place
+from agentrl.envs.libero.oracle.carrying import holds, pick, place, squared
 from agentrl.envs.libero.oracle.hand import OPEN
 from agentrl.envs.libero.oracle.operating import operate, takes
 from agentrl.envs.libero.world import World
@@ -78,7 +78,8 @@ def _carry(world: World, name: str, region: str) -> np.ndarray:
     if (free := _let_go(world)) is not None:
         return free
     if holds(world, name):
-        return place(world, name, goal_of(world, name, region))
+        turned = squared(world, name, region) if region_is_hollow(world, region) else 0.0
+        return place(world, name, goal_of(world, name, region), turned=turned)
     if world.held() not in (None, name):
         return RELEASE.copy()
     return pick(world, name)

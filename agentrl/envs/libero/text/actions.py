@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentrl.envs.common.primitives import Grammar
 
-WORKSPACE = {"x": (-450.0, 400.0), "y": (-500.0, 500.0), "z": (0.0, 500.0)}  # millimetres
+WORKSPACE = {"x": (-600.0, 400.0), "y": (-500.0, 500.0), "z": (0.0, 500.0)}  # millimetres
 LINE = ("x1", "y1", "z1", "x2", "y2", "z2")
 VERBS = {
     "pick": ("x", "y", "z"),

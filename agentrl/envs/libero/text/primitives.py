@@ -10,9 +10,10 @@ import numpy as np
 from agentrl.envs.common.gripper import pointing_down
 from agentrl.envs.common.primitives import Action, Point, Result
 from agentrl.envs.libero.controller import Controller
-from agentrl.envs.libero.oracle.carrying import holds, pick, place
+from agentrl.envs.libero.oracle.carrying import holds, pick, place, squared
 from agentrl.envs.libero.oracle.hand import CLOSE, OPEN, clearance, towards
 from agentrl.envs.libero.oracle.operating import handle_path, operate
+from agentrl.envs.libero.oracle.plan import region_is_hollow
 from agentrl.envs.libero.world import World
 
 LONGEST = 300  # control steps of a primitive: 15 seconds
@@ -60,12 +61,27 @@ class Primitives:
         name = world.held()
         if name is None:
             return Result(False, "The gripper holds nothing to place.")
-        self._repeat(lambda: place(world, name, goal, depth=1.0), lambda: world.held() is None)
+        space = self._space_at(goal)
+
+        def put() -> np.ndarray:
+            return place(world, name, goal, depth=1.0, turned=squared(world, name, space) if space else 0.0)
+
+        self._repeat(put, lambda: world.held() is None)
         self._withdraw()
         found = world.position(name)
         if float(np.hypot(*(found - goal)[:2])) > SLID:
             return Result(False, f"What was placed did not stay there; it is at {_said(self.told(found))}.")
         return Result(True, f"The gripper put what it held at {_said(self.told(found))}.")
+
+    def _space_at(self, point: np.ndarray) -> str | None:
+        """The hollow part of a fixture that a point is in: a compartment, a drawer."""
+        world = self._world
+        for region, where in world.problem.regions.items():
+            if where.target in world.fixtures and not where.rectangles and region_is_hollow(world, region):
+                middle, rotation = world.pose(region)
+                if bool((np.abs(rotation.T @ (point - middle))[:2] <= world.size(region)[:2]).all()):
+                    return region
+        return None
 
     def _push(self, action: Action) -> Result:
         start, end = (self._metres(point) for point in action.points())
