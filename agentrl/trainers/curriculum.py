@@ -18,6 +18,7 @@ from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_s
 from agentrl.core.task_generator import Task, TaskGenerator
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.episode import make
+from agentrl.rollout.llm_tasks import open_task_generator
 from agentrl.trainers.off_policy_update import values_at_starts
 from agentrl.trainers.phase_arguments import PhaseArguments
 from agentrl.trainers.replay import FailureSet, Played
@@ -30,7 +31,7 @@ SPARE = 2  # proposals for each task that is still wanted: some will be filtered
 class TaskSource:
     """The training tasks of one of the run's environments, and its generator; neither where it has no tasks."""
 
-    def __init__(self, spec: EnvSpec, *, isolated: bool = False) -> None:
+    def __init__(self, spec: EnvSpec, *, isolated: bool = False, generator: Any = "own") -> None:
         self.tasks: Sequence[str] = ()
         self.generator: TaskGenerator | None = None
         try:
@@ -41,7 +42,7 @@ class TaskSource:
             return  # it may work in a process of its own only
         env: Any = self._env.unwrapped
         if hasattr(env, "tasks") and hasattr(env, "task_generator"):
-            self.tasks, self.generator = env.tasks(), env.task_generator()
+            self.tasks, self.generator = env.tasks(), open_task_generator(generator, env)
 
     def draw(self, count: int, rng: np.random.Generator) -> list[Task | None]:
         """Training tasks, none twice before all have come."""
@@ -60,7 +61,8 @@ class Curriculum:
     def __init__(self, args: PhaseArguments, run: Run) -> None:
         self.args, self.run = args, run
         self.specs = args.specs()
-        self.sources = [TaskSource(spec, isolated=args.isolate) for spec in self.specs]
+        made_by = args.generator_spec()
+        self.sources = [TaskSource(spec, isolated=args.isolate, generator=made_by) for spec in self.specs]
         for spec, source in zip(self.specs, self.sources, strict=True):
             if source.generator is None:
                 run.report(f"{spec.id} has no list of tasks: every phase plays seeds of its own there")

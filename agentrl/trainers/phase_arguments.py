@@ -35,6 +35,9 @@ class PhaseArguments(OffPolicyArguments):
     """New tasks whose first state the critic values less are too hard ..."""
     value_high: float = 0.75
     """... and those that it values more are too easy."""
+    generator: str = "own"
+    """Who makes new tasks: "own" (the environment), or a language model, as a JSON object such as {"kind": "llm",
+    "model": ..., "base_url": ..., "prompt": 1}. Its tasks have no evaluator, so they need orm."""
     proposal_rounds: int = 5
     """How often the generator is asked before a phase makes do with fewer new tasks."""
     orm: str = ""
@@ -52,7 +55,14 @@ class PhaseArguments(OffPolicyArguments):
             raise ConfigError(f"value_low must not exceed value_high; got {self.value_low!r} and {self.value_high!r}")
         if finite_number("replay_limit", self.replay_limit) < 0:
             raise ConfigError(f"replay_limit must not be negative; got {self.replay_limit!r}")
+        if isinstance(self.generator_spec(), dict) and not self.orm:
+            raise ConfigError("generator: tasks of a language model have no evaluator; give orm, a judge of outcomes")
         self.orm_spec()
+
+    def generator_spec(self) -> Any:
+        """Who makes new tasks, as a spec."""
+        is_object = self.generator.lstrip().startswith("{")
+        return json_option("generator", self.generator, dict) if is_object else self.generator
 
     def orm_spec(self) -> Any:
         """The judge that labels episodes, as a spec; None for the environment's own evaluator."""
