@@ -47,11 +47,12 @@ def run(arguments: Arguments) -> int:
     """Write the page or the pages, say where they are."""
     options = {name: getattr(arguments, name) for name in ("first", "episodes", "per_page")}
     given = {name: value for name, value in options.items() if value is not None}
-    if not arguments.paths:
+    paths = list(arguments.paths)
+    if not paths:
         raise ConfigError("name a run folder or a file of trajectories; several are compared")
-    if len(arguments.paths) > 1:
+    if len(paths) > 1:
         return _compare(arguments, given)
-    path = Path(arguments.paths[0])
+    path = Path(paths[0])
     if path.is_dir():
         if given or arguments.output is not None:
             raise ConfigError("--output, --first, --episodes and --per-page are for a file of trajectories")

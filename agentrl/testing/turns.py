@@ -113,6 +113,23 @@ def _check_info_sense(env: gym.Env, result: Result, where: str) -> None:
     if result.action is RESET:
         quiet = not info["actions"] and not info["reward_terms"] and info["limit"] is None
         require(quiet and info["turn"] == 0, f"{where} info after a reset must not hold a turn: {info!r:.300}")
+        check_about(getattr(base(env), "about_task", dict)(), where)
+
+
+ABOUT: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "group": ("a str", _is(str)),
+    "complexity": ("an int", _is(int)),
+    "steps": ("an int", _is(int)),
+}
+
+
+def check_about(about: Any, where: str) -> None:
+    """Fail the running check unless it is JSON, and the entries that analyses read have their types."""
+    require(isinstance(about, dict), f"{where} about_task() must give a dict; got {about!r:.200}")
+    as_json(about, f"{where} about_task()")
+    for key, (expected, fits) in ABOUT.items():
+        fine = key not in about or (fits(about[key]) and not isinstance(about[key], bool))
+        require(fine, f"{where} about_task()[{key!r}] must be {expected}; got {about.get(key)!r:.200}")
 
 
 # ---------------------------------------------------------------------- prompt and truth

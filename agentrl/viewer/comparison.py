@@ -33,7 +33,7 @@ from agentrl.viewer.task_groups import (
     with_steps,
 )
 
-AXES = {"required steps": "actions that right play takes", "complexity": "requirements that the task states"}
+AXES = {"required steps": "actions that right play takes", "complexity": "requirements or obstacles of the task"}
 Places = tuple[EpisodeFacts | None, ...]
 
 
@@ -143,7 +143,7 @@ def number_chart(conditions: Sequence[Condition], name: str) -> str:
 
 def errors_chart(conditions: Sequence[Condition]) -> str:
     """How many of all episodes failed in which way."""
-    look = wide("Failed episodes by type, as a share of all episodes", percent=True, x_name="type of error")
+    look = wide("Failed episodes by type (share of all)", percent=True, x_name="type of error")
     rows = [_bars(one, list(error_shares(one.episodes).values())) for one in conditions]
     return in_two_sizes(partial(grouped_bars, list(error_shares([])), rows), look)
 

@@ -36,7 +36,7 @@ def curriculum_section(run: RunData) -> str:
     return section(
         "Phases",
         f'<p class="soft">{_intro(run)}</p>',
-        charts([labels_chart(lines), proposals_chart(lines)]),
+        charts([labels_chart(lines, judged=bool(_judge(run))), proposals_chart(lines)]),
         phases_table(lines, judged=bool(_judge(run))),
         _under("The tasks that were played, by how they were made", kinds_table(attempts)),
         _under("Examples of new instructions", examples_table(attempts)),
@@ -63,15 +63,13 @@ def _intro(run: RunData) -> str:
 # ---------------------------------------------------------------------- charts
 
 
-def labels_chart(lines: Sequence[Line]) -> str:
-    """What training episodes were called, and what they were."""
-    series = [
-        Series("called a success", points(lines, "phase", "labels", "success"), colour=1, marks=True),
-        Series("true success", points(lines, "success"), colour=0, marks=True),
-        Series(
-            "labels that are right", points(lines, "phase", "labels", "accuracy"), colour=7, dashed=True, marks=True
-        ),
-    ]
+def labels_chart(lines: Sequence[Line], *, judged: bool) -> str:
+    """How many training episodes succeeded; beside it, what a judge called them, and how often that was right."""
+    series = [Series("true success", points(lines, "success"), colour=0, marks=True)]
+    if judged:
+        called, right = (points(lines, "phase", "labels", name) for name in ("success", "accuracy"))
+        series.append(Series("called a success", called, colour=1, marks=True))
+        series.append(Series("right labels", right, colour=7, dashed=True, marks=True))
     look = Look("Episodes of each phase, on its own tasks", x_name="phase", limits=(0.0, 1.0), percent=True)
     return in_two_sizes(partial(line_chart, series), look)
 

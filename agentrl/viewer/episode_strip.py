@@ -12,6 +12,7 @@ from PIL import Image
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.html import details, number_signed, picture_url, safe
+from agentrl.rollout.error_types import ERROR_TYPES, error_type
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.rollout.trajectory_file import open_picture
 from agentrl.viewer.control_charts import control_charts, is_control, spread
@@ -39,7 +40,8 @@ def episode_strip(
         frames.append(_frame(f"{len(steps) - len(turns)} more turns", None, "", ""))
     frames.append(_frame("End", pictures[-1], trajectory.final_observation, ""))
     total = "reward not known" if trajectory.reward is None else f"reward {number_signed(trajectory.reward)}"
-    facts = [total, *([trajectory.env_id] if trajectory.env_id else []), f"seed {trajectory.seed}"]
+    facts = [*failure(trajectory), total, *([trajectory.env_id] if trajectory.env_id else [])]
+    facts.append(f"seed {trajectory.seed}")
     return _strip(title, ending(trajectory), facts, frames, control_charts(trajectory) if control else "")
 
 
@@ -50,6 +52,12 @@ def ending(trajectory: Trajectory) -> tuple[str, str]:
     if trajectory.success:
         return "solved", "good"
     return ("out of turns" if trajectory.truncated else "lost"), "bad"
+
+
+def failure(trajectory: Trajectory) -> list[str]:
+    """The type of error of a failed episode, where it says more than the ending does."""
+    kind = None if is_control(trajectory) else error_type(trajectory)
+    return [] if kind is None or kind == "out_of_turns" else [ERROR_TYPES[kind]]
 
 
 def _turn(number: int, step: Step, picture: np.ndarray | None) -> str:

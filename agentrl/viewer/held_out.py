@@ -45,14 +45,14 @@ def held_out_section(run: RunData) -> str:
     told = "Every evaluation plays the same tasks" if len({len(one.places) for one in found}) == 1 else "Evaluations"
     intro = f"{told}, here with {how} answers. Ranges are 95 % intervals; groups of a few tasks say little."
     parts = charts([steps_chart(found), complexity_chart(found)], across=group_chart(found))
-    errors = charts([], across=errors_chart(found))
+    errors = errors_table(found)
     return section(
         "Which held-out tasks succeed",
         f'<p class="soft">{intro}</p>',
         parts,
         parts_table(found),
-        _note(estimated),
-        errors and f'<p class="soft">{HOW_THEY_FAIL}</p>{errors}{errors_table(found)}',
+        _note(estimated and len(bins(one.steps for one in found[-1].episodes)) > 1),
+        errors and f'<p class="soft">{HOW_THEY_FAIL}</p>{charts([], across=errors_chart(found))}{errors}',
     )
 
 
@@ -102,7 +102,9 @@ def steps_chart(found: Sequence[Measured]) -> str:
 
 def complexity_chart(found: Sequence[Measured]) -> str:
     """Success by the number of requirements."""
-    look = Look("Success by complexity", x_name="requirements that the task states", percent=True, limits=(0.0, 1.0))
+    look = Look(
+        "Success by complexity", x_name="requirements or obstacles of the task", percent=True, limits=(0.0, 1.0)
+    )
     return _binned_chart(found, lambda one: one.complexity, look)
 
 
@@ -123,9 +125,11 @@ def bar_of(share: Share) -> Bar | None:
 
 
 def errors_chart(found: Sequence[Measured]) -> str:
-    """How the episodes of each evaluation failed, as shares of all of them."""
+    """How the episodes of each evaluation failed, as shares of all of them; nothing where there is one evaluation."""
+    if len(found) < 2:
+        return ""
     layers = {label: [error_shares(one.episodes)[label].rate for one in found] for label in error_shares([])}
-    look = wide("How held-out episodes fail, as a share of all episodes", percent=True)
+    look = wide("How held-out episodes fail (share of all)", percent=True)
     return in_two_sizes(partial(stacked_bars, [one.iteration for one in found], layers), look)
 
 
@@ -144,7 +148,8 @@ def parts_table(found: Sequence[Measured]) -> str:
     """The figures of the charts, and what the first and the last evaluation were."""
     ends = _ends(found)
     rows = [_row("all", [success(one.episodes) for one in ends])]
-    for name in success_by_group(ends[-1].episodes):
+    groups = success_by_group(ends[-1].episodes)
+    for name in groups if len(groups) > 1 else ():
         rows.append(_row(safe(name), [success_by_group(one.episodes).get(name, Share(0, 0)) for one in ends]))
     for title, number in NUMBERS.items():
         columns: Sequence[Bin] = bins(number(one) for measurement in ends for one in measurement.episodes)
@@ -152,7 +157,7 @@ def parts_table(found: Sequence[Measured]) -> str:
             label = f"{title} {column.label}"
             rows.append(_row(label, [success_in(one.episodes, column, number) for one in ends]))
     head = ["tasks", "number", *map(_when, ends), *(["points"] if len(ends) > 1 else [])]
-    return table(head, rows)
+    return table(head, rows) if len(rows) > 1 else ""
 
 
 NUMBERS: dict[str, Number] = {"required steps": lambda one: one.steps, "complexity": lambda one: one.complexity}
@@ -164,8 +169,10 @@ def _row(name: str, shares: Sequence[Share]) -> list[str]:
 
 
 def errors_table(found: Sequence[Measured]) -> str:
-    """Shares of all episodes that failed in each way."""
+    """Shares of all episodes that failed in each way; nothing where none did."""
     ends = _ends(found)
+    if all(facts.error is None for one in ends for facts in one.episodes):
+        return ""
     held = [error_shares(one.episodes) for one in ends]
     rows = [[label, *(share_cell(one[label]) for one in held)] for label in held[0]]
     if len(ends) == 2:

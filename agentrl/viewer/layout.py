@@ -27,6 +27,8 @@ def in_two_sizes(draw: Callable[[Look], str], look: Look) -> str:
 
 def charts(drawn: Sequence[str], *, many: bool = False, across: str = "") -> str:
     """Charts in cards, the one `across` first; "" where there is none."""
-    cards = f'<div class="card full">{across}</div>' if across else ""
-    cards += "".join(f'<div class="card">{chart}</div>' for chart in drawn if chart)
+    single = [f'<div class="card">{chart}</div>' for chart in drawn if chart]
+    if len(single) == 1 and not across:
+        single.append("<div></div>")  # else the only chart would be as wide as the page, and twice as large
+    cards = (f'<div class="card full">{across}</div>' if across else "") + "".join(single)
     return f'<div class="{"charts small" if many else "charts"}">{cards}</div>' if cards else ""

@@ -183,3 +183,8 @@ def test_what_tells_nothing_is_refused(tmp_path):
 def test_sign_test_equals_the_binomial_by_hand():
     assert sign_test(0, 0) == 1.0 and sign_test(3, 3) == 1.0
     assert sign_test(0, 5) == pytest.approx(2 / 32) and sign_test(1, 5) == pytest.approx(2 * 7 / 64)
+
+
+def test_failed_episodes_say_how_they_failed(tmp_path):
+    folder = write_run(tmp_path, rl_lines(2), iteration_000001=played(0.0, 0, count=6))
+    assert "no reasonable attempt</span>" in write_run_report(folder).read_text()

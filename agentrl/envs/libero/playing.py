@@ -51,6 +51,10 @@ class LiberoTasks(AgentEnv[Any, Any]):
     def _task(self) -> str:
         return str(self._chosen)
 
+    def about_task(self) -> dict[str, Any]:
+        """Which of the tasks it is."""
+        return {} if self._chosen is None else {"group": self._chosen.instruction}
+
     def _save(self) -> dict[str, Any]:
         return {
             "task": self._task(),

@@ -156,6 +156,10 @@ class MetaWorldEnv(ControlEnv):
     def _task(self) -> str:
         return self._start.name if self._start else ""
 
+    def about_task(self) -> dict[str, Any]:
+        """Which of the tasks it is."""
+        return {"group": self._start.task} if self._start else {}
+
     def _world_of(self, task: str) -> World:
         """The simulation of a task, made when it is first needed; the ones used last are kept."""
         if task not in self._worlds:

@@ -271,6 +271,10 @@ class NavigationEnv(AgentEnv[Any, Any]):
         plan = None if self._over else self._world.plan()
         return len(plan) if plan else None
 
+    def about_task(self) -> dict[str, Any]:
+        """What is to be found, and the actions of a shortest plan."""
+        return {"group": self._world.target.type, "steps": self._shortest}
+
     @property
     def tools(self) -> list[dict[str, Any]]:
         """One tool, `act`."""
