@@ -149,8 +149,24 @@ CLAIMS = (
         "The order holds on multi-hop questions, paper search and ALFWorld",
         missing="there are no such environments here",
     ),
-    PaperClaim("WebRL", "WebRL is better than SFT, Filtered BC, AWR and DigiRL on WebArena-Lite", missing=TRAINER),
-    PaperClaim("WebRL", "Without the replay buffer, the KL term or the curriculum it is worse", missing=TRAINER),
+    PaperClaim(
+        "WebRL",
+        "WebRL is better than SFT, Filtered BC, AWR and DigiRL",
+        everywhere(
+            ("webrl-baselines-frozenlake", "webrl-baselines-web"), "WebRL", "SFT", "filtered BC", "AWR", "DigiRL"
+        ),
+    ),
+    PaperClaim(
+        "WebRL",
+        "Without the replay buffer, the KL term or the curriculum it is worse",
+        everywhere(
+            ("webrl-ablations-frozenlake", "webrl-ablations-web"),
+            "WebRL",
+            "without replay",
+            "without KL",
+            "without curriculum",
+        ),
+    ),
     PaperClaim("WebRL", "A trained outcome reward model judges better than prompted large models", missing=TRAINER),
     PaperClaim("RL-VLA3", "Asynchronous training raises throughput by up to 85 %", missing=TRAINER),
     PaperClaim("RL-VLA3", "Asynchronous training adds more than asynchronous rollouts", missing=TRAINER),
