@@ -118,15 +118,15 @@ def baselines(where: str) -> Experiment:
     """Does WebRL bring more than other ways to learn from as many episodes?"""
     world = WORLDS[where]
     conditions = {
-        "SFT": chain(world),
         "filtered BC": chain(world, "filtered_bc", offline(world)),
         "AWR": chain(world, "awr", {**offline(world), "beta": 1.0}),
         "DigiRL": chain(world, "digirl", {"first_tasks": "training"}),
         "WebRL": chain(world, "webrl", {"beta": BETA}),
     }
-    claims = tuple(Claim("WebRL", label, PAPER) for label in conditions if label != "WebRL")
+    start = over_seeds({"SFT": chain(world)}, ONE_SEED)  # the same for all seeds: one measurement, not three
+    claims = tuple(Claim("WebRL", label, PAPER) for label in ("SFT", *conditions) if label != "WebRL")
     question = f"WebRL and the baselines of its paper on {spoken(world.env)}, from one start with as many episodes"
-    return Experiment(f"webrl-baselines-{where}", question, over_seeds(conditions, SEEDS), claims)
+    return Experiment(f"webrl-baselines-{where}", question, start + over_seeds(conditions, SEEDS), claims)
 
 
 def ablations(where: str) -> Experiment:
