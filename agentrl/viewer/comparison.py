@@ -164,9 +164,11 @@ def success_table(conditions: Sequence[Condition]) -> str:
         cells = [share_cell(shares.get(group, Share(0, 0))) for group in groups if len(groups) > 1]
         rates = [success([facts for facts in result if facts is not None]).rate for result in one.results]
         spread = f"{percent(min(rates))} to {percent(max(rates))}" if len(rates) > 1 else "-"
-        rows.append([safe(one.name), str(len(rates)), share_cell(success(one.episodes)), spread, *cells])
+        after = sorted({found[-1].iteration for found in one.runs})
+        ends = ", ".join(f"{at:g}" for at in after)
+        rows.append([safe(one.name), str(len(rates)), ends, share_cell(success(one.episodes)), spread, *cells])
     shown = groups if len(groups) > 1 else []
-    return table(["condition", "runs", "all tasks", "lowest to highest run", *shown], rows)
+    return table(["condition", "runs", "after iteration", "all tasks", "lowest to highest run", *shown], rows)
 
 
 def pairs_table(conditions: Sequence[Condition]) -> str:

@@ -78,6 +78,9 @@ def proposals_chart(lines: Sequence[Line]) -> str:
     """What became of the tasks that were proposed."""
     known = [line for line in lines if figure(line, "phase", "tasks", "proposed")]
     layers = {label: [_count(line, "tasks", name) for line in known] for name, label in FATES.items()}
+    proposed = [_count(line, "tasks", "proposed") for line in known]
+    parts = zip(proposed, *layers.values(), strict=True)
+    layers["more than needed"] = [max(0.0, whole - sum(filtered)) for whole, *filtered in parts]
     phases = [line["iteration"] for line in known]
     return in_two_sizes(partial(stacked_bars, phases, layers), Look("Proposed tasks", x_name="phase"))
 

@@ -81,6 +81,7 @@ def test_the_report_of_a_run_in_phases_says_it_all(tmp_path):
         "Phases",
     ):
         assert said in text, said
+    assert "more than needed, phase 1: 19" in text  # of 900: 480 kept, 41 seen before, 60 + 220 + 80 filtered out
     for said in ("too hard for the critic", "right labels", "recombined", "Order 1 of the cheapest product"):
         assert said in text, said
     assert "an outcome reward model" in text
