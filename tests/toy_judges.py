@@ -112,6 +112,16 @@ class Flaky(Exact):
         return super().one(request)
 
 
+class OftenAway(Toy):
+    """Answers about half of the requests; which ones depends on them and on how many they are, and on nothing else."""
+
+    def score_sync(self, requests: Sequence[JudgeRequest]) -> list[Any]:
+        numbers = [sum(request.id.encode()) for request in requests]
+        answers = [Verdict(float(number % 4 > 1), "number") for number in numbers]
+        away = JudgeFault("come back later")
+        return [one if (n + len(numbers)) % 2 else away for n, one in zip(numbers, answers, strict=True)]
+
+
 class Keyed(Exact):
     """Takes a key, as a judge behind an endpoint would."""
 

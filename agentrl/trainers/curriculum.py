@@ -26,6 +26,7 @@ from agentrl.trainers.run import Run
 
 COUNTS = ("proposed", "duplicates", "infeasible", "unplayable", "too_hard", "too_easy", "kept", "filled")
 SPARE = 2  # proposals for each task that is still wanted: some will be filtered out
+SEEDS = 64  # failed tasks that a round of proposals begins from; the next round has others
 
 
 class TaskSource:
@@ -106,8 +107,7 @@ class Curriculum:
         return chosen, dict(counts)
 
     def _filled(self, env: int, missing: int, failed: Sequence[Task], rng: np.random.Generator) -> list[Played]:
-        order = rng.permutation(len(failed))[:missing]
-        again = [Played(env, failed[int(place)]) for place in order]
+        again = [Played(env, task) for task in _some(failed, missing, rng)]
         return again + [Played(env, task) for task in self.sources[env].draw(missing - len(again), rng)]
 
     def _generate(
@@ -119,7 +119,7 @@ class Curriculum:
             wanted = size - len(kept)
             if not wanted:
                 break
-            proposed = self._proposed(env, failed, SPARE * wanted, rng)
+            proposed = self._proposed(env, _some(failed, SEEDS, rng), SPARE * wanted, rng)
             if not proposed:
                 break
             counts["proposed"] += len(proposed)
@@ -194,6 +194,11 @@ class Curriculum:
             place, task = _place_of(one, specs, places), None if one.task is None else one.task.id
             starts.append(Start(episode_seed(seed, number), place, task=task, id=f"{phase}-{number}"))
         return self.run.make_collector(self.run.policy, "train", specs), starts
+
+
+def _some(tasks: Sequence[Task], most: int, rng: np.random.Generator) -> list[Task]:
+    """At most so many of them, in random order."""
+    return [tasks[int(place)] for place in rng.permutation(len(tasks))[:most]]
 
 
 def _place_of(played: Played, specs: list[EnvSpec], places: dict[str, int]) -> int:

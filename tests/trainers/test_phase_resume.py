@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from agentrl.rollout.trajectory_file import read_trajectories
 from agentrl.trainers import awr, digirl, filtered_bc, webrl
 from tests.trainers import toys
 from tests.trainers.runs import assert_same_run, lines, timeless
+from tests.trainers.test_resume import started
+
+KILLS = 6
 
 TRAINERS: dict[str, Any] = {"webrl": webrl, "digirl": digirl, "awr": awr, "filtered_bc": filtered_bc}
 
@@ -36,3 +40,18 @@ def test_a_run_of_phases_in_two_pieces_is_the_run_in_one(undecided, tmp_path, al
     assert [line["kind"] for line in lines(whole)] == ["start", *["train"] * 3]
     other = train(make(undecided, tmp_path / "other", iterations=3, seed=5, **options))
     assert timeless(whole) != timeless(other)
+
+
+def test_killed_at_random_moments_a_run_of_phases_ends_with_the_same_bits(nano, tmp_path) -> None:
+    """The reward model is away half of the time, so that labels wait in a file, too."""
+    process = started("-m", "tests.trainers.kill_driver", str(tmp_path), str(nano), str(KILLS), "webrl")
+    out, errors = process.communicate(timeout=280)
+    assert process.returncode == 0, errors
+    told = json.loads(out)
+    assert len(told["kills"]) == KILLS
+    phases = [line["phase"] for line in lines(tmp_path / "whole", "train")]
+    assert len(phases) == 3 and any(phase["labels"]["waiting"] for phase in phases)
+    assert any(phase["replay"].get("actions") for phase in phases)
+    for number in range(told["runs"]):
+        assert_same_run(tmp_path / "whole", tmp_path / f"killed-{number}", 3)
+        assert_same_memory(tmp_path / "whole", tmp_path / f"killed-{number}")
