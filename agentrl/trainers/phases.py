@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentrl.core.specs import resolve
 from agentrl.core.task_generator import Task
 from agentrl.rollout.collect import Collection
 from agentrl.rollout.outcome_request import outcomes
@@ -68,8 +69,14 @@ class Phases:
         self.buffer = ReplayBuffer(run.folder, state, run.processes, keep_failures=keep_failures, capacity=capacity)
         self.metrics: dict[str, Any] = {}  # of the phase, beside what is learned
         self._waiting: list[tuple[Trajectory, Played]] = []
+        self._judge: Any = None
+        run.processes.on_main(self._find_judge)  # a wrong one is refused before anything is played
         who = "the judge in orm" if args.orm else "the environment's own evaluator, as there is no orm"
         run.report(f"episodes are labelled by {who}")
+
+    def _find_judge(self) -> None:
+        if self.args.orm:
+            self._judge = resolve("judge", self.args.orm_spec())
 
     @property
     def number(self) -> int:
@@ -161,7 +168,7 @@ class Phases:
         if by == "truth":
             return [float(trajectory.success) for trajectory in trajectories]
         with self.run.time("judge"):
-            return self.run.processes.on_main(lambda: outcomes(trajectories, self.args.orm_spec()))
+            return self.run.processes.on_main(lambda: outcomes(trajectories, self._judge))
 
     def _say(self, labels: Labels) -> None:
         """What a phase should not pass over in silence."""

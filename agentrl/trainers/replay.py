@@ -96,16 +96,14 @@ def record_of(trajectory: Trajectory) -> Record:
 class FailureSet:
     """Tasks that failed, each once, in the order in which they first failed: seeds for new ones."""
 
-    tasks: dict[int, list[Task]] = field(default_factory=dict)  # by environment
+    tasks: dict[int, dict[Task, None]] = field(default_factory=dict)  # by environment
 
     def add(self, record: Record) -> None:
         """Remember the task of an episode that failed, where it has one."""
         played = record.played
         if record.success or played.task is None:
             return
-        known = self.tasks.setdefault(played.env, [])
-        if played.task not in known:
-            known.append(played.task)
+        self.tasks.setdefault(played.env, {}).setdefault(played.task)
 
     def of(self, env: int) -> list[Task]:
         """Those of one environment."""
@@ -194,14 +192,20 @@ class ReplayBuffer:
             self.waiting = [(record.trajectory, record.played) for record in found]
 
     def _check(self, listed: Sequence[dict[str, Any]]) -> None:
-        names = {entry["name"] for entry in listed}
-        for path in self.folder.glob("*.jsonl"):
-            if path.name not in names:
+        newest = max((_phase(entry["name"]) for entry in listed), default=-1)
+        for path in self.folder.glob("*_*.jsonl"):
+            if _phase(path.name) > newest:
                 path.unlink()
         for entry in listed:
             path = self.folder / entry["name"]
             if not path.is_file() or sha256_of(path) != entry["sha256"]:
                 raise ConfigError(f"{path} is damaged or missing; the run learns from it, so put it back to resume")
+
+
+def _phase(name: str) -> int:
+    """The phase whose file this is."""
+    number = name.removesuffix(".jsonl").rpartition("_")[2]
+    return int(number) if number.isdecimal() else -1
 
 
 def _no_label(phase: int, played: Played) -> Label:

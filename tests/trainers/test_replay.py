@@ -63,7 +63,7 @@ def test_a_buffer_comes_back_from_its_files_with_what_waits(tmp_path) -> None:
     first.add(1, [record("c", 0.9)], [(conversation([[4]], id="w"), Played(0, task))])
     again = buffer(tmp_path, state)
     assert again.records == first.records
-    assert again.failures.tasks == first.failures.tasks == {0: [task]}
+    assert again.failures.tasks == first.failures.tasks == {0: {task: None}}
     ((waiting, played),) = again.waiting
     assert waiting.id == "w" and played == Played(0, task)
     assert again.failures.of(0)[0].instruction == "go there"

@@ -18,6 +18,7 @@ from agentrl.core.task_generator import Mutations, Task
 from agentrl.envs.grid.levels import owned
 from agentrl.envs.grid.world import GridWorld
 
+MOST_KNOWN = 10_000  # levels that are kept in memory: a curriculum asks for the same seeds again and again
 TRIES = 12  # changes tried before a mutation counts as failed
 CHANGES = 3  # at most, from one level to the next
 GROWTH = 2  # how many rows and columns larger than the run's own a level may be
@@ -41,6 +42,7 @@ class LevelMutations(Mutations, Generic[Level]):
         self.env = env
         self.longest = env.max_turns * env.max_actions_per_turn
         self._games: dict[str, GridWorld | None] = {}
+        self._levels: dict[tuple[int, str], Level | None] = {}  # read before, by game and id
 
     # ------------------------------------------------------------------ tasks and levels
 
@@ -60,10 +62,18 @@ class LevelMutations(Mutations, Generic[Level]):
 
     def _read(self, task: Task) -> Level | None:
         game = self._game(task.kwargs)
-        if game is None:
+        if game is None or not isinstance(task.id, str):
             return None
+        key = (id(game), task.id)
+        if key not in self._levels:
+            if len(self._levels) >= MOST_KNOWN:
+                self._levels.clear()
+            self._levels[key] = self._found(game, task.id)
+        return self._levels[key]
+
+    def _found(self, game: GridWorld, task_id: str) -> Level | None:
         try:
-            _, codes = game._find_task(task.id)
+            _, codes = game._find_task(task_id)
         except ConfigError:
             return None
         level = self.from_codes(codes)
