@@ -16,6 +16,7 @@ from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
+from agentrl.core.task_generator import TaskGenerator
 from agentrl.core.tools import function_schema
 from agentrl.envs.webshop.actions import (
     LONGEST_SEARCH,
@@ -26,6 +27,7 @@ from agentrl.envs.webshop.actions import (
     tagged_reply,
 )
 from agentrl.envs.webshop.admissible import PICTURE, REPLY_FORM, Past, admissible_actions, quoted_page, step_prompt
+from agentrl.envs.webshop.generated_goals import GeneratedGoals
 from agentrl.envs.webshop.goals import NO_LIMIT, Goal, GoalIds
 from agentrl.envs.webshop.navigation import LAST_NUMBER, clicked, page_at, searched, shown_results
 from agentrl.envs.webshop.official_store import SHUFFLE_SEED
@@ -49,6 +51,7 @@ from agentrl.envs.webshop.protocols import SUITE, named, settings_of
 from agentrl.envs.webshop.reward import Reward, exact_terms, purchase_parts
 from agentrl.envs.webshop.shop import RANDOM, ShopSpec, open_shop
 from agentrl.envs.webshop.state import ShopState
+from agentrl.envs.webshop.wishes import WishMutations
 
 if TYPE_CHECKING:
     from agentrl.envs.webshop.browsing import ShopBrowser
@@ -194,6 +197,10 @@ class WebShopEnv(AgentEnv[Any, Any]):
     attributes, kind and options of the wish (or, where these do not bring the product up among 50 results, a query with
     its maker's name), turns pages, opens the product, chooses its options and buys.
 
+    In a generated shop, `task_generator()` makes wishes out of training goals: another attribute, option value or
+    limit, more of them or fewer, or as much of another product. Their ids are those of goals with the wish behind
+    (`train-17:a0.2:o3:p4`), and they are rewarded like goals.
+
     ## Honest note
     By default this is a generated catalogue, not the official benchmark, and scores on it are not scores on WebShop.
     With `data_dir` the products, instructions, ranking, colour words and formula are the benchmark's (every product and
@@ -284,6 +291,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
             parts["image"] = spaces.Box(0, 255, (self.image_size, self.image_size, 3), np.uint8)
         self.observation_space = spaces.Dict(parts)
         self.action_space = AnyText([self.reply(action) for action in SAMPLES])
+        self._wished: int | str = 0  # the goal: its number, or that and another wish (see `wishes`)
         self._place = Place()
         self._purchase: Reward | None = None
         self._seen: list[str] = []  # earlier pages and actions, as many as are shown
@@ -313,20 +321,29 @@ class WebShopEnv(AgentEnv[Any, Any]):
         if move and self.draw == "weight":
             self._index = self.shop.drawn_goal(self.split, self.np_random.random())
 
-    def _find_task(self, task: Any) -> int:
-        split, _, number = task.partition("-") if isinstance(task, str) else ("", "", "")
+    def _find_task(self, task: Any) -> int | str:
+        name, mark, wish = task.partition(":") if isinstance(task, str) else ("", "", "")
+        split, _, number = name.partition("-")
         plain_number = number.isascii() and number.isdecimal() and str(int(number[:9])) == number
-        if split == self.split and plain_number and int(number) < len(self.shop.goals(self.split)):
-            return int(number)
+        goals = self.shop.goals(self.split)
+        if split == self.split and plain_number and int(number) < len(goals):
+            if not mark:
+                return int(number)
+            if goals.varied(int(number), mark + wish[:100]) is not None:
+                return f"{number}{mark}{wish}"
         shown = quote(task) if isinstance(task, str) else type(task).__name__
         raise ConfigError(f"task must be one of {self.tasks()!r}; got {shown}")
+
+    def _task_generator(self) -> TaskGenerator:
+        goals = self.shop.goals(self.split)
+        return WishMutations(self, goals) if isinstance(goals, GeneratedGoals) else super()._task_generator()
 
     def instruction_of(self, task: str) -> str:
         """What is to be bought."""
         return self.shop.goal(self.split, self._find_task(task)).instruction
 
-    def _begin(self, task: int) -> None:
-        self._index = task  # a goal that was asked for by name is where the walk goes on
+    def _begin(self, task: int | str) -> None:
+        self._ask_for(task)
         self._move(Place())
         self._purchase = None
         self._seen, self._done, self._opened = [], [], []
@@ -336,13 +353,17 @@ class WebShopEnv(AgentEnv[Any, Any]):
         if self._browser is not None:
             self._browser.show(self._task(), self._place)
 
+    def _ask_for(self, task: int | str) -> None:
+        self._wished = task
+        self._index = int(str(task).partition(":")[0])  # a goal asked for by name is where the walk goes on
+
     def _task(self) -> str:
-        return f"{self.split}-{self._index}"
+        return f"{self.split}-{self._wished}"
 
     @property
     def goal(self) -> Goal:
         """What is to be bought."""
-        return self.shop.goal(self.split, self._index)
+        return self.shop.goal(self.split, self._wished)
 
     # ------------------------------------------------------------------ turns
 
@@ -402,7 +423,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
         return Outcome(terms, True, True, reward.success, f"Bought {place.asin}: score {reward.total:.4g}.")
 
     def _scored(self, place: Place) -> Reward:
-        return self.shop.score(self.split, self._index, place.asin, place.options)
+        return self.shop.score(self.split, self._wished, place.asin, place.options)
 
     def _move(self, place: Place) -> None:
         if place.page == SEARCH:
@@ -492,7 +513,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
             title=product.title if product else "",
             price=product.price if product else None,
             options=dict(place.options),
-            unmet=self.shop.unmet(self.split, self._index, place.asin, place.options),
+            unmet=self.shop.unmet(self.split, self._wished, place.asin, place.options),
             score=None if self._purchase is None else self._purchase.total,
         )
 
@@ -598,7 +619,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     def _save(self) -> dict[str, Any]:
         place = msgspec.to_builtins(self._place)
-        walk = {"index": self._index, "stride": self._stride}
+        walk = {"index": self._index, "stride": self._stride, "wished": str(self._wished)}
         return {**walk, "place": place, "seen": self._seen, "done": self._done, "opened": self._opened}
 
     def _load(self, data: dict[str, Any]) -> None:
@@ -607,6 +628,9 @@ class WebShopEnv(AgentEnv[Any, Any]):
         if len(saved.opened) > self.max_turns or any(self.shop.product(asin) is None for asin in saved.opened):
             raise ValueError("it has opened what cannot be opened")
         self._restore_walk(saved.index, saved.stride)
+        self._ask_for(self._find_task(f"{self.split}-{saved.index if saved.wished is None else saved.wished}"))
+        if self._index != saved.index:
+            raise ValueError("it stands at another goal than it says")
         self._seen, self._done, self._opened = saved.seen, saved.done, saved.opened
         self._move(saved.place)
         self._purchase = self._scored(saved.place) if saved.place.page == DONE else None
@@ -655,3 +679,4 @@ class _Saved(msgspec.Struct):
     seen: list[str]
     done: list[str]
     opened: list[str] = []  # not in snapshots of earlier versions
+    wished: str | None = None  # neither

@@ -7,7 +7,10 @@ a catalogue of fewer than 100,000 products uses proportionally fewer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -16,7 +19,17 @@ from agentrl.envs.common.catalogue.generated import GeneratedCatalogue
 from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.common.catalogue.random_numbers import RandomNumbers, pick, random_numbers
 from agentrl.envs.common.catalogue.words import Attribute, Noun, words
-from agentrl.envs.webshop.goals import Goal, Goals, Split, known_split, price_clause, price_limit, split_sizes
+from agentrl.envs.webshop.goals import (
+    LIMITS,
+    NO_LIMIT,
+    Goal,
+    Goals,
+    Split,
+    known_split,
+    price_clause,
+    price_limit,
+    split_sizes,
+)
 
 ALL_GOALS = 12_087
 GOALS_PER_PAIR = 3
@@ -24,6 +37,41 @@ FULL_SIZE = 100_000  # products from which on there are all goals
 _SCATTER = (
     2_654_435_761  # a prime above any number of pairs: neighbours in the order of goals are far apart in the shop
 )
+
+
+WISH = re.compile(r":a([\d.]{1,40}):o([\d.]{0,40}):p(\d{1,3})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked of a product: which of its family's attributes (numbers, ascending), which values of its first
+    options (a number each), and a limit in tens of dollars (0: none)."""
+
+    attributes: tuple[int, ...]
+    options: tuple[int, ...]
+    limit: int
+
+    def __str__(self) -> str:
+        return f":a{'.'.join(map(str, self.attributes))}:o{'.'.join(map(str, self.options))}:p{self.limit}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """The wish that `str` writes like this; None for anything else."""
+        found = WISH.fullmatch(text)
+        if found is None:
+            return None
+        attributes, options = ([int(part) for part in found[k].split(".") if part] for k in (1, 2))
+        wish = cls(tuple(attributes), tuple(options), int(found[3]))
+        return wish if str(wish) == text else None
+
+
+@dataclass(frozen=True)
+class Room:
+    """What can be asked of a product: how many attributes and values of each option it has, and for how much."""
+
+    attributes: int
+    values: tuple[int, ...]
+    lowest_limit: int  # in tens of dollars; 0: none
 
 
 class GeneratedGoals(Goals):
@@ -46,7 +94,37 @@ class GeneratedGoals(Goals):
         """All alike."""
         return np.ones(len(self))
 
-    def _wish(self, rank: int, turn: int, name: str) -> Goal:
+    def varied(self, place: int, wish: str) -> Goal | None:
+        """The product of a goal with another wish (see `wishes`); None where it cannot be wished for."""
+        found, room = Wish.parse(wish), self.room(place)
+        if found is None or found == self.wish(place) or not _fits(found, room):
+            return None
+        turn, pair = divmod(place, self._pairs)
+        return self._wish(self._first + pair, turn, f"{self.split}-{place}{wish}", found)
+
+    def wish(self, place: int) -> Wish:
+        """What a goal asks for."""
+        turn, family, product = self._about(place)
+        values = [pair[turn % 2] for pair in family.wanted_values]
+        options = [family.options[schema.option].index(v) for schema, v in zip(family.schemas, values, strict=False)]
+        limit = price_limit(product.price, self._catalogue.seed, product.asin)
+        tens = 0 if limit >= NO_LIMIT else int(limit / 10)
+        return Wish(tuple(range(family.plan.attributes)), tuple(options), tens)
+
+    def room(self, place: int) -> Room:
+        """What could be asked for instead."""
+        _, family, product = self._about(place)
+        values = tuple(len(family.options[schema.option]) for schema in family.schemas)
+        lowest = next((int(limit / 10) for limit in LIMITS if limit > product.price), 0)
+        return Room(len(family.attributes), values, lowest)
+
+    def _about(self, place: int) -> tuple[int, Family, Product]:
+        turn, pair = divmod(place, self._pairs)
+        number = _family_number(self._catalogue, self._first + pair, turn)
+        family = self._catalogue.family(number)
+        return turn, family, self._catalogue.product(self._catalogue.members(number)[family.target])
+
+    def _wish(self, rank: int, turn: int, name: str, other: Wish | None = None) -> Goal:
         number = _family_number(self._catalogue, rank, turn)
         family = self._catalogue.family(number)
         index = self._catalogue.members(number)[family.target]
@@ -54,6 +132,11 @@ class GeneratedGoals(Goals):
         wanted = tuple(values[turn % 2] for values in family.wanted_values)
         asked = family.attributes[: family.plan.attributes]
         limit = price_limit(product.price, self._catalogue.seed, product.asin)
+        if other is not None:
+            pairs = zip(family.schemas, other.options, strict=False)
+            wanted = tuple(family.options[schema.option][value] for schema, value in pairs)
+            asked = tuple(family.attributes[attribute] for attribute in other.attributes)
+            limit = 10.0 * other.limit if other.limit else NO_LIMIT
         rng = random_numbers(self._catalogue.seed, b"wish", number * 2 + turn % 2)
         return Goal(
             id=name,
@@ -70,6 +153,16 @@ class GeneratedGoals(Goals):
             family=f"family-{number}",
             reference_query=_reference(family, product, self._catalogue.traits(index).brand),
         )
+
+
+def _fits(wish: Wish, room: Room) -> bool:
+    """Does the product have all this, at this price?"""
+    attributes = list(wish.attributes) == sorted(set(wish.attributes)) and 0 < len(wish.attributes) <= room.attributes
+    options = len(wish.options) <= len(room.values) and all(
+        value < count for value, count in zip(wish.options, room.values, strict=False)
+    )
+    price = not wish.limit or 0 < room.lowest_limit <= wish.limit < LIMITS.stop // LIMITS.step
+    return attributes and wish.attributes[-1] < room.attributes and options and price
 
 
 def _pairs_of(catalogue: GeneratedCatalogue, split: Split) -> tuple[int, int]:

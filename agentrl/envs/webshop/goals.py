@@ -85,6 +85,10 @@ class Goals(Sequence[Goal]):
     def goal(self, place: int) -> Goal:
         """The goal at a place that exists."""
 
+    def varied(self, place: int, wish: str) -> Goal | None:
+        """The product of a goal with another wish; None where these goals have none, or not this one."""
+        return None
+
     @abstractmethod
     def weights(self) -> np.ndarray:
         """How likely each goal is when goals are drawn by weight, relative to the others."""

@@ -114,7 +114,7 @@ class Shop:
         self._fit = lru_cache(SCORES_KEPT)(
             lambda split, place, asin: fit_of(self.known(asin), self.goal(split, place), self.rules)
         )
-        self.goal: Callable[[str, int], Goal] = lru_cache(GOALS_KEPT)(lambda split, place: self.goals(split)[place])
+        self.goal: Callable[[str, int | str], Goal] = lru_cache(GOALS_KEPT)(self._goal)
         self.goals: Callable[[str], Goals] = lru_cache(3)(self._goals)
         self._weight_sums = lru_cache(3)(lambda split: np.cumsum(self.goals(split).weights()))
         self._search = lru_cache(SEARCHES_KEPT)(self._search_index)
@@ -133,6 +133,16 @@ class Shop:
         if isinstance(self.catalogue, OfficialCatalogue):
             return self.catalogue.goals(split, self.spec.cuts, self.spec.shuffle_seed)
         return GeneratedGoals(self.catalogue, split)
+
+    def _goal(self, split: str, place: int | str) -> Goal:
+        """The goal at a place; "17:a0:o:p4" is the one at place 17 with another wish."""
+        if isinstance(place, int):
+            return self.goals(split)[place]
+        number, mark, wish = place.partition(":")
+        goal = self.goals(split).varied(int(number), mark + wish)
+        if goal is None:
+            raise KeyError(f"goal {number} of {split} cannot be wished for like this")
+        return goal
 
     def drawn_goal(self, split: str, fraction: float) -> int:
         """The number of a goal drawn by weight, with a random number from 0 to 1."""
@@ -192,11 +202,11 @@ class Shop:
     def _numbered(self, numbers: Iterable[int]) -> Found:
         return Found(tuple([self.catalogue.docid(number) for number in numbers]), tuple(numbers))
 
-    def _unmet(self, split: str, place: int, asin: str, options: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    def _unmet(self, split: str, place: int | str, asin: str, options: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
         """What a goal still lacks at the product with this id; all that it asks for where the id is empty."""
         return unmet(self.score(split, place, asin, options) if asin else None, self.goal(split, place))
 
-    def _score(self, split: str, place: int, asin: str, options: tuple[tuple[str, str], ...]) -> Reward:
+    def _score(self, split: str, place: int | str, asin: str, options: tuple[tuple[str, str], ...]) -> Reward:
         return with_options(self._fit(split, place, asin), self.goal(split, place), dict(options), self.rules)
 
 
