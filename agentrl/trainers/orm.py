@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -31,6 +31,7 @@ from agentrl.rollout.trajectory_file import read_trajectories
 from agentrl.trainers.arguments import RunArguments, fraction
 from agentrl.trainers.batch import Row
 from agentrl.trainers.progress import Progress, Seen, ignore
+from agentrl.trainers.renaming import Renamer, renamed
 from agentrl.trainers.run import Report, Run
 from agentrl.trainers.update import Learner
 
@@ -60,6 +61,9 @@ class ORM(RunArguments):
     """Without data: episodes of each player."""
     swapped: float = 0.25
     """Further failures, as a share of the successes: a success with the instruction of another task."""
+    renamed: float = 0.0
+    """Share of the episodes whose words and numbers are exchanged for others, new ones in every iteration, so that a
+    small model compares page and instruction instead of learning names by heart. For word-level tokenizers."""
     balance: bool = True
     """Weigh successes and failures so that both count for half of the loss."""
     held_out: float = 0.1
@@ -80,7 +84,7 @@ class ORM(RunArguments):
             whole_number(name, getattr(self, name), at_least=1)
         for name in ("max_text", "max_actions", "max_page"):
             whole_number(name, getattr(self, name), at_least=LEAST)
-        for name in ("warmup_share", "held_out"):
+        for name in ("warmup_share", "held_out", "renamed"):
             fraction(name, getattr(self, name))
         if finite_number("swapped", self.swapped) < 0:
             raise ConfigError(f"swapped must not be negative; got {self.swapped!r}")
@@ -101,12 +105,12 @@ def train(args: ORM, report: Report | None = None) -> Path:
         run.report(described(learned, held, rows))
         for _ in run.iterations():
             order = torch.randperm(len(rows), generator=run.rng("demonstrations")).tolist()
-            found = []
+            shown, found = with_other_words(args, run, rows), []
             with run.time("update"), run.progress("learning episodes", len(rows) // run.processes.size) as progress:
                 for start in range(0, len(rows), args.batch_size):
                     chosen = order[start : start + args.batch_size]
                     some = [weights[index] for index in chosen]
-                    found.append(learn(learner, [rows[index] for index in chosen], some, progress.add))
+                    found.append(learn(learner, [shown[index] for index in chosen], some, progress.add))
                 learner.publish()
             means = {name: sum(one[name] for one in found) / len(found) for name in found[0]}
             with run.time("measure"):
@@ -194,6 +198,14 @@ def answer_rows(reader: OutcomeReader, given: Sequence[Example]) -> list[Row]:
         row.add(len(prompt), [answer], [0.0], 0, acted=True)
         rows.append(row)
     return rows
+
+
+def with_other_words(args: ORM, run: Run, rows: Sequence[Row]) -> Sequence[Row]:
+    """The rows of this iteration: some with other words, and all with their answers."""
+    if not args.renamed:
+        return rows
+    changed = renamed(rows, args.renamed, Renamer(run.learner.engine.tokenizer), run.rng("names"))
+    return [replace(new, ids=[*new.ids[:-1], row.ids[-1]]) for new, row in zip(changed, rows, strict=True)]
 
 
 def class_weights(given: Sequence[Example], balance: bool) -> list[float]:

@@ -70,7 +70,7 @@ def action_line(action: Any, info: Mapping[str, Any]) -> str:
     """A turn on one line: in the environment's words (`info["told_actions"]`) where it has some."""
     told = info.get("told_actions")
     if isinstance(told, (list, tuple)) and told and all(isinstance(each, str) for each in told):
-        return quote_line(", ".join(told) + ("" if info.get("valid", True) else " (then something invalid)"))
+        return quote_line(", ".join(told) + ("" if info.get("valid", True) else " (invalid)"))
     return quote_line(what_was_done(action, dict(info)))
 
 

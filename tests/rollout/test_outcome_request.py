@@ -80,6 +80,7 @@ def test_a_web_task_is_asked_about_by_its_instruction_actions_page_and_answer():
     assert request.purpose == "outcome" and request.env_id == WEB
     assert request.state["instruction"] == "What is the phone number of Gilded Moth Coffee?"
     assert request.text == "+999 38 664 1095" in request.state["page"]
+    assert request.state["actions"][1].startswith('do(action="Click", element="10") (Gilded Moth Coffee')
     assert len(request.state["actions"]) == 3 and all("\n" not in line for line in request.state["actions"])
 
 

@@ -156,6 +156,18 @@ def test_one_class_or_nothing_cannot_be_learned_from(nano, tmp_path):
             orm.train(arguments(nano, tmp_path / f"run{number}", data=(str(path),)))
 
 
+def test_words_are_exchanged_and_answers_are_not(nano, tmp_path):
+    args = arguments(nano, tmp_path / "run", renamed=1.0)
+    learner = orm.Learner(args)
+    reader = OutcomeReader(learner.engine, orm.asked_form(args, learner))
+    rows = orm.answer_rows(reader, examples([ended("walls and way", True), ended("no you", False)]))
+    with orm.Run(args, "orm", learner) as run:
+        shown = orm.with_other_words(args, run, rows)
+        assert orm.with_other_words(args, run, rows) == shown  # the same in every run of this iteration
+    assert [row.ids[-1] for row in shown] == [row.ids[-1] for row in rows]
+    assert all(new.ids != row.ids and len(new.ids) == len(row.ids) for new, row in zip(shown, rows, strict=True))
+
+
 def test_both_classes_weigh_the_same_and_no_task_is_on_both_sides(nano, tmp_path):
     found = [Example(asked("x"), n % 4 == 0, f"task {n % 10}", "p") for n in range(40)]
     weights = orm.class_weights(found, balance=True)

@@ -34,6 +34,7 @@ from agentrl.envs.webarena.facts import cart_of, form_fields, page_kind, quoted_
 from agentrl.envs.webarena.live.accounts import accounts_for
 from agentrl.envs.webarena.live.places import EMBEDDED, live_addresses, site_of
 from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, observe
+from agentrl.envs.webarena.observing.names import Names
 from agentrl.envs.webarena.oracle import next_action
 from agentrl.envs.webarena.picturing.page_picture import PagePicture
 from agentrl.envs.webarena.sites.places import PLACES, cookies
@@ -61,6 +62,7 @@ EXPLANATIONS = {
     "none": "",
 }
 NO_TEXT = ("checkbox", "radio", "submit", "button", "reset", "hidden", "image", "file")  # types of inputs
+MOST_NAME = 60  # characters of an element's name in `info["told_actions"]`
 UNREAD_REPLIES, EQUAL_ACTIONS = 3, 5  # in a row: when `early_stop` ends an episode
 # What `action_space.sample()` chooses from without looking at the page; `legal_actions` looks at it.
 SAMPLES = (
@@ -126,6 +128,8 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
       `report_infeasible("why")`.
 
     An action that cannot be read or done changes nothing; `info["feedback"]` and the next observation say why.
+    `info["told_actions"]` adds to each action the name of what it was done to, `click [12] (Checkout)`: outcome judges
+    read that, since ids mean something on their own page only.
 
     ## Rewards
     One term, `outcome`: 1 if the task's evaluator passes at the end, else 0. Evaluators are the benchmark's: the answer
@@ -325,6 +329,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         """Nothing has happened yet in this episode."""
         self.picture.forget()
         self._done: list[str] = []  # actions, oldest first
+        self._told_actions: list[str] = []  # those of the last turn, with the names of what they were done to
         self._unread = 0  # replies in a row that could not be read
         self._answer: str | None = None
         self._score: float | None = None
@@ -383,7 +388,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def _read(self, action: Any) -> Turn:
         turn = read_turn(action, self.action_format, strict_upstream=self.strict_upstream)
-        self._unread = 0 if turn.actions else self._unread + 1
+        self._unread, self._told_actions = 0 if turn.actions else self._unread + 1, []
         return turn
 
     def _run(self, turn: Turn) -> tuple[list[str], dict[str, float], bool, str | None]:
@@ -404,9 +409,12 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def _act(self, primitive: Action) -> Outcome:
         self._done.append(write(primitive, self.action_format))
+        self._told_actions.append(self._done[-1])
         if primitive.ends:
             return self._finish(primitive.answer, "")
-        before = self._moment(self.backend.view())
+        view = self.backend.view()
+        self._told_actions[-1] += element_name(view, primitive.element)
+        before = self._moment(view)
         try:
             feedback = perform(primitive, self.backend)
         except ActionFailed as problem:
@@ -456,6 +464,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     def _info(self, actions: list[str], terms: dict[str, float], **facts: Any) -> dict[str, Any]:
         info = super()._info(actions, terms, **facts)
         info["url"] = self.backend.view().url
+        info["told_actions"] = list(self._told_actions)
         info.update(self._current.about())
         info["metrics"] = self._metrics() if self._over and self._score is not None else {}
         return info
@@ -670,6 +679,16 @@ class _Saved(msgspec.Struct):
     answer: str | None
     score: float | None
     pending: bool
+
+
+def element_name(view: View, element: int | None) -> str:
+    """What an action was done to, in words: ids change from page to page, and a reader of the history has no page."""
+    if element is None or not 0 <= element < len(view.labels):
+        return ""
+    names = Names(view)
+    chosen = view.labels[element]
+    name = names.name(chosen, names.role(chosen))
+    return f" ({name[:MOST_NAME]})" if name else ""
 
 
 def _make_backend(kind: str, world: World) -> Backend:
