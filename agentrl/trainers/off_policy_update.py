@@ -142,28 +142,21 @@ def train_actor(
     chosen = table.kept & (advantages > args.min_advantage) if args.hard_filter else table.kept
     if not _anything(run, "actor", chosen):
         return {"actions": 0.0, **metrics}
-    rows, everything, sizes = actor_rows(learner, table, advantages, chosen)
-    found = []
-    for part, seen in _mini_batches(args, run, learner, "actor", args.actor_epochs, sizes):
-        minibatch = ActorPart(*(padded([tensors[index] for index in part]) for tensors in everything))
-        found.append(actor_step(args, learner, [rows[index] for index in part], minibatch, seen))
-    return _means(found) | {"actions": float(chosen.sum()), **metrics}
-
-
-def actor_rows(
-    learner: Learner, table: ActionTable, advantages: Tensor, chosen: Tensor
-) -> tuple[list[Row], list[list[Tensor]], list[int]]:
-    """The rows with a chosen action, what the loss compares them with (as in `ActorPart`), and how many they have."""
-    counts = [int(one.sum()) for one in table.to_states(chosen)]
-    places = [place for place, count in enumerate(counts) if count]
-    rows, credit, mask = [table.rows[place] for place in places], table.to_tokens(advantages), table.to_tokens(chosen)
-    everything = [
+    by_row, counts = table.to_tokens(chosen), [int(one.sum()) for one in table.to_states(chosen)]
+    learned = [place for place, count in enumerate(counts) if count]
+    rows, credit = [table.rows[place] for place in learned], table.to_tokens(advantages)
+    tensors = [
         learner.logprobs(rows),
-        [credit[place] for place in places],
-        [mask[place] for place in places],
+        [credit[place] for place in learned],
+        [by_row[place] for place in learned],
         [torch.tensor(row.turn_ends) for row in rows],
     ]
-    return rows, everything, [counts[place] for place in places]
+    found = []
+    sizes = [counts[place] for place in learned]
+    for part, seen in _mini_batches(args, run, learner, "actor", args.actor_epochs, sizes):
+        minibatch = ActorPart(*(padded([tensor[index] for index in part]) for tensor in tensors))
+        found.append(actor_step(args, learner, [rows[index] for index in part], minibatch, seen))
+    return _means(found) | {"actions": float(chosen.sum()), **metrics}
 
 
 def action_advantages(
