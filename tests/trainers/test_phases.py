@@ -117,12 +117,13 @@ def test_options_that_cannot_work_are_refused_by_name(option, value) -> None:
 
 
 def test_options_of_the_baselines_are_refused_by_name() -> None:
-    for make, options in (
+    cases: list[tuple[Any, dict[str, Any]]] = [
         (filtered_bc.FilteredBC, {"percentile": 101.0}),
         (filtered_bc.FilteredBC, {"loss": "awr"}),
         (awr.AWR, {"loss": "bc"}),
         (DigiRL, {"buffer_size": 0}),
         (DigiRL, {"instruction_share": 1.5}),
-    ):
+    ]
+    for make, options in cases:
         with pytest.raises(ConfigError, match=next(iter(options))):
             make(**options)
