@@ -61,13 +61,14 @@ def _compiled(path: str) -> Any:
 def expert(task: str) -> Expert:
     """The scripted expert of a task: from the 39 numbers of an observation to an action, not clipped.
 
-    A private copy of its function, so that it does not warn at every action that will be clipped.
+    A private copy of its function, so that it does not warn at every action that will be clipped. It gets a copy of the
+    observation, too: some experts write into what they are given.
     """
     load()
     policy = import_module("metaworld.policies").ENV_POLICY_MAP[f"{task}-{VERSION}"]
     shown = policy.get_action
     quiet = FunctionType(shown.__code__, {**shown.__globals__, "move": _towards}, closure=shown.__closure__)
-    return lambda observation: quiet(policy(), observation)
+    return lambda observation: quiet(policy(), observation.copy())
 
 
 def _towards(from_xyz: np.ndarray, to_xyz: np.ndarray, p: float) -> np.ndarray:
