@@ -82,33 +82,35 @@ def pressed(world: World, squeeze: float) -> bool:
     return world.arm.opening() - wanted > squeeze or wanted < 0.001
 
 
-def place(world: World, name: str, goal: np.ndarray, depth: float = 0.0, turned: float = 0.0) -> np.ndarray:
+def place(world: World, name: str, goal: np.ndarray, depth: float = 0.0, turned: float | None = None) -> np.ndarray:
     """The next action to put a held object down with its middle over or at a point. It is lowered until it stands on
-    something, or its middle is `depth` below the point. High up it is turned first, by `turned` radians."""
+    something, or its middle is `depth` below the point. Where it must fit between walls, it is turned by `turned`
+    radians (see `squared`) and right above before it goes down."""
     at, facing = world.arm.pose()
     middle = world.position(name)
     offset = at - middle  # from the object to the hand
-    upright = pointing_down(float(np.arctan2(facing[1, 0], facing[0, 0])) + turned)
+    upright = pointing_down(float(np.arctan2(facing[1, 0], facing[0, 0])) + (turned or 0.0))
     rotation = upright if float(facing[2, 2]) < -0.95 else facing  # a leaning hand goes on leaning
-    level, hanging = float(np.hypot(*(goal - middle)[:2])), hanging_below(world, name)
-    height = max(clearance(world, at, goal + offset) + hanging, float(goal[2] + offset[2]) + 0.05)
-    # High up it must be right above before it goes down: walls of a narrow box would hold it up.
-    high = at[2] > height - 0.03
-    if level > (NEAR if high else OVER) or (high and abs(turned) > ALIGNED):
-        return over(world, np.array([goal[0] + offset[0], goal[1] + offset[1], height]), rotation, CLOSE, hanging)
+    hanging, above = hanging_below(world, name), goal + offset + np.array([0.0, 0.0, 0.05])
+    near, aligned = OVER, True
+    if turned is not None:
+        above[2] = max(clearance(world, at, above) + hanging, above[2])
+        if at[2] > above[2] - 0.03:
+            near, aligned = NEAR, abs(turned) < ALIGNED
+    if float(np.hypot(*(goal - middle)[:2])) > near or not aligned:
+        return over(world, above, rotation, CLOSE, hanging)
     if stands(world, name) or middle[2] < goal[2] - depth - 0.01:
         return np.array([0, 0, 0, 0, 0, 0, OPEN], dtype=float)
     low = goal + offset - np.array([0.0, 0.0, depth + 0.02])
     low[2] = max(low[2], at[2] - LOWER)  # further down, a limited action would hardly correct what is beside
-    near = middle[2] - goal[2] < 0.04
-    return towards(world, low, rotation, CLOSE, CAREFUL if near else 0.8)
+    return towards(world, low, rotation, CLOSE, CAREFUL if middle[2] - goal[2] < 0.04 else 0.8)
 
 
-def squared(world: World, name: str, region: str) -> float:
+def squared(world: World, name: str, region: str) -> float | None:
     """By how much an object must be turned so that its longer side lies along that of the space it is put into: at most
-    a quarter of a turn, and 0 where it fits in any direction."""
+    a quarter of a turn; None where it fits in any direction."""
     if float(np.hypot(*world.size(name)[:2])) < float(min(world.size(region)[:2])):
-        return 0.0
+        return None
     return (_long_side(world, region) - _long_side(world, name) + pi / 2) % pi - pi / 2
 
 

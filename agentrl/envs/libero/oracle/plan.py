@@ -78,7 +78,7 @@ def _carry(world: World, name: str, region: str) -> np.ndarray:
     if (free := _let_go(world)) is not None:
         return free
     if holds(world, name):
-        turned = squared(world, name, region) if region_is_hollow(world, region) else 0.0
+        turned = squared(world, name, region) if region_is_hollow(world, region) else None
         return place(world, name, goal_of(world, name, region), turned=turned)
     if world.held() not in (None, name):
         return RELEASE.copy()

@@ -64,7 +64,7 @@ class Primitives:
         space = self._space_at(goal)
 
         def put() -> np.ndarray:
-            return place(world, name, goal, depth=1.0, turned=squared(world, name, space) if space else 0.0)
+            return place(world, name, goal, depth=1.0, turned=squared(world, name, space) if space else None)
 
         self._repeat(put, lambda: world.held() is None)
         self._withdraw()
