@@ -66,6 +66,13 @@ LOSSES = {
     "action_weight": "mean weight of an action",
     "actions": "actions that the policy learned from",
     "critic_actions": "states that the critic learned from",
+    "accuracy": "share of right verdicts on what is learned",
+    "held_accuracy": "share of right verdicts, other tasks",
+    "held_balanced_accuracy": "mean of the shares right among successes and failures, other tasks",
+    "held_base_rate": "share of the more frequent outcome, other tasks",
+    "held_auc": "how often a success is likelier than a failure, other tasks",
+    "held_ece": "calibration error, other tasks",
+    "held_nll": "cross-entropy, other tasks",
     "overlong": "share of episodes with a cut reply",
     "anchored_steps": "share of steps with another at the same place",
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentrl.recipes import recipe_names
+from agentrl.recipes import load_recipe, recipe_names
 
 LAKE = "agentrl/FrozenLake-Text-v0"
 SMALL = ("--threads", "1", "--max-new-tokens", "8", "--num-envs", "8", "--no-report")
@@ -82,7 +82,9 @@ def test_a_run_ends_with_one_object_and_progress_on_stderr(agentrl_cli, tmp_path
 @pytest.mark.parametrize("name", TEXT_RECIPES)
 def test_a_small_version_of_every_text_recipe_runs_through_all_stages(agentrl_cli, tmp_path, name):
     words = ("--iterations", "1", "--max-new-tokens", "8", "--threads", "1", "--num-envs", "4", "--eval-every", "0")
-    words += ("--no-report", "--episodes", "8", "--minibatches", "1")
+    phases = "webrl" in {stage.algorithm for stage in load_recipe(name).stages}
+    words += ("--no-report", *(("--tasks-per-phase", "4", "--start-tasks", "4") if phases else ("--episodes", "8")))
+    words += ("--minibatches", "1")
     words += ("--demonstrations", "4", "--batch-size", "4", "--steps-per-iteration", "1")
     done = agentrl_cli("train", "--recipe", name, "--output", str(tmp_path / "run"), *words, "--json")
     assert done.status == 0, done.err
