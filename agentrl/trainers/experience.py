@@ -32,7 +32,7 @@ class Experience:
         if len(set(sizes)) > 1:
             raise ConfigError("trajectories, outcomes and kept must go together; got {} {} {}".format(*sizes))
         for trajectory, outcome, kept in zip(self.trajectories, self.outcomes, self.kept, strict=True):
-            if not 0.0 <= outcome <= 1.0:  # NaN is not
+            if not isinstance(outcome, int | float) or not 0.0 <= outcome <= 1.0:  # NaN is not
                 raise ConfigError(f"outcomes must lie between 0 and 1; got {outcome!r} for {trajectory.id or 'one'}")
             if len(kept) != len(trajectory.steps):
                 raise ConfigError(

@@ -142,21 +142,28 @@ def train_actor(
     chosen = table.kept & (advantages > args.min_advantage) if args.hard_filter else table.kept
     if not _anything(run, "actor", chosen):
         return {"actions": 0.0, **metrics}
-    by_row, counts = table.to_tokens(chosen), [int(one.sum()) for one in table.to_states(chosen)]
-    learned = [place for place, count in enumerate(counts) if count]
-    rows, credit = [table.rows[place] for place in learned], table.to_tokens(advantages)
-    tensors = [
-        learner.logprobs(rows),
-        [credit[place] for place in learned],
-        [by_row[place] for place in learned],
-        [torch.tensor(row.turn_ends) for row in rows],
-    ]
+    rows, tensors, sizes = _learned(learner, table, chosen, advantages)
     found = []
-    sizes = [counts[place] for place in learned]
     for part, seen in _mini_batches(args, run, learner, "actor", args.actor_epochs, sizes):
         minibatch = ActorPart(*(padded([tensor[index] for index in part]) for tensor in tensors))
         found.append(actor_step(args, learner, [rows[index] for index in part], minibatch, seen))
     return _means(found) | {"actions": float(chosen.sum()), **metrics}
+
+
+def _learned(
+    learner: Learner, table: ActionTable, chosen: Tensor, advantages: Tensor
+) -> tuple[list[Row], list[list[Tensor]], list[int]]:
+    """The rows with an action that is learned from, the columns of their `ActorPart`, and how many actions each has."""
+    counts = [int(one.sum()) for one in table.to_states(chosen)]
+    places = [place for place, count in enumerate(counts) if count]
+    rows, credit, by_row = [table.rows[place] for place in places], table.to_tokens(advantages), table.to_tokens(chosen)
+    tensors = [
+        learner.logprobs(rows),
+        [credit[place] for place in places],
+        [by_row[place] for place in places],
+        [torch.tensor(row.turn_ends) for row in rows],
+    ]
+    return rows, tensors, [counts[place] for place in places]
 
 
 def action_advantages(

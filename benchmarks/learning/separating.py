@@ -21,6 +21,7 @@ from benchmarks.learning.experiment import Claim, Experiment, over_seeds
 BOTH = "grounding_worldmodeling"
 SEEDS = (0, 1, 2, 3, 4)  # of three conditions: fifteen cells side by side on sixteen cores
 LAMBDA = 0.95
+GENTLE = 5e-4  # learning rate; with the 1e-3 of `one-move-estimators` no condition kept its greedy play
 TASK: dict[str, Any] = {
     "env_kwargs": json.dumps({"max_turns": 10, "max_actions_per_turn": 1}),
     "strategy": BOTH,
@@ -46,7 +47,7 @@ CRITIC: dict[str, Any] = {
     "critic_head_lr": 1e-2,
     "critic_epochs": 1,
 }
-GROUP: dict[str, Any] = {"group_size": 8, "even_by": "outcome", "loss_mean": "token", **NO_CRITIC}
+GROUP: dict[str, Any] = {"lr": GENTLE, "group_size": 8, "even_by": "outcome", "loss_mean": "token", **NO_CRITIC}
 ESTIMATORS: dict[str, dict[str, Any]] = {
     "token PPO": {"variant": "masked", "reward_at": "turn", "gamma": 1.0, "lam": LAMBDA},
     "turn PPO": {"variant": "turn", "form": "paper", "turn_lam": LAMBDA},
@@ -81,7 +82,7 @@ def steppo() -> Experiment:
         "without step ratio": ("steppo", {"step_ratio": False}),
         "without both": ("steppo", {"step_gae": False, "step_ratio": False}),
     }
-    shared = {**CRITIC, "gamma": 0.99, "lam": LAMBDA}
+    shared = {**CRITIC, "gamma": 0.99, "lam": LAMBDA, "lr": GENTLE}
     conditions = {label: chain(algorithm, {**shared, **own}) for label, (algorithm, own) in settings.items()}
     claims = tuple(Claim("StepPO", lower, STEPPO) for lower in settings if lower != "StepPO")
     question = "StepPO, its ablations and token PPO at discount 0.99 where replies are long and turns are many"
@@ -99,13 +100,13 @@ def gigpo() -> Experiment:
     conditions = {label: chain(algorithm, {**GROUP, **own}) for label, (algorithm, own) in settings.items()}
     claims = tuple(Claim(higher, "GRPO", "GiGPO") for higher in ("GiGPO", "GiGPO, mean"))
     question = "GiGPO with steps compared by state, with the deviation and without, against GRPO, over many turns"
-    return Experiment("one-move-gigpo", question, over_seeds(conditions, SEEDS), claims)
+    return Experiment("one-move-gigpo", question, over_seeds(conditions, SEEDS[:3]), claims)
 
 
 def full() -> Experiment:
     """Does a reward for true descriptions help a policy that describes wrongly?"""
     wrong = {"misdescribed": 0.5}
-    token, both = ({**CRITIC, **ESTIMATORS[label]} for label in ("token PPO", "bi-level PPO"))
+    token, both = ({**CRITIC, "lr": GENTLE, **ESTIMATORS[label]} for label in ("token PPO", "bi-level PPO"))
     at_end = {**token, "reward_at": "end"}  # VAGEN-Base pays the whole reward at the end
     conditions = {
         "base": chain("ppo", at_end, judge="", imitation=wrong),
@@ -119,7 +120,7 @@ def full() -> Experiment:
         "Full (reasoning reward, bi-level credit) against base (task and format reward, token credit) from a start "
         "whose descriptions were wrong in half of the demonstrated turns"
     )
-    return Experiment("one-move-full", question, over_seeds(conditions, SEEDS[:4]), claims)
+    return Experiment("one-move-full", question, over_seeds(conditions, SEEDS[:3]), claims)
 
 
 def separating() -> tuple[Experiment, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from agentrl.algorithms import Stage
 from benchmarks.learning.budgets import COMMON, ONE_SEED, SEEDS
-from benchmarks.learning.chains import LAKE, spoken
+from benchmarks.learning.chains import LAKE, SMOLLM2, spoken
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
 
 WEB = "agentrl/WebArenaLite-Text-v0"
@@ -33,6 +33,7 @@ class World:
     task: Mapping[str, Any]  # options of all runs
     imitation: Mapping[str, Any]  # of the start
     learning: Mapping[str, Any]  # of everything after it
+    seeds: tuple[int, ...] = SEEDS
 
 
 LAKES = World(
@@ -52,7 +53,14 @@ LAKES = World(
         "schedule": "linear",
         "warmup": 30,
     },
-    learning={"lr": 3e-4, "critic_lr": 3e-4, "critic_head_lr": 3e-3, "batch_size": 64, "actor_epochs": 2},
+    learning={
+        "lr": 1e-3,
+        "critic_lr": 1e-3,
+        "critic_head_lr": 1e-2,
+        "batch_size": 64,
+        "actor_epochs": 4,
+        "critic_epochs": 2,
+    },
 )
 # Find a place on the map and read a value off its page: what is copied is never the same, how to is.
 READING = ("map-postcode", "map-phone", "map-cuisine", "map-address", "map-missing-phone", "map-open-page")
@@ -90,7 +98,42 @@ MAPS = World(
     },
     learning={"lr": 3e-4, "critic_lr": 3e-4, "critic_head_lr": 3e-3, "batch_size": 32, "actor_epochs": 2},
 )
-WORLDS = {"frozenlake": LAKES, "web": MAPS}
+# The real SmolLM2-135M on a GPU, with all tasks of the map: two to seven turns on pages of up to 800 tokens.
+REAL = World(
+    env=WEB,
+    phases=4,
+    tasks=192,
+    task={
+        "env_kwargs": json.dumps({"observation_mode": "compact", "sites": ["map"], "max_turns": 10}),
+        **SMOLLM2,
+        "prompt_style": "step",
+        "history": 10,  # all past actions, and only the newest page
+        "max_new_tokens": 48,
+        "num_envs": 96,
+        "generation_batch": 192,
+        "token_budget": 65536,
+        "eval_episodes": 200,
+    },
+    imitation={
+        "demonstrations": 1200,
+        "iterations": 4,
+        "steps_per_iteration": 50,
+        "batch_size": 64,
+        "lr": 2e-4,
+        "schedule": "linear",
+        "warmup": 20,
+    },
+    learning={
+        "lr": 3e-5,
+        "critic_lr": 3e-5,
+        "critic_head_lr": 1e-3,
+        "batch_size": 128,
+        "actor_epochs": 2,
+        "critic_epochs": 2,
+    },
+    seeds=ONE_SEED,
+)
+WORLDS = {"frozenlake": LAKES, "web": MAPS, "smollm2": REAL}
 BETA = 0.3
 
 
@@ -126,7 +169,7 @@ def baselines(where: str) -> Experiment:
     start = over_seeds({"SFT": chain(world)}, ONE_SEED)  # the same for all seeds: one measurement, not three
     claims = tuple(Claim("WebRL", label, PAPER) for label in ("SFT", *conditions) if label != "WebRL")
     question = f"WebRL and the baselines of its paper on {spoken(world.env)}, from one start with as many episodes"
-    return Experiment(f"webrl-baselines-{where}", question, start + over_seeds(conditions, SEEDS), claims)
+    return Experiment(f"webrl-baselines-{where}", question, start + over_seeds(conditions, world.seeds), claims)
 
 
 def ablations(where: str) -> Experiment:
@@ -141,7 +184,7 @@ def ablations(where: str) -> Experiment:
     conditions = {label: chain(world, "webrl", {"beta": BETA, **options}) for label, options in parts.items()}
     claims = tuple(Claim("WebRL", label, PAPER) for label in conditions if label != "WebRL")
     question = f"WebRL without its curriculum, its replay buffer and its KL term on {spoken(world.env)}"
-    return Experiment(f"webrl-ablations-{where}", question, over_seeds(conditions, SEEDS), claims)
+    return Experiment(f"webrl-ablations-{where}", question, over_seeds(conditions, world.seeds), claims)
 
 
 def betas(where: str) -> Experiment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -16,8 +17,8 @@ STEPS = episode([([10, 12], [33, 2]), ([10, 13], []), ([10, 14], [34, 35, 2])], 
 SILENT = conversation([[]])
 
 
-@pytest.mark.parametrize("outcome", [math.nan, -1.0, 1.01, math.inf])
-def test_outcomes_must_be_probabilities(outcome: float) -> None:
+@pytest.mark.parametrize("outcome", [math.nan, -1.0, 1.01, math.inf, None, "1"])
+def test_outcomes_must_be_probabilities(outcome: Any) -> None:
     with pytest.raises(ConfigError, match=r"between 0 and 1; got .* for talk"):
         Experience.of([TALK], [outcome])
 
