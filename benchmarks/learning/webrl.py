@@ -36,16 +36,18 @@ class World:
     seeds: tuple[int, ...] = SEEDS
 
 
+# The critic learns faster than the actor: it has to know what is too hard before the second phase chooses its tasks.
+TINY = {"lr": 5e-4, "critic_lr": 1e-3, "critic_head_lr": 1e-2, "actor_epochs": 2, "critic_epochs": 2}
 LAKES = World(
     env=LAKE,
     phases=4,
-    tasks=192,
+    tasks=384,
     task={"prompt_style": "step", "history": 0, "max_new_tokens": 8, "eval_episodes": 400},
     imitation={
-        "demonstrations": 2000,
+        "demonstrations": 4000,
         "mistakes": 0.5,
         "mistake": "hasty",
-        "iterations": 2,
+        "iterations": 5,
         "steps_per_iteration": 100,
         "batch_size": 64,
         "optimiser": "muon",
@@ -53,14 +55,7 @@ LAKES = World(
         "schedule": "linear",
         "warmup": 30,
     },
-    learning={
-        "lr": 1e-3,
-        "critic_lr": 1e-3,
-        "critic_head_lr": 1e-2,
-        "batch_size": 64,
-        "actor_epochs": 4,
-        "critic_epochs": 2,
-    },
+    learning={"batch_size": 64, **TINY},
 )
 # Find a place on the map and read a value off its page: what is copied is never the same, how to is.
 READING = ("map-postcode", "map-phone", "map-cuisine", "map-address", "map-missing-phone", "map-open-page")
@@ -96,7 +91,7 @@ MAPS = World(
         "schedule": "linear",
         "warmup": 20,
     },
-    learning={"lr": 3e-4, "critic_lr": 3e-4, "critic_head_lr": 3e-3, "batch_size": 32, "actor_epochs": 2},
+    learning={"batch_size": 32, **TINY},
 )
 # The real SmolLM2-135M on a GPU, with all tasks of the map: two to seven turns on pages of up to 800 tokens.
 REAL = World(
@@ -112,7 +107,7 @@ REAL = World(
         "num_envs": 96,
         "generation_batch": 192,
         "token_budget": 65536,
-        "eval_episodes": 200,
+        "eval_episodes": 300,
     },
     imitation={
         "demonstrations": 1200,
@@ -134,7 +129,7 @@ REAL = World(
     seeds=ONE_SEED,
 )
 WORLDS = {"frozenlake": LAKES, "web": MAPS, "smollm2": REAL}
-BETA = 0.3
+BETA = 1.0
 
 
 def chain(world: World, algorithm: str = "", options: Mapping[str, Any] | None = None) -> tuple[Stage, ...]:
@@ -144,12 +139,7 @@ def chain(world: World, algorithm: str = "", options: Mapping[str, Any] | None =
     if not algorithm:
         return (start,)
     learning = {"start_tasks": world.tasks, "tasks_per_phase": world.tasks, "iterations": world.phases}
-    return start, Stage(algorithm, {**_after(shared), **learning, **world.learning, **(options or {})})
-
-
-def _after(shared: Mapping[str, Any]) -> dict[str, Any]:
-    """The model comes from imitation."""
-    return {name: value for name, value in shared.items() if name != "model"}
+    return start, Stage(algorithm, {**shared, **learning, **world.learning, **(options or {})})
 
 
 def offline(world: World) -> dict[str, Any]:
