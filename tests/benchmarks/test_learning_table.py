@@ -51,7 +51,7 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
     if name == "vlm":
         return
     if name.startswith("webrl"):  # SFT is what all begin with; offline trainers play all episodes in one phase
-        free = {"beta", "loss", "replay", "curriculum", "first_tasks", "tasks_per_phase"}
+        free = {"beta", "loss", "replay", "curriculum", "first_tasks", "tasks_per_phase", "critic_on_replay"}
         chains = [cell.stages for cell in EXPERIMENTS[name].cells]
         assert len({json.dumps(dict(chain[0].options)) for chain in chains}) == 1
         options = [chain[-1].options for chain in chains if len(chain) > 1]
