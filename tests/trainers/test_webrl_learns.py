@@ -35,6 +35,8 @@ IMITATION: dict[str, Any] = {
     "lr": 0.02,
     "schedule": "linear",
     "save_every": 100,
+    "eval_at_start": False,
+    "eval_every": 100,
 }
 PHASES: dict[str, Any] = {
     "iterations": 2,
@@ -45,6 +47,7 @@ PHASES: dict[str, Any] = {
     "batch_size": 64,
     "actor_epochs": 4,
     "critic_epochs": 2,
+    "critic_on_replay": False,  # with the buffer's successes, too, the last of the five seeds gains 0.06 only
     "beta": 0.3,
     "eval_every": 2,
 }
@@ -62,14 +65,14 @@ def held_out(policy: Path, root: Path, seed: int) -> list[float]:
     return [line["success"] for line in lines(webrl.train(args), "eval")]
 
 
-@pytest.mark.timeout(900)  # two minutes of one core, and more where it is shared
+@pytest.mark.timeout(900)  # a minute and a half of one core, and more where it is shared
 def test_two_phases_raise_success_on_unseen_lakes(tmp_path) -> None:
     """Phases with other seeds, from the same imitation (300 sampled episodes each, one thread): seed 0 from 0.473 to
-    0.797, seed 1 from 0.463 to 0.723, seed 2 from 0.463 to 0.610, seed 3 from 0.417 to 0.703.
-    `python -m tests.trainers.test_webrl_learns FOLDER` measures five.
+    0.833, seed 1 from 0.463 to 0.887, seed 2 from 0.463 to 0.743, seed 3 from 0.417 to 0.813, seed 4 from 0.430 to
+    0.733. `python -m tests.trainers.test_webrl_learns FOLDER` measures them.
     """
     before, after = held_out(imitated(tmp_path), tmp_path, seed=1)
-    assert after > before + 0.08
+    assert after > before + 0.15
 
 
 if __name__ == "__main__":  # how far seeds differ
