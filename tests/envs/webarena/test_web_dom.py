@@ -16,7 +16,35 @@ from fake_web import HOME, LONG, Answer, FakeWorld, asked, browse
 from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.browsing.backend import ActionFailed
 from agentrl.envs.webarena.browsing.dom import DomBackend
+from agentrl.envs.webarena.browsing.page import CACHE_SIZE
 from agentrl.envs.webarena.sites.messages import Request, Response
+
+# ---------------------------------------------------------------------- many environments in one process
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda backend: backend.click(0),
+        lambda backend: backend.type(1, "words"),
+        lambda backend: backend.press("Tab"),
+        lambda backend: backend.click(2),
+    ],
+    ids=["link", "field", "key", "details"],
+)
+def test_pages_of_other_environments_do_not_take_the_elements_away(act: Any) -> None:
+    """Laid out pages are cached for the whole process; more environments than the cache holds pages are common."""
+    page = "<a href='/next'>next</a><input name=q><details><summary>more</summary>text</details>"
+    backend, alone = browse(page, next="<p>there"), browse(page, next="<p>there")
+    backend.view()
+    for number in range(2 * CACHE_SIZE):
+        browse(f"<p>other page {number}").view()
+    act(backend)
+    act(alone)
+    ours, theirs = backend.view(), alone.view()
+    assert (ours.url, list(ours.values.values())) == (theirs.url, list(theirs.values.values()))
+    assert backend._session.entry.focus == alone._session.entry.focus
+
 
 # ---------------------------------------------------------------------- links
 
@@ -230,6 +258,7 @@ sys.path.insert(0, {folder!r})
 from fake_web import FakeWorld
 from test_web_dom import PAGES, finish
 from agentrl.envs.webarena.browsing.dom import DomBackend
+from agentrl.envs.webarena.browsing.page import CACHE_SIZE
 backend = DomBackend(FakeWorld(PAGES))
 backend.load(msgspec.msgpack.decode(sys.stdin.buffer.read()))
 print(finish(backend))

@@ -28,6 +28,7 @@ class Session:
         self.tabs: list[Tab] = [Tab()]
         self.active = 0
         self.version = 0
+        self._shown: tuple[Page, frozenset[int] | None, LaidOut] | None = None
 
     @property
     def tab(self) -> Tab:
@@ -41,8 +42,15 @@ class Session:
 
     @property
     def page(self) -> LaidOut:
-        """What the active tab shows, with boxes."""
-        return self.entry.laid_out(self.viewport)
+        """What the active tab shows, with boxes.
+
+        It is kept here: the cache of laid out pages is shared with all environments of the process, and once it has
+        forgotten this page, the same text would be laid out again, with other elements than those of the view.
+        """
+        entry, shown = self.entry, self._shown
+        if shown is None or shown[0] is not entry.page or shown[1] != entry.opened:
+            self._shown = shown = (entry.page, entry.opened, entry.laid_out(self.viewport))
+        return shown[2]
 
     @property
     def contents(self) -> Contents:
