@@ -163,7 +163,6 @@ CLAIMS = (
         "WebRL",
         "A critic that learns from what was just played alone is worse",
         everywhere(ABLATIONS, "WebRL", "critic without replay"),
-        reading="A buffer of successes made the critic think too well of every state.",
     ),
     PaperClaim(
         "WebRL",

@@ -4,7 +4,8 @@ One move a turn and full reasoning on the usual lake: about six turns of sixty t
 (lambda 1, token discount 1) and short replies, estimators agree to 0.99 and nothing can be told (`separation`); here
 they do not, and each experiment checks that on its own start before it is run.
 
-All cells share the start, the budget and every option that is not asked about. GAE's lambda is 0.95 wherever there is
+All cells of an experiment share the start, the budget and every option that is not asked about; the learning rate was
+halved after `one-move-estimators`, whose results showed that it was too high. GAE's lambda is 0.95 wherever there is
 one. The start imitates demonstrations in which one of four moves is random.
 """
 
