@@ -12,17 +12,19 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from agentrl.models.attention import KeyValues, reading
 from agentrl.models.chat import Prompt
 from agentrl.models.prefix import after_prefix, prefill, shared_length
-from agentrl.models.sampling import SYNC_EVERY, Answer, Batch, Sampling, choose, pack
+from agentrl.models.sampling import Answer, Batch, Sampling, choose, pack
 
 log = logging.getLogger(__name__)
 
 CHUNK = 64  # on a GPU lengths are rounded up to a multiple of this, so that few graphs serve all batches
 WARM_UP = 2  # steps that run without a graph before one is recorded: libraries set themselves up in them
+AHEAD = 2  # steps that a GPU has before it when the host looks who has finished
 KEPT = 2  # sets of lanes that stay in GPU memory with their graphs
 
 
@@ -38,6 +40,7 @@ class Lanes:
         self.mask = torch.zeros(rows, prefix_capacity + capacity, dtype=torch.bool, device=device)
         self.token, self.position, self.limits = whole(rows), whole(rows), whole(rows)
         self.done = torch.zeros(rows, dtype=torch.bool, device=device)
+        self.going = torch.ones((), dtype=torch.bool, device=device)
         self.noise = torch.zeros(rows, steps, device=device)
         self.tokens, self.logprobs = whole(rows, steps), torch.zeros(rows, steps, device=device)
         self.slot, self.step = whole(1), whole(1)
@@ -106,8 +109,12 @@ class FastDecoder:
         found: dict[int, Answer] = {}
         rows = torch.arange(lanes.rows, device=self.device)
         self._take(lanes, logits, how)
+        watch = Watch(lanes) if self.device.type == "cuda" else None
         for step in range(1, steps):
-            if self._look(step) and (rows := self._leave(lanes, rows, found)) is None:
+            if watch is not None:
+                if not watch.anyone_going(step):
+                    break
+            elif (rows := self._leave(lanes, rows, found)) is None:
                 return [found[row] for row in range(count)]
             self._advance(lanes, self.width + step, how)
         self._collect(lanes, rows, torch.arange(lanes.rows), found)
@@ -202,6 +209,7 @@ class FastDecoder:
         lanes.step.add_(1)
         stopped = (token[:, None] == self.stops).any(dim=-1)
         lanes.done[:count].logical_or_(stopped | (lanes.limits[:count] <= lanes.step))
+        lanes.going.copy_(~lanes.done.all())
 
     def _advance(self, lanes: Lanes, needed: int, how: Sampling) -> None:
         """A step with `needed` slots in use, from a graph where there is one."""
@@ -235,10 +243,6 @@ class FastDecoder:
 
     # ------------------------------------------------------------------ the answers
 
-    def _look(self, step: int) -> bool:
-        """Is it time to see who has finished? On a GPU every look waits for it."""
-        return self.device.type == "cpu" or step % SYNC_EVERY == 0
-
     def _leave(self, lanes: Lanes, rows: torch.Tensor, found: dict[int, Answer]) -> torch.Tensor | None:
         """The rows that go on; None when all have finished. Rows leave when that saves a good part."""
         going = int((~lanes.done).sum())
@@ -252,12 +256,35 @@ class FastDecoder:
         return rows[kept]
 
     def _collect(self, lanes: Lanes, rows: torch.Tensor, lane: torch.Tensor, found: dict[int, Answer]) -> None:
-        stops = set(self.stops.tolist())
-        lane = lane.to(lanes.tokens.device)
+        stops, lane = self.stops.cpu().numpy(), lane.to(lanes.tokens.device)
         parts = (rows[lane], lanes.tokens[lane], lanes.logprobs[lane], lanes.limits[lane])
-        for row, ids, scores, limit in zip(*(part.tolist() for part in parts), strict=True):
-            length = next((index + 1 for index, token in enumerate(ids[:limit]) if token in stops), limit)
-            found[row] = Answer(ids[:length], scores[:length], length > 0 and ids[length - 1] in stops)
+        row, ids, scores, limits = (part.cpu().numpy() for part in parts)
+        ends = np.isin(ids, stops) & (np.arange(ids.shape[1]) < limits[:, None])
+        stopped = ends.any(axis=1)
+        lengths = np.where(stopped, ends.argmax(axis=1) + 1, limits)
+        for index, length in enumerate(lengths.tolist()):
+            said = ids[index, :length].tolist(), scores[index, :length].tolist()
+            found[int(row[index])] = Answer(*said, stopped=bool(stopped[index]))
+
+
+class Watch:
+    """Sees when all lanes are done without letting the GPU wait: it looks at what was true `AHEAD` steps ago."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self.lanes = lanes
+        self.seen = torch.ones(AHEAD, dtype=torch.bool, pin_memory=True)
+        self.events = [torch.cuda.Event() for _ in range(AHEAD)]
+
+    def anyone_going(self, step: int) -> bool:
+        """Before step `step`: had any lane more to say when this was last known?"""
+        place = step % AHEAD
+        if step > AHEAD:
+            self.events[place].synchronize()
+            if not self.seen[place]:
+                return False
+        self.seen[place].copy_(self.lanes.going, non_blocking=True)
+        self.events[place].record()
+        return True
 
 
 def prompt_mask(mask: torch.Tensor, shared: int) -> torch.Tensor:

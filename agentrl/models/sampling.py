@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 
 from agentrl.core.arguments import finite_number, whole_number
@@ -138,13 +140,13 @@ class Batch:
 def pack(model: Any, prompts: Sequence[Prompt], pad: int, image_token: int | None, side: str = "left") -> Batch:
     """Pad and move to the model's device."""
     longest = max(len(prompt.ids) for prompt in prompts)
-    rows, masks = [], []
-    for prompt in prompts:
-        padding, inside = [pad] * (longest - len(prompt.ids)), [1] * len(prompt.ids)
-        outside = [0] * len(padding)
-        rows.append(padding + prompt.ids if side == "left" else prompt.ids + padding)
-        masks.append(outside + inside if side == "left" else inside + outside)
-    ids, mask = torch.tensor(rows, device=model.device), torch.tensor(masks, device=model.device)
+    rows = np.full((len(prompts), longest), pad)
+    lengths = np.array([len(prompt.ids) for prompt in prompts])
+    columns = np.arange(longest)
+    inside = columns >= longest - lengths[:, None] if side == "left" else columns < lengths[:, None]
+    rows[inside] = list(chain.from_iterable(prompt.ids for prompt in prompts))  # row by row, as they stand
+    ids = torch.from_numpy(rows).to(model.device)
+    mask = torch.from_numpy(inside).to(model.device, torch.long)
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
     following = mask.sum(-1)
     shown = [prompt for prompt in prompts if prompt.pixels is not None]

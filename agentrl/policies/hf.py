@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,7 @@ class HFPolicy:
         self.batch_size = whole_number("batch_size", batch_size, at_least=1)
         self.seed, self.calls, self.version = seed, 0, 0
         self.tokenizer_hash = tokenizer_hash(self.loaded.tokenizer)
+        self._text = lru_cache(4096)(self._decode_text)  # short answers are often the same
 
     def act(
         self,
@@ -154,7 +156,7 @@ class HFPolicy:
 
         answer = answer or Answer([], [], stopped=False)
         said = answer.ids[:-1] if answer.stopped else answer.ids
-        text = self.loaded.tokenizer.decode(said, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        text = self._text(tuple(said))
         return Generation(
             text=text,
             action=text,
@@ -165,6 +167,9 @@ class HFPolicy:
             prompt_ids=prompt.ids,
             sampling=how,
         )
+
+    def _decode_text(self, ids: tuple[int, ...]) -> str:
+        return self.loaded.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
 
     def logprobs_of(
         self,

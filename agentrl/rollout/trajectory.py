@@ -126,9 +126,12 @@ def picture_hash(picture: np.ndarray) -> str:
     return hashlib.blake2b(head + np.ascontiguousarray(picture).tobytes(), digest_size=16).hexdigest()
 
 
+PLAIN = {str, int, bool, type(None)}  # nearly everything is one of them
+
+
 def plain(value: Any) -> Any:
     """Whatever an environment put into `info`, as JSON types: arrays as lists, what JSON cannot say by its type."""
-    if value is None or isinstance(value, (str, bool, int)):
+    if type(value) in PLAIN or isinstance(value, (str, int)):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None

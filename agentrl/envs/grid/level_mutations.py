@@ -15,7 +15,7 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.task_generator import Mutations, Task
-from agentrl.envs.grid.levels import owned
+from agentrl.envs.grid.levels import owned, spelled
 from agentrl.envs.grid.world import GridWorld
 
 MOST_KNOWN = 10_000  # levels that are kept in memory: a curriculum asks for the same seeds again and again
@@ -102,7 +102,7 @@ class LevelMutations(Mutations, Generic[Level]):
     def _written(self, level: Level, kind: str) -> Task:
         own = {name: getattr(self.env, name) for name in self.names}
         changed = {name: value for name, value in self.properties(level).items() if value != own[name]}
-        rows = ("".join(self.env.symbols[code] for code in row) for row in self.to_codes(level).tolist())
+        rows = spelled(self.to_codes(level), self.env.symbols)
         return Task("/".join(rows), {**changed, "levels": 1} if changed else {}, kind=kind)
 
     def _trained(self, level: Level) -> bool:

@@ -77,6 +77,13 @@ class LevelPool:
         return first, stride
 
 
+def spelled(codes: np.ndarray, symbols: str) -> list[str]:
+    """Rows of symbols from a grid of their codes."""
+    text = codes.astype(np.uint8).tobytes().translate(symbols.encode("ascii").ljust(256)).decode("ascii")
+    width = codes.shape[1]
+    return [text[start : start + width] for start in range(0, len(text), width)]
+
+
 class LevelNames(Sequence[str]):
     """The task ids of a pool, spelled only when looked at: rows of symbols joined by "/"."""
 
@@ -89,7 +96,7 @@ class LevelNames(Sequence[str]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        return "/".join("".join(self._symbols[code] for code in row) for row in self._pool.grids[index])
+        return "/".join(spelled(self._pool.grids[index], self._symbols))
 
 
 # A generator yields batches (grids, lengths) of one split's levels; it ends when there are no more to be had.

@@ -14,6 +14,7 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import reset_key
 from agentrl.envs.grid import kernel
+from agentrl.envs.grid.levels import spelled
 from agentrl.envs.grid.world import ACTIONS, GridWorld
 
 _MODES = {
@@ -158,7 +159,7 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def _rest(self, actions: np.ndarray | None) -> dict[str, Any]:
         """What the single environment tells beyond the three arrays, as columns."""
         batch, one = self._batch, self._single
-        rows = [tuple("".join(one.symbols[code] for code in line) for line in grid) for grid in batch.codes]
+        rows = [tuple(spelled(grid, one.symbols)) for grid in batch.codes]
         names = one.tasks()
         acted = np.zeros(self.num_envs, bool) if actions is None else np.isin(batch.term, (1, 2, 3))
         return {
