@@ -33,7 +33,14 @@ LONGEST = 48  # new tokens
 BATCH = {"cpu": 64, "cuda": 256}
 EPISODES = {"cpu": 64, "cuda": 1024}  # of an iteration of GRPO
 REQUIRED = {"cpu": 1.0, "cuda": 5.0}  # times the speed of generate
-WAYS = {"cpu": {"agentrl GRPO": {}}, "cuda": {"agentrl GRPO": {}, "agentrl GRPO, old way": {"working_copy": "off"}}}
+WAYS = {
+    "cpu": {"agentrl GRPO": {}},
+    "cuda": {
+        "agentrl GRPO": {},
+        "agentrl GRPO, no reference": {"kl_coef": 0.0},
+        "agentrl GRPO, old way": {"working_copy": "off"},
+    },
+}
 PARTS = ("generate", "environment", "judge", "update", "other")
 
 

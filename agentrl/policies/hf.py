@@ -82,7 +82,7 @@ class HFPolicy:
         keys: Sequence[str] | None = None,
     ) -> list[Generation]:
         """One answer to each conversation; `keys` seed the sampling of each."""
-        return self.answer([self.encode(conversation) for conversation in conversations], keys)
+        return self.answer(self.loaded.encoder.encode_all(conversations), keys)
 
     def encode(self, conversation: Conversation) -> Prompt:
         """The prompt of a conversation, ready to be answered."""

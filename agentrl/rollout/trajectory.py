@@ -131,14 +131,17 @@ PLAIN = {str, int, bool, type(None)}  # nearly everything is one of them
 
 def plain(value: Any) -> Any:
     """Whatever an environment put into `info`, as JSON types: arrays as lists, what JSON cannot say by its type."""
-    if type(value) in PLAIN or isinstance(value, (str, int)):
+    kind = type(value)
+    if kind in PLAIN:
+        return value
+    if kind is dict or isinstance(value, Mapping):
+        return {str(key): item if type(item) in PLAIN else plain(item) for key, item in value.items()}
+    if kind is list or isinstance(value, (list, tuple, set, frozenset)):
+        return [item if type(item) in PLAIN else plain(item) for item in value]
+    if isinstance(value, (str, int)):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, (np.ndarray, np.generic)):
         return plain(value.tolist())
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
     return f"<{type(value).__name__}>"
