@@ -59,7 +59,7 @@ class PromptEncoder:
     def encode_all(self, conversations: Sequence[Conversation]) -> list[Prompt]:
         """The prompts of many conversations; their new texts are tokenised together, which is quicker."""
         messages = (message for conversation in conversations for message in conversation)
-        said = {message.get("content") for message in messages if message.get("token_ids") is None}
+        said = (message.get("content") for message in messages if message.get("token_ids") is None)
         new = {text for text in said if isinstance(text, str) and text not in self._texts and MARK not in text}
         if len(new) > 1:
             self._remember(sorted(new))

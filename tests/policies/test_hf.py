@@ -357,6 +357,18 @@ def test_a_template_that_does_something_else_is_refused(text_engine, template, s
 # ---------------------------------------------------------------------- faults and bad arguments
 
 
+def test_many_conversations_are_encoded_like_one_after_the_other(text_engine, monkeypatch):
+    monkeypatch.setattr("agentrl.models.chat.REMEMBERED", 4)
+    said = {"role": "assistant", "content": "go \ud800", "token_ids": [31, 32]}
+    many = [[*user(f"lake {number} <|im_end|> \ud800"), said, *user("<image> of no picture")] for number in range(9)]
+    fresh, other = (PromptEncoder(text_engine.tokenizer) for _ in range(2))
+    for _ in range(2):  # the second time some texts are remembered and others forgotten
+        assert [prompt.ids for prompt in fresh.encode_all(many)] == [other.encode(one).ids for one in many]
+    assert len(other._texts) == 4 and "go \ud800" not in fresh._texts
+    with pytest.raises(ConfigError, match="a role"):
+        fresh.encode_all([[{"role": "user", "content": ["a list"]}]])
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 from pathlib import Path
@@ -239,3 +240,11 @@ def test_a_second_signal_stops_at_once(undecided, tmp_path, caplog) -> None:
         with pytest.raises(KeyboardInterrupt):
             run._asked_to_stop(2, None)
     assert (tmp_path / "run/checkpoints/step_0").is_dir()
+
+
+def test_the_garbage_collector_leaves_out_what_stays_until_the_run_ends(undecided, tmp_path) -> None:
+    args = toys.ppo(undecided, tmp_path / "run", iterations=2)
+    with Run(args, "ppo", make_learner(args)) as run:
+        frozen = [gc.get_freeze_count() for _ in run.iterations()]
+        assert frozen[0] == 0 < frozen[1]
+    assert gc.get_freeze_count() == 0

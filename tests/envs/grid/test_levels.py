@@ -9,7 +9,7 @@ import agentrl  # noqa: F401
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
 from agentrl.envs.grid.frozenlake import GOAL, FrozenLakeEnv
-from agentrl.envs.grid.levels import LevelNames, LevelPool, content_hash, split_of, take_levels
+from agentrl.envs.grid.levels import LevelNames, LevelPool, content_hash, spelled, split_of, take_levels
 from agentrl.envs.grid.sokoban import FLOOR, SokobanEnv
 
 GAMES = [FrozenLakeEnv, SokobanEnv]
@@ -168,3 +168,9 @@ def test_what_cannot_work_is_refused_with_a_word_about_the_cure(game, arguments,
 
 def test_symbols_and_codes_used_here_are_the_environments_own():
     assert FrozenLakeEnv.symbols[GOAL] == "G" and SokobanEnv.symbols[FLOOR] == "_"
+
+
+def test_a_grid_is_spelled_row_by_row_whatever_its_type_and_shape():
+    codes = np.array([[0, 1, 2], [5, 4, 3]])
+    assert spelled(codes, "_OGPX*") == spelled(codes.astype(np.uint8), "_OGPX*") == ["_OG", "*XP"]
+    assert spelled(codes.T, "_OGPX*") == ["_*", "OX", "GP"]  # not contiguous
