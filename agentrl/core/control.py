@@ -21,8 +21,7 @@ def read_control(action: Any, space: spaces.Box) -> np.ndarray | str:
     problem = _misfit(action, space)
     if not problem:
         try:
-            with np.errstate(over="ignore"):  # becomes infinite, which is refused below
-                values = np.array(action, dtype=space.dtype)
+            values = _converted(action, space.dtype)
         except (OverflowError, TypeError, ValueError):  # a whole number beyond every float, an odd number class
             problem = "got a number that is none"
         else:
@@ -32,6 +31,13 @@ def read_control(action: Any, space: spaces.Box) -> np.ndarray | str:
             place = int(np.argmin(inside))
             problem = f"got {values.flat[place]:g} at place {place}"
     return f"an action must be {describe_box(space)}; {problem}"
+
+
+def _converted(action: Any, dtype: Any) -> np.ndarray:
+    if isinstance(action, np.ndarray) and action.dtype == dtype:
+        return action.copy()
+    with np.errstate(over="ignore"):  # becomes infinite, which is refused by its caller
+        return np.array(action, dtype=dtype)
 
 
 def _misfit(action: Any, space: spaces.Box) -> str:

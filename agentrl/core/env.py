@@ -191,7 +191,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
             if not outcome.valid:
                 error = outcome.feedback or f"{self.action_name(primitive)} is not possible here"
                 break
-            done.append(self.action_name(primitive))
+            done.append(self.action_name(primitive) if self.full_info else "")  # nobody is told otherwise
             for name, value in outcome.terms.items():
                 terms[name] = terms.get(name, 0.0) + value
             effective = effective or outcome.effective

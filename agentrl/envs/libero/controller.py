@@ -85,4 +85,5 @@ def proprio(arm: Any) -> np.ndarray:
     """Position (3) and axis-angle (3) of the gripper in the world's frame, and the joints of the two fingers (2), of
     which robosuite counts the second one backwards."""
     position, rotation = arm.pose()
-    return np.concatenate([position, axis_angle(rotation), arm.fingers() * (1.0, -1.0)])
+    left, right = arm.fingers().tolist()
+    return np.array([*position.tolist(), *axis_angle(rotation).tolist(), left, -right])

@@ -21,7 +21,6 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.libero.bddl import Condition, Fact
-from agentrl.envs.libero.starts import named_joints
 
 if TYPE_CHECKING:
     from agentrl.envs.libero.world import World
@@ -56,9 +55,9 @@ def _fact(world: World, fact: Fact) -> bool:
 
 
 def _joints(world: World, fact: Fact) -> bool:
-    joints = named_joints(world.problem, fact.arguments[0])
     join = any if fact.predicate in ("open", "turnon") else all
-    return join(joint.holds(fact.predicate, world.joint(name)) for name, joint in joints.items())
+    joints = world.joints_about(fact.arguments[0])
+    return join(joint.holds(fact.predicate, world.joint(name)) for name, joint in joints)
 
 
 def _in_region(world: World, thing: str, region: str) -> bool:
@@ -70,9 +69,9 @@ def _in_region(world: World, thing: str, region: str) -> bool:
 
 def _on_region(world: World, thing: str, region: str) -> bool:
     offset, half = _offset(world, thing, region)
-    gap = world.lowest(thing) - world.position(region)[2]
-    inside = (np.abs(offset[:2]) < half[:2]).all() and abs(gap) < LEVEL
-    return bool(inside and world.touching(thing, world.problem.regions[region].target))
+    if not (np.abs(offset[:2]) < half[:2]).all() or abs(world.lowest(thing) - world.position(region)[2]) >= LEVEL:
+        return False
+    return world.touching(thing, world.problem.regions[region].target)
 
 
 def _on_thing(world: World, thing: str, other: str) -> bool:

@@ -122,4 +122,8 @@ class ProceduralSimulation:
 
 def settle(world: World) -> None:
     """Make poses and contacts those of this instant, as they are after `load`; a simulator step leaves older ones."""
-    mujoco.mj_fwdPosition(world.model, world.data)
+    # The parts of `mj_fwdPosition` that somebody looks at: inertia and constraints are computed by the next step.
+    mujoco.mj_kinematics(world.model, world.data)
+    mujoco.mj_comPos(world.model, world.data)
+    mujoco.mj_camlight(world.model, world.data)
+    mujoco.mj_collision(world.model, world.data)

@@ -70,6 +70,11 @@ class World:
         self.kinds = {**problem.objects, **fixtures_of(problem)}  # name -> type
         self.joints = tuple(joints_of(problem))  # wooden_cabinet_1_top_level, flat_stove_1_button, ...
         self.addresses = {name: int(self.model.joint(name).qposadr[0]) for name in self.objects}  # in data.qpos
+        self._bodies = {
+            name: (int(self.model.body(name).id), np.array(model_of(kind).middle)) for name, kind in self.kinds.items()
+        }
+        self._joint_addresses = {name: int(self.model.joint(name).qposadr[0]) for name in self.joints}
+        self._joints_about: dict[str, list[tuple[str, Joint]]] = {}
         free = {int(self.model.joint(name).dofadr[0]) + dof for name in self.objects for dof in range(6)}
         self.fixed_dofs = np.array([dof for dof in range(self.model.nv) if dof not in free])
         self._surface = self.model.geom(SURFACE).id
@@ -106,9 +111,9 @@ class World:
     def pose(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """The middle of an object, fixture or region, and its 3 x 3 rotation."""
         if name in self.kinds:
-            body = self.data.body(name)
-            rotation = body.xmat.reshape(3, 3).copy()
-            return body.xpos + rotation @ np.array(model_of(self.kinds[name]).middle), rotation
+            body, middle = self._bodies[name]
+            rotation = self.data.xmat[body].reshape(3, 3).copy()
+            return self.data.xpos[body] + rotation @ middle, rotation
         site = self._region(name)
         return self.data.site_xpos[site].copy(), self.data.site_xmat[site].reshape(3, 3).copy()
 
@@ -125,7 +130,13 @@ class World:
 
     def joint(self, name: str) -> float:
         """The value of a fixture's joint: metres or radians."""
-        return float(self.data.joint(name).qpos[0])
+        return float(self.data.qpos[self._joint_addresses[name]])
+
+    def joints_about(self, name: str) -> list[tuple[str, Joint]]:
+        """The joints of a fixture, or of a region of one, by name."""
+        if name not in self._joints_about:
+            self._joints_about[name] = list(named_joints(self.problem, name).items())
+        return self._joints_about[name]
 
     def handle(self, name: str) -> Handle:
         """The handle or knob of a joint (`wooden_cabinet_1_top_level`), or of its region (`..._top_region`)."""
@@ -188,10 +199,9 @@ class World:
 
     def _is_hot(self) -> bool:
         stoves = [name for name in self.fixtures if self.kinds[name] == "flat_stove"]
-        return any(joint.holds("turnon", self.joint(name)) for stove in stoves for name, joint in self._joints(stove))
-
-    def _joints(self, name: str) -> list[tuple[str, Joint]]:
-        return list(named_joints(self.problem, name).items())
+        return any(
+            joint.holds("turnon", self.joint(name)) for stove in stoves for name, joint in self.joints_about(stove)
+        )
 
     def _joint(self, name: str) -> tuple[str, Joint]:
         for fixture in self.fixtures:
