@@ -1,7 +1,8 @@
 """Quick sampling: a shared prefix, keys and values in place, and on a GPU one captured graph for a whole step.
 
 A step (forward pass, drawing a token, writing it down, moving on) touches fixed tensors only and never waits for the
-host. On a GPU it is therefore recorded once as a CUDA graph and then replayed. A graph reads the weights where they lay
+host. On a GPU it is therefore recorded once as a CUDA graph and then replayed. So is the reading of prompts, where they
+are so short that a GPU would wait for the host to launch its kernels. A graph reads the weights where they lay
 when it was recorded: trainers that change parameters *in place* (optimisers do) change what the graph computes; when
 parameters get a new storage (`.to`, a swapped adapter), that is noticed and the graphs are recorded again.
 """
@@ -9,77 +10,27 @@ parameters get a new storage (`.to`, a swapped adapter), that is noticed and the
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.functional import pad as fill
 
-from agentrl.models.attention import KeyValues, reading
+from agentrl.models.attention import reading
 from agentrl.models.chat import Prompt
+from agentrl.models.lanes import Lanes, LaneSets, lane_count, rounded_up
 from agentrl.models.prefix import after_prefix, prefill, shared_length
 from agentrl.models.sampling import Answer, Batch, Sampling, choose, pack
 
 log = logging.getLogger(__name__)
 
-CHUNK = 64  # on a GPU lengths are rounded up to a multiple of this, so that few graphs serve all batches
 WARM_UP = 2  # steps that run without a graph before one is recorded: libraries set themselves up in them
 AHEAD = 2  # steps that a GPU has before it when the host looks who has finished
-KEPT = 2  # sets of lanes that stay in GPU memory with their graphs
-
-
-class Lanes:
-    """The tensors of the rows under way; a step changes them in place."""
-
-    def __init__(self, rows: int, steps: int, capacity: int, prefix_capacity: int, device: Any) -> None:
-        def whole(*shape: int) -> torch.Tensor:
-            return torch.zeros(shape, dtype=torch.long, device=device)
-
-        self.rows, self.steps = rows, steps
-        self.key_values = KeyValues(rows, capacity, prefix_capacity)
-        self.mask = torch.zeros(rows, prefix_capacity + capacity, dtype=torch.bool, device=device)
-        self.token, self.position, self.limits = whole(rows), whole(rows), whole(rows)
-        self.done = torch.zeros(rows, dtype=torch.bool, device=device)
-        self.going = torch.ones((), dtype=torch.bool, device=device)
-        self.noise = torch.zeros(rows, steps, device=device)
-        self.tokens, self.logprobs = whole(rows, steps), torch.zeros(rows, steps, device=device)
-        self.slot, self.step = whole(1), whole(1)
-        self.graphs: dict[Any, Any] = {}
-        self.runs: dict[Any, int] = {}
-
-    def fits(self, rows: int, steps: int, capacity: int, prefix_capacity: int) -> bool:
-        """Can a batch of this size use these lanes? Up to half of them may stay empty: the rounds of a collection have
-        fewer and fewer rows, and recording steps anew for each number would take longer."""
-        room = self.key_values
-        return (
-            rows <= self.rows <= 2 * rows
-            and steps <= self.steps
-            and capacity <= room.capacity
-            and prefix_capacity <= room.prefix_capacity
-        )
-
-    def load(self, batch: Batch, noise: torch.Tensor, limits: Sequence[int], width: int) -> None:
-        """Begin with a batch whose own tokens take `width` slots; lanes beyond its rows are done at once."""
-        count, prefix = len(batch.ids), self.key_values.prefix_capacity
-        shared = batch.mask.shape[1] - width
-        self.mask.zero_()
-        self.mask[:, :shared] = True
-        self.mask[:count, prefix : prefix + width] = batch.mask[:, shared:].bool()
-        self.limits.zero_()
-        self.limits[:count] = torch.tensor(limits, device=self.limits.device)
-        self.done.copy_(self.limits == 0)
-        self.position.zero_()
-        self.position[:count] = batch.next_position
-        self.noise[:count, : noise.shape[1]] = noise[:, : self.steps].to(self.noise.device)
-        self.slot.fill_(width)
-        self.step.zero_()
-
-    def keep(self, rows: torch.Tensor) -> None:
-        """Only these rows go on."""
-        self.rows = len(rows)
-        self.key_values.keep(rows)
-        for name in ("mask", "token", "position", "limits", "done", "noise", "tokens", "logprobs"):
-            setattr(self, name, getattr(self, name)[rows])
+# Of prompts, the same: lengths are rounded up to less, they are recorded when met again, and only where a pass over so
+# many tokens takes a GPU less time than the host needs to launch it.
+PROMPT_CHUNK, PROMPT_WARM_UP, PROMPT_TOKENS = 16, 1, 65_536
 
 
 class FastDecoder:
@@ -95,20 +46,19 @@ class FastDecoder:
         self.model, self.pad, self.image_token = model, pad, image_token
         self.device = model.device
         self.fixed = self.device.type == "cuda" if fixed is None else fixed
-        self.graphs = self.device.type == "cuda"
+        self.graphs = self.graphs_of_prompts = self.device.type == "cuda"
         self.stops = torch.tensor(sorted(stops), device=self.device)
-        self.kept: list[Lanes] = []
+        self.sets = LaneSets(self.device)
         self.weights: tuple[int, ...] = ()
         self.pool: Any = None
 
     def run(self, prompts: Sequence[Prompt], noise: torch.Tensor, limits: Sequence[int], how: Sampling) -> list[Answer]:
         """All answers, in the order of the prompts; `limits` are the most tokens each may have."""
         self._check_weights()
-        lanes, logits = self._start(prompts, noise, limits)
+        lanes = self._start(prompts, noise, limits, how)
         count, steps = len(prompts), max(limits)
         found: dict[int, Answer] = {}
         rows = torch.arange(lanes.rows, device=self.device)
-        self._take(lanes, logits, how)
         watch = Watch(lanes) if self.device.type == "cuda" else None
         for step in range(1, steps):
             if watch is not None:
@@ -126,49 +76,59 @@ class FastDecoder:
 
     def release(self) -> None:
         """Give the memory of lanes and graphs back, before a trainer needs it; they come back when needed."""
-        self.kept.clear()
+        self.sets.kept.clear()
         self.pool = None
 
     # ------------------------------------------------------------------ the prompts
 
-    def _start(self, prompts: Sequence[Prompt], noise: torch.Tensor, limits: Sequence[int]) -> tuple[Lanes, Any]:
+    def _start(self, prompts: Sequence[Prompt], noise: torch.Tensor, limits: Sequence[int], how: Sampling) -> Lanes:
+        """Read the prompts and draw the first token of each answer."""
         shared = shared_length([prompt.ids for prompt in prompts], self.image_token)
-        whole = pack(self.model, prompts, self.pad, self.image_token)
-        rest = after_prefix(whole, shared)
+        rest = after_prefix(pack(self.model, prompts, self.pad, self.image_token), shared)
+        width = rounded_up(rest.ids.shape[1], PROMPT_CHUNK)
+        short = self.image_token is None and lane_count(len(prompts)) * width <= PROMPT_TOKENS
+        if short := short and self.graphs and self.graphs_of_prompts:
+            rest = widened(rest, width, self.pad)
         self.width = rest.ids.shape[1]
-        lanes = self._lanes(len(prompts), max(limits), self.width + max(limits), shared)
-        room = lanes.key_values
-        room.load_prefix(prefill(self.model, prompts[0].ids[:shared]), shared)
+        size = (len(prompts), max(limits), self.width + max(limits), shared)
+        lanes = self.sets.find(*size) if self.fixed else Lanes(*size, self.device)
         lanes.load(rest, noise, limits, self.width)
-        room.slots = torch.arange(self.width, device=self.device)
-        room.visible, room.prefix_width = self.width, shared
-        logits = self._ask(lanes, rest.ids, rest.positions, prompt_mask(rest.mask, shared), rest.extra)
-        room.slots, room.prefix_width = lanes.slot, room.prefix_capacity
-        return lanes, logits
+        if not (short and self._replay_prompts(lanes, prompts[0].ids[:shared], rest, how)):
+            self._read_prompts(lanes, prompts[0].ids[:shared], rest, how)
+        lanes.key_values.slots, lanes.key_values.prefix_width = lanes.slot, lanes.key_values.prefix_capacity
+        return lanes
 
-    def _lanes(self, rows: int, steps: int, capacity: int, shared: int) -> Lanes:
-        """New lanes of exactly this size, or kept ones with room enough."""
-        if not self.fixed:
-            return Lanes(rows, steps, capacity, shared, self.device)
-        size = (lane_count(rows), _up(steps), _up(capacity), _up(shared))
-        fitting = [lanes for lanes in self.kept if lanes.fits(*size)]
-        if fitting:
-            return min(fitting, key=lambda lanes: lanes.rows)
-        # Those of as many rows were too short: one set with room for both takes their place.
-        short = [lanes for lanes in self.kept if lanes.rows == size[0]]
-        rooms = [(lanes.steps, lanes.key_values.capacity, lanes.key_values.prefix_capacity) for lanes in short]
-        longest, room, shared_room = (max(values) for values in zip(size[1:], *rooms, strict=True))
-        self.kept = [lanes for lanes in self.kept if lanes.rows != size[0]][-(KEPT - 1) :]
-        short.clear()  # their memory is free before new memory is taken
-        self.kept.append(Lanes(size[0], longest, room, shared_room, self.device))
-        return self.kept[-1]
+    def _read_prompts(self, lanes: Lanes, prefix: Sequence[int], rest: Batch, how: Sampling) -> None:
+        """The prefix, then all that comes after it."""
+        room = lanes.key_values
+        room.load_prefix(prefill(self.model, prefix), len(prefix))
+        room.slots = torch.arange(self.width, device=self.device)
+        room.visible = self.width
+        mask = prompt_mask(rest.mask[:, : len(prefix)].bool(), rest.mask[:, len(prefix) :].bool())
+        self._take(lanes, self._ask(lanes, rest.ids, rest.positions, mask, rest.extra), how)
+
+    def _replay_prompts(self, lanes: Lanes, prefix: Sequence[int], rest: Batch, how: Sampling) -> bool:
+        """The same from a graph, in all lanes and with a prefix of their full capacity; False where there is none."""
+        room, width = lanes.key_values, self.width
+        if lanes.rows * width > PROMPT_TOKENS:
+            return False
+        given, prefix_room = lanes.prompts(width, prefix, rest), room.prefix_capacity
+
+        def read() -> None:
+            room.load_prefix(prefill(self.model, given.prefix), prefix_room)
+            room.slots, room.visible = given.slots, width
+            mask = prompt_mask(lanes.mask[:, :prefix_room], lanes.mask[:, prefix_room : prefix_room + width])
+            self._take(lanes, self._ask(lanes, given.ids, given.positions, mask, {}), how)
+
+        recorded, self.graphs_of_prompts = self._recorded(lanes, ("prompts", width, how), read, PROMPT_WARM_UP)
+        return recorded
 
     def _check_weights(self) -> None:
         """Graphs read weights by address: forget them when an address has changed."""
         places = tuple(weight.data_ptr() for weight in self.model.parameters()) if self.graphs else ()
         if places != self.weights:
             self.weights = places
-            for lanes in self.kept:
+            for lanes in self.sets.kept:
                 lanes.graphs.clear()
 
     # ------------------------------------------------------------------ one step
@@ -214,32 +174,43 @@ class FastDecoder:
     def _advance(self, lanes: Lanes, needed: int, how: Sampling) -> None:
         """A step with `needed` slots in use, from a graph where there is one."""
         room = lanes.key_values
-        room.visible = min(_up(needed), room.capacity) if self.fixed else needed
-        key = (room.visible, how)
-        if key in lanes.graphs:
-            lanes.graphs[key].replay()
-            return
-        lanes.runs[key] = lanes.runs.get(key, 0) + 1
-        if self.graphs and lanes.runs[key] > WARM_UP:
-            self._record(lanes, key, how)
-            self._advance(lanes, needed, how) if key in lanes.graphs else self._step(lanes, how)
-        else:
-            self._step(lanes, how)
+        room.visible = min(rounded_up(needed), room.capacity) if self.fixed else needed
+        step = lambda: self._step(lanes, how)  # noqa: E731
+        recorded = False
+        if self.graphs:
+            recorded, self.graphs = self._recorded(lanes, ("step", room.visible, how), step, WARM_UP)
+        if not recorded:
+            step()
 
-    def _record(self, lanes: Lanes, key: Any, how: Sampling) -> None:
-        """Record a step; a model that cannot be recorded runs without graphs from now on."""
-        if not any(kept.graphs for kept in self.kept):
+    def _recorded(self, lanes: Lanes, key: Hashable, work: Callable[[], None], warm_up: int) -> tuple[bool, bool]:
+        """Do `work` by replaying its graph, which is recorded after `warm_up` times without one.
+
+        Was it done, and can such work be recorded? What cannot be runs without graphs from now on.
+        """
+        lanes.runs[key] = lanes.runs.get(key, 0) + 1
+        if key not in lanes.graphs:
+            if lanes.runs[key] <= warm_up:
+                return False, True
+            if not self._record(lanes, key, work):
+                return False, False
+        lanes.graphs[key].replay()
+        return True, True
+
+    def _record(self, lanes: Lanes, key: Hashable, work: Callable[[], None]) -> bool:
+        """Record `work`, which is not done by it."""
+        if not any(kept.graphs for kept in self.sets.kept):
             self.pool = torch.cuda.graph_pool_handle()  # a pool is gone with the last graph that used it
         graph = torch.cuda.CUDAGraph()
         try:
             # Graphs share one pool of memory: none leaves anything in it that another must not overwrite. What other
             # threads (a judge's, an environment's) do meanwhile is no part of it.
             with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
-                self._step(lanes, how)
-            lanes.graphs[key] = graph
+                work()
         except RuntimeError as error:
-            log.warning("the model's step cannot be recorded as a CUDA graph, so it runs slower: %s", error)
-            self.graphs = False
+            log.warning("the model cannot be recorded as a CUDA graph, so it runs slower: %s", error)
+            return False
+        lanes.graphs[key] = graph
+        return True
 
     # ------------------------------------------------------------------ the answers
 
@@ -287,24 +258,20 @@ class Watch:
         return True
 
 
-def prompt_mask(mask: torch.Tensor, shared: int) -> torch.Tensor:
-    """[rows, 1, own tokens, shared + own]: causal, without padding; every token sees the prefix and itself."""
-    own = mask[:, shared:].bool()
+def prompt_mask(prefix: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    """[rows, 1, own tokens, prefix + own] from which columns of both hold tokens: causal, without padding."""
     size = own.shape[1]
-    causal = torch.ones(size, size, dtype=torch.bool, device=mask.device).tril()
+    causal = torch.ones(size, size, dtype=torch.bool, device=own.device).tril()
     # Padding looks at itself: a row of attention without any column would be NaN and spread.
-    seen = (causal & own[:, None]) | torch.eye(size, dtype=torch.bool, device=mask.device)
-    prefix = torch.ones(len(own), size, shared, dtype=torch.bool, device=mask.device)
-    return torch.cat([prefix, seen], dim=-1)[:, None]
+    seen = (causal & own[:, None]) | torch.eye(size, dtype=torch.bool, device=own.device)
+    return torch.cat([prefix[:, None].expand(-1, size, -1), seen], dim=-1)[:, None]
 
 
-def lane_count(rows: int) -> int:
-    """The next larger of 8, 12, 16, 24, 32, 48, 64, ...: at most a third of the lanes stays empty."""
-    size = 8
-    while size < rows:
-        size = size * 3 // 2 if size & (size - 1) == 0 else size * 4 // 3
-    return size
-
-
-def _up(length: int) -> int:
-    return -(-length // CHUNK) * CHUNK
+def widened(batch: Batch, width: int, pad: int) -> Batch:
+    """With more padding on the left; the mask covers a prefix that stays in front of it."""
+    more = width - batch.ids.shape[1]
+    shared = batch.mask.shape[1] - batch.ids.shape[1]
+    mask = torch.cat([batch.mask[:, :shared], fill(batch.mask[:, shared:], (more, 0))], dim=1)
+    return replace(
+        batch, ids=fill(batch.ids, (more, 0), value=pad), mask=mask, positions=fill(batch.positions, (more, 0))
+    )

@@ -42,14 +42,14 @@ def shared_length(rows: Sequence[Sequence[int]], image_token: int | None = None,
     return max(0, next(differing, length))
 
 
-def prefill(model: Any, prefix: Sequence[int]) -> Any:
+def prefill(model: Any, prefix: Sequence[int] | torch.Tensor) -> Any:
     """The key-value cache (of transformers) after `prefix`, a batch of one row; with gradients where switched on."""
     from transformers import DynamicCache
 
     cache = DynamicCache()
     if not len(prefix):
         return cache
-    ids = torch.tensor([list(prefix)], device=model.device)
+    ids = torch.as_tensor(prefix, device=model.device)[None]
     positions = torch.arange(len(prefix), device=model.device)[None]
     if hasattr(model.config, "vision_config"):
         positions = positions.expand(3, 1, -1)  # time, height and width count alike where there are no pictures

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
@@ -38,16 +39,22 @@ class Row(Protocol):
     targets: list[int]
     images: list[Any]
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """`ids` and `targets` as arrays: a GPU would wait for what is put together from lists."""
+        ...
+
 
 class Targets:
     """The targets of some rows as one flat list, and as a table `[rows, targets]` that is 0 after a row's last one."""
 
     def __init__(self, rows: Sequence[Row], device: Any) -> None:
-        counts = [len(row.targets) for row in rows]
-        self.shape = len(rows), max(counts)
-        tokens = [row.ids[place] for row in rows for place in row.targets]
-        cells = [number * self.shape[1] + column for number, count in enumerate(counts) for column in range(count)]
-        self.tokens, self.cells = upload(torch.tensor([tokens, cells]), device)
+        self.counts = np.array([len(row.targets) for row in rows])
+        self.shape = len(rows), int(self.counts.max())
+        tokens = np.concatenate([ids[places] for ids, places in (row.arrays for row in rows)])
+        skipped = np.arange(len(rows)) * self.shape[1] - (self.counts.cumsum() - self.counts)  # cells left empty so far
+        cells = np.arange(len(tokens)) + np.repeat(skipped, self.counts)
+        self.tokens, self.cells = upload(torch.from_numpy(np.stack([tokens, cells])), device)
         self.mask = self.table(torch.ones(len(cells), dtype=torch.bool, device=device))
 
     def table(self, flat: Tensor) -> Tensor:
@@ -87,23 +94,25 @@ class Reader:
 
     def hidden(self, model: Any, rows: Sequence[Row]) -> Hidden:
         """One pass of the model's body over the rows (two where they are padded and share a prefix)."""
-        prefix, prompts = self._prefix(rows) if self.share_prefix else 0, [self._prompt(row) for row in rows]
-        states, starts = self._states(model, prompts, prefix)
-        targets = Targets(rows, states.device)
-        before = [start + max(place - 1, 0) for row, start in zip(rows, starts, strict=True) for place in row.targets]
-        after = [start + place for row, start in zip(rows, starts, strict=True) for place in row.targets]
-        places = upload(torch.tensor([before, after]), states.device)
+        prefix, targets = self._prefix(rows) if self.share_prefix else 0, Targets(rows, model.device)
+        if self.packed:
+            states, starts = self._packed(model, [row.arrays[0] for row in rows], prefix)
+        else:
+            states, starts = self._padded(model, [self._prompt(row) for row in rows], prefix)
+        own, first = np.concatenate([row.arrays[1] for row in rows]), np.repeat(starts, targets.counts)
+        places = upload(torch.from_numpy(first + np.stack([np.maximum(own - 1, 0), own])), states.device)
         return Hidden(states.index_select(0, places[0]), states.index_select(0, places[1]), targets)
 
     def last_hidden(self, model: Any, prompts: Sequence[Prompt]) -> Tensor:
         """`[rows, width]`: after the last token of each prompt."""
-        states, starts = self._states(model, prompts, 0)
+        if self.packed:
+            states, starts = self._packed(model, [np.array(prompt.ids) for prompt in prompts], 0)
+        else:
+            states, starts = self._padded(model, prompts, 0)
         last = [start + len(prompt.ids) - 1 for start, prompt in zip(starts, prompts, strict=True)]
         return states.index_select(0, upload(torch.tensor(last), states.device))
 
-    def _states(self, model: Any, prompts: Sequence[Prompt], prefix: int) -> tuple[Tensor, list[int]]:
-        """All hidden states as one list, and the place in it of each row's first token (less a shared prefix)."""
-        return (self._packed if self.packed else self._padded)(model, prompts, prefix)
+    # All hidden states as one list, and the place in it of each row's first token (less a shared prefix):
 
     def _padded(self, model: Any, prompts: Sequence[Prompt], prefix: int) -> tuple[Tensor, list[int]]:
         batch = pack(model, prompts, self.pad, self.encoder.image_token, side="right")
@@ -123,18 +132,17 @@ class Reader:
         width = found.shape[1]
         return found.flatten(0, 1), [number * width - prefix for number in range(len(prompts))]
 
-    def _packed(self, model: Any, prompts: Sequence[Prompt], prefix: int) -> tuple[Tensor, list[int]]:
-        own = [prompt.ids[prefix:] for prompt in prompts]
+    def _packed(self, model: Any, rows: Sequence[np.ndarray], prefix: int) -> tuple[Tensor, list[int]]:
+        own = [ids[prefix:] for ids in rows]
         filling = -(prefix + sum(map(len, own))) % FULL
-        own += [[self.pad] * filling] if filling else []
-        packing, positions = Packing.of([len(ids) for ids in own], prefix, model.device)
-        ids = upload(torch.tensor([[*prompts[0].ids[:prefix], *chain.from_iterable(own)]]), model.device)
+        own += [np.full(filling, self.pad)] if filling else []
+        lengths = [len(ids) for ids in own]
+        packing, positions = Packing.of(lengths, prefix, model.device)
+        ids = upload(torch.from_numpy(np.concatenate([rows[0][:prefix], *own]))[None], model.device)
         inputs = {"input_ids": ids, "position_ids": positions[None], "packing": packing}
         found = model.base_model(**inputs, use_cache=False).last_hidden_state[0]
-        starts = [0]
-        for ids in own[: len(prompts) - 1]:
-            starts.append(starts[-1] + len(ids))
-        return found, starts  # the prefix stands in front of the first row, where every row's own would begin
+        # The prefix stands in front of the first row, where every row's own would begin.
+        return found, list(accumulate(lengths[: len(rows) - 1], initial=0))
 
     def _prompt(self, row: Row) -> Prompt:
         pixels, grids, _ = self.encoder.pictures(row.images) if row.images else (None, None, [])

@@ -13,14 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Step, Trajectory
+
+NUMPY = {torch.bool: np.bool_, torch.long: np.int64, torch.float32: np.float32}  # quicker to fill from lists
 
 
 @dataclass
@@ -47,6 +51,11 @@ class Row:
         self.turn_ends += [False] * (len(ids) - 1) + [acted] if ids else []
         self.steps += [step] * len(ids)
         self.versions += [version] * len(ids)
+
+    @cached_property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """`ids` and `targets` as arrays, made once: for a row that is complete."""
+        return np.array(self.ids), np.array(self.targets)
 
 
 def rows_of(trajectory: Trajectory, number: int = 0, *, observations: bool = False) -> list[Row]:
@@ -109,7 +118,7 @@ class Batch:
         starts = [row.trajectory * width + offset for row, offset in zip(self.rows, offsets, strict=True)]
         # Where each row's targets are in a flattened [trajectories, tokens].
         self._cells = _ranges(torch.tensor(starts, dtype=torch.long), torch.tensor(self._counts, dtype=torch.long))
-        self.token_mask = self.by_trajectory([[True] * len(row.targets) for row in self.rows], torch.bool)
+        self.token_mask = self.by_trajectory([torch.ones(sum(self._counts), dtype=torch.bool)], torch.bool)
         self.action_mask = self.by_trajectory([row.acted for row in self.rows], torch.bool)
         self.turn_ends = self.by_trajectory([row.turn_ends for row in self.rows], torch.bool)
         self.steps = self.by_trajectory([row.steps for row in self.rows], torch.long)
@@ -125,7 +134,7 @@ class Batch:
         if by_row and isinstance(by_row[0], Tensor):
             flat = torch.cat(list(by_row)).to(dtype)
         else:
-            flat = torch.tensor(list(chain.from_iterable(by_row)), dtype=dtype)
+            flat = torch.from_numpy(np.fromiter(chain.from_iterable(by_row), NUMPY[dtype], sum(self._counts)))
         padded.view(-1)[self._cells] = flat
         return padded
 
@@ -136,14 +145,14 @@ class Batch:
     def turn_rewards(self, scale: float = 1.0) -> Tensor:
         """Each turn's reward on its last token. A turn without a token leaves its reward to the turn before it (or,
         where there is none, to the next): nothing that was earned is lost."""
-        rewards = torch.zeros(self.token_mask.shape)
+        rewards = np.zeros(self.token_mask.shape, dtype=np.float32)
+        ends, steps = self.turn_ends.numpy(), self.steps.numpy()
         for number, trajectory in enumerate(self.trajectories):
-            places = self.turn_ends[number].nonzero()[:, 0].tolist()
-            steps = [int(self.steps[number, place]) for place in places]
-            for index, step in enumerate(trajectory.steps):
-                earlier = sum(played <= index for played in steps)
-                rewards[number, places[max(earlier - 1, 0)]] += scale * step.reward
-        return rewards
+            places = ends[number].nonzero()[0]
+            earlier = np.searchsorted(steps[number, places], np.arange(len(trajectory.steps)), side="right")
+            earned = np.array([scale * step.reward for step in trajectory.steps], dtype=np.float32)
+            np.add.at(rewards[number], places[np.maximum(earlier - 1, 0)], earned)
+        return torch.from_numpy(rewards)
 
     def scores(self, scale: float = 1.0) -> Tensor:
         """The whole reward of each trajectory."""

@@ -13,7 +13,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from agentrl.models.arm_matmul import quick_products
 from agentrl.models.attention import attend_many, attend_one, reading, shared_attention, supported
 from agentrl.models.chat import Prompt
-from agentrl.models.decoding import FastDecoder, lane_count, prompt_mask
+from agentrl.models.decoding import FastDecoder, prompt_mask
+from agentrl.models.lanes import KEPT, LaneSets, lane_count
 from agentrl.models.loading import load_model
 from agentrl.models.sampling import BLOCK, Decoder, Sampling, choose, pack
 from agentrl.policies.hf import HFPolicy
@@ -112,9 +113,9 @@ def test_kept_lanes_serve_later_batches_of_other_sizes(text_engine):
         noise = torch.rand(count, steps, generator=torch.Generator().manual_seed(steps))
         wanted = plain(text_engine, prompts, noise, [steps] * count, how, STOPS)
         assert_alike(fast(text_engine, prompts, noise, [steps] * count, how, STOPS, True, decoder), wanted)
-    assert sorted(lanes.rows for lanes in decoder.kept) == [8, 24]
+    assert sorted(lanes.rows for lanes in decoder.sets.kept) == [8, 24]
     decoder.release()
-    assert decoder.kept == []
+    assert decoder.sets.kept == []
 
 
 def test_lanes_that_grew_serve_rows_that_share_nothing(text_engine):
@@ -123,7 +124,7 @@ def test_lanes_that_grew_serve_rows_that_share_nothing(text_engine):
         noise, how = torch.rand(len(prompts), steps), Sampling(max_new_tokens=steps)
         wanted = plain(text_engine, prompts, noise, [steps] * len(prompts), how, STOPS)
         assert_alike(fast(text_engine, prompts, noise, [steps] * len(prompts), how, STOPS, True, decoder), wanted)
-    (lanes,) = decoder.kept
+    (lanes,) = decoder.sets.kept
     assert (lanes.steps, lanes.key_values.prefix_capacity) == (128, 64)
 
 
@@ -192,54 +193,92 @@ class Unrecordable:
         raise RuntimeError("operation not permitted when stream is capturing")
 
 
-def test_a_step_that_cannot_be_recorded_runs_unrecorded_with_a_warning(text_engine, monkeypatch, caplog):
+def test_what_cannot_be_recorded_runs_unrecorded_with_a_warning(text_engine, monkeypatch, caplog):
     monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: (0, 1))
     monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: None)
     monkeypatch.setattr(torch.cuda, "graph", Unrecordable)
     decoder = FastDecoder(text_engine.model, text_engine.pad, None, STOPS, fixed=True)
-    decoder.graphs = True
     prompts, noise, how = text_prompts(4), torch.rand(4, 12), Sampling(max_new_tokens=12)
-    with caplog.at_level(logging.WARNING):
-        found = fast(text_engine, prompts, noise, [12] * 4, how, STOPS, True, decoder)
-    assert "cannot be recorded" in caplog.text and decoder.graphs is False
-    assert_alike(found, plain(text_engine, prompts, noise, [12] * 4, how, STOPS))
+    wanted = plain(text_engine, prompts, noise, [12] * 4, how, STOPS)
+    for prompts_too in (True, False):  # prompts are recorded when they come again
+        decoder.graphs, decoder.graphs_of_prompts = True, True
+        with caplog.at_level(logging.WARNING):
+            assert_alike(fast(text_engine, prompts, noise, [12] * 4, how, STOPS, True, decoder), wanted)
+        assert "cannot be recorded" in caplog.text
+        assert (decoder.graphs, decoder.graphs_of_prompts) == (False, prompts_too)
 
 
 class Replayed:
-    """A graph whose replay runs the step again: what CUDA does, without CUDA."""
+    """A graph whose replay does the work again: what CUDA does, without CUDA."""
 
-    made: list = []
-
-    def __init__(self):
-        self.step, self.replays = None, 0
-        Replayed.made.append(self)
+    def __init__(self, key, work):
+        self.kind, self.work, self.replays = key[0], work, 0
 
     def replay(self):
         self.replays += 1
-        self.step()
+        self.work()
 
 
-def test_recorded_steps_are_replayed_once_for_each_token_and_forgotten_with_the_weights(text_engine, monkeypatch):
-    Replayed.made.clear()
-    decoder = FastDecoder(text_engine.model, text_engine.pad, None, [], fixed=True)
-    decoder.graphs = True
-    step = decoder._step
-    monkeypatch.setattr(decoder, "_record", lambda lanes, key, how: record(decoder, step, lanes, key, how))
+def recording(engine, monkeypatch):
+    """A decoder that records as on a GPU, and the graphs that it has recorded."""
+    decoder, made = FastDecoder(engine.model, engine.pad, None, [], fixed=True), []
+    decoder.graphs = decoder.graphs_of_prompts = True
+
+    def record(lanes, key, work):
+        made.append(Replayed(key, work))
+        lanes.graphs[key] = made[-1]
+        return True
+
+    monkeypatch.setattr(decoder, "_record", record)
+    return decoder, made
+
+
+def test_recorded_work_is_replayed_and_forgotten_with_the_weights(text_engine, monkeypatch):
+    decoder, made = recording(text_engine, monkeypatch)
     prompts, noise, how = text_prompts(4), torch.rand(4, 12), Sampling(max_new_tokens=12)
     wanted = plain(text_engine, prompts, noise, [12] * 4, how, [])
-    for _ in range(2):
+    for _ in range(3):
         assert_alike(fast(text_engine, prompts, noise, [12] * 4, how, [], True, decoder), wanted)
-    (graph,) = Replayed.made
-    assert graph.replays == 2 * 11 - 2  # all steps of two batches but the two that warm up
+    # All steps of three batches but the two that warm up, the prompts of all but the first.
+    assert [(graph.kind, graph.replays) for graph in made] == [("step", 3 * 11 - 2), ("prompts", 2)]
     text_engine.model.model.norm.weight.data = text_engine.model.model.norm.weight.data.clone()
     fast(text_engine, prompts, noise, [12] * 4, how, [], True, decoder)
-    assert len(Replayed.made) == 2
+    assert [graph.kind for graph in made[2:]] == ["prompts", "step"]
 
 
-def record(decoder, step, lanes, key, how):
-    graph = Replayed()
-    graph.step = lambda: step(lanes, how)
-    lanes.graphs[key] = graph
+def test_recorded_prompts_are_read_as_others_are_whatever_was_read_before(text_engine, monkeypatch):
+    decoder, made = recording(text_engine, monkeypatch)
+    how, rng = Sampling(max_new_tokens=6), torch.Generator().manual_seed(5)
+    alone = [Prompt([40, 41]), Prompt([50]), Prompt([60, 61, 62])]  # they share nothing
+    batches = [text_prompts(8), text_prompts(3, 9), alone, text_prompts(6, 40), text_prompts(8), alone]
+    for prompts in [*batches, *batches]:
+        noise, limits = torch.rand(len(prompts), 6, generator=rng), [6] * len(prompts)
+        wanted = plain(text_engine, prompts, noise, limits, how, [])
+        assert_alike(fast(text_engine, prompts, noise, limits, how, [], True, decoder), wanted)
+    assert sum(graph.replays for graph in made if graph.kind == "prompts") >= len(batches)
+    assert {graph.kind for graph in made} == {"prompts", "step"}
+
+
+def test_long_prompts_are_not_recorded(text_engine, monkeypatch):
+    decoder, made = recording(text_engine, monkeypatch)
+    monkeypatch.setattr("agentrl.models.decoding.PROMPT_TOKENS", 24 * 16)
+    for length in (9, 30, 9, 30):
+        prompts = text_prompts(20, length)
+        fast(text_engine, prompts, torch.rand(20, 2), [2] * 20, Sampling(max_new_tokens=2), [], True, decoder)
+    assert [graph.replays for graph in made if graph.kind == "prompts"] == [1]
+
+
+def test_lanes_of_all_rounds_stay_until_their_room_is_needed():
+    sets = LaneSets("cpu")
+    rounds = [(1000, 40, 100, 130), (400, 40, 150, 130), (170, 40, 190, 130), (60, 40, 200, 130)]
+    first = [sets.find(*size) for size in rounds]
+    assert all(sets.find(*size) is lanes for size, lanes in zip(rounds, first, strict=True))
+    larger = sets.find(3000, 40, 700, 130)
+    assert sets.kept[-1] is larger and sum(lanes.room for lanes in sets.kept) <= KEPT * larger.room
+    for rows, length in ((900, 1500), (1500, 1400), (700, 2700)):
+        sets.find(rows, 40, length, 130)
+    assert not any(lanes in sets.kept for lanes in first)
+    assert sum(lanes.room for lanes in sets.kept) <= KEPT * max(lanes.room for lanes in sets.kept)
 
 
 # ---------------------------------------------------------------------- the parts
@@ -274,7 +313,8 @@ def test_the_setting_of_the_model_is_restored_even_after_an_error(text_engine):
 
 
 def test_the_mask_of_prompts_shows_the_prefix_the_past_and_oneself():
-    found = prompt_mask(torch.tensor([[1, 1, 0, 1, 1], [1, 1, 1, 1, 1]]), 2)[:, 0].int().tolist()
+    held = torch.tensor([[1, 1, 0, 1, 1], [1, 1, 1, 1, 1]], dtype=torch.bool)
+    found = prompt_mask(held[:, :2], held[:, 2:])[:, 0].int().tolist()
     assert found[0] == [[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [1, 1, 0, 1, 1]]
     assert found[1] == [[1, 1, 1, 0, 0], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
 
