@@ -20,6 +20,7 @@ from torch.nn.functional import pad as fill
 
 from agentrl.models.attention import reading
 from agentrl.models.chat import Prompt
+from agentrl.models.fused_norms import fused, plain_norms
 from agentrl.models.lanes import Lanes, LaneSets, lane_count, rounded_up
 from agentrl.models.prefix import after_prefix, prefill, shared_length
 from agentrl.models.sampling import Answer, Batch, Sampling, choose, pack
@@ -47,6 +48,7 @@ class FastDecoder:
         self.device = model.device
         self.fixed = self.device.type == "cuda" if fixed is None else fixed
         self.graphs = self.graphs_of_prompts = self.device.type == "cuda"
+        self.norms = plain_norms(model) if self.graphs else []
         self.stops = torch.tensor(sorted(stops), device=self.device)
         self.sets = LaneSets(self.device)
         self.weights: tuple[int, ...] = ()
@@ -55,6 +57,10 @@ class FastDecoder:
     def run(self, prompts: Sequence[Prompt], noise: torch.Tensor, limits: Sequence[int], how: Sampling) -> list[Answer]:
         """All answers, in the order of the prompts; `limits` are the most tokens each may have."""
         self._check_weights()
+        with fused(self.norms):
+            return self._answers(prompts, noise, limits, how)
+
+    def _answers(self, prompts: Sequence[Prompt], noise: Any, limits: Sequence[int], how: Sampling) -> list[Answer]:
         lanes = self._start(prompts, noise, limits, how)
         count, steps = len(prompts), max(limits)
         found: dict[int, Answer] = {}
