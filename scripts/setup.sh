@@ -140,6 +140,13 @@ if [ "$stage" = test ] && ! has_chromium >/dev/null; then # the browser back end
     has_chromium >/dev/null || browser="no Chromium: the browser back ends and their tests are left out
       (for them: sudo apt-get install -y chromium)"
 fi
+# Signs that the sites' own font lacks (arrows, dashes) come from this one, as wide as they are without a browser.
+has_liberation() { compgen -G "/usr/share/fonts/*/liberation*/LiberationSans-Regular.ttf" >/dev/null; }
+if [ "$stage" = test ] && has_chromium >/dev/null && ! has_liberation; then
+    apt_install fonts-liberation || true
+    has_liberation || browser="$browser (without Liberation Sans a few signs on pages are wider or narrower;
+      for it: sudo apt-get install -y fonts-liberation)"
+fi
 
 # ---------------------------------------------------------------- the virtual environment
 
