@@ -39,9 +39,9 @@ class Lanes:
         self.noise = torch.zeros(rows, steps, device=device)
         self.tokens, self.logprobs = whole(rows, steps), torch.zeros(rows, steps, device=device)
         self.slot, self.step = whole(1), whole(1)
-        self.graphs: dict[Hashable, Any] = {}
+        self.graphs: dict[Hashable, Any] = {}  # those used last come last
         self.runs: dict[Hashable, int] = {}
-        self._prompts: dict[int, PromptInputs] = {}
+        self._prompts: PromptInputs | None = None
 
     @property
     def room(self) -> int:
@@ -77,14 +77,16 @@ class Lanes:
 
     def prompts(self, width: int, prefix: Sequence[int], batch: Batch) -> PromptInputs:
         """Put prompts of `width` tokens, and the prefix that they share, where they always are."""
-        if width not in self._prompts:
-            shapes = (self.key_values.prefix_capacity,), (self.rows, width), (self.rows, width)
-            whole = [torch.zeros(shape, dtype=torch.long, device=self.mask.device) for shape in shapes]
-            self._prompts[width] = PromptInputs(*whole, torch.arange(width, device=self.mask.device))
-        found, count = self._prompts[width], len(batch.ids)
-        found.prefix[: len(prefix)] = torch.tensor(prefix, dtype=torch.long, device=self.mask.device)
-        found.ids[:count], found.positions[:count] = batch.ids, batch.positions
-        return found
+        room, device = self.key_values, self.mask.device
+        if self._prompts is None:
+            lengths = (room.prefix_capacity, self.rows * room.capacity, self.rows * room.capacity)
+            whole = [torch.zeros(length, dtype=torch.long, device=device) for length in lengths]
+            self._prompts = PromptInputs(*whole, torch.arange(room.capacity, device=device))
+        given, count = self._prompts, len(batch.ids)
+        ids, positions = (flat[: self.rows * width].view(self.rows, width) for flat in (given.ids, given.positions))
+        given.prefix[: len(prefix)] = torch.tensor(prefix, dtype=torch.long, device=device)
+        ids[:count], positions[:count] = batch.ids, batch.positions
+        return PromptInputs(given.prefix, ids, positions, given.slots[:width])
 
     def keep(self, rows: torch.Tensor) -> None:
         """Only these rows go on."""

@@ -219,17 +219,33 @@ class Replayed:
         self.work()
 
 
+class Recording:
+    """Takes what is recorded; the work is done by replays alone."""
+
+    def __init__(self, graph, **_):
+        self.graph = graph
+
+    def __enter__(self):
+        return self.graph
+
+    def __exit__(self, *_):
+        return False
+
+
 def recording(engine, monkeypatch):
     """A decoder that records as on a GPU, and the graphs that it has recorded."""
     decoder, made = FastDecoder(engine.model, engine.pad, None, [], fixed=True), []
     decoder.graphs = decoder.graphs_of_prompts = True
+    record = decoder._record
 
-    def record(lanes, key, work):
+    def recorded(lanes, key, work):
         made.append(Replayed(key, work))
-        lanes.graphs[key] = made[-1]
-        return True
+        return record(lanes, key, lambda: None)
 
-    monkeypatch.setattr(decoder, "_record", record)
+    monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: (0, 1))
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: made[-1])
+    monkeypatch.setattr(torch.cuda, "graph", Recording)
+    monkeypatch.setattr(decoder, "_record", recorded)
     return decoder, made
 
 
@@ -266,6 +282,19 @@ def test_long_prompts_are_not_recorded(text_engine, monkeypatch):
         prompts = text_prompts(20, length)
         fast(text_engine, prompts, torch.rand(20, 2), [2] * 20, Sampling(max_new_tokens=2), [], True, decoder)
     assert [graph.replays for graph in made if graph.kind == "prompts"] == [1]
+
+
+def test_graphs_that_were_not_used_for_longest_are_forgotten(text_engine, monkeypatch):
+    decoder, made = recording(text_engine, monkeypatch)
+    monkeypatch.setattr("agentrl.models.decoding.MOST_GRAPHS", 3)
+    how, wide = Sampling(max_new_tokens=4), [16, 32, 48, 64]
+    for width in [width for width in wide for _ in range(2)] * 2:
+        prompts = [Prompt([40 + row, *[41] * (width - 2), 50]) for row in range(8)]
+        noise = torch.rand(8, 4)
+        wanted = plain(text_engine, prompts, noise, [4] * 8, how, [])
+        assert_alike(fast(text_engine, prompts, noise, [4] * 8, how, [], True, decoder), wanted)
+        assert all(len(lanes.graphs) <= 3 for lanes in decoder.sets.kept)
+    assert sum(graph.kind == "prompts" for graph in made) > len(wide)  # the first were recorded again
 
 
 def test_lanes_of_all_rounds_stay_until_their_room_is_needed():
