@@ -79,9 +79,11 @@ class Lanes:
         """Put prompts of `width` tokens, and the prefix that they share, where they always are."""
         room, device = self.key_values, self.mask.device
         if self._prompts is None:
-            lengths = (room.prefix_capacity, self.rows * room.capacity, self.rows * room.capacity)
-            whole = [torch.zeros(length, dtype=torch.long, device=device) for length in lengths]
-            self._prompts = PromptInputs(*whole, torch.arange(room.capacity, device=device))
+            prefix_room, ids, positions = (
+                torch.zeros(length, dtype=torch.long, device=device)
+                for length in (room.prefix_capacity, self.rows * room.capacity, self.rows * room.capacity)
+            )
+            self._prompts = PromptInputs(prefix_room, ids, positions, torch.arange(room.capacity, device=device))
         given, count = self._prompts, len(batch.ids)
         ids, positions = (flat[: self.rows * width].view(self.rows, width) for flat in (given.ids, given.positions))
         given.prefix[: len(prefix)] = torch.tensor(prefix, dtype=torch.long, device=device)

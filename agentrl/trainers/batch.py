@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -40,6 +39,7 @@ class Row:
     steps: list[int] = field(default_factory=list)
     versions: list[int] = field(default_factory=list)  # of the policy that produced it
     images: list[Any] = field(default_factory=list)
+    _arrays: tuple[np.ndarray, np.ndarray] | None = field(default=None, init=False, repr=False, compare=False)
 
     def add(
         self, start: int, ids: Sequence[int], logprobs: Sequence[float], step: int, *, acted: bool, version: int = 0
@@ -52,10 +52,12 @@ class Row:
         self.steps += [step] * len(ids)
         self.versions += [version] * len(ids)
 
-    @cached_property
+    @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """`ids` and `targets` as arrays, made once: for a row that is complete."""
-        return np.array(self.ids), np.array(self.targets)
+        if self._arrays is None:
+            self._arrays = np.array(self.ids), np.array(self.targets)
+        return self._arrays
 
 
 def rows_of(trajectory: Trajectory, number: int = 0, *, observations: bool = False) -> list[Row]:
