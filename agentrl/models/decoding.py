@@ -94,13 +94,14 @@ class FastDecoder:
         rest = after_prefix(pack(self.model, prompts, self.pad, self.image_token), shared)
         width = rounded_up(rest.ids.shape[1], PROMPT_CHUNK)
         short = self.image_token is None and lane_count(len(prompts)) * width <= PROMPT_TOKENS
-        if short := short and self.graphs and self.graphs_of_prompts:
+        recorded = short and self.graphs and self.graphs_of_prompts
+        if recorded:
             rest = widened(rest, width, self.pad)
         self.width = rest.ids.shape[1]
         size = (len(prompts), max(limits), self.width + max(limits), shared)
         lanes = self.sets.find(*size) if self.fixed else Lanes(*size, self.device)
         lanes.load(rest, noise, limits, self.width)
-        if not (short and self._replay_prompts(lanes, prompts[0].ids[:shared], rest, how)):
+        if not (recorded and self._replay_prompts(lanes, prompts[0].ids[:shared], rest, how)):
             self._read_prompts(lanes, prompts[0].ids[:shared], rest, how)
         lanes.key_values.slots, lanes.key_values.prefix_width = lanes.slot, lanes.key_values.prefix_capacity
         return lanes

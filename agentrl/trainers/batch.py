@@ -4,9 +4,9 @@ A `Row` is one sequence of token ids as the policy really saw and produced them.
 (conversation style) share one row; a step whose prompt starts anew (step style) has its own. Either way every action
 token is in exactly one row, with the ids that were sampled.
 
-Numbers about tokens live in two layouts. *By row*: one flat tensor per row, one entry per target token, as the model
-gives them. *By trajectory*: a padded `[trajectories, tokens]` batch in which a trajectory's rows follow each other, as
-the estimators want them. `Batch` turns one into the other.
+Numbers about tokens live in two layouts. *By row*: `[rows, targets]`, one entry per target token, as the model gives
+them. *By trajectory*: `[trajectories, tokens]`, in which a trajectory's rows follow each other, as the estimators want
+them. Both are 0 (False) after the end. `Batch` turns one into the other.
 """
 
 from __future__ import annotations
@@ -56,8 +56,12 @@ class Row:
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """`ids` and `targets` as arrays, made once: for a row that is complete."""
         if self._arrays is None:
-            self._arrays = np.array(self.ids), np.array(self.targets)
+            self._arrays = _array(self.ids), _array(self.targets)
         return self._arrays
+
+
+def _array(numbers: list[int]) -> np.ndarray:
+    return np.fromiter(numbers, np.int64, len(numbers))  # quicker than np.array, which looks at the types first
 
 
 def rows_of(trajectory: Trajectory, number: int = 0, *, observations: bool = False) -> list[Row]:
@@ -118,8 +122,12 @@ class Batch:
         self._counts = [len(row.targets) for row in self.rows]
         width = max(self.lengths, default=0)
         starts = [row.trajectory * width + offset for row, offset in zip(self.rows, offsets, strict=True)]
-        # Where each row's targets are in a flattened [trajectories, tokens].
-        self._cells = _ranges(torch.tensor(starts, dtype=torch.long), torch.tensor(self._counts, dtype=torch.long))
+        # Where each row's targets are in a flattened [trajectories, tokens]; an empty place is one cell after its end.
+        starts, counts = (torch.tensor(numbers, dtype=torch.long)[:, None] for numbers in (starts, self._counts))
+        places = torch.arange(max(self._counts, default=0))
+        self.row_mask, cells = places < counts, starts + places
+        self._table = cells.where(self.row_mask, torch.tensor(len(kept) * width))
+        self._cells = cells[self.row_mask]
         self.token_mask = self.by_trajectory([torch.ones(sum(self._counts), dtype=torch.bool)], torch.bool)
         self.action_mask = self.by_trajectory([row.acted for row in self.rows], torch.bool)
         self.turn_ends = self.by_trajectory([row.turn_ends for row in self.rows], torch.bool)
@@ -140,9 +148,12 @@ class Batch:
         padded.view(-1)[self._cells] = flat
         return padded
 
-    def by_row(self, by_trajectory: Tensor) -> list[Tensor]:
-        """One flat tensor per row."""
-        return list(by_trajectory.flatten()[self._cells].split(self._counts))
+    def by_row(self, by_trajectory: Tensor, rows: Sequence[int] | None = None) -> Tensor:
+        """`[rows, targets]` of all rows, or of some, as wide as the longest of them."""
+        table = self._table
+        if rows is not None:
+            table = table[list(rows), : max((self._counts[row] for row in rows), default=0)]
+        return torch.cat([by_trajectory.flatten(), by_trajectory.new_zeros(1)])[table]
 
     def turn_rewards(self, scale: float = 1.0) -> Tensor:
         """Each turn's reward on its last token. A turn without a token leaves its reward to the turn before it (or,
@@ -159,12 +170,6 @@ class Batch:
     def scores(self, scale: float = 1.0) -> Tensor:
         """The whole reward of each trajectory."""
         return torch.tensor([scale * sum(step.reward for step in one.steps) for one in self.trajectories])
-
-
-def _ranges(starts: Tensor, counts: Tensor) -> Tensor:
-    """`start .. start + count - 1` of each, one after the other."""
-    before = counts.cumsum(0) - counts
-    return torch.repeat_interleave(starts - before, counts) + torch.arange(int(counts.sum()))
 
 
 def padded(by_row: Sequence[Tensor], device: Any = None) -> Tensor:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from agentrl.core.errors import ConfigError
 from agentrl.trainers.arguments import PolicyArguments
-from agentrl.trainers.batch import Batch, padded
+from agentrl.trainers.batch import Batch
 
 KLKind = Literal["k1", "k2", "k3"]
 Unit = Literal["token", "step", "sequence"]
@@ -202,9 +202,9 @@ def correction(args: PolicyArguments, batch: Batch, proximal: Tensor, unit: Unit
     if kind == "none":
         return Correction(torch.ones_like(proximal), batch.token_mask, {})
     given = (proximal, batch.logprobs, batch.action_mask, batch.turn_ends)
-    new, behaviour, mask, ends = (padded(batch.by_row(tensor)) for tensor in given)  # steps and sequences lie in rows
+    new, behaviour, mask, ends = map(batch.by_row, given)  # steps and sequences lie in rows
     by_row = unit_means(log_ratios(new, behaviour, mask), mask, unit, ends).exp()
-    weights = batch.by_trajectory([by_row[index, : len(row.targets)] for index, row in enumerate(batch.rows)])
+    weights = batch.by_trajectory([by_row[batch.row_mask]])
     heavy = batch.action_mask & (weights > args.max_weight)
     kept = batch.token_mask & ~heavy if kind == "decoupled" else batch.token_mask
     metrics = {

@@ -24,7 +24,7 @@ from agentrl.models.packed_attention import upload
 from agentrl.trainers.actor_critic import ActorCritic, Outputs, final_prompt
 from agentrl.trainers.advantages import Estimate, bootstrap_values, kl_rewards
 from agentrl.trainers.arguments import CriticArguments, PolicyArguments, RunArguments
-from agentrl.trainers.batch import Batch, Row, padded, shuffled_parts
+from agentrl.trainers.batch import Batch, Row, shuffled_parts
 from agentrl.trainers.data_parallel import assign_rows
 from agentrl.trainers.losses import (
     Loss,
@@ -318,7 +318,6 @@ def update_policy(
         kept=fixed.kept if left_out is None else fixed.kept & ~left_out,
         weights=zero,
     )
-    by_row = [batch.by_row(tensor) for tensor in everything]
     own_weights, weigh = weigh is not None, weigh or partial(token_weights, unit)
     update = Update(args, run.learner, policy_loss, teach_after=estimate.turn_returns is not None)
     update.weigh_kl = own_weights
@@ -329,7 +328,7 @@ def update_policy(
         for update.only_critic, part in parts:
             trajectories = set(part)
             indices = [index for index, row in enumerate(batch.rows) if row.trajectory in trajectories]
-            minibatch = Part(*(padded([tensors[index] for index in indices]) for tensors in by_row))
+            minibatch = Part(*(batch.by_row(tensor, indices) for tensor in everything))
             minibatch = minibatch._replace(weights=weigh(minibatch.kept, minibatch.turn_ends))
             found.append(update.step([batch.rows[index] for index in indices], minibatch))
     found = found[: len(found) * args.epochs // len(passes)]  # further passes of the critic alone say nothing new

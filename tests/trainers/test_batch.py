@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.trainers.batch import Batch, Row, micro_batches, rows_of, shuffled_parts
+from agentrl.trainers.batch import Batch, Row, micro_batches, padded, rows_of, shuffled_parts
 from agentrl.trainers.data_parallel import padding_share
 from tests.trainers.episodes import conversation, episode
 
@@ -120,7 +120,11 @@ def test_by_row_and_by_trajectory_are_inverse(given_trajectories, observations) 
     numbers = [torch.arange(len(row.targets)) + 100.0 * index for index, row in enumerate(batch.rows, 1)]
     laid_out = batch.by_trajectory(numbers)
     assert laid_out.shape == batch.token_mask.shape
-    assert all(torch.equal(a, b) for a, b in zip(batch.by_row(laid_out), numbers, strict=True))
+    table = padded(numbers) if numbers else torch.zeros(0, 0)
+    assert torch.equal(batch.by_row(laid_out), table)
+    assert torch.equal(batch.by_row(laid_out)[batch.row_mask], torch.cat(numbers) if numbers else torch.zeros(0))
+    for some in (range(0, len(numbers), 2), range(len(numbers) - 1, -1, -1)):  # narrower, and in another order
+        assert torch.equal(batch.by_row(laid_out, some), padded([numbers[row] for row in some]) if some else table)
     assert not bool(laid_out[~batch.token_mask].any())
     assert batch.token_mask.sum(1).tolist() == batch.lengths
     assert int(batch.action_mask.sum()) == sum(len(said(one)) for one in batch.trajectories)
