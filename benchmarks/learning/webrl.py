@@ -179,6 +179,26 @@ def ablations(where: str) -> Experiment:
     return Experiment(f"webrl-ablations-{where}", question, over_seeds(conditions, world.seeds), claims)
 
 
+def variants(where: str) -> Experiment:
+    """What keeps WebRL from teaching: its discount, its critic, or that it pushes actions down?
+
+    The critic learns undiscounted outcomes, so with a discount even the actions of a certain success come out below it.
+    """
+    world = WORLDS[where]
+    forms: dict[str, dict[str, Any]] = {
+        "WebRL": {},
+        "no discount": {"gamma": 1.0},
+        "no discount, critic without replay": {"gamma": 1.0, "critic_on_replay": False},
+        "no discount, more critic epochs": {"gamma": 1.0, "critic_epochs": 4},
+        "good actions only": {"hard_filter": True},
+        "released loss": {"loss": "released", "critic_heads": 2},
+        "KL target": {"loss": "kl_target"},
+    }
+    conditions = {label: chain(world, "webrl", {"beta": world.beta, **options}) for label, options in forms.items()}
+    question = f"Other forms of WebRL's advantage and loss on {spoken(world.env)}"
+    return Experiment(f"webrl-variants-{where}", question, over_seeds(conditions, world.seeds))
+
+
 def betas(where: str) -> Experiment:
     """How far may an advantage move a policy?"""
     world = WORLDS[where]
@@ -189,4 +209,4 @@ def betas(where: str) -> Experiment:
 
 def webrl() -> list[Experiment]:
     """All of them."""
-    return [make(where) for where in WORLDS for make in (baselines, ablations, betas)]
+    return [make(where) for where in WORLDS for make in (baselines, ablations, variants, betas)]
