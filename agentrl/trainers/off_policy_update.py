@@ -147,7 +147,20 @@ def train_actor(
     for part, seen in _mini_batches(args, run, learner, "actor", args.actor_epochs, sizes):
         minibatch = ActorPart(*(padded([tensor[index] for index in part]) for tensor in tensors))
         found.append(actor_step(args, learner, [rows[index] for index in part], minibatch, seen))
-    return _means(found) | {"actions": float(chosen.sum()), **metrics}
+    learned = _means(found)
+    if args.loss == "webrl":
+        metrics["policy_unmoved"] = float(advantages[chosen].square().mean())
+        _warn_of_overshoot(run, learned["policy"], metrics["policy_unmoved"])
+    return learned | {"actions": float(chosen.sum()), **metrics}
+
+
+def _warn_of_overshoot(run: ReportingRun, loss: float, unmoved: float) -> None:
+    """Steps of Adam are as large for small advantages as for large ones: they can go far past the regression's goal."""
+    if loss > unmoved:
+        run.report(
+            f"iteration {run.iteration + 1}: the actor's loss is {loss:.3g}; without any update it would be "
+            f"{unmoved:.3g}. Its steps overshoot: use a smaller lr"
+        )
 
 
 def _learned(

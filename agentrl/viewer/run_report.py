@@ -62,6 +62,7 @@ LOSSES = {
     "value_accuracy": "share of values on the right side of 0.5",
     "advantage_mean": "mean advantage of an action",
     "advantage_positive": "share of actions with a positive advantage",
+    "policy_unmoved": "loss of an actor that does not move (loss=webrl)",
     "good_actions": "share of actions that train (loss=released)",
     "action_weight": "mean weight of an action",
     "actions": "actions that the policy learned from",

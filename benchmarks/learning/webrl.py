@@ -21,6 +21,7 @@ from benchmarks.learning.experiment import Claim, Experiment, over_seeds
 WEB = "agentrl/WebArenaLite-Text-v0"
 PAPER = "WebRL"
 BETAS = (0.1, 0.3, 1.0, 3.0)
+RATES = (3.0, 1.0, 1 / 3, 0.1)  # times the rate of the other experiments
 
 
 @dataclass(frozen=True)
@@ -199,6 +200,42 @@ def variants(where: str) -> Experiment:
     return Experiment(f"webrl-variants-{where}", question, over_seeds(conditions, world.seeds))
 
 
+def steps(where: str) -> Experiment:
+    """Do smaller steps make WebRL's regression teach? And the released loss, which no step can overshoot?"""
+    world = WORLDS[where]
+    lr, released = world.learning["lr"], {"loss": "released", "critic_heads": 2}
+    forms: dict[str, dict[str, Any]] = {
+        "WebRL, lr / 3": {"lr": lr / 3},
+        "WebRL, lr / 10": {"lr": lr / 10},
+        "WebRL, lr / 10, no discount, critic without replay": {"lr": lr / 10, "gamma": 1.0, "critic_on_replay": False},
+        "released loss": released,
+        "released loss, no curriculum": {**released, "curriculum": False, "first_tasks": "training"},
+    }
+    conditions = {label: chain(world, "webrl", {"beta": world.beta, **options}) for label, options in forms.items()}
+    question = f"WebRL with smaller steps, and its released loss with and without a curriculum, on {spoken(world.env)}"
+    return Experiment(f"webrl-steps-{where}", question, over_seeds(conditions, world.seeds))
+
+
+def rates(where: str) -> Experiment:
+    """How fast may the actor learn? WebRL's regression has a goal that steps can overshoot; imitation has none.
+
+    Rates are chosen here, on the dev split; the other experiments measure the test split.
+    """
+    world = WORLDS[where]
+    ways: dict[str, tuple[str, dict[str, Any]]] = {
+        "filtered BC": ("filtered_bc", offline(world)),
+        "DigiRL": ("digirl", {"first_tasks": "training"}),
+        "WebRL": ("webrl", {"beta": world.beta}),
+    }
+    conditions = {
+        f"{label}, lr {rate:.1e}": chain(world, algorithm, {**options, "lr": rate, "eval_split": "dev"})
+        for rate in (world.learning["lr"] * share for share in RATES)
+        for label, (algorithm, options) in ways.items()
+    }
+    question = f"Learning rates of WebRL, filtered BC and DigiRL on the dev split of {spoken(world.env)}"
+    return Experiment(f"webrl-rates-{where}", question, over_seeds(conditions, ONE_SEED))
+
+
 def betas(where: str) -> Experiment:
     """How far may an advantage move a policy?"""
     world = WORLDS[where]
@@ -209,4 +246,4 @@ def betas(where: str) -> Experiment:
 
 def webrl() -> list[Experiment]:
     """All of them."""
-    return [make(where) for where in WORLDS for make in (baselines, ablations, variants, betas)]
+    return [make(where) for where in WORLDS for make in (baselines, ablations, variants, steps, rates, betas)]

@@ -231,6 +231,16 @@ def test_a_large_beta_keeps_the_policy_near_its_reference(args) -> None:
     assert moved[10.0] < 0.2 < 1.0 < moved[0.1]
 
 
+@pytest.mark.parametrize(("lr", "overshoots"), [(1e-4, False), (0.1, True)])
+def test_steps_that_overshoot_the_regression_are_reported(args, lr: float, overshoots: bool) -> None:
+    given = replace(args, lr=lr, actor_epochs=8, beta=1.0)
+    learner = make_off_policy_learner(given)
+    run = ShortRun(learner)
+    metrics = train_actor(given, run, learner, experience())
+    assert (metrics["policy"] > metrics["policy_unmoved"]) == overshoots
+    assert ["overshoot" in text for text in run.said if "loss" in text] == [True] * overshoots
+
+
 def test_awr_never_lowers_by_itself(args) -> None:
     """A bad action alone becomes likelier."""
     given = replace(args, loss="awr", beta=0.3)
