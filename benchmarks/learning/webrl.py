@@ -237,10 +237,10 @@ def rates(where: str) -> Experiment:
 
 
 def betas(where: str) -> Experiment:
-    """How far may an advantage move a policy?"""
+    """How far may an advantage move a policy? Chosen on the dev split, as rates are."""
     world = WORLDS[where]
-    conditions = {f"beta {beta}": chain(world, "webrl", {"beta": beta}) for beta in BETAS}
-    question = f"WebRL's beta on {spoken(world.env)}"
+    conditions = {f"beta {beta}": chain(world, "webrl", {"beta": beta, "eval_split": "dev"}) for beta in BETAS}
+    question = f"WebRL's beta on the dev split of {spoken(world.env)}"
     return Experiment(f"webrl-beta-{where}", question, over_seeds(conditions, ONE_SEED))
 
 
