@@ -16,6 +16,7 @@ BOTH, REST = "grounding_worldmodeling, natural", ("no_think", "free_think", "gro
 TRAINER = "needs a trainer that does not exist here yet"
 BASELINES = ("webrl-baselines-frozenlake", "webrl-baselines-web", "webrl-baselines-smollm2")
 ABLATIONS = ("webrl-ablations-frozenlake", "webrl-ablations-web")
+STEPS = ("webrl-steps-frozenlake", "webrl-steps-smollm2")
 GRIDS, LONG = ("algorithms-frozenlake", "algorithms-sokoban"), ("long-tasks-frozenlake", "long-tasks-sokoban")
 
 
@@ -156,9 +157,19 @@ CLAIMS = (
         "It ends above SFT, filtered BC, AWR and DigiRL",
         everywhere(BASELINES, "WebRL", "SFT", "filtered BC", "AWR", "DigiRL"),
     ),
+    PaperClaim(
+        "WebRL",
+        "With the loss of its published code it ends above SFT, filtered BC, AWR and DigiRL",
+        everywhere(BASELINES, "WebRL, released loss", "SFT", "filtered BC", "AWR", "DigiRL"),
+    ),
     PaperClaim("WebRL", "Without the KL term it is worse", everywhere(ABLATIONS, "WebRL", "without KL")),
     PaperClaim("WebRL", "Without the replay buffer it is worse", everywhere(ABLATIONS, "WebRL", "without replay")),
-    PaperClaim("WebRL", "Without the curriculum it is worse", everywhere(ABLATIONS, "WebRL", "without curriculum")),
+    PaperClaim(
+        "WebRL",
+        "Without the curriculum it is worse",
+        everywhere(ABLATIONS, "WebRL", "without curriculum")
+        + everywhere(STEPS, "released loss", "released loss, no curriculum"),
+    ),
     PaperClaim(
         "WebRL",
         "A critic that learns from what was just played alone is worse",

@@ -20,6 +20,7 @@ from benchmarks.learning.experiment import Claim, Experiment, over_seeds
 
 WEB = "agentrl/WebArenaLite-Text-v0"
 PAPER = "WebRL"
+RELEASED = {"loss": "released", "critic_heads": 2}  # what the published code trains with
 BETAS = (0.1, 0.3, 1.0, 3.0)
 RATES = (3.0, 1.0, 1 / 3, 0.1)  # times the rate of the other experiments
 
@@ -36,6 +37,10 @@ class World:
     learning: Mapping[str, Any]  # of everything after it
     beta: float = 1.0
     seeds: tuple[int, ...] = SEEDS
+
+    def __str__(self) -> str:
+        model = self.task.get("model", "")
+        return f"{spoken(self.env)} with {model}" if model else spoken(self.env)
 
 
 # The critic learns faster than the actor: it has to know what is too hard before the second phase chooses its tasks.
@@ -156,12 +161,15 @@ def baselines(where: str) -> Experiment:
         "filtered BC": chain(world, "filtered_bc", offline(world)),
         "AWR": chain(world, "awr", {**offline(world), "beta": 1.0}),
         "DigiRL": chain(world, "digirl", {"first_tasks": "training"}),
+    }
+    forms = {
         "WebRL": chain(world, "webrl", {"beta": world.beta}),
+        "WebRL, released loss": chain(world, "webrl", {"beta": world.beta, **RELEASED}),
     }
     start = over_seeds({"SFT": chain(world)}, ONE_SEED)  # the same for all seeds: one measurement, not three
-    claims = tuple(Claim("WebRL", label, PAPER) for label in ("SFT", *conditions) if label != "WebRL")
-    question = f"WebRL and the baselines of its paper on {spoken(world.env)}, from one start with as many episodes"
-    return Experiment(f"webrl-baselines-{where}", question, start + over_seeds(conditions, world.seeds), claims)
+    claims = tuple(Claim(form, label, PAPER) for form in forms for label in ("SFT", *conditions))
+    question = f"WebRL and the baselines of its paper on {world}, from one start with as many episodes"
+    return Experiment(f"webrl-baselines-{where}", question, start + over_seeds(conditions | forms, world.seeds), claims)
 
 
 def ablations(where: str) -> Experiment:
@@ -176,7 +184,7 @@ def ablations(where: str) -> Experiment:
     }
     conditions = {label: chain(world, "webrl", {"beta": world.beta, **options}) for label, options in parts.items()}
     claims = tuple(Claim("WebRL", label, PAPER) for label in conditions if label != "WebRL")
-    question = f"WebRL without its curriculum, its replay buffer and its KL term on {spoken(world.env)}"
+    question = f"WebRL without its curriculum, its replay buffer and its KL term on {world}"
     return Experiment(f"webrl-ablations-{where}", question, over_seeds(conditions, world.seeds), claims)
 
 
@@ -192,27 +200,27 @@ def variants(where: str) -> Experiment:
         "no discount, critic without replay": {"gamma": 1.0, "critic_on_replay": False},
         "no discount, more critic epochs": {"gamma": 1.0, "critic_epochs": 4},
         "good actions only": {"hard_filter": True},
-        "released loss": {"loss": "released", "critic_heads": 2},
+        "released loss": RELEASED,
         "KL target": {"loss": "kl_target"},
     }
     conditions = {label: chain(world, "webrl", {"beta": world.beta, **options}) for label, options in forms.items()}
-    question = f"Other forms of WebRL's advantage and loss on {spoken(world.env)}"
+    question = f"Other forms of WebRL's advantage and loss on {world}"
     return Experiment(f"webrl-variants-{where}", question, over_seeds(conditions, world.seeds))
 
 
 def steps(where: str) -> Experiment:
     """Do smaller steps make WebRL's regression teach? And the released loss, which no step can overshoot?"""
     world = WORLDS[where]
-    lr, released = world.learning["lr"], {"loss": "released", "critic_heads": 2}
+    lr = world.learning["lr"]
     forms: dict[str, dict[str, Any]] = {
         "WebRL, lr / 3": {"lr": lr / 3},
         "WebRL, lr / 10": {"lr": lr / 10},
         "WebRL, lr / 10, no discount, critic without replay": {"lr": lr / 10, "gamma": 1.0, "critic_on_replay": False},
-        "released loss": released,
-        "released loss, no curriculum": {**released, "curriculum": False, "first_tasks": "training"},
+        "released loss": RELEASED,
+        "released loss, no curriculum": {**RELEASED, "curriculum": False, "first_tasks": "training"},
     }
     conditions = {label: chain(world, "webrl", {"beta": world.beta, **options}) for label, options in forms.items()}
-    question = f"WebRL with smaller steps, and its released loss with and without a curriculum, on {spoken(world.env)}"
+    question = f"WebRL with smaller steps, and its released loss with and without a curriculum, on {world}"
     return Experiment(f"webrl-steps-{where}", question, over_seeds(conditions, world.seeds))
 
 
@@ -232,7 +240,7 @@ def rates(where: str) -> Experiment:
         for rate in (world.learning["lr"] * share for share in RATES)
         for label, (algorithm, options) in ways.items()
     }
-    question = f"Learning rates of WebRL, filtered BC and DigiRL on the dev split of {spoken(world.env)}"
+    question = f"Learning rates of WebRL, filtered BC and DigiRL on the dev split of {world}"
     return Experiment(f"webrl-rates-{where}", question, over_seeds(conditions, ONE_SEED))
 
 
@@ -240,7 +248,7 @@ def betas(where: str) -> Experiment:
     """How far may an advantage move a policy? Chosen on the dev split, as rates are."""
     world = WORLDS[where]
     conditions = {f"beta {beta}": chain(world, "webrl", {"beta": beta, "eval_split": "dev"}) for beta in BETAS}
-    question = f"WebRL's beta on the dev split of {spoken(world.env)}"
+    question = f"WebRL's beta on the dev split of {world}"
     return Experiment(f"webrl-beta-{where}", question, over_seeds(conditions, ONE_SEED))
 
 
