@@ -84,6 +84,17 @@ NOTES: dict[str, tuple[str, ...]] = {
         "do not compare.",
     ),
     "smollm2-algorithms": (ONE_GPU, "What the numbers say is read on [a page of its own](../smollm2.md)."),
+    "webrl-baselines-smollm2": (
+        ONE_GPU,
+        "This is the third run of the experiment and the first with the released loss; AWR was left out for time. "
+        "[The page about WebRL](../webrl.md) has all three.",
+    ),
+    "webrl-variants-smollm2": (ONE_GPU,),
+    "webrl-steps-smollm2": (
+        ONE_GPU,
+        "Its start is another training of the same imitation than that of "
+        "[webrl-variants-smollm2](webrl-variants-smollm2.md): compare gains, not levels.",
+    ),
     "steppo-webshop": (
         ONE_GPU,
         "The mistakes in the demonstrations: take the first result, or buy without the options.",
