@@ -52,6 +52,11 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
         return
     if name.startswith("webrl"):  # SFT is what all begin with; offline trainers play all episodes in one phase
         free = {"beta", "loss", "replay", "curriculum", "first_tasks", "tasks_per_phase", "critic_on_replay"}
+        free |= {"critic_heads"}  # the released form has two
+        if name.startswith("webrl-variants"):
+            free |= {"gamma", "hard_filter", "critic_epochs"}
+        if name.startswith(("webrl-steps", "webrl-rates")):
+            free |= {"lr", "gamma"}
         chains = [cell.stages for cell in EXPERIMENTS[name].cells]
         assert len({json.dumps(dict(chain[0].options)) for chain in chains}) == 1
         options = [chain[-1].options for chain in chains if len(chain) > 1]
@@ -111,6 +116,13 @@ def oracle_turns(env, options):
         assert info["success"]
     made.close()
     return turns / 20
+
+
+def test_what_is_chosen_for_webrl_is_chosen_on_the_dev_split():
+    for name, experiment in EXPERIMENTS.items():
+        if name.startswith("webrl"):
+            splits = {cell.stages[-1].options.get("eval_split", "test") for cell in experiment.cells}
+            assert splits == {"dev" if name.startswith(("webrl-rates", "webrl-beta")) else "test"}
 
 
 def test_the_shop_is_learned_with_a_model_that_reads_it_and_one_start():
