@@ -11,7 +11,7 @@ After the policy has imitated demonstrations (`agentrl train sft`), a phase is
 
 Ablations are options: `--no-curriculum`, `--no-replay`, `--replay-failures`, `--loss reinforce` (no KL),
 `--no-critic-on-replay`, `--beta`, `--perplexity-low` and `--perplexity-high`; `--loss released` and `--loss kl_target`
-are the published code's form and the paper's other target.
+are the published code's form and the paper's other target. The released form taught most here (docs/results/webrl.md).
 """
 
 from __future__ import annotations
