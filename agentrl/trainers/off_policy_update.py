@@ -39,6 +39,8 @@ from agentrl.trainers.outcome_math import (
 from agentrl.trainers.progress import Seen
 from agentrl.trainers.update import Learner, RunningRun
 
+OVERSHOT = 1.1  # times the loss of an actor that does not move; mini-batches and rounding alone differ by less
+
 
 class ReportingRun(RunningRun, Protocol):
     """What learning from an experience asks of its run (`agentrl.trainers.run.Run`)."""
@@ -156,7 +158,7 @@ def train_actor(
 
 def _warn_of_overshoot(run: ReportingRun, loss: float, unmoved: float) -> None:
     """Steps of Adam are as large for small advantages as for large ones: they can go far past the regression's goal."""
-    if loss > unmoved:
+    if loss > OVERSHOT * unmoved:
         run.report(
             f"iteration {run.iteration + 1}: the actor's loss is {loss:.3g}; without any update it would be "
             f"{unmoved:.3g}. Its steps overshoot: use a smaller lr"

@@ -2,8 +2,8 @@
 
 Every condition plays the same number of episodes after imitation (but SFT, which is that start): WebRL and DigiRL in
 phases, filtered BC and AWR all at once before they learn. Labels are the environment's own: what an outcome reward
-model adds or takes is another question. Rates, passes and the start on FrozenLake were chosen in a few runs, mostly of
-WebRL, and so was its beta (`webrl-beta`), for which the paper gives no value; the baselines take over what fits them.
+model adds or takes is another question. Passes and the start on FrozenLake were chosen in a few runs, mostly of WebRL.
+Rates (`webrl-rates`) and beta (`webrl-beta`), for which the paper gives no value, are measured on the dev split.
 """
 
 from __future__ import annotations
@@ -149,6 +149,11 @@ def chain(world: World, algorithm: str = "", options: Mapping[str, Any] | None =
     return start, Stage(algorithm, {**shared, **learning, **world.learning, **(options or {})})
 
 
+def forms_of_webrl(world: World, forms: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[Stage, ...]]:
+    """WebRL with other options, by label."""
+    return {label: chain(world, "webrl", {"beta": world.beta, **options}) for label, options in forms.items()}
+
+
 def offline(world: World) -> dict[str, Any]:
     """All episodes in one phase of training tasks, then as many passes as the others have phases."""
     return {"tasks_per_phase": world.phases * world.tasks, "first_tasks": "training", "curriculum": False}
@@ -162,10 +167,7 @@ def baselines(where: str) -> Experiment:
         "AWR": chain(world, "awr", {**offline(world), "beta": 1.0}),
         "DigiRL": chain(world, "digirl", {"first_tasks": "training"}),
     }
-    forms = {
-        "WebRL": chain(world, "webrl", {"beta": world.beta}),
-        "WebRL, released loss": chain(world, "webrl", {"beta": world.beta, **RELEASED}),
-    }
+    forms = forms_of_webrl(world, {"WebRL": {}, "WebRL, released loss": RELEASED})
     start = over_seeds({"SFT": chain(world)}, ONE_SEED)  # the same for all seeds: one measurement, not three
     claims = tuple(Claim(form, label, PAPER) for form in forms for label in ("SFT", *conditions))
     question = f"WebRL and the baselines of its paper on {world}, from one start with as many episodes"
@@ -182,7 +184,7 @@ def ablations(where: str) -> Experiment:
         "without KL": {"loss": "reinforce"},
         "critic without replay": {"critic_on_replay": False},
     }
-    conditions = {label: chain(world, "webrl", {"beta": world.beta, **options}) for label, options in parts.items()}
+    conditions = forms_of_webrl(world, parts)
     claims = tuple(Claim("WebRL", label, PAPER) for label in conditions if label != "WebRL")
     question = f"WebRL without its curriculum, its replay buffer and its KL term on {world}"
     return Experiment(f"webrl-ablations-{where}", question, over_seeds(conditions, world.seeds), claims)
@@ -203,7 +205,7 @@ def variants(where: str) -> Experiment:
         "released loss": RELEASED,
         "KL target": {"loss": "kl_target"},
     }
-    conditions = {label: chain(world, "webrl", {"beta": world.beta, **options}) for label, options in forms.items()}
+    conditions = forms_of_webrl(world, forms)
     question = f"Other forms of WebRL's advantage and loss on {world}"
     return Experiment(f"webrl-variants-{where}", question, over_seeds(conditions, world.seeds))
 
@@ -219,7 +221,7 @@ def steps(where: str) -> Experiment:
         "released loss": RELEASED,
         "released loss, no curriculum": {**RELEASED, "curriculum": False, "first_tasks": "training"},
     }
-    conditions = {label: chain(world, "webrl", {"beta": world.beta, **options}) for label, options in forms.items()}
+    conditions = forms_of_webrl(world, forms)
     question = f"WebRL with smaller steps, and its released loss with and without a curriculum, on {world}"
     return Experiment(f"webrl-steps-{where}", question, over_seeds(conditions, world.seeds))
 
