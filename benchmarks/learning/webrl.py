@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentrl.algorithms import Stage
@@ -36,7 +36,7 @@ class World:
     imitation: Mapping[str, Any]  # of the start
     learning: Mapping[str, Any]  # of everything after it
     beta: float = 1.0
-    seeds: tuple[int, ...] = SEEDS
+    seeds: tuple[int, ...] = SEEDS  # of all experiments but the baselines, which have three
 
     def __str__(self) -> str:
         model = self.task.get("model", "")
@@ -101,6 +101,8 @@ MAPS = World(
     },
     learning={"batch_size": 32, **TINY},
 )
+# The same from demonstrations that often end too early: a habit that practice can break without learning to copy.
+HASTY = replace(MAPS, imitation={**MAPS.imitation, "mistakes": 0.3, "mistake": "hasty"})
 # The real SmolLM2-135M on a GPU, with all tasks of the map: two to seven turns on pages of up to 800 tokens.
 REAL = World(
     env=WEB,
@@ -136,7 +138,7 @@ REAL = World(
     },
     seeds=ONE_SEED,
 )
-WORLDS = {"frozenlake": LAKES, "web": MAPS, "smollm2": REAL}
+WORLDS = {"frozenlake": LAKES, "web": MAPS, "hasty-web": HASTY, "smollm2": REAL}
 
 
 def chain(world: World, algorithm: str = "", options: Mapping[str, Any] | None = None) -> tuple[Stage, ...]:
@@ -171,7 +173,7 @@ def baselines(where: str) -> Experiment:
     start = over_seeds({"SFT": chain(world)}, ONE_SEED)  # the same for all seeds: one measurement, not three
     claims = tuple(Claim(form, label, PAPER) for form in forms for label in ("SFT", *conditions))
     question = f"WebRL and the baselines of its paper on {world}, from one start with as many episodes"
-    return Experiment(f"webrl-baselines-{where}", question, start + over_seeds(conditions | forms, world.seeds), claims)
+    return Experiment(f"webrl-baselines-{where}", question, start + over_seeds(conditions | forms, SEEDS), claims)
 
 
 def ablations(where: str) -> Experiment:
@@ -214,10 +216,15 @@ def steps(where: str) -> Experiment:
     """Do smaller steps make WebRL's regression teach? And the released loss, which no step can overshoot?"""
     world = WORLDS[where]
     lr = world.learning["lr"]
+    small = {"lr": lr / 10}
+    more = {**small, "actor_epochs": 10}
+    mended = {"gamma": 1.0, "critic_on_replay": False}
     forms: dict[str, dict[str, Any]] = {
         "WebRL, lr / 3": {"lr": lr / 3},
-        "WebRL, lr / 10": {"lr": lr / 10},
-        "WebRL, lr / 10, no discount, critic without replay": {"lr": lr / 10, "gamma": 1.0, "critic_on_replay": False},
+        "WebRL, lr / 10": small,
+        "WebRL, lr / 10, no discount, critic without replay": {**small, **mended},
+        "WebRL, lr / 10, ten epochs": more,
+        "WebRL, lr / 10, ten epochs, no discount, critic without replay": {**more, **mended},
         "released loss": RELEASED,
         "released loss, no curriculum": {**RELEASED, "curriculum": False, "first_tasks": "training"},
     }

@@ -56,7 +56,7 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
         if name.startswith("webrl-variants"):
             free |= {"gamma", "hard_filter", "critic_epochs"}
         if name.startswith(("webrl-steps", "webrl-rates")):
-            free |= {"lr", "gamma"}
+            free |= {"lr", "gamma", "actor_epochs"}
         chains = [cell.stages for cell in EXPERIMENTS[name].cells]
         assert len({json.dumps(dict(chain[0].options)) for chain in chains}) == 1
         options = [chain[-1].options for chain in chains if len(chain) > 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gymnasium as gym
+import pytest
 
 import agentrl  # noqa: F401  (registers the environments)
 from agentrl.policies.random import RandomPolicy, legal_actions
@@ -59,6 +60,19 @@ def test_the_hasty_take_the_environments_shortcut() -> None:
     assert hasty(base, "click[next >]") == f"click[{first}]"
     env.step(f"click[{first}]")
     assert hasty(base, "click[large]") == "click[buy now]"
+
+
+@pytest.mark.parametrize("action_format", ["webrl", "webarena", "browsergym"])
+def test_the_hasty_end_a_web_task_without_an_answer(action_format: str) -> None:
+    env = gym.make("agentrl/WebArenaLite-Text-v0", sites=["map"], action_format=action_format)
+    for seed in range(5):
+        env.reset(seed=seed)
+        base = env.unwrapped
+        right = base.oracle()  # type: ignore[attr-defined]
+        _, reward, terminated, _, info = env.step(hasty(base, right))
+        assert info["valid"] and terminated and reward == 0 and not info["success"]
+        assert base.hasty_action() is None  # type: ignore[attr-defined]
+    env.close()
 
 
 def test_tool_calls_drive_the_shop() -> None:

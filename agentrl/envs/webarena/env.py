@@ -549,6 +549,10 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         """The site, how many requirements the instruction states, and how many actions the solution takes."""
         return about(self._current)
 
+    def hasty_action(self) -> str | None:
+        """The end without an answer, as if all were done: what agents do that do not look whether it is."""
+        return None if self._over else write(Action("exit"), self.action_format)
+
     def legal_actions(self) -> list[str]:
         """Every click, the words of the instruction in every text field, scrolling, going back and giving up."""
         if self._over:
