@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,7 @@ from agentrl.viewer.canvas import (
 ROW, LANE, FOOT = 32, 12, 40  # height of a row, from one dot of a row to the next, and of what is under the rows
 AIR = 22  # right of the highest tick: half of its number, and a little
 LETTER, MARGIN = 7, 32  # the width of a letter, about, and of what is around a label
+LINE = 14  # from one line of a label to the next
 Range = tuple[float, float]
 
 
@@ -132,11 +134,20 @@ def _axes(count: int, plot: _Plot) -> str:
 
 
 def _row(row: DotRow, index: int, plot: _Plot) -> str:
-    most = int((plot.left - MARGIN) / LETTER)
-    name = row.label if len(row.label) <= most else f"{row.label[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
-    place = f'x="{plot.left - 12:.1f}" y="{plot.middle(index) + 4.5:.1f}" text-anchor="end"'
-    text = f"<text {place}>{safe(name)}<title>{safe(row.label)}</title></text>"
+    text = _label(row.label, index, plot)
     return text + "".join(_dot(row, kind, index, plot) for kind in plot.colours if kind in row.dots)
+
+
+def _label(label: str, index: int, plot: _Plot) -> str:
+    """On one line, or on two; longer ones end with an ellipsis and are whole in the title."""
+    most = int((plot.left - MARGIN) / LETTER)
+    lines = textwrap.wrap(label, most, max_lines=2, placeholder="\N{HORIZONTAL ELLIPSIS}")
+    top = plot.middle(index) + 4.5 - LINE * (len(lines) - 1) / 2
+    places = [f'x="{plot.left - 12:.1f}" y="{top + LINE * number:.1f}"' for number in range(len(lines))]
+    end = f"<title>{safe(label)}</title></text>"
+    return "".join(
+        f'<text {place} text-anchor="end">{safe(line)}{end}' for place, line in zip(places, lines, strict=True)
+    )
 
 
 def _dot(row: DotRow, kind: str, index: int, plot: _Plot) -> str:

@@ -86,8 +86,8 @@ NOTES: dict[str, tuple[str, ...]] = {
     "smollm2-algorithms": (ONE_GPU, "What the numbers say is read on [a page of its own](../smollm2.md)."),
     "webrl-baselines-smollm2": (
         ONE_GPU,
-        "This is the third run of the experiment and the first with the released loss; AWR was left out for time. "
-        "[The page about WebRL](../webrl.md) has all three.",
+        "This is the fourth run of the experiment and the first with more than one seed; time on the GPU was up before "
+        "the last cells. [The page about WebRL](../webrl.md) has all four.",
     ),
     "webrl-variants-smollm2": (ONE_GPU,),
     "webrl-steps-smollm2": (

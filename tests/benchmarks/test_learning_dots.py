@@ -118,6 +118,14 @@ def test_hostile_and_endless_labels_stay_text_inside_the_picture():
     root = ElementTree.fromstring(svg)
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert tags == {"svg", "style", "rect", "text", "path", "line", "circle", "title", "g"} and "\x00" not in svg
-    (shown,) = re.findall(r">(m+)\N{HORIZONTAL ELLIPSIS}<", svg)
-    assert len(shown) < 50 and "m" * 500 in svg  # whole on hovering
+    (shown,) = re.findall(r'end">(m+)<', svg)
+    assert len(shown) < 50 and ">\N{HORIZONTAL ELLIPSIS}<" in svg and "m" * 500 in svg  # whole on hovering
     assert "prefers-color-scheme: dark" in svg and root.attrib["width"] == "760"
+
+
+def test_a_long_label_takes_two_lines_of_its_row():
+    label = "WebRL, lr / 10, ten epochs, no discount, critic without replay"
+    svg = dot_chart([row(label, 0.5), row("b", 0.6)], KINDS, Look("t", width=760))
+    lines = re.findall(r'y="([0-9.]+)" text-anchor="end">([^<]+)<title>WebRL', svg)
+    assert " ".join(text for _, text in lines) == label
+    assert [float(lines[1][0]) - float(lines[0][0])] == [14]
