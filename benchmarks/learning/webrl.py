@@ -102,7 +102,8 @@ MAPS = World(
     learning={"batch_size": 32, **TINY},
 )
 # The same from demonstrations that often end too early: a habit that practice can break without learning to copy.
-HASTY = replace(MAPS, imitation={**MAPS.imitation, "mistakes": 0.3, "mistake": "hasty"})
+# Its beta is the best of `webrl-beta-hasty-web`.
+HASTY = replace(MAPS, imitation={**MAPS.imitation, "mistakes": 0.3, "mistake": "hasty"}, beta=0.1)
 # The real SmolLM2-135M on a GPU, with all tasks of the map: two to seven turns on pages of up to 800 tokens.
 REAL = World(
     env=WEB,
