@@ -101,7 +101,7 @@ class Curriculum:
             chosen += found + self._filled(env, missing, failures.of(env), rng)
         if counts["filled"]:
             self.run.report(
-                f"curriculum: {counts['kept']} new tasks of {count}; "
+                f"curriculum: {counts['kept']} new tasks of {count}, out of {counts['proposed']} proposals; "
                 f"{counts['filled']} places go to tasks that failed, and to training tasks"
             )
         return chosen, dict(counts)

@@ -14,8 +14,8 @@ from benchmarks.learning.separation_table import blind_to
 HEAD = ("paper", "claim", "verdict", "hold / open / reversed", "difference", "seeds", "experiments")
 BOTH, REST = "grounding_worldmodeling, natural", ("no_think", "free_think", "grounding", "worldmodeling")
 TRAINER = "needs a trainer that does not exist here yet"
-BASELINES = ("webrl-baselines-frozenlake", "webrl-baselines-web", "webrl-baselines-smollm2")
-ABLATIONS = ("webrl-ablations-frozenlake", "webrl-ablations-web")
+BASELINES = tuple(f"webrl-baselines-{where}" for where in ("frozenlake", "web", "hasty-web", "smollm2"))
+ABLATIONS = tuple(f"webrl-ablations-{where}" for where in ("frozenlake", "web", "hasty-web"))
 STEPS = ("webrl-steps-frozenlake", "webrl-steps-smollm2")
 GRIDS, LONG = ("algorithms-frozenlake", "algorithms-sokoban"), ("long-tasks-frozenlake", "long-tasks-sokoban")
 

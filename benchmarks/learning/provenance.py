@@ -84,6 +84,10 @@ NOTES: dict[str, tuple[str, ...]] = {
         "do not compare.",
     ),
     "smollm2-algorithms": (ONE_GPU, "What the numbers say is read on [a page of its own](../smollm2.md)."),
+    "webrl-baselines-hasty-web": (
+        "In three of ten demonstrated turns the task is ended without an answer: the model imitates this, and greedy "
+        "play, which takes the likeliest action, hardly suffers. So what there is to gain shows in sampled play.",
+    ),
     "webrl-baselines-smollm2": (
         ONE_GPU,
         "This is the fourth run of the experiment and the first with more than one seed; time on the GPU was up before "

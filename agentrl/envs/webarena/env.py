@@ -364,8 +364,19 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def _task_generator(self) -> TaskGenerator:
         if isinstance(self._source, GeneratedTasks):
-            return WebTaskMutations(self._source.sites, self._source.only, self.max_turns)
+            return WebTaskMutations(self._source.sites, self._source.only, self.max_turns, self._solvable)
         return super()._task_generator()
+
+    def _solvable(self, task: str) -> bool:
+        """Does the oracle do it within the turns? Tried on a copy, which asks no judge and opens no browser."""
+        copy = type(self)(**{**self._arguments, "backend": "dom", "judge": "rule", "hide_outcome": False})
+        try:
+            _, info = copy.reset(options={"task": task})
+            while (action := copy.oracle()) is not None:
+                *_, info = copy.step(action)
+            return bool(info["success"])
+        finally:
+            copy.close()
 
     def _begin(self, task: Found) -> None:
         self._found = task

@@ -5,7 +5,7 @@ All of them have an exact evaluator, and all are about data of the training spli
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from agentrl.envs.webarena.tasks.joined import Joined, find_task_or_joined, join
 from agentrl.envs.webarena.tasks.template import Template
 
 TRIES = 8  # instances and partners that are looked at before a mutation counts as failed
-SCROLLS = 4  # turns left for scrolling, beside the actions of a solution
+SCROLLS = 4  # turns that are enough for scrolling, beside the actions of a solution
 Some = Instance | Joined
 
 
@@ -32,9 +32,16 @@ class WebTaskMutations(Mutations):
       one.
     """
 
-    def __init__(self, sites: tuple[str, ...] = (), only: tuple[str, ...] = (), max_turns: int = 30) -> None:
-        """`sites` and `only` (templates) are the environment's; empty ones leave nothing out."""
-        self._max_turns = max_turns
+    def __init__(
+        self,
+        sites: tuple[str, ...] = (),
+        only: tuple[str, ...] = (),
+        max_turns: int = 30,
+        solvable: Callable[[str], bool] = lambda task: False,
+    ) -> None:
+        """`sites` and `only` (templates) are the environment's; empty ones leave nothing out. `solvable` tries whether
+        a task can be done in `max_turns`; it is asked only where the length of the solution does not tell."""
+        self._max_turns, self._solvable = max_turns, lru_cache(maxsize=8_192)(solvable)
         known = [name for name in instances_of("train") if not only or name in only]
         self._names = {name: None for name in known if not sites or set(templates()[name].sites) <= set(sites)}
 
@@ -43,9 +50,11 @@ class WebTaskMutations(Mutations):
         return self._read(task) is not None
 
     def feasible(self, task: Task) -> bool:
-        """Does its solution fit into the turns, with some left to scroll?"""
+        """Does its solution fit into the turns, with the scrolling it takes?"""
         found = self._read(task)
-        return found is not None and found.steps + SCROLLS <= self._max_turns
+        if found is None or found.steps > self._max_turns:
+            return False
+        return found.steps + SCROLLS <= self._max_turns or self._solvable(task.id)
 
     def new(self, rng: np.random.Generator) -> Task:
         """An instance of any template."""
