@@ -29,6 +29,10 @@ SECOND_TRY = (
     "and a higher learning rate made GRPO collapse. Start and budget were then chosen anew, for all four algorithms "
     "at once."
 )
+NO_NEW_TASKS = (
+    "In runs of WebRL on this page the curriculum never had a new task: with five turns an episode, none counted as "
+    "feasible. Their phases repeated tasks that had failed. This was mended afterwards."
+)
 ONE_GPU = "The runs shared one H200. The model is the real SmolLM2-135M."
 
 NOTES: dict[str, tuple[str, ...]] = {
@@ -88,6 +92,11 @@ NOTES: dict[str, tuple[str, ...]] = {
         "In three of ten demonstrated turns the task is ended without an answer: the model imitates this, and greedy "
         "play, which takes the likeliest action, hardly suffers. So what there is to gain shows in sampled play.",
     ),
+    "webrl-baselines-web": (NO_NEW_TASKS,),
+    "webrl-ablations-web": (NO_NEW_TASKS,),
+    "webrl-variants-web": (NO_NEW_TASKS,),
+    "webrl-beta-web": (NO_NEW_TASKS,),
+    "webrl-beta-hasty-web": (NO_NEW_TASKS,),
     "webrl-baselines-smollm2": (
         ONE_GPU,
         "This is the fourth run of the experiment and the first with more than one seed; time on the GPU was up before "
