@@ -24,7 +24,8 @@ from agentrl.trainers.phase_arguments import PhaseArguments
 from agentrl.trainers.replay import FailureSet, Played
 from agentrl.trainers.run import Run
 
-COUNTS = ("proposed", "duplicates", "infeasible", "unplayable", "too_hard", "too_easy", "kept", "filled")
+DROPPED = ("duplicates", "infeasible", "unplayable", "too_hard", "too_easy")
+COUNTS = ("proposed", *DROPPED, "kept", "filled")
 SPARE = 2  # proposals for each task that is still wanted: some will be filtered out
 SEEDS = 64  # failed tasks that a round of proposals begins from; the next round has others
 
@@ -99,12 +100,21 @@ class Curriculum:
             missing = size - len(found)
             counts["filled"] += missing
             chosen += found + self._filled(env, missing, failures.of(env), rng)
+        self._say(phase, count, counts)
+        return chosen, dict(counts)
+
+    def _say(self, phase: int, count: int, counts: Counter[str]) -> None:
+        """A phase of old tasks learns, too: nothing else would show that the curriculum is not at work."""
         if counts["filled"]:
             self.run.report(
                 f"curriculum: {counts['kept']} new tasks of {count}, out of {counts['proposed']} proposals; "
                 f"{counts['filled']} places go to tasks that failed, and to training tasks"
             )
-        return chosen, dict(counts)
+        if not counts["kept"] and any(source.generator is not None for source in self.sources):
+            dropped = ", ".join(f"{counts[name]} {name}" for name in DROPPED if counts[name]) or "none dropped"
+            detail = f"phase {phase} has no new task, out of {counts['proposed']} proposals ({dropped})"
+            self.run.report(f"warning: no_new_tasks: {detail}")
+            self.run.log("warning", {"warning": "no_new_tasks", "detail": detail})
 
     def _filled(self, env: int, missing: int, failed: Sequence[Task], rng: np.random.Generator) -> list[Played]:
         again = [Played(env, task) for task in _some(failed, missing, rng)]

@@ -99,7 +99,7 @@ def score_pools(cells: Sequence[Results], mode: str, end: str = "end") -> dict[s
 
 
 def _by_label(cells: Sequence[Results], mode: str, end: str, read: Callable[[Results], Any]) -> dict[str, list[Any]]:
-    """Finished cells only: half-trained ones would be compared unfairly. None is something that was not measured."""
+    """Of cells that count. None is something that was not measured."""
     seeds: dict[str, list[Any]] = {}
     for cell in _measured(cells, mode, end):
         if (found := read(cell[end][mode])) is not None:
@@ -108,8 +108,15 @@ def _by_label(cells: Sequence[Results], mode: str, end: str, read: Callable[[Res
 
 
 def _measured(cells: Sequence[Results], mode: str, end: str, label: str | None = None) -> list[Results]:
-    chosen = [cell for cell in cells if label in (None, cell["label"])]
+    """Finished cells only: half-trained ones would be compared unfairly."""
+    chosen = [cell for cell in cells if label in (None, cell["label"]) and not without_new_tasks(cell)]
     return [cell for cell in chosen if cell["finished"] and cell[end][mode] and cell[end][mode]["episodes"]]
+
+
+def without_new_tasks(cell: Results) -> bool:
+    """A curriculum was asked in every phase and never had a task: the run says nothing about what its label names."""
+    asked = cell.get("new_tasks") or []
+    return bool(asked) and not any(kept for _, kept, _ in asked)
 
 
 def difference_interval(high: AnyPool, low: AnyPool) -> Interval:

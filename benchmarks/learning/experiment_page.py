@@ -10,7 +10,7 @@ from typing import Any
 
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.statistics import mean
-from benchmarks.learning.compare import MODES, Pool, Results, gain_row, pools, sentence, what
+from benchmarks.learning.compare import MODES, Pool, Results, gain_row, pools, sentence, what, without_new_tasks
 from benchmarks.learning.effort import HEAD, effort_rows
 from benchmarks.learning.experiment import Experiment
 from benchmarks.learning.figures import ends_figure, scores_figure, shows_ends
@@ -58,6 +58,7 @@ def experiment_page(results: Results, experiment: Experiment) -> str:
         "## Figures\n",
         success_table(results["cells"]),
         effort_table(results["cells"]),
+        new_tasks_table(results["cells"]),
         *gains(results),
         settings_table(results["cells"]),
         provenance(results),
@@ -168,6 +169,24 @@ def effort_table(cells: Sequence[Results]) -> str:
     return "An episode, on average:\n\n" + table(HEAD, rows) if rows else ""
 
 
+def new_tasks_table(cells: Sequence[Results]) -> str:
+    """What share of each phase was new, by label; and which runs do not count, as they never had a new task."""
+    by_label: dict[str, dict[int, list[float]]] = {}
+    for cell in cells:
+        for phase, kept, played in cell.get("new_tasks") or ():
+            by_label.setdefault(cell["label"], {}).setdefault(phase, []).append(kept / max(played, 1))
+    if not by_label:
+        return ""
+    phases = sorted({phase for shares in by_label.values() for phase in shares})
+    rows = [(label, *(_percent(mean(held.get(phase, []))) for phase in phases)) for label, held in by_label.items()]
+    head = ("label", *(f"phase {phase}" for phase in phases))
+    text = "New tasks of the curriculum, as a share of what a phase played (mean over seeds):\n\n" + table(head, rows)
+    left_out = [f"{cell['label']} (seed {cell['seed']})" for cell in cells if without_new_tasks(cell)]
+    if left_out:
+        text += f"\n**Never had a new task, and are left out of all comparisons:** {', '.join(left_out)}.\n"
+    return text
+
+
 def settings_table(cells: Sequence[Results]) -> str:
     """What the labels do not have in common."""
     settings = {cell["label"]: _flat(cell["stages"][-1]) for cell in cells}
@@ -183,6 +202,10 @@ def settings_table(cells: Sequence[Results]) -> str:
 
 def _flat(stage: Mapping[str, Any]) -> dict[str, Any]:
     return {"algorithm": stage["algorithm"], **stage["options"]}
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.0%}"
 
 
 def _shown(value: Any) -> str:

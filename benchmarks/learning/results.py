@@ -97,6 +97,7 @@ def cell_results(runs: Path, cell: Cell) -> Results | None:
             part: sum(int(figure(n, "tokens", part) or 0) for n in run.train) for part in ("generated", "trained")
         },
         "critic": [[line["iteration"], _short(value)] for line in run.train if (value := _explained(line)) is not None],
+        "new_tasks": new_tasks(run),
         "warnings": [[line["iteration"], line.get("warning")] for line in run.warnings],
         "stages": [stage.to_json() for stage in planned],
         "versions": run.config.get("versions", {}),
@@ -107,6 +108,13 @@ def cell_results(runs: Path, cell: Cell) -> Results | None:
 def _explained(line: Line) -> float | None:
     """The share of its returns that the critic explains."""
     return figure(line, "loss", "explained_variance")
+
+
+def new_tasks(run: RunData) -> list[list[int]]:
+    """(iteration, new tasks, tasks played) of every phase in which a curriculum was asked for tasks."""
+    asked = [line for line in run.train if figure(line, "phase", "tasks", "kept") is not None]
+    names = ("kept", "played")
+    return [[line["iteration"], *(int(figure(line, "phase", "tasks", name) or 0) for name in names)] for line in asked]
 
 
 def _read(folder: Path) -> RunData | None:

@@ -119,6 +119,29 @@ def test_a_run_cut_short_is_kept_but_not_compared(runs):
     assert {one["higher"] for one in results["comparisons"]} == {"good after RL"}
 
 
+def with_curriculum(folder: Path, kept: int) -> None:
+    """As if each iteration of the run had been a phase of 8 tasks."""
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    for line in lines:
+        if line["kind"] == "train":
+            line["phase"] = {"tasks": {"kept": kept, "played": 8}}
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize(("kept", "verdicts"), [(0, set()), (2, {"holds", "reversed"})])
+def test_a_run_whose_curriculum_never_had_a_new_task_is_named_and_not_compared(runs, tmp_path, kept, verdicts):
+    bad = [cell for cell in EXPERIMENT.cells if cell.label == "bad"]
+    for cell in bad:
+        with_curriculum(runs / cell.runs()[-1].name, kept)
+    results = results_of(runs, EXPERIMENT)
+    assert {one["verdict"] for one in results["comparisons"] if one["source"]} == verdicts
+    summarise(runs, [EXPERIMENT], tmp_path / "results")
+    write_pages(tmp_path / "results", [EXPERIMENT])
+    page = (tmp_path / "results" / "learning" / "made-up.md").read_text()
+    assert ("left out of all comparisons:** bad (seed 0), bad (seed 1), bad (seed 2)." in page) is (kept == 0)
+    assert f"| bad | {kept / 8:.0%} |" in page
+
+
 def test_cells_that_were_never_evaluated_are_left_out(tmp_path):
     assert summarise(tmp_path, [EXPERIMENT], tmp_path / "results") == []
     run = EXPERIMENT.cells[0].runs()[-1]

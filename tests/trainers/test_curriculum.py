@@ -58,6 +58,7 @@ def made(monkeypatch) -> Callable[..., tuple[Curriculum, list[str]]]:
             )
         run: Any = SimpleNamespace(
             report=said.append,
+            log=lambda kind, line: said.append(f"{kind} {line['warning']}"),
             iteration=0,
             learner=learner,
             processes=ProcessGroup(),
@@ -119,6 +120,15 @@ def test_a_generator_with_nothing_new_ends_the_search_and_failed_tasks_fill_in(m
     assert "the endpoint is away" in said[-2]
 
 
+def test_a_phase_without_any_new_task_is_a_warning_that_says_why(made) -> None:
+    names = [str(one) for one in made()[0].sources[0].tasks[:2]]
+    chosen, said = made(Scripted([Task(name) for name in names], impossible=names))
+    found, counts = chosen.new_tasks(2, 3, failed(Task(names[0])))
+    assert len(found) == 3 and counts["kept"] == 0
+    assert "phase 2 has no new task, out of 2 proposals (1 duplicates, 1 infeasible)" in said[-2]
+    assert said[-1] == "warning no_new_tasks"
+
+
 def test_a_task_with_arguments_of_its_own_gets_its_own_environment(made) -> None:
     chosen, _ = made(env_kwargs='{"size": 4}')
     wide = Task("any", {"size": 5, "levels": 1})
@@ -144,3 +154,4 @@ def test_an_environment_without_a_list_of_tasks_plays_seeds(made) -> None:
     assert "no list of tasks" in said[0]
     found, counts = chosen.new_tasks(1, 3, failed())
     assert found == [Played()] * 3 and counts["filled"] == 3
+    assert not any("no_new_tasks" in line for line in said)  # there is no generator to blame
