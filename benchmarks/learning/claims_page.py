@@ -152,8 +152,9 @@ def _differences(compared: Sequence[Results]) -> str:
 def _task(results: Results) -> str:
     stages = results["cells"][0]["stages"]
     names = ", ".join(short_name(name).removesuffix(" Text") for name in stages[-1]["options"].get("env", ()))
-    long = ", long" if results["experiment"].startswith("long-tasks") else ""
-    return f"{names}, SmolLM2" if stages[0]["options"].get("model") == "smollm2" else names + long
+    further = [word for word in ("long", "hasty") if word in results["experiment"].split("-")]
+    real = ["SmolLM2"] if stages[0]["options"].get("model") == "smollm2" else []
+    return ", ".join([names, *further, *real])
 
 
 def _figure(experiment: Experiment) -> str:

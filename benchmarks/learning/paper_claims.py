@@ -14,11 +14,9 @@ from benchmarks.learning.separation_table import blind_to
 HEAD = ("paper", "claim", "verdict", "hold / open / reversed", "difference", "seeds", "experiments")
 BOTH, REST = "grounding_worldmodeling, natural", ("no_think", "free_think", "grounding", "worldmodeling")
 TRAINER = "needs a trainer that does not exist here yet"
-# Without `webrl-baselines-web`: WebRL had no new tasks in its runs, so its curriculum is not compared there, either.
-BASELINES = tuple(f"webrl-baselines-{where}" for where in ("frozenlake", "hasty-web", "smollm2"))
-CURRICULUM = ("webrl-ablations-frozenlake", "webrl-ablations-hasty-web")
-ABLATIONS = (*CURRICULUM, "webrl-ablations-web")
-STEPS = ("webrl-steps-frozenlake", "webrl-steps-smollm2")
+BASELINES = tuple(f"webrl-baselines-{where}" for where in ("frozenlake", "web", "hasty-web", "smollm2"))
+ABLATIONS = tuple(f"webrl-ablations-{where}" for where in ("frozenlake", "web", "hasty-web"))
+STEPS = tuple(f"webrl-steps-{where}" for where in ("frozenlake", "web", "hasty-web", "smollm2"))
 GRIDS, LONG = ("algorithms-frozenlake", "algorithms-sokoban"), ("long-tasks-frozenlake", "long-tasks-sokoban")
 
 
@@ -169,7 +167,7 @@ CLAIMS = (
     PaperClaim(
         "WebRL",
         "Without the curriculum it is worse",
-        everywhere(CURRICULUM, "WebRL", "without curriculum")
+        everywhere(ABLATIONS, "WebRL", "without curriculum")
         + everywhere(STEPS, "released loss", "released loss, no curriculum"),
     ),
     PaperClaim(

@@ -29,9 +29,9 @@ SECOND_TRY = (
     "and a higher learning rate made GRPO collapse. Start and budget were then chosen anew, for all four algorithms "
     "at once."
 )
-NO_NEW_TASKS = (
-    "In runs of WebRL on this page the curriculum never had a new task: with five turns an episode, none counted as "
-    "feasible. Their phases repeated tasks that had failed. This was mended afterwards."
+OTHER_START = (
+    "Its start is another training of the same imitation than those of the other experiments with SmolLM2: compare "
+    "gains, not levels."
 )
 ONE_GPU = "The runs shared one H200. The model is the real SmolLM2-135M."
 
@@ -92,22 +92,14 @@ NOTES: dict[str, tuple[str, ...]] = {
         "In three of ten demonstrated turns the task is ended without an answer: the model imitates this, and greedy "
         "play, which takes the likeliest action, hardly suffers. So what there is to gain shows in sampled play.",
     ),
-    "webrl-baselines-web": (NO_NEW_TASKS,),
-    "webrl-ablations-web": (NO_NEW_TASKS,),
-    "webrl-variants-web": (NO_NEW_TASKS,),
-    "webrl-beta-web": (NO_NEW_TASKS,),
-    "webrl-beta-hasty-web": (NO_NEW_TASKS,),
     "webrl-baselines-smollm2": (
         ONE_GPU,
-        "This is the fourth run of the experiment and the first with more than one seed; time on the GPU was up before "
-        "the last cells. [The page about WebRL](../webrl.md) has all four.",
+        "This is the fifth run of the experiment, and the first with three seeds. Time on the GPU was up before AWR, "
+        "which earlier runs have. [The page about WebRL](../webrl.md) has all five.",
     ),
-    "webrl-variants-smollm2": (ONE_GPU,),
-    "webrl-steps-smollm2": (
-        ONE_GPU,
-        "Its start is another training of the same imitation than that of "
-        "[webrl-variants-smollm2](webrl-variants-smollm2.md): compare gains, not levels.",
-    ),
+    "webrl-epochs-smollm2": (ONE_GPU,),
+    "webrl-variants-smollm2": (ONE_GPU, OTHER_START),
+    "webrl-steps-smollm2": (ONE_GPU, OTHER_START),
     "steppo-webshop": (
         ONE_GPU,
         "The mistakes in the demonstrations: take the first result, or buy without the options.",

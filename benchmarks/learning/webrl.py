@@ -21,6 +21,7 @@ from benchmarks.learning.experiment import Claim, Experiment, over_seeds
 WEB = "agentrl/WebArenaLite-Text-v0"
 PAPER = "WebRL"
 RELEASED = {"loss": "released", "critic_heads": 2}  # what the published code trains with
+UNBIASED = {"gamma": 1.0, "critic_on_replay": False}  # advantages: the critic predicts what they are measured by
 BETAS = (0.1, 0.3, 1.0, 3.0)
 RATES = (3.0, 1.0, 1 / 3, 0.1)  # times the rate of the other experiments
 
@@ -37,10 +38,11 @@ class World:
     learning: Mapping[str, Any]  # of everything after it
     beta: float = 1.0
     seeds: tuple[int, ...] = SEEDS  # of all experiments but the baselines, which have three
+    start: str = ""  # in words, where it is another than that of a world with the same model
 
     def __str__(self) -> str:
         model = self.task.get("model", "")
-        return f"{spoken(self.env)} with {model}" if model else spoken(self.env)
+        return " ".join(filter(None, [spoken(self.env), f"with {model}" if model else "", self.start]))
 
 
 # The critic learns faster than the actor: it has to know what is too hard before the second phase chooses its tasks.
@@ -103,7 +105,12 @@ MAPS = World(
 )
 # The same from demonstrations that often end too early: a habit that practice can break without learning to copy.
 # Its beta is the best of `webrl-beta-hasty-web`.
-HASTY = replace(MAPS, imitation={**MAPS.imitation, "mistakes": 0.3, "mistake": "hasty"}, beta=0.1)
+HASTY = replace(
+    MAPS,
+    imitation={**MAPS.imitation, "mistakes": 0.3, "mistake": "hasty"},
+    beta=0.1,
+    start="after hasty demonstrations",
+)
 # The real SmolLM2-135M on a GPU, with all tasks of the map: two to seven turns on pages of up to 800 tokens.
 REAL = World(
     env=WEB,
@@ -202,7 +209,7 @@ def variants(where: str) -> Experiment:
     forms: dict[str, dict[str, Any]] = {
         "WebRL": {},
         "no discount": {"gamma": 1.0},
-        "no discount, critic without replay": {"gamma": 1.0, "critic_on_replay": False},
+        "no discount, critic without replay": UNBIASED,
         "no discount, more critic epochs": {"gamma": 1.0, "critic_epochs": 4},
         "good actions only": {"hard_filter": True},
         "released loss": RELEASED,
@@ -217,21 +224,31 @@ def steps(where: str) -> Experiment:
     """Do smaller steps make WebRL's regression teach? And the released loss, which no step can overshoot?"""
     world = WORLDS[where]
     lr = world.learning["lr"]
-    small = {"lr": lr / 10}
-    more = {**small, "actor_epochs": 10}
-    mended = {"gamma": 1.0, "critic_on_replay": False}
     forms: dict[str, dict[str, Any]] = {
         "WebRL, lr / 3": {"lr": lr / 3},
-        "WebRL, lr / 10": small,
-        "WebRL, lr / 10, no discount, critic without replay": {**small, **mended},
-        "WebRL, lr / 10, ten epochs": more,
-        "WebRL, lr / 10, ten epochs, no discount, critic without replay": {**more, **mended},
+        "WebRL, lr / 10": {"lr": lr / 10},
+        "WebRL, lr / 10, no discount, critic without replay": {"lr": lr / 10, **UNBIASED},
         "released loss": RELEASED,
         "released loss, no curriculum": {**RELEASED, "curriculum": False, "first_tasks": "training"},
     }
     conditions = forms_of_webrl(world, forms)
     question = f"WebRL with smaller steps, and its released loss with and without a curriculum, on {world}"
     return Experiment(f"webrl-steps-{where}", question, over_seeds(conditions, world.seeds))
+
+
+def epochs(where: str) -> Experiment:
+    """Do many small steps teach what a few large ones overshoot? With the paper's advantages, or unbiased ones."""
+    world = WORLDS[where]
+    many = {"lr": world.learning["lr"] / 10, "actor_epochs": 10}
+    forms: dict[str, dict[str, Any]] = {
+        "WebRL": {},
+        "lr / 10, ten epochs": many,
+        "lr / 10, ten epochs, no discount, critic without replay": {**many, **UNBIASED},
+        "released loss": RELEASED,
+    }
+    conditions = forms_of_webrl(world, forms)
+    question = f"WebRL with a tenth of the rate and ten epochs on {world}"
+    return Experiment(f"webrl-epochs-{where}", question, over_seeds(conditions, world.seeds))
 
 
 def rates(where: str) -> Experiment:
@@ -262,6 +279,9 @@ def betas(where: str) -> Experiment:
     return Experiment(f"webrl-beta-{where}", question, over_seeds(conditions, ONE_SEED))
 
 
+MAKERS = (baselines, ablations, variants, steps, epochs, rates, betas)
+
+
 def webrl() -> list[Experiment]:
     """All of them."""
-    return [make(where) for where in WORLDS for make in (baselines, ablations, variants, steps, rates, betas)]
+    return [make(where) for where in WORLDS for make in MAKERS]

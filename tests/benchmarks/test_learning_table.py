@@ -55,7 +55,7 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
         free |= {"critic_heads"}  # the released form has two
         if name.startswith("webrl-variants"):
             free |= {"gamma", "hard_filter", "critic_epochs"}
-        if name.startswith(("webrl-steps", "webrl-rates")):
+        if name.startswith(("webrl-steps", "webrl-epochs", "webrl-rates")):
             free |= {"lr", "gamma", "actor_epochs"}
         chains = [cell.stages for cell in EXPERIMENTS[name].cells]
         assert len({json.dumps(dict(chain[0].options)) for chain in chains}) == 1
