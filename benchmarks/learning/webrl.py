@@ -200,6 +200,41 @@ def ablations(where: str) -> Experiment:
     return Experiment(f"webrl-ablations-{where}", question, over_seeds(conditions, world.seeds), claims)
 
 
+def first_phase(where: str) -> Experiment:
+    """The paper's own setting: what the baselines have is the first phase of WebRL, the same tasks or even episodes.
+
+    So WebRL plays more than filtered BC and AWR, and other tasks than DigiRL. DigiRL is given the curriculum, too.
+    """
+    world = WORLDS[where]
+    conditions = {
+        "filtered BC, first phase": chain(world, "filtered_bc"),
+        "AWR, first phase": chain(world, "awr", {"beta": 1.0}),
+        "DigiRL, first phase": chain(world, "digirl"),
+        "DigiRL with curriculum": chain(world, "digirl", {"curriculum": True}),
+        **forms_of_webrl(world, {"WebRL": {}, "WebRL, first phase": {"curriculum": False}}),
+    }
+    claims = tuple(Claim("WebRL", label, PAPER) for label in conditions if "first phase" in label)
+    question = f"WebRL against baselines that learn from its first phase, as in its paper, on {world}"
+    return Experiment(f"webrl-first-phase-{where}", question, over_seeds(conditions, world.seeds), claims)
+
+
+def replays(where: str) -> Experiment:
+    """What should be replayed? By the actor's perplexity, as in the paper's table, and failures as well."""
+    world = WORLDS[where]
+    forms: dict[str, dict[str, Any]] = {
+        "WebRL": {},
+        "perplexity up to 1/0.95": {"perplexity_low": 1.0, "perplexity_high": 1 / 0.95},
+        "perplexity from 1/0.5 on": {"perplexity_low": 1 / 0.5, "perplexity_high": 1e9},
+        "all perplexities": {"perplexity_low": 1.0, "perplexity_high": 1e9},
+        "failures in replay": {"replay_failures": True},
+        "without replay and KL": {"replay": False, "loss": "reinforce"},
+    }
+    conditions = forms_of_webrl(world, forms)
+    claims = tuple(Claim("WebRL", label, PAPER) for label in conditions if label not in ("WebRL", "failures in replay"))
+    question = f"What WebRL replays, by perplexity and outcome, on {world}"
+    return Experiment(f"webrl-replay-{where}", question, over_seeds(conditions, world.seeds), claims)
+
+
 def variants(where: str) -> Experiment:
     """What keeps WebRL from teaching: its discount, its critic, or that it pushes actions down?
 
@@ -279,7 +314,7 @@ def betas(where: str) -> Experiment:
     return Experiment(f"webrl-beta-{where}", question, over_seeds(conditions, ONE_SEED))
 
 
-MAKERS = (baselines, ablations, variants, steps, epochs, rates, betas)
+MAKERS = (baselines, first_phase, ablations, replays, variants, steps, epochs, rates, betas)
 
 
 def webrl() -> list[Experiment]:

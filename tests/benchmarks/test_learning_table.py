@@ -53,6 +53,8 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
     if name.startswith("webrl"):  # SFT is what all begin with; offline trainers play all episodes in one phase
         free = {"beta", "loss", "replay", "curriculum", "first_tasks", "tasks_per_phase", "critic_on_replay"}
         free |= {"critic_heads"}  # the released form has two
+        if name.startswith("webrl-replay"):
+            free |= {"perplexity_low", "perplexity_high", "replay_failures"}
         if name.startswith("webrl-variants"):
             free |= {"gamma", "hard_filter", "critic_epochs"}
         if name.startswith(("webrl-steps", "webrl-epochs", "webrl-rates")):
