@@ -66,6 +66,15 @@ class LLMTasks:
         """Give back the connections."""
         self._client.close()
 
+    def state_dict(self) -> dict[str, Any]:
+        """What a resumed run has to know, as JSON: without it, tasks of earlier phases would be written again."""
+        return {"known": list(self._known), "counts": dict(self.counts)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from there."""
+        self._known = dict.fromkeys(state["known"])
+        self.counts = Counter(state["counts"])
+
     # ------------------------------------------------------------------ the protocol
 
     def propose(self, seeds: Sequence[Task], count: int, rng: np.random.Generator) -> list[Task]:

@@ -18,7 +18,7 @@ from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_s
 from agentrl.core.task_generator import Task, TaskGenerator
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.episode import make
-from agentrl.rollout.llm_tasks import open_task_generator
+from agentrl.rollout.llm_tasks import LLMTasks, open_task_generator
 from agentrl.trainers.off_policy_update import values_at_starts
 from agentrl.trainers.phase_arguments import PhaseArguments
 from agentrl.trainers.replay import FailureSet, Played
@@ -26,6 +26,7 @@ from agentrl.trainers.run import Run
 
 DROPPED = ("duplicates", "infeasible", "unplayable", "too_hard", "too_easy")
 COUNTS = ("proposed", *DROPPED, "kept", "filled")
+GENERATORS = "generators"  # in the run's memory: what they remember, for a resumed run
 SPARE = 2  # proposals for each task that is still wanted: some will be filtered out
 SEEDS = 64  # failed tasks that a round of proposals begins from; the next round has others
 
@@ -45,6 +46,15 @@ class TaskSource:
         env: Any = self._env.unwrapped
         if hasattr(env, "tasks") and hasattr(env, "task_generator"):
             self.tasks, self.generator = env.tasks(), open_task_generator(generator, env)
+
+    def state_dict(self) -> dict[str, Any] | None:
+        """Of the generator, where it remembers anything: the environments' own do not."""
+        return self.generator.state_dict() if isinstance(self.generator, LLMTasks) else None
+
+    def load_state_dict(self, state: dict[str, Any] | None) -> None:
+        """Inverse of `state_dict`."""
+        if state is not None and isinstance(self.generator, LLMTasks):
+            self.generator.load_state_dict(state)
 
     def draw(self, count: int, rng: np.random.Generator) -> list[Task | None]:
         """Training tasks, none twice before all have come."""
@@ -68,6 +78,8 @@ class Curriculum:
         for spec, source in zip(self.specs, self.sources, strict=True):
             if source.generator is None:
                 run.report(f"{spec.id} has no list of tasks: every phase plays seeds of its own there")
+        for source, state in zip(self.sources, run.memory.get(GENERATORS, ()), strict=False):
+            source.load_state_dict(state)
 
     def training_tasks(self, phase: int, count: int) -> list[Played]:
         """Of the training split; environments by weight."""
@@ -101,7 +113,16 @@ class Curriculum:
             counts["filled"] += missing
             chosen += found + self._filled(env, missing, failures.of(env), rng)
         self._say(phase, count, counts)
+        self._remember()
         return chosen, dict(counts)
+
+    def _remember(self) -> None:
+        states = self.run.processes.on_main(lambda: [source.state_dict() for source in self.sources])
+        for spec, state in zip(self.specs, states, strict=True):
+            if state is not None:
+                self.run.memory[GENERATORS] = states
+                told = ", ".join(f"{count} {name}" for name, count in state["counts"].items() if count)
+                self.run.report(f"the task generator of {spec.id} so far: {told or 'nothing asked'}")
 
     def _say(self, phase: int, count: int, counts: Counter[str]) -> None:
         """A phase of old tasks learns, too: nothing else would show that the curriculum is not at work."""

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentrl.core.judging import ChecksEnv
 from agentrl.core.specs import resolve
 from agentrl.core.task_generator import Task
 from agentrl.rollout.collect import Collection
@@ -42,16 +43,15 @@ class Labels:
 
     def metrics(self) -> dict[str, Any]:
         """How many there are, and how they agree with the environment's own evaluator (nothing learns from that)."""
-        said = [record.success for record in self.records]
-        true = [record.label.truth for record in self.records]
-        both = sum(one and other for one, other in zip(said, true, strict=True))
+        pairs = [(one.success, one.label.truth) for one in self.records if one.label.truth is not None]
+        both = sum(said and true for said, true in pairs)
         return {
-            "labelled": len(said),
+            "labelled": len(self.records),
             "waiting": len(self.waiting),
-            "success": _share(sum(said), len(said)),
-            "accuracy": _share(sum(one == other for one, other in zip(said, true, strict=True)), len(said)),
-            "precision": _share(both, sum(said)),
-            "recall": _share(both, sum(true)),
+            "success": _share(sum(record.success for record in self.records), len(self.records)),
+            "accuracy": _share(sum(said == true for said, true in pairs), len(pairs)),
+            "precision": _share(both, sum(said for said, _ in pairs)),
+            "recall": _share(both, sum(true for _, true in pairs)),
         }
 
 
@@ -77,6 +77,8 @@ class Phases:
     def _find_judge(self) -> None:
         if self.args.orm:
             self._judge = resolve("judge", self.args.orm_spec())
+            for spec in self.args.specs() if isinstance(self._judge, ChecksEnv) else ():
+                self._judge.check_env(spec.id, None, "natural", ("outcome",))
 
     @property
     def number(self) -> int:
@@ -160,7 +162,8 @@ class Phases:
                 found.waiting.append((trajectory, one))
             else:
                 task = None if one.task is None else one.task.to_json()
-                label = Label(score, by, phase, one.env, task, trajectory.success)
+                truth = None if trajectory.pending else trajectory.success  # a task in words has no evaluator
+                label = Label(score, by, phase, one.env, task, truth)
                 found.records.append(labelled(trajectory, label))
         return found
 

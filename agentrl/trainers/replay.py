@@ -47,7 +47,7 @@ class Label(msgspec.Struct, forbid_unknown_fields=True):
     phase: int
     env: int = 0
     task: dict[str, Any] | None = None
-    truth: bool = False  # for metrics only: nothing that learns looks at it
+    truth: bool | None = None  # for metrics only: nothing that learns looks at it; None where nobody knows
 
 
 @dataclass

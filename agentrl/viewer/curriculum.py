@@ -145,7 +145,8 @@ def kinds_table(attempts: Mapping[int, Sequence[Attempt]]) -> str:
 
 
 def _solved(held: Sequence[Attempt]) -> str:
-    return f"{sum(one.success for one in held)} of {len(held)}" if held else "-"
+    known = [one.success for one in held if one.success is not None]
+    return f"{sum(known)} of {len(known)}" if known else "-"
 
 
 def _mean(values: Any) -> str:
@@ -164,8 +165,10 @@ def examples_table(attempts: Mapping[int, Sequence[Attempt]]) -> str:
 
 
 def _ended(one: Attempt) -> str:
-    truth = "solved" if one.success else "failed"
-    return truth if one.labelled == one.success else f"{truth}, called {'solved' if one.labelled else 'failed'}"
+    called, truth = ("solved" if won else "failed" for won in (one.labelled, one.success))
+    if one.success is None:
+        return f"called {called}"
+    return truth if called == truth else f"{truth}, called {called}"
 
 
 def examples(held: Sequence[Attempt], most: int = EXAMPLES) -> list[Attempt]:

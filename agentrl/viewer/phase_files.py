@@ -29,7 +29,7 @@ class Attempt:
         str  # how the task was made from one that failed: "nearby", "easier", ...; empty for one of the training split
     )
     labelled: bool  # was it called a success?
-    success: bool  # by the environment's own evaluator
+    success: bool | None  # by the environment's own evaluator; None where it has none for this task
     about: dict[str, Any]
 
 
@@ -41,7 +41,7 @@ class _Task(msgspec.Struct):
 
 class _Label(msgspec.Struct):
     score: float
-    truth: bool = False
+    truth: bool | None = None
     task: _Task | None = None
 
 

@@ -60,6 +60,7 @@ def made(monkeypatch) -> Callable[..., tuple[Curriculum, list[str]]]:
             report=said.append,
             log=lambda kind, line: said.append(f"{kind} {line['warning']}"),
             iteration=0,
+            memory={},
             learner=learner,
             processes=ProcessGroup(),
             policy=RandomPolicy(seed=0),
