@@ -117,10 +117,12 @@ class Curriculum:
         return chosen, dict(counts)
 
     def _remember(self) -> None:
+        """What generators know by now, for a resumed run and for the log."""
         states = self.run.processes.on_main(lambda: [source.state_dict() for source in self.sources])
+        if any(states):
+            self.run.memory[GENERATORS] = states
         for spec, state in zip(self.specs, states, strict=True):
-            if state is not None:
-                self.run.memory[GENERATORS] = states
+            if state:
                 told = ", ".join(f"{count} {name}" for name, count in state["counts"].items() if count)
                 self.run.report(f"the task generator of {spec.id} so far: {told or 'nothing asked'}")
 
