@@ -137,7 +137,7 @@ class Curriculum:
             dropped = ", ".join(f"{counts[name]} {name}" for name in DROPPED if counts[name]) or "none dropped"
             detail = f"phase {phase} has no new task, out of {counts['proposed']} proposals ({dropped})"
             self.run.report(f"warning: no_new_tasks: {detail}")
-            self.run.log("warning", {"warning": "no_new_tasks", "detail": detail})
+            self.run.log("warning", {"iteration": phase, "warning": "no_new_tasks", "detail": detail})
 
     def _filled(self, env: int, missing: int, failed: Sequence[Task], rng: np.random.Generator) -> list[Played]:
         again = [Played(env, task) for task in _some(failed, missing, rng)]
