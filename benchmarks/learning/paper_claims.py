@@ -16,6 +16,7 @@ BOTH, REST = "grounding_worldmodeling, natural", ("no_think", "free_think", "gro
 TRAINER = "needs a trainer that does not exist here yet"
 BASELINES = tuple(f"webrl-baselines-{where}" for where in ("frozenlake", "web", "hasty-web", "smollm2"))
 ABLATIONS = tuple(f"webrl-ablations-{where}" for where in ("frozenlake", "web", "hasty-web"))
+FIRST_PHASE, REPLAY = ("webrl-first-phase-frozenlake",), ("webrl-replay-frozenlake",)
 STEPS = tuple(f"webrl-steps-{where}" for where in ("frozenlake", "web", "hasty-web", "smollm2"))
 GRIDS, LONG = ("algorithms-frozenlake", "algorithms-sokoban"), ("long-tasks-frozenlake", "long-tasks-sokoban")
 
@@ -155,7 +156,8 @@ CLAIMS = (
     PaperClaim(
         "WebRL",
         "It ends above SFT, filtered BC, AWR and DigiRL",
-        everywhere(BASELINES, "WebRL", "SFT", "filtered BC", "AWR", "DigiRL"),
+        everywhere(BASELINES, "WebRL", "SFT", "filtered BC", "AWR", "DigiRL")
+        + everywhere(FIRST_PHASE, "WebRL", "filtered BC, first phase", "AWR, first phase", "DigiRL, first phase"),
     ),
     PaperClaim(
         "WebRL",
@@ -164,10 +166,17 @@ CLAIMS = (
     ),
     PaperClaim("WebRL", "Without the KL term it is worse", everywhere(ABLATIONS, "WebRL", "without KL")),
     PaperClaim("WebRL", "Without the replay buffer it is worse", everywhere(ABLATIONS, "WebRL", "without replay")),
+    PaperClaim("WebRL", "Without both it is worse", everywhere(REPLAY, "WebRL", "without replay and KL")),
+    PaperClaim(
+        "WebRL",
+        "Actions of middling perplexity are the best to replay",
+        everywhere(REPLAY, "WebRL", "perplexity up to 1/0.95", "perplexity from 1/0.5 on", "all perplexities"),
+    ),
     PaperClaim(
         "WebRL",
         "Without the curriculum it is worse",
         everywhere(ABLATIONS, "WebRL", "without curriculum")
+        + everywhere(FIRST_PHASE, "WebRL", "WebRL, first phase")
         + everywhere(STEPS, "released loss", "released loss, no curriculum"),
     ),
     PaperClaim(
