@@ -144,7 +144,7 @@ FAMILIES: tuple[Family, ...] = (
         ),
         benches={
             "grid": Bench(
-                "agentrl.envs.grid.bench:run", "steps, level resets and pictures per second of the grid worlds"
+                "benchmarks.grid:run", "steps, level resets and pictures per second of the grid worlds"
             )
         },
         old_modules=("agentrl.envs.frozenlake", "agentrl.envs.sokoban", "agentrl.envs.sokoban_duo"),
@@ -162,7 +162,7 @@ FAMILIES: tuple[Family, ...] = (
         kit=KitBudget(episodes=4, hostile_replies=300, image_size=96),
         benches={
             "homes": Bench(
-                "agentrl.envs.navigation.bench:run",
+                "benchmarks.navigation:run",
                 "actions, turns, pictures and memory of the homes; MuJoCo alone",
                 group="embodied",
             )
@@ -187,7 +187,7 @@ FAMILIES: tuple[Family, ...] = (
                 "agentrl.envs.svg.players:ColourDrawer", "draws stripes of the right colours only (SVG)"
             ),
         },
-        benches={"svg": Bench("agentrl.envs.svg.bench:run", "pictures drawn from SVG code, per second; cairosvg")},
+        benches={"svg": Bench("benchmarks.svg:run", "pictures drawn from SVG code, per second; cairosvg")},
     ),
     Family(
         name="webshop",
@@ -213,7 +213,7 @@ FAMILIES: tuple[Family, ...] = (
         },
         benches={
             "webshop": Bench(
-                "agentrl.envs.webshop.bench:run", "steps, searches, opening and building of the shop; bm25s and tantivy"
+                "benchmarks.webshop:run", "steps, searches, opening and building of the shop; bm25s and tantivy"
             )
         },
     ),
@@ -237,7 +237,7 @@ FAMILIES: tuple[Family, ...] = (
             "webarena": Site("agentrl.envs.webarena.served:make_site", "serve the five web sites, to browse yourself")
         },
         benches={
-            "web": Bench("agentrl.envs.webarena.bench:run", "resets, steps, forks and memory of the web; BrowserGym")
+            "web": Bench("benchmarks.webarena:run", "resets, steps, forks and memory of the web; BrowserGym")
         },
     ),
     Family(
@@ -261,7 +261,7 @@ FAMILIES: tuple[Family, ...] = (
         ),
         benches={
             "skills": Bench(
-                "agentrl.envs.primitiveskill.bench:run",
+                "benchmarks.primitiveskill:run",
                 "simulator steps, pictures and memory of the arm; MuJoCo alone",
                 group="embodied",
             )
@@ -298,7 +298,7 @@ FAMILIES: tuple[Family, ...] = (
         ),
         benches={
             "libero": Bench(
-                "agentrl.envs.libero.bench:run",
+                "benchmarks.libero:run",
                 "control steps, pictures and memory of LIBERO's tasks; MuJoCo alone",
                 group="embodied",
             )
@@ -348,7 +348,7 @@ FAMILIES: tuple[Family, ...] = (
         ),
         benches={
             "metaworld": Bench(
-                "agentrl.envs.metaworld.bench:run",
+                "benchmarks.metaworld:run",
                 "steps, pictures and memory of Meta-World's tasks; the package alone",
                 group="embodied",
             )

@@ -15,8 +15,8 @@ from agentrl.core.judging import JudgeRequest, Verdict
 from agentrl.core.measure import machine, result
 from agentrl.judges.english import remembered_chunks
 from agentrl.judges.rule import RuleJudge, remembered_reading
-from agentrl.testing.judges import corpus
-from agentrl.testing.judges.states import visited_states
+from benchmarks.judges import corpus
+from benchmarks.judges.states import visited_states
 
 REQUIRED_RATE = 5000.0  # judgements a second
 CASES = {

@@ -29,7 +29,7 @@ from agentrl.rollout.prompts import rules_of, user_message
 from benchmarks.update_rows import update_rows
 
 ENV = "agentrl/FrozenLake-Text-v0"
-LONGEST = 48  # new tokens
+MAX_LENGTH = 48  # new tokens
 BATCH = {"cpu": 64, "cuda": 256}
 EPISODES = {"cpu": 64, "cuda": 1024}  # of an iteration of GRPO
 REQUIRED = {"cpu": 1.0, "cuda": 5.0}  # times the speed of generate
@@ -79,7 +79,7 @@ def generation(model: str, place: str, repeats: int) -> tuple[list[dict[str, Any
     import transformers
 
     rows, case = BATCH[place], f"generation, batch {BATCH[place]}"
-    policy = HFPolicy(load_model(model, place), max_new_tokens=LONGEST, batch_size=rows)
+    policy = HFPolicy(load_model(model, place), max_new_tokens=MAX_LENGTH, batch_size=rows)
     prompts = [policy.encode(conversation) for conversation in openings(rows)]
     found = in_turns(
         {"ours": lambda: generate_ours(policy, prompts), "peer": lambda: generate_plain(policy, prompts)}, repeats
@@ -135,7 +135,7 @@ def generate_plain(policy: HFPolicy, prompts: list[Prompt]) -> int:
     stops = sorted(engine.stops)
     with torch.inference_mode(), torch.random.fork_rng(enabled=True):
         batch = pack(engine.model, prompts, engine.pad, engine.encoder.image_token)
-        settings = {"do_sample": True, "top_k": 0, "max_new_tokens": LONGEST, "eos_token_id": stops}
+        settings = {"do_sample": True, "top_k": 0, "max_new_tokens": MAX_LENGTH, "eos_token_id": stops}
         whole = engine.model.generate(batch.ids, attention_mask=batch.mask, pad_token_id=engine.pad, **settings)
         made = whole[:, batch.ids.shape[1] :]
         ended = torch.isin(made, torch.tensor(stops, device=made.device)).int().cumsum(dim=-1)
@@ -187,7 +187,7 @@ def train_grpo(model: str, place: str, folder: str, options: dict[str, Any], qui
         iterations=warm + counted,
         episodes=EPISODES[place],
         num_envs=EPISODES[place],
-        max_new_tokens=LONGEST,
+        max_new_tokens=MAX_LENGTH,
         save_every=warm + counted,
         save_trajectories=0,
         report=False,

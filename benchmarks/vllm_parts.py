@@ -25,7 +25,7 @@ from agentrl.policies.hf import HFPolicy
 from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
 from agentrl.policies.vllm.interpreter import VLLM
 from agentrl.policies.vllm.weights import checkpoint_weights
-from benchmarks.train import ENV, LONGEST, generate_ours, generate_plain, in_turns, openings
+from benchmarks.train import ENV, MAX_LENGTH, generate_ours, generate_plain, in_turns, openings
 from benchmarks.vllm_agreement import (
     MOVED,
     WAY,
@@ -75,15 +75,15 @@ def generation(model: str, quick: bool, table: Table) -> None:
         table.add("start", "vLLM", seconds(engine.start), "s")
         for rows in ROWS[PLACE][-1:] if quick else ROWS[PLACE]:
             speeds(ours, engine, rows, 1 if quick else 3, table)
-        differences(ours, HFPolicy(ours, max_new_tokens=LONGEST, seed=1, **WAY), "our decoder", table)
-        differences(ours, VLLMPolicy(engine, max_new_tokens=LONGEST, seed=1, **WAY), "vLLM", table)
+        differences(ours, HFPolicy(ours, max_new_tokens=MAX_LENGTH, seed=1, **WAY), "our decoder", table)
+        differences(ours, VLLMPolicy(engine, max_new_tokens=MAX_LENGTH, seed=1, **WAY), "vLLM", table)
         updates(ours, engine, "file", 1 if quick else UPDATES, table)
 
 
 def speeds(ours: LoadedModel, engine: VLLMEngine, rows: int, repeats: int, table: Table) -> None:
     """Of each, in turns."""
-    own = HFPolicy(ours, max_new_tokens=LONGEST, batch_size=rows)
-    theirs = VLLMPolicy(engine, max_new_tokens=LONGEST)
+    own = HFPolicy(ours, max_new_tokens=MAX_LENGTH, batch_size=rows)
+    theirs = VLLMPolicy(engine, max_new_tokens=MAX_LENGTH)
     talks = openings(rows)
     prompts = [own.encode(talk) for talk in talks]
     works: dict[str, Callable[[], int]] = {
@@ -113,7 +113,7 @@ def updates(ours: LoadedModel, engine: VLLMEngine, way: str, repeats: int, table
 
     Returns the difference before all updates, and the size of each change.
     """
-    policy = VLLMPolicy(engine, max_new_tokens=LONGEST, seed=2, **WAY)
+    policy = VLLMPolicy(engine, max_new_tokens=MAX_LENGTH, seed=2, **WAY)
     before = differences(ours, policy, "vLLM", table, f" before updates by {way}")
     said, kept = policy.act(openings(COMPARED[PLACE])), [one.detach().clone() for one in ours.model.parameters()]
     size, found = size_of_changes(ours, said, repeats + 1), []
@@ -156,7 +156,7 @@ def ipc(model: str, quick: bool, table: Table) -> None:
 
 def sleeping(ours: LoadedModel, engine: VLLMEngine, table: Table, before: Difference, size: float) -> None:
     """Memory, seconds, and the same answers afterwards."""
-    policy = VLLMPolicy(engine, max_new_tokens=LONGEST, seed=3, **WAY)
+    policy = VLLMPolicy(engine, max_new_tokens=MAX_LENGTH, seed=3, **WAY)
     table.add("GPU memory in use, vLLM awake", "both", used(), "GiB")
     table.add("falling asleep", "vLLM", [seconds(engine.sleep)], "s")
     table.add("GPU memory in use, vLLM asleep", "both", used(), "GiB")
@@ -202,7 +202,7 @@ def training(model: str, quick: bool, table: Table, name: str, **engine: Any) ->
             group_size=8,
             num_envs=episodes,
             generation_batch=episodes,
-            max_new_tokens=LONGEST,
+            max_new_tokens=MAX_LENGTH,
             save_every=iterations,
             save_trajectories=0,
             report=False,

@@ -27,7 +27,7 @@ import gymnasium as gym
 import numpy as np
 
 import agentrl
-from agentrl.envs.sokoban_duo import parallel_env
+from agentrl.envs.grid.sokoban_duo import parallel_env
 from agentrl.registry import TABLE
 from agentrl.wrappers.build import wrap
 

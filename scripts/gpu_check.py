@@ -28,7 +28,7 @@ from agentrl.models.scoring import Reader, token_scores
 from agentrl.policies.hf import HFPolicy
 from agentrl.trainers.batch import Row
 
-LONGEST = 64  # new tokens
+MAX_LENGTH = 64  # new tokens
 RULES = "You walk on a frozen lake. S start, G goal, O hole, _ ice. Answer with up to three moves. " * 8
 
 
@@ -69,13 +69,13 @@ def forced_difference(engine: LoadedModel, rows: int, steps: int) -> tuple[float
 
 def check_float32(engine: LoadedModel) -> None:
     """Sampled = teacher-forced to 1e-4; every graph in use."""
-    largest, _ = forced_difference(engine, 48, LONGEST)
+    largest, _ = forced_difference(engine, 48, MAX_LENGTH)
     assert largest < 1e-4, largest
 
 
 def check_bfloat16(engine: LoadedModel) -> None:
     """bf16 rounds: the mean difference is reported and must stay small."""
-    _, mean = forced_difference(engine, 48, LONGEST)
+    _, mean = forced_difference(engine, 48, MAX_LENGTH)
     assert mean < 0.05, mean
 
 
@@ -114,7 +114,7 @@ def check_new_weights(engine: LoadedModel) -> None:
 def check_outgrown(engine: LoadedModel) -> None:
     """Lanes that became too short are replaced and their graphs gone; the next ones are recorded all the same."""
     prompts, decoder = prompts_of(engine, 8), decoder_of(engine, stops=[1 << 40])
-    for steps in (LONGEST, 4 * LONGEST, 8 * LONGEST):
+    for steps in (MAX_LENGTH, 4 * MAX_LENGTH, 8 * MAX_LENGTH):
         answers_of(decoder, prompts, Sampling(max_new_tokens=steps, greedy=True))
         assert decoder.graphs and any(lanes.graphs for lanes in decoder.kept), f"no graph for {steps} tokens"
     print("  recorded")
@@ -154,14 +154,14 @@ def check_speed(engine: LoadedModel) -> None:
 def compare_speed(engine: LoadedModel, rows: int) -> float:
     """Our rate over that of generate."""
     prompts, decoder = prompts_of(engine, rows), decoder_of(engine, stops=[1 << 40])
-    how = Sampling(max_new_tokens=LONGEST)
+    how = Sampling(max_new_tokens=MAX_LENGTH)
     torch.cuda.reset_peak_memory_stats()
-    ours = [tokens_per_second(lambda: answers_of(decoder, prompts, how), rows * LONGEST) for _ in range(4)]
+    ours = [tokens_per_second(lambda: answers_of(decoder, prompts, how), rows * MAX_LENGTH) for _ in range(4)]
     batch = pack(engine.model, prompts, engine.pad, engine.encoder.image_token)
     print(f"  {rows} rows of {batch.ids.shape[1]} tokens: ours {[round(rate) for rate in ours]}")
     print(f"  peak memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
     where_time_goes(decoder, how)
-    plain = [tokens_per_second(lambda: plain_generate(engine, batch), rows * LONGEST) for _ in range(2)]
+    plain = [tokens_per_second(lambda: plain_generate(engine, batch), rows * MAX_LENGTH) for _ in range(2)]
     print(f"  generate {[round(rate) for rate in plain]}, ratio {max(ours) / max(plain):.1f}")
     return max(ours) / max(plain)
 
@@ -212,7 +212,7 @@ def plain_generate(engine: LoadedModel, batch: Any) -> torch.Tensor:
             attention_mask=batch.mask,
             do_sample=True,
             top_k=0,
-            max_new_tokens=LONGEST,
+            max_new_tokens=MAX_LENGTH,
             eos_token_id=-1,  # nobody stops
         )
 

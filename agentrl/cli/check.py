@@ -86,11 +86,11 @@ def check_one(env_id: str, kwargs: dict[str, Any]) -> dict[str, Any]:
 def check_judges() -> dict[str, Any]:
     """The report of the judges, in the shape of an environment's."""
     started = time.perf_counter()
-    if find_spec("agentrl.testing.judges") is None:
+    if find_spec("benchmarks.judges") is None:
         missing = "check judges needs a checkout of agentrl; the installed package does not contain its corpora"
         return failure(JUDGES, "unavailable", "available", missing, started)
     try:
-        from agentrl.testing.judges import selfcheck
+        from benchmarks.judges import selfcheck
 
         checks = selfcheck.run(log)
     except MissingExtra as error:

@@ -135,7 +135,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         self._terminated = self._truncated = self._success = False
         if self.render_mode == "human":
             self.render()
-        return self._observe(), self._told([], {}, valid=True, effective=False, fault=None)
+        return self._observe(), self._build_info([], {}, valid=True, effective=False, fault=None)
 
     def step(self, action: ActType) -> tuple[ObsType, float, bool, bool, dict[str, Any]]:
         """Run one turn. No action, however malformed, raises."""
@@ -143,7 +143,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
             raise ResetNeeded("call reset() before step()")
         if self._over:
             self._feedback = "The episode is over; call reset()."
-            info = self._told([], {}, valid=False, effective=False, fault="episode_over")
+            info = self._build_info([], {}, valid=False, effective=False, fault="episode_over")
             return self._observe(), 0.0, self._terminated, self._truncated, info
         done, terms, effective, fault = self._run(self._read(action))
         self._turn += 1
@@ -151,7 +151,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
             self._reach_limit(terms)
         if self.render_mode == "human":
             self.render()
-        info = self._told(done, terms, valid=fault is None, effective=effective, fault=fault)
+        info = self._build_info(done, terms, valid=fault is None, effective=effective, fault=fault)
         return self._observe(), math.fsum(terms.values()), self._terminated, self._truncated, info
 
     def _walk(self, *, start: bool, move: bool) -> None:
@@ -219,7 +219,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         self._truncated = not self._terminated
         self._feedback = " ".join(filter(None, (self._feedback, outcome.feedback)))
 
-    def _told(
+    def _build_info(
         self, actions: list[str], terms: dict[str, float], *, valid: bool, effective: bool, fault: str | None
     ) -> dict[str, Any]:
         """`info`: everything, or three flags that have the same type and shape at every moment."""
@@ -240,7 +240,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         state = self.state()
         told: dict[str, Any] = {}
         if self.graded:
-            told["graded"] = [*(name for name in terms if name not in SIDE_TERMS), *self._owed()]
+            told["graded"] = [*(name for name in terms if name not in SIDE_TERMS), *self._pending_terms()]
         if self._over and (page := self.outcome_page()) is not None:
             told["outcome_page"] = page
         return {
@@ -253,7 +253,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
             "actions": actions,
             "feedback": self._feedback,
             "reward_terms": terms,
-            "pending": self._owed(),
+            "pending": self._pending_terms(),
             "format": None,
             "fault": fault,
             "limit": "task" if self._truncated else None,
@@ -471,7 +471,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         An outcome that terminates replaces the truncation."""
         return Outcome({})
 
-    def _owed(self) -> list[str]:
+    def _pending_terms(self) -> list[str]:
         """Names of reward terms that are not known yet."""
         return []
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def said_when_slow(text: str, seconds: float = 1.0) -> Iterator[None]:
+def notify_if_slow(text: str, seconds: float = 1.0) -> Iterator[None]:
     """Print a line on stderr if what is inside takes longer than `seconds`; nothing otherwise."""
     timer = threading.Timer(seconds, lambda: print(text, file=sys.stderr, flush=True))
     timer.daemon = True

@@ -27,7 +27,7 @@ from agentrl.core.worker_child import decode, encode
 from agentrl.core.worker_process import Gone, Late, WorkerProcess
 
 TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-LARGEST_FRAME = 2**32 - 1
+MAX_FRAME = 2**32 - 1
 TIDY_EXIT = 1.0  # seconds for the target's exit handlers when the worker is closed
 
 
@@ -62,7 +62,7 @@ class Worker:
         self._environment = dict(environment or {})
         self._deadline = _seconds("deadline", deadline)
         self._start_deadline = _seconds("start_deadline", start_deadline)
-        self._max_frame = _bytes("max_frame", max_frame, LARGEST_FRAME)
+        self._max_frame = _bytes("max_frame", max_frame, MAX_FRAME)
         self._memory_limit = None if memory_limit is None else _bytes("memory_limit", memory_limit, 2**62)
         self._arguments = list(args), dict(kwargs or {})
         self._opening()  # complain about arguments that cannot be sent here, not at the first call

@@ -33,7 +33,7 @@ ARRAY_CODE = 1
 # No objects (they would need pickle) and no records (their dtype does not fit into one string).
 ARRAY_KINDS = "biufcSUmM"
 CHUNK = 1 << 20
-LONGEST_TEXT = 4000
+MAX_TEXT = 4000
 PR_SET_PDEATHSIG = 1
 
 
@@ -180,7 +180,7 @@ def describe(reason: str, error: BaseException) -> bytearray:
         lines = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     except Exception:
         lines = ""
-    return encode([reason, _sendable(summary[:LONGEST_TEXT]), _sendable(lines[-LONGEST_TEXT:])])
+    return encode([reason, _sendable(summary[:MAX_TEXT]), _sendable(lines[-MAX_TEXT:])])
 
 
 def _sendable(text: str) -> str:

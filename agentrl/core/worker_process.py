@@ -22,7 +22,7 @@ from agentrl.core.worker_child import CHUNK, HEADER, frame_parts
 CHILD_FILE = Path(__file__).with_name("worker_child.py")
 TAIL_SIZE = 8192
 SMALL = 4096  # most answers; reading room for a large one costs time even when it stays empty
-LONGEST_POLL = 3600.0  # poll() counts milliseconds in a C int
+MAX_POLL = 3600.0  # poll() counts milliseconds in a C int
 
 
 class Late(Exception):
@@ -200,7 +200,7 @@ class WorkerProcess:
 
 
 def _milliseconds(until: float) -> int:
-    return math.ceil(max(0.0, min(until - time.monotonic(), LONGEST_POLL)) * 1000)
+    return math.ceil(max(0.0, min(until - time.monotonic(), MAX_POLL)) * 1000)
 
 
 def _popen(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:

@@ -21,7 +21,7 @@ from agentrl.core.judging import JudgeRequest
 from agentrl.judges.prompting import Filled, Prompt, clean, fill, find_prompt, tail
 
 FILE = "agentrl_orm.json"
-MOST_BYTES = 64_000
+MAX_BYTES = 64_000
 LEAST = 16  # characters that are left of a part, however little room there is
 SHRINK = 0.8
 CUT_FIRST = ("page", "actions", "instruction", "text")
@@ -129,9 +129,9 @@ def read_form(folder: str | Path) -> OutcomeForm | None:
         return None
     try:
         with open(path, "rb") as file:
-            content = file.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise ValueError(f"it is longer than {MOST_BYTES} bytes")
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise ValueError(f"it is longer than {MAX_BYTES} bytes")
         return msgspec.json.decode(content, type=OutcomeForm)
     except (OSError, ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise ConfigError(f"{path} is damaged ({error}); copy it from the run again") from error

@@ -25,8 +25,8 @@ from agentrl.core.errors import ConfigError
 FOLDER = Path(__file__).with_name("prompts")
 FALLBACK = "general"
 CUT = " [cut]"
-MOST_MARKS = 30  # accents on one letter, as in Unicode's stream-safe format: sorting a long run takes quadratic time
-MOST_PASSES = 8  # in search of markers inside markers
+MAX_MARKS = 30  # accents on one letter, as in Unicode's stream-safe format: sorting a long run takes quadratic time
+MAX_PASSES = 8  # in search of markers inside markers
 
 # What could pass for the frame of the conversation rather than its content. No alternative may read a run of characters
 # more than once from each of its places (hence the look-behind and the possessive `+`): the text is hostile.
@@ -139,21 +139,21 @@ def clean(text: str, cap: int) -> str:
 
 
 def _visible(text: str) -> str:
-    """The visible characters, with at most `MOST_MARKS` accents on one letter."""
+    """The visible characters, with at most `MAX_MARKS` accents on one letter."""
     kept, marks = [], 0
     for each in text:
         category = unicodedata.category(each)[0]
         if category == "C" and each not in "\n\t":
             continue
         marks = marks + 1 if category == "M" else 0
-        if marks <= MOST_MARKS:
+        if marks <= MAX_MARKS:
             kept.append(each)
     return "".join(kept)
 
 
 def _without_markers(text: str) -> str:
     """Taking one marker out may complete another; text that goes on doing so loses all that markers are made of."""
-    for _ in range(MOST_PASSES):
+    for _ in range(MAX_PASSES):
         before, text = text, _MARKERS.sub(" ", text).strip()
         if before == text:
             return text

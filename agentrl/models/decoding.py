@@ -32,7 +32,7 @@ AHEAD = 2  # steps that a GPU has before it when the host looks who has finished
 # Of prompts, the same: lengths are rounded up to less, they are recorded when met again, and only where a pass over so
 # many tokens takes a GPU less time than the host needs to launch it.
 PROMPT_CHUNK, PROMPT_WARM_UP, PROMPT_TOKENS = 16, 1, 65_536
-MOST_GRAPHS = 32  # of a set of lanes; prompts of ever other lengths must not fill the memory
+MAX_GRAPHS = 32  # of a set of lanes; prompts of ever other lengths must not fill the memory
 
 
 class FastDecoder:
@@ -207,7 +207,7 @@ class FastDecoder:
 
     def _record(self, lanes: Lanes, key: Hashable, work: Callable[[], None]) -> bool:
         """Record `work`, which is not done by it; what was not used for longest is forgotten."""
-        while len(lanes.graphs) >= MOST_GRAPHS:
+        while len(lanes.graphs) >= MAX_GRAPHS:
             del lanes.graphs[next(iter(lanes.graphs))]
         if not any(kept.graphs for kept in self.sets.kept):
             self.pool = torch.cuda.graph_pool_handle()  # a pool is gone with the last graph that used it

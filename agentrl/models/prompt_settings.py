@@ -20,7 +20,7 @@ from agentrl.core.response import STRATEGIES
 log = logging.getLogger(__name__)
 
 FILE = "agentrl_prompting.json"
-MOST_BYTES = 64_000
+MAX_BYTES = 64_000
 LIMITS = ("max_turns", "max_actions_per_turn")  # arguments of an environment that its prompt states
 # Besides the form of replies, which has a field of its own. A file cannot name other wrappers: a folder that comes from
 # somewhere else must not choose code to run.
@@ -71,9 +71,9 @@ def read_settings(folder: str | Path) -> PromptSettings | None:
         if "\0" in str(path) or not path.is_file():
             return None
         with open(path, "rb") as file:
-            content = file.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise ValueError(f"it is longer than {MOST_BYTES} bytes")
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise ValueError(f"it is longer than {MAX_BYTES} bytes")
         return msgspec.json.decode(content, type=PromptSettings)
     except (OSError, ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise ConfigError(f"{path} is damaged ({error}); remove it to prompt the model in a way of your own") from error

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SEED = 20_240_607  # of the first weights
 # A picture of 192 x 192 pixels becomes 6 x 6 tokens.
-PATCH, MERGE, LARGEST = 16, 2, 256 * 256
+PATCH, MERGE, MAX_SIZE = 16, 2, 256 * 256
 
 
 def tiny_text() -> Path:
@@ -81,7 +81,7 @@ def _image_processor() -> Any:
 
     side = PATCH * MERGE
     return Qwen2VLImageProcessorPil(
-        patch_size=PATCH, merge_size=MERGE, size={"shortest_edge": side * side, "longest_edge": LARGEST}
+        patch_size=PATCH, merge_size=MERGE, size={"shortest_edge": side * side, "longest_edge": MAX_SIZE}
     )
 
 

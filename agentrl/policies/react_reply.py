@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-LONGEST = 20_000  # letters of a reply that are looked at, from its end
+MAX_LENGTH = 20_000  # letters of a reply that are looked at, from its end
 # No pattern here may run across lines or match one text in two ways: models write hostile repetitions by themselves.
 _START = r"^[ \t>*_#`-]*"
 _LABEL = re.compile(_START + r"(?:final +)?(?:action|answer)(?: ?\d+)?[*_` \t]*[:=][*_`]*[ \t]*", re.I | re.M)
@@ -42,7 +42,7 @@ ANYTHING = Grammar()
 
 def read_reply(text: str, grammar: Grammar = ANYTHING) -> tuple[str, str]:
     """(the action, how it was read: "clean", "repaired" or "unread")."""
-    said = text[-LONGEST:]
+    said = text[-MAX_LENGTH:]
     said = said[: found.start()] if (found := _made_up(said)) else said
     line, labelled = _last_action(said)
     if line is None:

@@ -17,7 +17,7 @@ from agentrl.rollout.trajectory import Trajectory
 __all__ = ["Collection", "Collector", "EnvSpec", "Start", "grouped"]
 
 OnTrajectory = Callable[[Trajectory], Any]
-MOST_AT_ONCE = 32  # environments of other processes that are waited for side by side
+MAX_AT_ONCE = 32  # environments of other processes that are waited for side by side
 
 
 class Collector(CollectorBase):
@@ -134,7 +134,7 @@ class Collector(CollectorBase):
             for item in items:
                 function(item)
             return
-        with ThreadPoolExecutor(min(len(items), MOST_AT_ONCE)) as threads:
+        with ThreadPoolExecutor(min(len(items), MAX_AT_ONCE)) as threads:
             list(threads.map(function, items))
 
     def _abandon(self, job: Job | None) -> None:

@@ -219,7 +219,7 @@ class CollectorBase:
         except EngineFault as fault:
             if tries < 2:
                 raise
-            log.warning("the policy is asked once more after a fault: %s", fault)
+            log.warning("retrying generation after error: %s", fault)
             return list(self._act(jobs))
         except Fault:
             # Policies that look at environments meet their faults; one at a time shows whose it is.

@@ -39,7 +39,7 @@ ERROR_TYPES = {
     "out_of_turns": "ran out of turns",
 }
 LOOPS = 3  # how often turns must come one after the other to be a loop
-LONGEST_LOOP = 3  # turns
+MAX_LOOP = 3  # turns
 SAME_ACTIONS = 5
 QUARTER = 0.25  # of the actions a task takes: less is no attempt
 
@@ -97,7 +97,7 @@ def new_turns(steps: Sequence[Step], turns: Sequence[Turn]) -> list[int]:
 
 def in_a_loop(turns: Sequence[Turn]) -> bool:
     """Do the turns end by repeating themselves?"""
-    for period in range(1, LONGEST_LOOP + 1):
+    for period in range(1, MAX_LOOP + 1):
         tail = turns[-period * LOOPS :]
         if len(tail) == period * LOOPS and all(turn == tail[place % period] for place, turn in enumerate(tail)):
             return True

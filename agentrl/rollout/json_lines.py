@@ -21,7 +21,7 @@ from agentrl.rollout.trajectory import Trajectory
 
 log = logging.getLogger(__name__)
 
-MOST_NAMED = 5  # damaged lines that are logged: a file of something else would name every line of it
+MAX_NAMED = 5  # damaged lines that are logged: a file of something else would name every line of it
 
 
 def encode(trajectory: Trajectory) -> bytes:
@@ -76,7 +76,7 @@ class JsonLines:
                 trajectory = Trajectory.from_json(from_line(line))
             except (ValueError, RecursionError) as error:
                 self.damaged.append((number, str(error)))
-                if len(self.damaged) <= MOST_NAMED:
+                if len(self.damaged) <= MAX_NAMED:
                     log.warning("%s, line %d is skipped: %s", self.path, number, error)
                 if self.on_damaged is not None:
                     self.on_damaged(line)

@@ -29,9 +29,9 @@ FOLDER = Path(__file__).with_name("task_prompts")
 COUNTS = ("asked", "written", "unreadable", "unfit", "duplicates", "impossible", "kept")
 SHOWN = 8  # instructions in one question
 PER_CALL = 10  # new ones asked for in one question
-SHORTEST, LONGEST = 12, 400  # characters of an instruction
-LONGEST_REPLY = 100_000
-LONGEST_WORLD = 3_000
+SHORTEST, MAX_LENGTH = 12, 400  # characters of an instruction
+MAX_REPLY = 100_000
+MAX_WORLD = 3_000
 REMEMBERED = 100_000  # instructions that count as known
 MARKS = re.compile(r"^\s*(?:[-*\u2022]|\(?\d{1,3}[.):])\s*")
 
@@ -133,7 +133,7 @@ class LLMTasks:
         return _filled(self._prompt, world=self._world(), examples=examples, count=str(PER_CALL))
 
     def _world(self) -> str:
-        return clean(self._env.system_prompt, LONGEST_WORLD)
+        return clean(self._env.system_prompt, MAX_WORLD)
 
     def _ask(self, conversations: Sequence[Conversation]) -> list[str]:
         return [answer.text for answer in self._client.act(conversations)] if conversations else []
@@ -157,7 +157,7 @@ class LLMTasks:
         return found
 
     def _task(self, text: str, like: Task) -> Task | None:
-        if not SHORTEST <= len(text) <= LONGEST or len(_normal(text).split()) < 3:
+        if not SHORTEST <= len(text) <= MAX_LENGTH or len(_normal(text).split()) < 3:
             return None
         try:
             task = self._env.task_for(text, like.id)
@@ -216,7 +216,7 @@ def open_task_generator(spec: Any, env: AgentEnv[Any, Any]) -> TaskGenerator:
 
 def read_list(reply: str) -> list[str]:
     """The texts of a JSON list (of texts, or of objects with one), or else the lines; empty for anything else."""
-    reply = reply[:LONGEST_REPLY]
+    reply = reply[:MAX_REPLY]
     found = _json_list(reply)
     if found is None:
         found = [MARKS.sub("", line) for line in reply.splitlines() if MARKS.match(line)]
@@ -237,7 +237,7 @@ def _json_list(reply: str) -> list[Any] | None:
 
 def says_yes(reply: str) -> bool:
     """Is YES the first of the two words in it?"""
-    said = re.search(r"\b(yes|no)\b", reply[:LONGEST_REPLY], re.IGNORECASE)
+    said = re.search(r"\b(yes|no)\b", reply[:MAX_REPLY], re.IGNORECASE)
     return said is not None and said[1].lower() == "yes"
 
 
@@ -248,7 +248,7 @@ def _filled(prompt: Prompt, **values: str) -> list[Message]:
 
 def _plain(text: str) -> str:
     """An instruction on one line, without what could pass for a part of the conversation."""
-    return " ".join(clean(text, 4 * LONGEST).split()).strip("\"' ")
+    return " ".join(clean(text, 4 * MAX_LENGTH).split()).strip("\"' ")
 
 
 def _normal(text: str) -> str:

@@ -1,8 +1,8 @@
 """HTTP servers whose connections have limits: a client that says little, or slowly, must not keep others out.
 
 While it is the client's turn, a connection has `SECONDS` to send a request's head and its body, however it spreads the
-bytes, and `IDLE_SECONDS` between two requests. At most `MOST_WAITING` connections of one address may be in that state,
-and at most `MOST_CONNECTIONS` may be open in all. Beyond that, those that have waited longest are closed; where none
+bytes, and `IDLE_SECONDS` between two requests. At most `MAX_WAITING` connections of one address may be in that state,
+and at most `MAX_CONNECTIONS` may be open in all. Beyond that, those that have waited longest are closed; where none
 can be, a new connection gets status 503. Connections whose request is complete are never closed to make room.
 """
 
@@ -26,8 +26,8 @@ except ImportError as error:  # pragma: no cover (set-up installs it)
 SECONDS = {"head": 10.0, "body": 30.0}  # to send one of them whole
 IDLE_SECONDS = 30  # between two requests of a connection
 WRITE_SECONDS = 30.0  # in which a client that has stopped reading must go on
-MOST_CONNECTIONS = 512
-MOST_WAITING = 128  # connections of one address on whose requests the server waits
+MAX_CONNECTIONS = 512
+MAX_WAITING = 128  # connections of one address on whose requests the server waits
 GRACE_SECONDS = 1.0  # a connection this young is not closed for others: its request may be on its way
 CLOSE_SECONDS = 3  # for open requests when a server closes
 
@@ -123,13 +123,13 @@ class LimitedConnection(H11Protocol):
         waiting = sorted((each for each in others if each.since is not None), key=lambda each: each.since or 0.0)
         due = [each for each in waiting if self.loop.time() - (each.since or 0.0) >= GRACE_SECONDS]
         here = [each for each in waiting if each.address == self.address]
-        closing = [each for each in due if each in here[: max(0, len(here) + 1 - MOST_WAITING)]]
-        excess = max(0, len(others) + 1 - len(closing) - MOST_CONNECTIONS)
+        closing = [each for each in due if each in here[: max(0, len(here) + 1 - MAX_WAITING)]]
+        excess = max(0, len(others) + 1 - len(closing) - MAX_CONNECTIONS)
         closing += [each for each in due if each not in closing][:excess]
         for each in closing:
             self.connections.discard(each)
             each.transport.abort()
-        return len(others) + 1 - len(closing) <= MOST_CONNECTIONS
+        return len(others) + 1 - len(closing) <= MAX_CONNECTIONS
 
     def _say(self, answer: bytes) -> None:
         """Close, with a word to the client if it has had no answer yet."""

@@ -26,7 +26,7 @@ except ImportError as error:  # pragma: no cover (set-up installs it)
 
 log = logging.getLogger(__name__)
 
-LARGEST_BODY = 32 << 20
+MAX_BODY = 32 << 20
 ANSWER_SECONDS = 3600.0
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -139,15 +139,15 @@ async def _body(request: Request) -> bytes:
     # Browsers send this type only after a preflight request, which is not answered: no web page can use the server.
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise BadRequest("send Content-Type: application/json", status=415)
-    too_large = BadRequest(f"a request must have at most {LARGEST_BODY} bytes", status=413)
+    too_large = BadRequest(f"a request must have at most {MAX_BODY} bytes", status=413)
     length = request.headers.get("content-length", "0")
-    if len(length) > 12 or int(length) > LARGEST_BODY:  # digits only: the parser has seen to that
+    if len(length) > 12 or int(length) > MAX_BODY:  # digits only: the parser has seen to that
         raise too_large
     pieces, size = [], 0
     async for piece in request.stream():
         pieces.append(piece)
         size += len(piece)
-        if size > LARGEST_BODY:
+        if size > MAX_BODY:
             raise too_large
     return b"".join(pieces)
 

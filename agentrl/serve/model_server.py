@@ -26,7 +26,7 @@ from agentrl.serve.model_app import ModelApp
 from agentrl.serve.model_requests import BadRequest, ChatRequest, conversation_of, read_request
 from agentrl.serve.site import address, check_address, listen
 
-MOST_TOKENS = 4096
+MAX_TOKENS = 4096
 
 
 class ModelServer:
@@ -92,7 +92,7 @@ class ModelServer:
         seed = None if request.seed is None else request.seed % (1 << 63)
         watch = writer.take if writer.needs_each_token else None
         return self._batcher.submit(
-            Job(writer.prompt, request.sampling(MOST_TOKENS), seed, watch, request.top_logprobs or 0)
+            Job(writer.prompt, request.sampling(MAX_TOKENS), seed, watch, request.top_logprobs or 0)
         )
 
     def _prompt(self, request: ChatRequest) -> Prompt:

@@ -18,7 +18,7 @@ from agentrl.testing.compare import require_same, require_same_results
 from agentrl.testing.report import CheckFailed, CheckSkipped, require
 from agentrl.testing.subject import Player, Result, Subject, base, follow, spec_of, start, trajectory
 
-MOST_TURNS_BEFORE = 4  # of a random moment, counted from a reset
+MAX_TURNS_BEFORE = 4  # of a random moment, counted from a reset
 TURNS_AFTER = 6
 DAMAGED_BLOBS = 40
 
@@ -28,7 +28,7 @@ def _random_moments(env: gym.Env, subject: Subject) -> Iterator[tuple[Player, Re
     player = Player(env, subject.seed)
     for episode in range(subject.episodes):
         result = start(env, seed=subject.seed if episode == 0 else None)
-        for _ in range(player.random.integers(MOST_TURNS_BEFORE + 1)):
+        for _ in range(player.random.integers(MAX_TURNS_BEFORE + 1)):
             if result.over:
                 break
             (result,) = player.play(1)

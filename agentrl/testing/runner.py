@@ -18,7 +18,7 @@ from agentrl.testing import control, forks, hostility, interface, repeatability,
 from agentrl.testing.report import Check, CheckFailed, CheckSkipped, Report, Status, require
 from agentrl.testing.subject import Subject
 
-LONGEST_DETAIL = 4000  # characters
+MAX_DETAIL = 4000  # characters
 
 # A check takes the subject and returns in a few words what it covered. It raises if something is wrong, and
 # `CheckSkipped` if the environment does not offer what the check is about.
@@ -144,5 +144,5 @@ def _explain(error: Exception) -> str:
 
 def _tidy(detail: str) -> str:
     """A detail can be printed and encoded anywhere, whatever the environment put into its message."""
-    short = detail if len(detail) <= LONGEST_DETAIL else detail[:LONGEST_DETAIL] + "..."
+    short = detail if len(detail) <= MAX_DETAIL else detail[:MAX_DETAIL] + "..."
     return short.encode("utf-8", "backslashreplace").decode()

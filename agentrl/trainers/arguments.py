@@ -80,7 +80,7 @@ class RunArguments:
     """Optimiser steps until the learning rates are reached."""
     optimiser: Literal["adamw", "muon"] = "adamw"
     """AdamW, or Muon for the matrices (small models from scratch learn faster by it; its rates are larger)."""
-    word_lr: float = 0.25
+    embedding_lr: float = 0.25
     """With optimiser=muon: learning rate of word vectors and norms, as a share of lr; less for large vocabularies."""
     weight_decay: float = 0.0
     """Of the optimiser."""
@@ -141,7 +141,7 @@ class RunArguments:
         _whole(self, 1, "eval_episodes save_every keep")
         _whole(self, 0, "seed history warmup lora_rank threads eval_every")
         _whole(self, -1, "save_trajectories")
-        _positive(self, "lr word_lr max_grad_norm peer_timeout")
+        _positive(self, "lr embedding_lr max_grad_norm peer_timeout")
         _not_negative(self, "weight_decay env_timeout lora_alpha")
         _check_choices(self)
         _check_secrets(self)

@@ -89,7 +89,7 @@ def group_metrics(groups: Sequence[Group], even_by: EvenBy = "outcome") -> dict[
     """Shares of the first round's groups: those whose members all did equally well, and those of one member."""
     lone = sum(len(group) == 1 for group in groups)
     level = sum(is_even(group, even_by) for group in groups if len(group) > 1)
-    return {"even_groups": level / len(groups), "lone_groups": lone / len(groups)}
+    return {"zero_variance_groups": level / len(groups), "singleton_groups": lone / len(groups)}
 
 
 # ---------------------------------------------------------------------- comparing

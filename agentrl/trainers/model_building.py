@@ -113,7 +113,7 @@ def make_optimiser(
     inner = [p for name, p in trained.items() if is_inner_matrix(name, p, output)]
     chosen = {id(p) for p in inner}
     rest = [p for p in trained.values() if id(p) not in chosen]
-    groups = [_group(inner, lr, orthogonal=True), _group(rest, options.word_lr * lr, orthogonal=False)]
+    groups = [_group(inner, lr, orthogonal=True), _group(rest, options.embedding_lr * lr, orthogonal=False)]
     return Muon([*groups, *({**group, "orthogonal": False} for group in critics)], **common)
 
 

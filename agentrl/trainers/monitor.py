@@ -24,7 +24,7 @@ from agentrl.rollout.statistics import wilson_interval
 KNOWN = ("farming", "collapse", "no_signal", "kl_blowup", "invalid")
 SCHEMA = 1
 SHORT = 3  # lines that must agree before one of the simple signs counts: a single odd batch is no trouble
-MOST_BLOCKS = 32  # of the past; older ones are thinned out, never all forgotten
+MAX_BLOCKS = 32  # of the past; older ones are thinned out, never all forgotten
 NORMAL_95 = 1.96
 
 
@@ -128,7 +128,7 @@ class Monitor:
         if memory.lines > self.window and (memory.lines - 1) % self.window == 0:
             block = _pool(memory.beats)
             memory.blocks += [] if block is None else [block]
-            if len(memory.blocks) > MOST_BLOCKS:
+            if len(memory.blocks) > MAX_BLOCKS:
                 memory.blocks = memory.blocks[::2]
         memory.beats = [*memory.beats, beat][-self.window :]
         if memory.first_entropy is None:

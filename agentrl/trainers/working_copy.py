@@ -29,7 +29,7 @@ from agentrl.trainers.batch import Row
 from agentrl.trainers.model_building import ready_to_train
 
 log = logging.getLogger(__name__)
-MOST_VARIANTS = 64
+MAX_VARIANTS = 64
 WORTH_COMPILING = 20  # iterations; compiling takes about half a minute
 
 
@@ -178,7 +178,7 @@ def compile_layers(model: Any, reader: Reader) -> bool:
     be traced, should cost a warning and not the run.
     """
     # With and without gradients, a prefix, training: more variants of one layer than are compiled by default.
-    torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, MOST_VARIANTS)
+    torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, MAX_VARIANTS)
     layers = _layers(model)
     try:
         for layer in layers:

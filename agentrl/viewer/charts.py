@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from agentrl.core.html import safe
 from agentrl.viewer.canvas import COLOURS, Look, chart_svg, legend, nice_ticks, plot_top, tick_text
 
-MOST_POINTS = 240  # of one line: more would not be visible, and pages must stay small
+MAX_POINTS = 240  # of one line: more would not be visible, and pages must stay small
 Point = tuple[float, float]
 Band = tuple[float, float, float]  # x, low, high
 
@@ -119,8 +119,8 @@ def _x_range(xs: Sequence[float]) -> tuple[float, float]:
 
 
 def thinned(series: Series) -> Series:
-    """At most `MOST_POINTS` points: neighbours are averaged."""
-    size = -(-len(series.points) // MOST_POINTS)
+    """At most `MAX_POINTS` points: neighbours are averaged."""
+    size = -(-len(series.points) // MAX_POINTS)
     if size <= 1:
         return series
     points = [_mean(series.points[i : i + size]) for i in range(0, len(series.points), size)]
@@ -168,7 +168,7 @@ def stacked_bars(xs: Sequence[float], layers: Mapping[str, Sequence[float]], loo
     """One bar for each x, made of the layers' values (never negative), in order; "" where all is nought."""
     if not xs or not any(value > 0 for layer in layers.values() for value in layer):
         return ""
-    size = -(-len(xs) // (MOST_POINTS // 3))
+    size = -(-len(xs) // (MAX_POINTS // 3))
     xs, layers = _binned(xs, size), {name: _binned(layer, size) for name, layer in layers.items()}
     heights = [math.fsum(max(0.0, layer[i]) for layer in layers.values()) for i in range(len(xs))]
     named = [(name, colour, False) for colour, (name, layer) in enumerate(layers.items()) if any(layer)]

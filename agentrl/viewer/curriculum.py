@@ -24,7 +24,7 @@ FATES = {
     "too_easy": "too easy for the critic",
 }
 EXAMPLES = 4  # instructions of each phase
-LONGEST_EXAMPLE = 400  # characters of an instruction
+MAX_EXAMPLE = 400  # characters of an instruction
 
 
 def curriculum_section(run: RunData) -> str:
@@ -160,7 +160,7 @@ def examples_table(attempts: Mapping[int, Sequence[Attempt]]) -> str:
     for phase, held in attempts.items():
         for one in examples(held):
             texts = one.kind or "training split", str(one.about.get("group") or ""), one.instruction
-            rows.append([str(phase), *(safe(text, LONGEST_EXAMPLE) for text in texts), _ended(one)])
+            rows.append([str(phase), *(safe(text, MAX_EXAMPLE) for text in texts), _ended(one)])
     return table(["phase", "made as", "group", "instruction", "first try"], rows, texts=5, kind="wrapped")
 
 

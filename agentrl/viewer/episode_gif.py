@@ -20,7 +20,7 @@ from agentrl.viewer.replay import Scene, replay
 
 INK, SOFT, GOOD, BAD = "#1d2228", "#5c6670", "#217a45", "#b3352c"
 HEAD, FOOT, EDGE = 34, 52, 14  # pixels above, below and beside a picture
-MOST_FRAMES = 200
+MAX_FRAMES = 200
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def _panels(trajectory: Trajectory, title: str, size: int) -> list[_Panel]:
             f"the episode {trajectory.id or '(no id)'} in {trajectory.env_id or 'an unknown environment'} cannot be "
             "played again, so there is nothing to draw"
         )
-    scenes = scenes[:MOST_FRAMES]
+    scenes = scenes[:MAX_FRAMES]
     captions = _captions(scenes, len(trajectory.steps))
     panels = [_Panel(_sized(s.picture, size), title, text) for s, text in zip(scenes, captions, strict=True)]
     end = "solved" if trajectory.success else "out of turns" if trajectory.truncated else "not solved"

@@ -20,7 +20,7 @@ from agentrl.rollout.trajectory_file import TrajectoryReader
 from agentrl.viewer.canvas import chart_style
 from agentrl.viewer.episode_strip import ending, episode_strip
 
-MOST_TURNS = 100  # shown of one episode
+MAX_TURNS = 100  # shown of one episode
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _page(
         if trajectory.system_prompt and trajectory.system_prompt != told:
             told = trajectory.system_prompt
             parts.append(details("What the agent is told", told))
-        strip = episode_strip(f"Episode {index}", trajectory, images, play_again=play_again, most_turns=MOST_TURNS)
+        strip = episode_strip(f"Episode {index}", trajectory, images, play_again=play_again, most_turns=MAX_TURNS)
         parts.append(f'<div id="episode-{index}">{strip}</div>')
     title = f"Episodes {batch[0][0]} to {batch[-1][0]}" if len(batch) > 1 else f"Episode {batch[0][0]}"
     return page(title, f"Page {number} of {source.name}.", [*parts, bar], style=chart_style())

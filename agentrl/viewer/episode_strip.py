@@ -20,12 +20,12 @@ from agentrl.viewer.replay import replay
 
 log = logging.getLogger(__name__)
 
-MOST_TURNS = 12  # shown of one episode
-LARGEST_PICTURE = 1 << 22  # pixels
+MAX_TURNS = 12  # shown of one episode
+MAX_PICTURE = 1 << 22  # pixels
 
 
 def episode_strip(
-    title: str, trajectory: Trajectory, images: Path, *, play_again: bool = False, most_turns: int = MOST_TURNS
+    title: str, trajectory: Trajectory, images: Path, *, play_again: bool = False, most_turns: int = MAX_TURNS
 ) -> str:
     """An episode from left to right: picture, actions, reward and response of every turn, then the end.
 
@@ -34,7 +34,7 @@ def episode_strip(
     """
     pictures = _pictures(trajectory, images, play_again)
     steps, control = trajectory.steps, is_control(trajectory)
-    turns = spread(len(steps), MOST_TURNS) if control else range(min(len(steps), most_turns))
+    turns = spread(len(steps), MAX_TURNS) if control else range(min(len(steps), most_turns))
     frames = [_turn(turn + 1, steps[turn], pictures[turn]) for turn in turns]
     if len(steps) > len(turns):
         frames.append(_frame(f"{len(steps) - len(turns)} more turns", None, "", ""))
@@ -111,7 +111,7 @@ def _pictures(trajectory: Trajectory, images: Path, play_again: bool) -> list[np
 def _stored(images: Path, name: Any) -> np.ndarray | None:
     try:
         with open_picture(images, name) as picture:
-            if picture.width * picture.height > LARGEST_PICTURE:
+            if picture.width * picture.height > MAX_PICTURE:
                 return None
             return np.asarray(picture.convert("RGB"))
     except (ConfigError, OSError, ValueError, Image.DecompressionBombError) as error:

@@ -15,7 +15,7 @@ import msgspec
 from agentrl.core.files import open_regular
 
 log = logging.getLogger(__name__)
-MOST_READ = 2_000  # trajectories of one phase
+MAX_READ = 2_000  # trajectories of one phase
 NAME = re.compile(r"phase_(\d{1,9})\.jsonl")
 
 
@@ -73,7 +73,7 @@ def phase_attempts(folder: Path) -> dict[int, list[Attempt]]:
 
 def _attempts(path: Path) -> Iterator[Attempt]:
     with open_regular(path) as file:
-        for line in islice(file, MOST_READ):
+        for line in islice(file, MAX_READ):
             try:
                 record = msgspec.json.decode(line, type=_Record)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -22,7 +22,7 @@ from agentrl.viewer.episode_strip import episode_strip
 log = logging.getLogger(__name__)
 
 NOT_DRAWN = '<p class="soft">No pictures were recorded; <code>agentrl report RUN --replay</code> draws them.</p>'
-MOST_READ = 512  # trajectories of one file that are looked at
+MAX_READ = 512  # trajectories of one file that are looked at
 TAIL_BYTES = 32 << 20  # how far from the end of a long file the newest ones are looked for
 
 
@@ -68,12 +68,12 @@ def _version(held: Sequence[Trajectory]) -> int | None:
 
 
 def _first(path: Path) -> list[Trajectory]:
-    return list(islice(TrajectoryReader(path), MOST_READ))
+    return list(islice(TrajectoryReader(path), MAX_READ))
 
 
 def _last(path: Path) -> list[Trajectory]:
     if path.suffix != ".jsonl":
-        return list(deque(TrajectoryReader(path), maxlen=MOST_READ))
+        return list(deque(TrajectoryReader(path), maxlen=MAX_READ))
     try:
         with open_regular(path) as file:
             start = max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES)
@@ -82,7 +82,7 @@ def _last(path: Path) -> list[Trajectory]:
     except OSError as error:
         raise ConfigError(f"cannot read trajectories: {error}") from error
     held = []
-    for line in lines[-MOST_READ:]:
+    for line in lines[-MAX_READ:]:
         try:
             held.append(Trajectory.from_json(json.loads(line)))
         except (ValueError, RecursionError):

@@ -11,7 +11,7 @@ from agentrl.rollout.statistics import Interval, wilson_interval
 from agentrl.viewer.eval_report import short_name
 from agentrl.viewer.run_data import RunData
 
-MOST_BINS = 5
+MAX_BINS = 5
 Episodes = Sequence[EpisodeFacts]
 
 
@@ -49,7 +49,7 @@ class Bin:
         return str(self.low) if self.low == self.high else f"{self.low} to {self.high}"
 
 
-def bins(values: Iterable[int | None], most: int = MOST_BINS) -> list[Bin]:
+def bins(values: Iterable[int | None], most: int = MAX_BINS) -> list[Bin]:
     """A bin for each number where they are few; else at most `most` with about as many tasks in each."""
     known = sorted(value for value in values if value is not None)
     distinct = sorted(set(known))

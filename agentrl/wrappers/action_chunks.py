@@ -46,7 +46,7 @@ class ActionChunks(AgentWrapper):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
-        return observation, _told(info, [], [])
+        return observation, _build_info(info, [], [])
 
     def step(self, action: Any) -> StepResult:
         """Run the rows of a chunk."""
@@ -65,7 +65,7 @@ class ActionChunks(AgentWrapper):
         observation, _, terminated, truncated, info = result
         if len(infos) <= last:  # a limit outside the environment, which then did not know that this was the end
             observation = self._with_pictures(observation)
-        told = _told(info, infos, rewards)
+        told = _build_info(info, infos, rewards)
         if problem and told.get("fault") == "unparsed":
             observation, told = explain_invalid(observation, told, problem)
         elif surplus and "feedback" in told and not (terminated or truncated):
@@ -126,7 +126,7 @@ def _vector_space(env: gym.Env) -> spaces.Box:
     return space
 
 
-def _told(last: dict[str, Any], infos: list[dict[str, Any]], rewards: list[float]) -> dict[str, Any]:
+def _build_info(last: dict[str, Any], infos: list[dict[str, Any]], rewards: list[float]) -> dict[str, Any]:
     """One info for all turns of a chunk; what it does not sum up is that of the last one."""
     told = {**last, "ran": len(infos)}
     if infos and "effective" in last:

@@ -27,7 +27,7 @@ nothing was run, with what that would need. `difference` is that of sampled succ
 """
 EACH = "## Each comparison\n"
 CLAIMS = ("claim", "paper", "task", "verdict", "hold / open / reversed", "difference", "seeds", "figure")
-MOST_RIVALS = 3  # named in a claim; the page of the experiment lists them all
+MAX_RIVALS = 3  # named in a claim; the page of the experiment lists them all
 INTRODUCTION = """# Learning
 
 Which orderings of papers hold at a size where everyone can repeat them. Tiny models (`tiny-text`: 300,000 weights) and
@@ -129,7 +129,7 @@ def _rivals(compared: Sequence[Results]) -> list[str]:
 
 
 def _named(rivals: Sequence[str], higher: str) -> str:
-    if len(rivals) > MOST_RIVALS:
+    if len(rivals) > MAX_RIVALS:
         return f"{len(rivals)} others"
     return "; ".join(_shortened(lower, higher) for lower in rivals)
 

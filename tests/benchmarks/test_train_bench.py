@@ -22,7 +22,7 @@ def report():
         patch.setattr(train, "BATCH", {"cpu": 6})
         patch.setattr(train, "EPISODES", {"cpu": 8})
         patch.setattr(update_rows, "ROWS", {"cpu": (8, 40)})
-        patch.setattr(train, "LONGEST", 4)
+        patch.setattr(train, "MAX_LENGTH", 4)
         return train.run(quick=True)
 
 
@@ -49,7 +49,7 @@ def test_a_quick_run_says_where_the_time_of_training_went(report):
 
 
 def test_both_sides_count_tokens_up_to_the_end_of_an_answer(monkeypatch):
-    monkeypatch.setattr(train, "LONGEST", 4)
+    monkeypatch.setattr(train, "MAX_LENGTH", 4)
     engine = load_model("tiny-text", device="cpu")
     policy = HFPolicy(engine, max_new_tokens=4)
     prompts = [policy.encode(conversation) for conversation in train.openings(6)]

@@ -203,10 +203,10 @@ def test_a_half_written_file_is_judged_as_far_as_it_goes(agentrl_cli, saved) -> 
 
 @pytest.fixture
 def selfcheck(monkeypatch):
-    """`agentrl.testing.judges.selfcheck` with the given result."""
+    """`benchmarks.judges.selfcheck` with the given result."""
 
     def install(run: Any) -> None:
-        monkeypatch.setattr("agentrl.testing.judges.selfcheck.run", run)
+        monkeypatch.setattr("benchmarks.judges.selfcheck.run", run)
 
     return install
 

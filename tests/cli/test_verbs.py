@@ -204,10 +204,10 @@ def fast_bench(monkeypatch):
         ],
         "pass": True,
     }  # fmt: skip
-    module = ModuleType("agentrl.envs.grid.bench")
+    module = ModuleType("benchmarks.grid")
     module.run = lambda quick: {**result, "quick": quick}
     monkeypatch.setitem(sys.modules, "benchmarks", ModuleType("benchmarks"))
-    monkeypatch.setitem(sys.modules, "agentrl.envs.grid.bench", module)
+    monkeypatch.setitem(sys.modules, "benchmarks.grid", module)
     return result
 
 

@@ -6,13 +6,13 @@ import time
 
 import numpy as np
 
-from agentrl.core.slow import said_when_slow
+from agentrl.core.slow import notify_if_slow
 
 
 def test_a_line_comes_while_it_takes_long_and_none_when_it_was_quick(capsys) -> None:
-    with said_when_slow("quick work", seconds=30.0):
+    with notify_if_slow("quick work", seconds=30.0):
         pass
-    with said_when_slow("hard work", seconds=0.01):
+    with notify_if_slow("hard work", seconds=0.01):
         deadline = time.monotonic() + 20
         said = ""
         while not said and time.monotonic() < deadline:
@@ -26,7 +26,7 @@ def test_the_levels_of_a_game_say_what_is_made_and_where_it_is_kept(tmp_path, mo
     from agentrl.envs.grid.frozenlake import every_lake
 
     monkeypatch.setenv("AGENTRL_CACHE", str(tmp_path))
-    monkeypatch.setattr(levels, "said_when_slow", lambda text: said_when_slow(text, seconds=0.0))
+    monkeypatch.setattr(levels, "notify_if_slow", lambda text: notify_if_slow(text, seconds=0.0))
 
     def slowly():
         time.sleep(0.2)

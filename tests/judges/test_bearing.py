@@ -18,8 +18,8 @@ from agentrl.judges.bearing import DIRECTIONS, is_right, read_bearing
 from agentrl.judges.grammar.egocentric import plain_words
 from agentrl.judges.rule import RuleJudge
 from agentrl.judges.structured import StructuredJudge
-from agentrl.testing.judges.fuzz import random_texts
-from agentrl.testing.judges.injections import INJECTIONS
+from benchmarks.judges.fuzz import random_texts
+from benchmarks.judges.injections import INJECTIONS
 
 
 @dataclass(frozen=True)

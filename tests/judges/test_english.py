@@ -8,7 +8,7 @@ from grid_vocabularies import LAKE_ID, LAKE_WORDS, ROOM_ID, ROOM_WORDS
 from agentrl.judges.grammar.vocabulary import Vocabulary
 from agentrl.judges.relations import Relation, truth
 from agentrl.judges.rule import read
-from agentrl.testing.judges import corpus
+from benchmarks.judges import corpus
 
 
 def said(text: str, words: Vocabulary = ROOM_WORDS, prediction: bool = False, **counts: int) -> list[tuple]:

@@ -19,7 +19,7 @@ from agentrl.judges import llm
 from agentrl.judges.extraction import extraction_of
 from agentrl.judges.llm import LLMJudge
 from agentrl.judges.prompting import find_prompt
-from agentrl.testing.judges.faulty_endpoint import FaultyEndpoint, honest
+from benchmarks.judges.faulty_endpoint import FaultyEndpoint, honest
 
 SKILL_ID = "agentrl/PrimitiveSkill-Stack-Text-v0"
 CUBES = {"red_cube_position": [62, -55, 20], "green_cube_position": [75, 33, 20]}

@@ -14,9 +14,9 @@ from agentrl.core.errors import ConfigError, JudgeFault, MissingExtra
 from agentrl.core.judging import Judge, JudgeRequest, Verdict
 from agentrl.core.specs import resolve
 from agentrl.judges.llm import LLMJudge
-from agentrl.testing.judges.faulty_endpoint import FaultyEndpoint
-from agentrl.testing.judges.room import Room
-from agentrl.testing.judges.selfcheck_llm import batch, cache_answers, request
+from benchmarks.judges.faulty_endpoint import FaultyEndpoint
+from benchmarks.judges.room import Room
+from benchmarks.judges.selfcheck_llm import batch, cache_answers, request
 
 ROOM = Room().structured()
 
@@ -308,7 +308,7 @@ def test_a_judge_nobody_closed_leaves_no_warning_and_works_in_a_forked_child(end
     code = """
 import os, sys
 from agentrl.judges.llm import LLMJudge
-from agentrl.testing.judges.selfcheck_llm import batch
+from benchmarks.judges.selfcheck_llm import batch
 judge = LLMJudge("m", sys.argv[1], cache=False)
 print([each.score for each in judge.score_sync(batch(2, "parent"))], flush=True)
 if (child := os.fork()) == 0:

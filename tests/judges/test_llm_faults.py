@@ -15,10 +15,10 @@ from agentrl.core.errors import JudgeFault
 from agentrl.core.judging import Verdict
 from agentrl.judges import llm
 from agentrl.judges.llm import LLMJudge
-from agentrl.testing.judges import selfcheck_llm
-from agentrl.testing.judges.faulty_endpoint import FAULTS, FaultyEndpoint, completion, honest
-from agentrl.testing.judges.injections import INJECTIONS
-from agentrl.testing.judges.selfcheck_llm import (
+from benchmarks.judges import selfcheck_llm
+from benchmarks.judges.faulty_endpoint import FAULTS, FaultyEndpoint, completion, honest
+from benchmarks.judges.injections import INJECTIONS
+from benchmarks.judges.selfcheck_llm import (
     HASTY,
     PATIENT,
     WRONG,
@@ -130,7 +130,7 @@ def test_a_long_outage_does_not_cost_every_question_its_own_deadline():
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
 def test_a_refusal_is_not_retried(status, monkeypatch):
-    monkeypatch.setattr("agentrl.testing.judges.faulty_endpoint.REASONS", {status: "No"})
+    monkeypatch.setattr("benchmarks.judges.faulty_endpoint.REASONS", {status: "No"})
     monkeypatch.setattr(FaultyEndpoint, "_content", lambda self, way, call: (status, b'{"error": {}}', {}))
     with FaultyEndpoint() as endpoint:
         results, usage = ask(endpoint, ["TRUTHFUL"])

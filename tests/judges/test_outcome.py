@@ -12,7 +12,7 @@ from agentrl.core.errors import JudgeFault
 from agentrl.core.judging import JudgeRequest, Verdict
 from agentrl.core.specs import resolve
 from agentrl.judges.outcome import OutcomeJudge
-from agentrl.testing.judges.faulty_endpoint import FaultyEndpoint, completion, word_chances
+from benchmarks.judges.faulty_endpoint import FaultyEndpoint, completion, word_chances
 
 TASK = {"instruction": "Buy the red lamp", "actions": ["click('lamp')", "click('buy')"], "page": "Thank you: red lamp"}
 

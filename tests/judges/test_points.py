@@ -16,8 +16,8 @@ from agentrl.core.state import State
 from agentrl.envs.primitiveskill.claims import TABLE
 from agentrl.judges.rule import RuleJudge
 from agentrl.judges.structured import StructuredJudge
-from agentrl.testing.judges.fuzz import random_texts
-from agentrl.testing.judges.injections import INJECTIONS
+from benchmarks.judges.fuzz import random_texts
+from benchmarks.judges.injections import INJECTIONS
 
 BOTH_CUBES = ["red_cube", "green_cube"]
 POINTS = {

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agentrl.core.errors import ConfigError
 from agentrl.envs import grid, navigation, primitiveskill
 from agentrl.judges.prompting import _MARKERS, FOLDER, clean, digest, env_name, fill, find_prompt, read_prompt
-from agentrl.testing.judges.injections import INJECTIONS
+from benchmarks.judges.injections import INJECTIONS
 
 FAMILIES = [Path(str(family.__file__)).parent / "prompts" for family in (grid, navigation, primitiveskill)]
 FILES = sorted(path for folder in (FOLDER, *FAMILIES) for path in folder.glob("*/*.txt"))

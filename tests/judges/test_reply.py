@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentrl.core.completion import Malformed, read_completion
 from agentrl.judges.reply import VerdictReply, read_object, yes_chance
-from agentrl.testing.judges.faulty_endpoint import EMPTY_CHOICES, completion, word_chances
+from benchmarks.judges.faulty_endpoint import EMPTY_CHOICES, completion, word_chances
 
 GOOD = {"code": "c0de", "reasoning": "because", "verdict": "YES"}
 TEXT = json.dumps(GOOD)

@@ -286,7 +286,7 @@ def test_long_prompts_are_not_recorded(text_engine, monkeypatch):
 
 def test_graphs_that_were_not_used_for_longest_are_forgotten(text_engine, monkeypatch):
     decoder, made = recording(text_engine, monkeypatch)
-    monkeypatch.setattr("agentrl.models.decoding.MOST_GRAPHS", 3)
+    monkeypatch.setattr("agentrl.models.decoding.MAX_GRAPHS", 3)
     how, wide = Sampling(max_new_tokens=4), [16, 32, 48, 64]
     for width in [width for width in wide for _ in range(2)] * 2:
         prompts = [Prompt([40 + row, *[41] * (width - 2), 50]) for row in range(8)]

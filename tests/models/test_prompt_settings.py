@@ -11,7 +11,7 @@ import pytest
 from agentrl.core.errors import ConfigError
 from agentrl.models.prompt_settings import (
     FILE,
-    MOST_BYTES,
+    MAX_BYTES,
     PromptSettings,
     as_trained,
     longest_reply,
@@ -66,7 +66,7 @@ def test_a_foreign_or_damaged_file_is_refused_and_named(tmp_path: Path, change: 
         read_settings(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\x00", b"[" * 30_000, b" " * (MOST_BYTES + 1), b"null"])
+@pytest.mark.parametrize("content", [b"", b"\xff\x00", b"[" * 30_000, b" " * (MAX_BYTES + 1), b"null"])
 def test_what_is_no_settings_file_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / FILE).write_bytes(content)
     with pytest.raises(ConfigError, match="is damaged"):

@@ -16,7 +16,7 @@ from agentrl.policies import load_policy
 from agentrl.policies.openai import OpenAIPolicy, said, wire_message
 from agentrl.rollout.evaluate import evaluate
 from agentrl.serve.model_requests import read_picture
-from agentrl.testing.judges.faulty_endpoint import FaultyEndpoint, completion
+from benchmarks.judges.faulty_endpoint import FaultyEndpoint, completion
 
 LAKE = "agentrl/FrozenLake-Text-v0"
 HASTY = {"timeout": 0.4, "deadline": 3.0, "backoff": 0.01, "max_backoff": 0.05, "max_retries": 2}

@@ -12,11 +12,11 @@ import pytest
 
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.task_generator import Task, TaskGenerator
-from agentrl.envs.frozenlake import FrozenLakeEnv
+from agentrl.envs.grid.frozenlake import FrozenLakeEnv
 from agentrl.envs.webarena.env import WebArenaLiteEnv
-from agentrl.rollout.llm_tasks import LONGEST, PROMPTS, LLMTasks, open_task_generator, read_list, says_yes
+from agentrl.rollout.llm_tasks import MAX_LENGTH, PROMPTS, LLMTasks, open_task_generator, read_list, says_yes
 from agentrl.serve.model_server import ModelServer
-from agentrl.testing.judges.faulty_endpoint import Call, FaultyEndpoint
+from benchmarks.judges.faulty_endpoint import Call, FaultyEndpoint
 
 IDEAS = [f"Find the phone number of bakery number {number} on the map." for number in range(10)]
 
@@ -173,4 +173,4 @@ def test_generators_are_made_from_specs(env: WebArenaLiteEnv) -> None:
             open_task_generator(spec, env)
     with pytest.raises(ConfigError, match="tasks of its own only"):
         open_task_generator({"kind": "llm", "model": "m"}, FrozenLakeEnv(size=3))
-    assert LONGEST > 100
+    assert MAX_LENGTH > 100

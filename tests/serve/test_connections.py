@@ -127,7 +127,7 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(port, monkeypatch):
 
 
 def test_one_address_cannot_take_every_connection(port, monkeypatch):
-    monkeypatch.setattr(connections, "MOST_WAITING", 4)
+    monkeypatch.setattr(connections, "MAX_WAITING", 4)
     monkeypatch.setattr(connections, "GRACE_SECONDS", 0.0)
     with ExitStack() as stack:
         elsewhere = stack.enter_context(opened(port, HALF_HEAD, source="127.0.0.2"))
@@ -150,7 +150,7 @@ def test_a_burst_of_ordinary_clients_is_served(port):
 
 
 def test_beyond_the_limit_new_connections_are_told_to_come_back(port, monkeypatch):
-    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 4)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 4)
     with ExitStack() as stack:
         for _ in range(4):
             stack.enter_context(opened(port, HALF_HEAD))

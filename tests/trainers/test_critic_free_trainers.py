@@ -46,7 +46,7 @@ def test_reinforce_with_a_baseline_learns_too(undecided, tmp_path) -> None:
     args = toys.reinforce_pp(undecided, tmp_path / "run", baseline=True, iterations=1, episodes=32, lr=5e-3)
     folder = reinforce_pp.train(args)
     assert chance(last_policy(folder)) > chance(undecided) + 0.005
-    assert lines(folder, "train")[0]["loss"]["lone_groups"] == 0
+    assert lines(folder, "train")[0]["loss"]["singleton_groups"] == 0
 
 
 # ---------------------------------------------------------------------- credit

@@ -48,24 +48,24 @@ EVEN = [member("a", 1.0), member("a", 1.0), member("b", 0.0), member("b", 3.0)]
 def test_groups_without_a_difference_and_groups_of_one_are_counted_apart() -> None:
     found = groups_of([*EVEN, member("c", 5.0), member("", 1.0, id="x")])
     assert [len(group) for group in found] == [2, 2, 1, 1] and is_even(found[0]) and not is_even(found[1])
-    assert group_metrics(found) == {"even_groups": 0.25, "lone_groups": 0.5}
+    assert group_metrics(found) == {"zero_variance_groups": 0.25, "singleton_groups": 0.5}
 
 
 def test_a_trajectory_left_alone_is_put_aside_and_without_any_pair_the_run_stops() -> None:
     found, metrics = collect_groups(Rounds([*EVEN, member("c", 9.0)]), 6, 2)  # pyright: ignore
-    assert [one.group_id for one in found] == ["a", "a", "b", "b"] and metrics["lone_groups"] == pytest.approx(1 / 3)
+    assert [one.group_id for one in found] == ["a", "a", "b", "b"] and metrics["singleton_groups"] == pytest.approx(1 / 3)
     with pytest.raises(TrainingFault, match="two trajectories"):
         collect_groups(Rounds([member("a", 1.0), member("b", 0.0)]), 4, 2)  # pyright: ignore
 
 
-def test_even_groups_are_replaced_by_other_tasks_and_never_endlessly() -> None:
+def test_zero_variance_groups_are_replaced_by_other_tasks_and_never_endlessly() -> None:
     dull = [member("c", 2.0), member("c", 2.0)]
     useful = [member("d", 2.0), member("d", 1.0)]
     run = Rounds(EVEN, dull, useful)
     found, metrics = collect_groups(run, 4, 2, 5)  # pyright: ignore
     assert run.asked == [(4, 2, 0), (2, 2, 1), (2, 2, 2)]  # stops as soon as nothing is missing
     assert [one.group_id for one in found] == ["b", "b", "d", "d"]
-    assert metrics == {"even_groups": 0.5, "lone_groups": 0.0, "extra_rounds": 2.0, "missing_groups": 0.0}
+    assert metrics == {"zero_variance_groups": 0.5, "singleton_groups": 0.0, "extra_rounds": 2.0, "missing_groups": 0.0}
     run = Rounds(EVEN, dull, dull)
     found, metrics = collect_groups(run, 4, 2, 2)  # pyright: ignore
     assert [one.group_id for one in found] == ["b", "b"] and metrics["missing_groups"] == 0.5
@@ -83,9 +83,9 @@ def test_groups_are_alike_by_their_outcome_whatever_moves_cost_and_form_earns() 
     failed = [finished(-0.1, False, step=-0.1), finished(-0.3, False, step=-0.3), finished(0.4, False, format=0.5)]
     solved = [finished(10.0, True), finished(9.5, True)]
     assert is_even(failed) and is_even(solved) and not is_even([failed[0], solved[0]])
-    assert not is_even(failed, "reward") and group_metrics([failed], "reward")["even_groups"] == 0.0
+    assert not is_even(failed, "reward") and group_metrics([failed], "reward")["zero_variance_groups"] == 0.0
     found, metrics = collect_groups(Rounds([*failed], [*failed[:1], *solved[:1]]), 2, 2, 1)  # pyright: ignore
-    assert found == [failed[0], solved[0]] and metrics["even_groups"] == 1.0
+    assert found == [failed[0], solved[0]] and metrics["zero_variance_groups"] == 1.0
 
 
 def test_where_the_task_is_graded_its_grades_are_the_outcome() -> None:
@@ -154,7 +154,7 @@ def test_faults_shrink_groups_and_the_others_are_learned_from(undecided, tmp_pat
     )
     for line in lines(folder, "train"):
         assert line["faults"] > 0 and line["faults"] % 8 == 0 and line["loss"]["grad_norm"] > 0
-        assert line["loss"]["lone_groups"] == 0
+        assert line["loss"]["singleton_groups"] == 0
 
 
 def test_members_that_a_fault_took_leave_statistics_of_the_rest() -> None:
@@ -179,7 +179,7 @@ def test_equal_rewards_everywhere_change_nothing_and_are_no_fault(undecided, tmp
     options = {"env_kwargs": json.dumps({"good": "Nowhere"}), "iterations": 1, "extra_rounds": 1}
     folder = grpo.train(toys.grpo(undecided, tmp_path / "run", **options))
     line = lines(folder, "train")[0]
-    assert line["loss"]["even_groups"] == 1.0 and line["loss"]["policy"] == line["loss"]["grad_norm"] == 0.0
+    assert line["loss"]["zero_variance_groups"] == 1.0 and line["loss"]["policy"] == line["loss"]["grad_norm"] == 0.0
     assert line["loss"]["missing_groups"] == 1.0 and line["episodes"] == line["episodes_total"] == 32
 
 

@@ -102,7 +102,7 @@ def test_one_update_makes_the_better_word_likelier(undecided, tmp_path, change) 
     folder = grpo.train(toys.grpo(undecided, tmp_path / "run", **options))
     assert chance(last_policy(folder)) > chance(undecided) + 0.005
     loss = lines(folder, "train")[0]["loss"]
-    assert 0 <= loss["even_groups"] <= 1 and loss["lone_groups"] == 0 and "critic" not in loss
+    assert 0 <= loss["zero_variance_groups"] <= 1 and loss["singleton_groups"] == 0 and "critic" not in loss
     assert loss["staleness_mean"] == loss["staleness_max"] == 0
 
 

@@ -20,9 +20,9 @@ def config(**changed):
 
 
 def test_an_option_that_was_added_since_had_its_default():
-    check_same_run(config(word_lr=None), PPO(lr=1e-4), "ppo")
-    with pytest.raises(ConfigError, match=r"word_lr=0\.25; it cannot be resumed with 0\.05"):
-        check_same_run(config(word_lr=None), PPO(lr=1e-4, word_lr=0.05), "ppo")
+    check_same_run(config(embedding_lr=None), PPO(lr=1e-4), "ppo")
+    with pytest.raises(ConfigError, match=r"embedding_lr=0\.25; it cannot be resumed with 0\.05"):
+        check_same_run(config(embedding_lr=None), PPO(lr=1e-4, embedding_lr=0.05), "ppo")
 
 
 def test_a_run_from_before_the_format_rule_has_the_paper_s(tmp_path):
@@ -75,5 +75,5 @@ def test_another_value_or_algorithm_is_another_run():
 
 @pytest.mark.parametrize("share", [0.0, -0.1, float("nan")])
 def test_word_vectors_need_a_learning_rate(share):
-    with pytest.raises(ConfigError, match="word_lr"):
-        PPO(word_lr=share)
+    with pytest.raises(ConfigError, match="embedding_lr"):
+        PPO(embedding_lr=share)

@@ -11,7 +11,7 @@ import pytest
 
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory_file import read_trajectories
-from agentrl.testing.judges.faulty_endpoint import Call, FaultyEndpoint, word_chances
+from benchmarks.judges.faulty_endpoint import Call, FaultyEndpoint, word_chances
 from agentrl.trainers import webrl
 from agentrl.trainers.phases import Labels
 from agentrl.trainers.replay import Label, labelled

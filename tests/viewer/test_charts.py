@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from agentrl.viewer.canvas import Look, nice_ticks, standalone, tick_text
-from agentrl.viewer.charts import MOST_POINTS, Series, line_chart, share_bar, stacked_bars, thinned
+from agentrl.viewer.charts import MAX_POINTS, Series, line_chart, share_bar, stacked_bars, thinned
 
 HOSTILE = "<script>alert(1)</script>\"' & \x00"
 
@@ -47,9 +47,9 @@ def test_nothing_to_draw_is_no_chart():
 
 
 def test_long_lines_are_averaged_not_cut():
-    series = thinned(Series("a", [(i, i % 2) for i in range(10 * MOST_POINTS)], [(i, 0, 1) for i in range(2400)]))
-    assert len(series.points) == MOST_POINTS and {y for _, y in series.points} == {0.5}
-    assert series.points[-1][0] > 10 * MOST_POINTS - 10 and len(series.band) == MOST_POINTS
+    series = thinned(Series("a", [(i, i % 2) for i in range(10 * MAX_POINTS)], [(i, 0, 1) for i in range(2400)]))
+    assert len(series.points) == MAX_POINTS and {y for _, y in series.points} == {0.5}
+    assert series.points[-1][0] > 10 * MAX_POINTS - 10 and len(series.band) == MAX_POINTS
     assert len(line_chart([Series("a", [(i, i) for i in range(100_000)])], Look("t"))) < 10_000
 
 

@@ -218,7 +218,7 @@ def test_damaged_trajectories_leave_the_rest_of_the_page(tmp_path):
 
 
 def test_the_newest_of_a_long_file_are_found_at_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(samples, "MOST_READ", 3)
+    monkeypatch.setattr(samples, "MAX_READ", 3)
     monkeypatch.setattr(samples, "TAIL_BYTES", 20_000)
     folder = write_run(tmp_path, [], train=[*played(0.1, 1, count=8), *played(1.0, 9, count=8)])
     first, last = samples.sample_sections(folder)

@@ -15,7 +15,7 @@ UNITS = {"x": "mm", "y": "mm", "z": "mm"}  # of parameters; the others are degre
 # re.ASCII: a digit is one of 0 to 9, not every character that Unicode calls a digit.
 CALL = re.compile(r"\s*([a-z]+)\s*\(([^()]*)\)\s*", re.ASCII | re.IGNORECASE)
 WHOLE = re.compile(r"\s*([+-]?\d+)\s*", re.ASCII)
-LONGEST = 200  # characters of an action; six numbers need far fewer
+MAX_LENGTH = 200  # characters of an action; six numbers need far fewer
 
 
 class Result(NamedTuple):
@@ -82,7 +82,7 @@ class Grammar:
 
     def read_action(self, text: str) -> Action | str:
         """The action, or what is wrong with it."""
-        call = CALL.fullmatch(text) if len(text) <= LONGEST else None
+        call = CALL.fullmatch(text) if len(text) <= MAX_LENGTH else None
         if call is None:
             return f"{quote(text.strip())} is not an action; use {self.usage}"
         verb, numbers = call[1].lower(), call[2].split(",")

@@ -18,7 +18,7 @@ from agentrl.core.task_generator import Mutations, Task
 from agentrl.envs.grid.levels import owned, spelled
 from agentrl.envs.grid.world import GridWorld
 
-MOST_KNOWN = 10_000  # levels that are kept in memory: a curriculum asks for the same seeds again and again
+MAX_KNOWN = 10_000  # levels that are kept in memory: a curriculum asks for the same seeds again and again
 TRIES = 12  # changes tried before a mutation counts as failed
 CHANGES = 3  # at most, from one level to the next
 GROWTH = 2  # how many rows and columns larger than the run's own a level may be
@@ -66,7 +66,7 @@ class LevelMutations(Mutations, Generic[Level]):
             return None
         key = (id(game), task.id)
         if key not in self._levels:
-            if len(self._levels) >= MOST_KNOWN:
+            if len(self._levels) >= MAX_KNOWN:
                 self._levels.clear()
             self._levels[key] = self._found(game, task.id)
         return self._levels[key]

@@ -20,7 +20,7 @@ from agentrl.core.cache import cache_dir, cached_arrays
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import splitmix64, splitmix64_int
-from agentrl.core.slow import said_when_slow
+from agentrl.core.slow import notify_if_slow
 
 POOL_FORMAT = 1  # part of the cache's file names: raise it when the content of pools changes
 
@@ -143,7 +143,7 @@ def level_pool(
         name = "levels/" + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
         place = f"the {split} levels of {game} {json.dumps(parameters)}"
         usable = partial(_usable, size=parameters["size"], sound=sound)
-        with said_when_slow(f"making {place}, once; they are kept in {cache_dir()}"):
+        with notify_if_slow(f"making {place}, once; they are kept in {cache_dir()}"):
             pool = LevelPool(**cached_arrays(name, lambda: take_levels(generate(), count), usable))
         if not len(pool):
             raise ConfigError(

@@ -24,7 +24,7 @@ from agentrl.envs.grid.sokoban import (
     solve,
 )
 
-MOST_SEARCHED = 50_000  # positions of the boxes, before a room counts as too hard to say
+MAX_SEARCHED = 50_000  # positions of the boxes, before a room counts as too hard to say
 CHANGES = {
     "nearby": ("move_player", "move_box", "move_target", "move_wall"),
     "easier": ("play", "open_wall", "move_box", "remove_box"),
@@ -89,7 +89,7 @@ class RoomMutations(LevelMutations[Room]):
             layer = expand(layer, seen, level.floor, level.size, pushes)
             if level.targets in layer:
                 return moves
-            if not layer or len(seen) > MOST_SEARCHED:
+            if not layer or len(seen) > MAX_SEARCHED:
                 return None
         return None
 

@@ -182,7 +182,7 @@ class SokobanEnv(GridWorld):
 
     def _shortest(self, obstacles: int) -> int | None:
         # A room of a user's own may hold so many boxes that solving it takes minutes.
-        return super()._shortest(obstacles) if self._named is None or obstacles <= MOST_BOXES_SOLVED else None
+        return super()._shortest(obstacles) if self._named is None or obstacles <= MAX_BOXES_SOLVED else None
 
     # ------------------------------------------------------------------ levels
 
@@ -219,7 +219,7 @@ class SokobanVectorEnv(GridVectorEnv):
 Layer = dict[int, int]
 HAS_BOX = np.isin(np.arange(7), (BOX, STORED))  # by symbol code
 HAS_TARGET = np.isin(np.arange(7), (TARGET, STORED, STANDING))
-MOST_BOXES_SOLVED = 2  # of a named level, to tell how many moves it takes
+MAX_BOXES_SOLVED = 2  # of a named level, to tell how many moves it takes
 STARTS_PER_LAYOUT = 16  # in random rooms: more would make the pool larger, not more varied
 PRIME = 2**61 - 1  # folds sets of more than 64 cells into a hashable word
 

@@ -1,6 +1,6 @@
 """Two-player Sokoban: push every box onto a target, together; a PettingZoo environment.
 
-from agentrl.envs.sokoban_duo import parallel_env
+from agentrl.envs.grid.sokoban_duo import parallel_env
 
 env = parallel_env(kind="text")
 observations, infos = env.reset(seed=7)
@@ -51,7 +51,7 @@ LETTERS, COATS = "PQ", ("blue", "violet")
 MOVES = (*ACTIONS, "Stay")
 GRAMMAR = {name.casefold(): code for code, name in enumerate(MOVES)}
 SWAPPED = np.array([WALL, FLOOR, TARGET, BOX, PARTNER, STORED, PARTNER_STANDING, PLAYER, STANDING], np.uint8)
-MOST_PASSED_OVER = 1_000  # levels without a place for the second player, before we say that there are none
+MAX_PASSED_OVER = 1_000  # levels without a place for the second player, before we say that there are none
 
 
 def parallel_env(kind: str = "text", **parameters: Any) -> SokobanDuo:
@@ -225,7 +225,7 @@ class SokobanDuo(ParallelEnv):
     def _hosted(self, index: int) -> np.ndarray:
         """The level with that number and the second player in it; the next that has a place for it, if need be."""
         grids = self._solo._pool.grids
-        for passed_over in range(min(len(grids), MOST_PASSED_OVER)):
+        for passed_over in range(min(len(grids), MAX_PASSED_OVER)):
             codes = grids[(index + passed_over) % len(grids)]
             cell = second_place(codes, self.max_turns * self.max_actions_per_turn, self.max_actions_per_turn)
             if cell is not None:

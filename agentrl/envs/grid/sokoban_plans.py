@@ -13,7 +13,7 @@ from agentrl.envs.grid.world import ACTIONS
 PARTNER, PARTNER_STANDING = 7, 8
 ON_FLOOR, ON_TARGET = (PLAYER, PARTNER), (STANDING, PARTNER_STANDING)
 STAY = len(ACTIONS)
-MOST_SEARCHED = 100_000  # joint states; only rooms with several boxes and no room to stand aside come near
+MAX_SEARCHED = 100_000  # joint states; only rooms with several boxes and no room to stand aside come near
 Pair = tuple[int, int]  # one move of each player
 
 
@@ -113,7 +113,7 @@ def _search_jointly(codes: np.ndarray, turn: int, rounds: int, per_turn: int) ->
                     return _retrace(came, after)
                 grown.append(after)
         layer = grown
-        if not layer or len(came) > MOST_SEARCHED:
+        if not layer or len(came) > MAX_SEARCHED:
             return None
     return None
 

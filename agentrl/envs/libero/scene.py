@@ -20,7 +20,7 @@ from agentrl.envs.libero.objects.catalogue import model_of
 from agentrl.envs.libero.objects.sculptor import BOX, REGION, Sculptor, weigh
 
 mujoco = load()
-LARGEST = 1024  # pixels of a picture's side
+MAX_SIZE = 1024  # pixels of a picture's side
 GRIP, GRIP_DAMPING = 20000.0, 300.0  # newtons a metre, and a metre a second
 TABLES = ("table", "kitchen_table", "living_room_table", "study_table", "floor")  # types of what things stand on
 
@@ -45,7 +45,7 @@ def compile_scene(problem: Problem) -> Any:
     spec.option.timestep = 0.002
     spec.option.cone, spec.option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0  # grasped things do not creep
     spec.default.geom.solref, spec.default.geom.solimp = HARD["solref"], HARD["solimp"]
-    spec.visual.global_.offwidth = spec.visual.global_.offheight = LARGEST
+    spec.visual.global_.offwidth = spec.visual.global_.offheight = MAX_SIZE
     spec.visual.map.znear = 0.01
     pictures.prepare(spec)
     add_arena(spec, arena)

@@ -21,7 +21,7 @@ from agentrl.envs.libero.objects.model import Joint
 from agentrl.envs.libero.scene import fixtures_of
 
 GIVEN = 50  # starts of each task
-LARGEST = 2**63  # of the numbers that name a drawn start
+MAX_SIZE = 2**63  # of the numbers that name a drawn start
 READY = (0.0, -0.161037389, 0.0, -2.44459747, 0.0, 2.2267522, pi / 4)  # joints at the start, in LIBERO
 NOISE = 0.02  # radians of spread around them
 OPENING = 0.020833  # of each finger
@@ -41,7 +41,7 @@ class Start(NamedTuple):
 def make_start(suite: str, task: str, problem: Problem, name: str) -> Start:
     """`test/0` to `test/49`: LIBERO's own; `train/N` and `dev/N`: drawn, the same for the same N."""
     match = _NAME.fullmatch(name)
-    if match is None or (match[1] == "test" and int(match[2]) >= GIVEN) or int(match[2]) >= LARGEST:
+    if match is None or (match[1] == "test" and int(match[2]) >= GIVEN) or int(match[2]) >= MAX_SIZE:
         raise ConfigError(f"a start must be train/N, dev/N or test/0 to test/{GIVEN - 1}; got {name[:80]!a}")
     if match[1] == "test":
         return _given(problem, name, given_starts(suite, task)[int(match[2])])

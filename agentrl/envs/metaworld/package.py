@@ -13,7 +13,7 @@ import numpy as np
 
 from agentrl.core.errors import MissingExtra
 from agentrl.envs.common.mujoco.loading import load as load_mujoco
-from agentrl.envs.metaworld.haste import hasten
+from agentrl.envs.metaworld.fast_step import hasten
 
 VERSION = "v3"  # of the tasks: "reach" is "reach-v3" there
 SUITES = ("ML10", "ML45", "MT10", "MT50")

@@ -11,7 +11,7 @@ from agentrl.core.errors import EnvFault
 from agentrl.envs.common.mujoco import physics, pictures
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.metaworld import package
-from agentrl.envs.metaworld.haste import step
+from agentrl.envs.metaworld.fast_step import step
 from agentrl.envs.metaworld.starts import Draws, Start
 
 mujoco = load()

@@ -14,7 +14,7 @@ from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn
 from agentrl.core.seeding import named_noise
-from agentrl.core.slow import said_when_slow
+from agentrl.core.slow import notify_if_slow
 from agentrl.core.spaces import AnyText
 from agentrl.envs.primitiveskill.actions import GRAMMAR, PARAMETERS, SEPARATOR, Action, pick, place, read_turn
 from agentrl.envs.primitiveskill.backend import Start
@@ -209,7 +209,7 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
         return index
 
     def _begin(self, task: int) -> None:
-        with said_when_slow(f"checking that {self._names[task]} can be solved, once", seconds=5.0):
+        with notify_if_slow(f"checking that {self._names[task]} can be solved, once", seconds=5.0):
             attempt = solved_attempt(self.task, self._table, self.split, task)
         self._number, self._attempt = task, attempt
         self._table.begin(self._candidate(task, attempt))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from agentrl.core.parsing import extract_answer
 from agentrl.envs.svg.sandbox.gate import SvgRefused, check
 
-LONGEST_REMARK = 160
+MAX_REMARK = 160
 _CLOSED = re.compile(r"</(?:\w+:)?svg\s*>", re.IGNORECASE)
 
 
@@ -60,4 +60,4 @@ def remark(detail: str) -> str:
     """A detail that may quote hostile code, fit for an observation: one line, and no mark of a picture in it."""
     plain = "".join(char if char.isprintable() else " " for char in detail.replace("<", "").replace(">", ""))
     short = " ".join(plain.encode("utf-8", "backslashreplace").decode().split())
-    return short if len(short) <= LONGEST_REMARK else short[:LONGEST_REMARK] + "..."
+    return short if len(short) <= MAX_REMARK else short[:MAX_REMARK] + "..."

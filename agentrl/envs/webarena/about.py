@@ -18,7 +18,7 @@ from agentrl.envs.webarena.tasks.schema import task_from_json
 from agentrl.envs.webarena.tasks.source import Found
 from agentrl.envs.webarena.tasks.template import Parameters
 
-MOST_ACTIONS = 100  # a solution that takes more is none
+MAX_ACTIONS = 100  # a solution that takes more is none
 WISH = "wish"  # the field of an instruction that lists what stands under "options"
 _lengths: dict[str, int | None] = {}  # of the solutions of this process's tasks, by id
 
@@ -77,7 +77,7 @@ def _played(instance: Instance) -> int | None:
 
 def _actions(instance: Instance, backend: DomBackend, world: World) -> int | None:
     solution = instance.template.solution(instance.parameters)
-    for count in range(1, MOST_ACTIONS + 1):
+    for count in range(1, MAX_ACTIONS + 1):
         action = next_action(solution, backend.view(), world, instance.start_url)
         if action is None or action.ends:
             return None if action is None else count

@@ -62,7 +62,7 @@ EXPLANATIONS = {
     "none": "",
 }
 NO_TEXT = ("checkbox", "radio", "submit", "button", "reset", "hidden", "image", "file")  # types of inputs
-MOST_NAME = 60  # characters of an element's name in `info["told_actions"]`
+MAX_NAME = 60  # characters of an element's name in `info["told_actions"]`
 UNREAD_REPLIES, EQUAL_ACTIONS = 3, 5  # in a row: when `early_stop` ends an episode
 # What `action_space.sample()` chooses from without looking at the page; `legal_actions` looks at it.
 SAMPLES = (
@@ -465,7 +465,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         outcome = self._finish("", "")
         return outcome._replace(terminated=outcome.success)
 
-    def _owed(self) -> list[str]:
+    def _pending_terms(self) -> list[str]:
         return [OUTCOME] if self._pending else []
 
     def action_name(self, primitive: Action) -> str:
@@ -703,7 +703,7 @@ def element_name(view: View, element: int | None) -> str:
     names = Names(view)
     chosen = view.labels[element]
     name = names.name(chosen, names.role(chosen))
-    return f" ({name[:MOST_NAME]})" if name else ""
+    return f" ({name[:MAX_NAME]})" if name else ""
 
 
 def _make_backend(kind: str, world: World) -> Backend:

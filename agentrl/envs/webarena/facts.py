@@ -10,8 +10,8 @@ from agentrl.envs.webarena.browsing.view import View
 from agentrl.envs.webarena.sites.places import PLACES, Place
 from agentrl.envs.webarena.sites.world import World, place_of
 
-LONGEST_VALUE = 200  # characters of a form field or column
-MOST_FIELDS = 80
+MAX_VALUE = 200  # characters of a form field or column
+MAX_FIELDS = 80
 UNSEEN_TYPES = ("hidden", "password", "submit", "button", "reset", "image")
 
 
@@ -32,7 +32,7 @@ def form_fields(view: View) -> dict[str, str]:
     found: dict[str, str] = {}
     for field, value in view.values.items():
         name, kind = field.get("name", ""), field.get("type", "").lower()
-        if not name or kind in UNSEEN_TYPES or len(found) >= MOST_FIELDS or field not in view.boxes:
+        if not name or kind in UNSEEN_TYPES or len(found) >= MAX_FIELDS or field not in view.boxes:
             continue
         if kind == "radio":
             if value:
@@ -77,7 +77,7 @@ def _clipped_row(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def clipped(text: str) -> str:
     """The beginning of a text that may be a megabyte long."""
-    return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "..."
+    return text if len(text) <= MAX_VALUE else text[:MAX_VALUE] + "..."
 
 
 def quoted_words(instruction: str) -> list[str]:

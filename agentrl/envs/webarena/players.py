@@ -19,7 +19,7 @@ from agentrl.envs.webarena.facts import quoted_words
 from agentrl.envs.webarena.observing.compact import compact_text
 from agentrl.envs.webarena.observing.names import Names
 
-MOST_LINKS = 6  # that are followed before the guess
+MAX_LINKS = 6  # that are followed before the guess
 _SEARCH = re.compile(r"search|query|\bq\b", re.IGNORECASE)
 _WORD = re.compile(r"[a-z0-9]+")
 _NUMBER = re.compile(r"\$?\d[\d,.]*\d|\d")
@@ -112,7 +112,7 @@ def best_link(view: View, names: Names, instruction: str, memory: _Memory) -> in
     """The id of the link with the most words of the instruction, of several the first; None if there is none that was
     not followed already."""
     wanted, best, most = words_of(instruction), None, 0.0
-    if len(memory.followed) >= MOST_LINKS:
+    if len(memory.followed) >= MAX_LINKS:
         return None
     for number, element in enumerate(view.labels):
         role = names.role(element)

@@ -34,7 +34,7 @@ except ImportError as error:  # pragma: no cover (set-up installs it)
 
 COOKIE = "agentrl_visitor"
 ENTRANCE = "/.visitor"  # the one path that no site answers: it gives a browser the visitor's cookie
-LARGEST_FORM = 8 << 20  # bytes; sites take fields of a megabyte
+MAX_FORM = 8 << 20  # bytes; sites take fields of a megabyte
 FORM_TYPE = "application/x-www-form-urlencoded"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
@@ -246,7 +246,7 @@ async def _body(request: Request) -> bytes | None:
     try:
         async for piece in request.stream():
             size += len(piece)
-            if size > LARGEST_FORM:
+            if size > MAX_FORM:
                 return None
             pieces.append(piece)
     except ClientDisconnect:

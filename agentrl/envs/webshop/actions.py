@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from agentrl.core.parsing import Turn, extract_answer, quote
 
-LONGEST_SEARCH = 1000  # characters: no wish comes near, and a megabyte would live on in every address and snapshot
-LONGEST_CLICK = 500  # no button or option value comes near
-LONGEST_KEPT = 200  # characters of an action that is remembered
+MAX_SEARCH = 1000  # characters: no wish comes near, and a megabyte would live on in every address and snapshot
+MAX_CLICK = 500  # no button or option value comes near
+MAX_KEPT = 200  # characters of an action that is remembered
 HOW = "write search[words] or click[something on the page]"
 _NEXT = re.compile(r"\](?=[\s,;]*(?:search|click)\s*\[)", re.IGNORECASE)
 _NAME = re.compile(r"\s*(search|click)\s*\[", re.IGNORECASE)
@@ -38,7 +38,7 @@ def read_turn(action: Any) -> Turn:
     if not answer.strip():
         return Turn([], f"no action given; {HOW}")
     first, surplus = _first(answer)
-    found, problem = (_parse if len(first) > LONGEST_KEPT else _parse_again)(first)
+    found, problem = (_parse if len(first) > MAX_KEPT else _parse_again)(first)
     return Turn([], problem, surplus) if found is None else Turn([found], None, surplus)
 
 
@@ -77,7 +77,7 @@ def _parse(text: str) -> tuple[Action | None, str | None]:
     if end < name.end() or (text[end + 1 :].strip() and text.count("[") > 1):
         return None, f"{quote(text.strip())} does not end with a bracket; {HOW}"
     argument, verb = text[name.end() : end], name[1].lower()
-    longest = LONGEST_SEARCH if verb == "search" else LONGEST_CLICK
+    longest = MAX_SEARCH if verb == "search" else MAX_CLICK
     if len(argument) > longest:
         return None, f"what stands between the brackets of {verb} has {len(argument):,} characters; {longest:,} at most"
     words = plain(argument)

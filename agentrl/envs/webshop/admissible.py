@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from agentrl.envs.webshop.pages import SEPARATOR, Page
 
-LONGEST = 13_000  # characters: of a longer prompt the history is left out
+MAX_LENGTH = 13_000  # characters: of a longer prompt the history is left out
 PICTURE = "<image>"
 SEARCH_FORM = "search[<your query>]"
 REPLY_FORM = "<think>...</think><action>...</action>"
@@ -46,7 +46,7 @@ def step_prompt(wish: str, shown: str, actions: Iterable[str], past: Past, taken
     story = _story(past, taken)
     here = f"This is step {taken + 1} of {most}. You see: "
     rest = f"\nThe admissible actions are:\n[\n{listed}\n]\n{HOW}"
-    if len(head) + len(story) + len(here) + len(shown) + len(rest) > LONGEST:
+    if len(head) + len(story) + len(here) + len(shown) + len(rest) > MAX_LENGTH:
         story = ""
     return _unpictured(head + story + here) + shown + _unpictured(rest)
 

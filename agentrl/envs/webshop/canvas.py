@@ -12,7 +12,7 @@ Colour = tuple[int, int, int]
 INK, PALE, LINE, PAPER = (32, 36, 42), (98, 106, 116), (208, 214, 222), (255, 255, 255)
 ACCENT, WASH, NOTE = (24, 92, 122), (234, 242, 246), (255, 248, 226)
 LINE_HEIGHT = 1.28  # of the size of the type
-MOST_OF_A_WORD = 400  # characters: no line of a page holds more
+MAX_PER_WORD = 400  # characters: no line of a page holds more
 
 
 class Canvas:
@@ -83,7 +83,7 @@ def line_mask(text: str, pixels: float, twice: int = 0) -> Image.Image | None:
 
     `twice` draws it once more, this many pixels to the right: only the regular weight is the same everywhere.
     """
-    text, font = text[:MOST_OF_A_WORD], font_of(pixels)
+    text, font = text[:MAX_PER_WORD], font_of(pixels)
     right, bottom = font.getbbox(text)[2:]
     if right <= 0 or bottom <= 0:
         return None
@@ -104,7 +104,7 @@ def length_of(text: str, pixels: float) -> float:
 def _wrapped(text: str, pixels: float, width: float) -> tuple[str, ...]:
     space, lines, line, used = length_of(" ", pixels), [], "", 0.0
     for word in text.split():
-        if len(word) > 30 and length_of(word[:MOST_OF_A_WORD], pixels) > width:
+        if len(word) > 30 and length_of(word[:MAX_PER_WORD], pixels) > width:
             word = shortened(word, pixels, width)
         long = length_of(word, pixels)
         if line and used + space + long > width:
@@ -122,7 +122,7 @@ def wrapped(text: str, pixels: float, width: float) -> list[str]:
 
 def shortened(text: str, pixels: float, width: float) -> str:
     """The beginning of a line, with dots, so that it fits."""
-    text = text[:MOST_OF_A_WORD]
+    text = text[:MAX_PER_WORD]
     while text and length_of(f"{text}...", pixels) > width:
         text = text[: len(text) - max(1, len(text) // 16)]
     return f"{text}..."

@@ -19,7 +19,7 @@ from agentrl.core.spaces import AnyText
 from agentrl.core.task_generator import TaskGenerator
 from agentrl.core.tools import function_schema
 from agentrl.envs.webshop.actions import (
-    LONGEST_SEARCH,
+    MAX_SEARCH,
     Action,
     plain,
     read_tagged_turn,
@@ -377,7 +377,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
         return read_tagged_turn(action) if self.reply_format else read_turn(action)
 
     def _remember(self, action: Any, turn: Turn) -> None:
-        said = plain(action[:LONGEST_SEARCH]) if isinstance(action, str) else ""
+        said = plain(action[:MAX_SEARCH]) if isinstance(action, str) else ""
         if self.reply_format:  # of a whole reply only the action
             said = str(turn.actions[0]) if turn.actions else quote(said)
         self._seen = [*self._seen, self._written()][-self.num_prev_obs :] if self.num_prev_obs else []
@@ -650,7 +650,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
         """A blob may have been forged: a place must be one that clicking leads to."""
         if place.page not in PAGES or not 0 <= place.number <= LAST_NUMBER or place.query != plain(place.query):
             raise ValueError("it stands on no page")
-        if len(place.query) > LONGEST_SEARCH or (place.page == SEARCH) != (place == Place()):
+        if len(place.query) > MAX_SEARCH or (place.page == SEARCH) != (place == Place()):
             raise ValueError("it stands on no page")
         if place.page == SEARCH:
             return

@@ -12,7 +12,7 @@ from agentrl.envs.common.catalogue.generated import GeneratedCatalogue
 from agentrl.envs.common.catalogue.interface import Catalogue
 
 log = logging.getLogger(__name__)
-MOST = 50  # products kept for each key, the first of the catalogue
+MAX_COUNT = 50  # products kept for each key, the first of the catalogue
 KINDS = {"<a>": "attribute", "<c>": "category", "<q>": "query"}
 BREAK = "\x1f"  # between kind and key; stands in no product
 
@@ -59,7 +59,7 @@ def _build(catalogue: Catalogue) -> dict[str, np.ndarray]:
     for number in range(len(catalogue)):
         for key in _keys_of(*_filed(catalogue, number)):
             numbers = found.setdefault(key, [])
-            if len(numbers) < MOST:
+            if len(numbers) < MAX_COUNT:
                 numbers.append(number)
     names = np.array(sorted(found))  # numpy and Python order strings alike: by code points
     lists = [found[str(name)] for name in names]

@@ -12,7 +12,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.files import open_regular
 
 CHUNK = 1 << 20  # bytes
-LONGEST_ELEMENT = 1 << 26  # characters: beyond this an element is broken rather than long
+MAX_ELEMENT = 1 << 26  # characters: beyond this an element is broken rather than long
 _SPACE = " \t\r\n"
 _AFTER_A_VALUE = frozenset(_SPACE + ",:]}")
 
@@ -99,7 +99,7 @@ class JsonStream:
                 why = str(error).partition(":")[0]
                 if self._ended:
                     self._broken(why)
-            if len(self._text) - self._at > LONGEST_ELEMENT:
+            if len(self._text) - self._at > MAX_ELEMENT:
                 self._broken(why)
             self._more(file, size)
             size *= 2  # an element of n characters is tried log(n) times

@@ -21,7 +21,7 @@ from agentrl.core.errors import ConfigError, install_command
 log = logging.getLogger(__name__)
 NounTagger = Callable[[str], tuple[str, ...]]
 MODEL = "en_core_web_sm"
-LONGEST_TITLE = 10_000  # characters; no real title comes near, and a model refuses megabytes
+MAX_TITLE = 10_000  # characters; no real title comes near, and a model refuses megabytes
 
 
 @cache
@@ -63,7 +63,7 @@ def pipeline_tagger(pipeline: Callable[[str], Any]) -> NounTagger:
 
     @lru_cache(maxsize=1 << 14)
     def tag(title: str) -> tuple[str, ...]:
-        return tuple(token.text.lower() for token in pipeline(title[:LONGEST_TITLE]) if token.pos_ in ("NOUN", "PROPN"))
+        return tuple(token.text.lower() for token in pipeline(title[:MAX_TITLE]) if token.pos_ in ("NOUN", "PROPN"))
 
     return tag
 
@@ -88,7 +88,7 @@ _INITIALS = re.compile(r"[A-Z]{2,5}$")
 @lru_cache(maxsize=1 << 14)
 def rule_tagger(title: str) -> tuple[str, ...]:
     """The nouns of a title by our own rules, in lower case and in order, repetitions kept."""
-    words = (_ASCII_WORD if title.isascii() else _WORD).findall(title[:LONGEST_TITLE])
+    words = (_ASCII_WORD if title.isascii() else _WORD).findall(title[:MAX_TITLE])
     capitals_count = not title.isupper()  # else they say nothing
     return tuple([noun for word in words if (noun := _noun(word, capitals_count))])
 
@@ -133,7 +133,7 @@ _NO_NAMES = _WORDS["function_words"] | {"made", "built", "included"}
 @lru_cache(maxsize=1 << 14)
 def title_tagger(title: str) -> tuple[str, ...]:
     """The nouns of a title, nearly those of spaCy's model: what has a capital letter is a name, and names count."""
-    return tuple([word.lower() for word in _TOKEN.findall(title[:LONGEST_TITLE]) if _is_name_or_noun(word)])
+    return tuple([word.lower() for word in _TOKEN.findall(title[:MAX_TITLE]) if _is_name_or_noun(word)])
 
 
 @lru_cache(maxsize=1 << 14)

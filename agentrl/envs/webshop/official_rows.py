@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from agentrl.envs.common.catalogue.product import NO_ATTRIBUTES, NO_PRICE, Product, price_within
 from agentrl.envs.webshop.goals import price_clause, price_limit
 
-LONGEST_ASIN = 10
-MOST_COMBINATIONS = 10_000  # of one product's options: more can only be a mistake, and would never end
+MAX_ASIN = 10
+MAX_COMBINATIONS = 10_000  # of one product's options: more can only be a mistake, and would never end
 _NOT_A_NUMBER = re.compile(r"[^\d.]")
 
 
@@ -34,7 +34,7 @@ def read_product(row: Any, annotation: Any, seed: int) -> Product:
     if not isinstance(row, dict):
         raise Skipped("not an object")
     asin = _required(row, "asin")
-    if not asin or asin == "nan" or len(asin) > LONGEST_ASIN:
+    if not asin or asin == "nan" or len(asin) > MAX_ASIN:
         raise Skipped("unusable asin")
     pricing = read_pricing(row.get("pricing"))
     images = row.get("images")
@@ -101,7 +101,7 @@ def synthetic_goals(product: Product, annotation: Any, seed: int) -> Iterator[Ra
     names = sorted(product.options)
     if not attributes:
         yield Skipped("goal without attributes")
-    elif math.prod(len(product.options[name]) for name in names) > MOST_COMBINATIONS:
+    elif math.prod(len(product.options[name]) for name in names) > MAX_COMBINATIONS:
         yield Skipped("too many combinations of options")
     else:
         limit = price_limit(product.price, seed, product.asin)

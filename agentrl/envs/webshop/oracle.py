@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from agentrl.envs.common.catalogue.product import Product
-from agentrl.envs.webshop.actions import LONGEST_SEARCH, plain
+from agentrl.envs.webshop.actions import MAX_SEARCH, plain
 from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.navigation import shown_results
 from agentrl.envs.webshop.pages import BUY, ITEM, NEXT, PREV, RESULTS, RESULTS_PER_PAGE, SUB_PAGES, Place
@@ -74,7 +74,7 @@ def finding_query(shop: Shop, goal: Goal) -> str | None:
 @lru_cache(maxsize=4_096)
 def _finding_query(shop: Shop, asin: str, wish: str, reference: str) -> str | None:
     for query in (wish, reference, *_attempts(shop.known(asin))):
-        words = plain(query)[:LONGEST_SEARCH].strip()
+        words = plain(query)[:MAX_SEARCH].strip()
         if words and asin in shop.hits(words):
             return words
     return None

@@ -18,7 +18,7 @@ from agentrl.envs.webshop.canvas import (
     INK,
     LINE,
     LINE_HEIGHT,
-    MOST_OF_A_WORD,
+    MAX_PER_WORD,
     NOTE,
     PALE,
     PAPER,
@@ -186,7 +186,7 @@ def _chips(canvas: Canvas, options: list[tuple[str, Part | None]], y: float, siz
             placed.append((x, y, name, None))
             y += 1.35 * size
             continue
-        width = min(canvas.width(part.text[:MOST_OF_A_WORD], size) + 1.3 * size, INNER)
+        width = min(canvas.width(part.text[:MAX_PER_WORD], size) + 1.3 * size, INNER)
         if x > MARGIN and x + width > UNITS - MARGIN:
             x, y = float(MARGIN), y + row
         placed.append((x, y, name, part))

@@ -16,11 +16,11 @@ import numpy as np
 from agentrl.core.arguments import whole_number
 from agentrl.core.cache import cache_dir
 from agentrl.core.errors import ConfigError
-from agentrl.envs.common.catalogue.generated import LARGEST, SMALLEST, GeneratedCatalogue
+from agentrl.envs.common.catalogue.generated import MAX_SIZE, SMALLEST, GeneratedCatalogue
 from agentrl.envs.common.catalogue.product import Product, read_listing
 from agentrl.envs.common.search import CatalogueDocuments, RepairingIndex
 from agentrl.envs.common.search.progress import progress_bar
-from agentrl.envs.webshop.facets import KINDS, MOST, Facets
+from agentrl.envs.webshop.facets import KINDS, MAX_COUNT, Facets
 from agentrl.envs.webshop.generated_goals import GeneratedGoals
 from agentrl.envs.webshop.goals import Goal, Goals
 from agentrl.envs.webshop.official import OfficialCatalogue
@@ -61,7 +61,7 @@ class ShopSpec:
         shuffle_seed: Any = SHUFFLE_SEED,
     ) -> ShopSpec:
         """The arguments of an environment, checked without looking at any file."""
-        size = whole_number("catalogue_size", size, at_least=SMALLEST, at_most=LARGEST)
+        size = whole_number("catalogue_size", size, at_least=SMALLEST, at_most=MAX_SIZE)
         seed = whole_number("catalogue_seed", seed, at_least=0)
         if goals not in GOAL_KINDS:
             raise ConfigError(f"goals must be one of {', '.join(GOAL_KINDS)}; got {goals!r}")
@@ -191,7 +191,7 @@ class Shop:
 
     def _random(self, lot: int) -> Found:
         size = len(self.catalogue)
-        return self._numbered(np.random.default_rng(lot).choice(size, min(MOST, size), replace=False).tolist())
+        return self._numbered(np.random.default_rng(lot).choice(size, min(MAX_COUNT, size), replace=False).tolist())
 
     def _by_facet(self, mark: str, key: str) -> Found:
         with self._lock:

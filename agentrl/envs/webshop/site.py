@@ -29,7 +29,7 @@ except ImportError as error:  # pragma: no cover (set-up installs it)
 
 COOKIE = "agentrl_shop"
 GOAL = "goal"  # the field of a form that says which goal was shown
-LARGEST_FORM = 16 << 10  # bytes; a search has at most 1,000 characters
+MAX_FORM = 16 << 10  # bytes; a search has at most 1,000 characters
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
@@ -135,7 +135,7 @@ async def _form(request: Request) -> dict[str, list[str]] | None:
     try:
         async for piece in request.stream():
             body += piece
-            if len(body) > LARGEST_FORM:
+            if len(body) > MAX_FORM:
                 return None
     except ClientDisconnect:
         return {}

@@ -19,7 +19,7 @@ from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.redact import redact
 from agentrl.policies.vllm.backend import EngineLost
 
-MOST_AT_ONCE = 64
+MAX_AT_ONCE = 64
 WRONG_KEY = (401, 403)
 
 
@@ -43,7 +43,7 @@ class Client:
         self._key, self._deadline = key, deadline
         self._mine = threading.local()
         self._opened: list[http.client.HTTPConnection] = []
-        self._threads = ThreadPoolExecutor(MOST_AT_ONCE, "agentrl-vllm")
+        self._threads = ThreadPoolExecutor(MAX_AT_ONCE, "agentrl-vllm")
         self._ending = weakref.finalize(self, _end, self._opened, self._threads)
 
     def post(self, path: str, body: Any = None, deadline: float | None = None) -> Any:

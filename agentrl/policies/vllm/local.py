@@ -13,7 +13,7 @@ from agentrl.core.worker import Worker
 from agentrl.policies.vllm.backend import INSIDE, EngineLost, Reply, Request, start_fault
 
 TARGET = "agentrl_vllm_engine:Engine"
-LARGEST_FRAME = 1 << 30
+MAX_FRAME = 1 << 30
 # With the engine core in this very process a tiny model is up in seconds, and dies with it.
 VARIABLES = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
 SLICE = 2.0  # seconds between two signs of life
@@ -44,7 +44,7 @@ class LocalBackend:
             "environment": {**environment, **VARIABLES},
             "deadline": deadline,
             "start_deadline": start_deadline,
-            "max_frame": LARGEST_FRAME,
+            "max_frame": MAX_FRAME,
         }
         self._worker = Worker(TARGET, **self._arguments)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentrl.core.measure import compare
-from agentrl.envs.libero.bench import CASES, REQUIRED, Episode, memory_rows, picture_rows, step_rows
+from benchmarks.libero import CASES, REQUIRED, Episode, memory_rows, picture_rows, step_rows
 
 pytestmark = pytest.mark.extra_robots
 

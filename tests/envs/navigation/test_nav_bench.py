@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentrl.envs.navigation.bench import RENDERER, compare, run
+from benchmarks.navigation import RENDERER, compare, run
 from agentrl.registry import parts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agentrl.core.measure import compare
-from agentrl.envs.primitiveskill.bench import PEER, RENDERER, REQUIRED, Episode, bare_arm, memory_rows, picture_rows
+from benchmarks.primitiveskill import PEER, RENDERER, REQUIRED, Episode, bare_arm, memory_rows, picture_rows
 
 
 def test_bare_replays_end_where_the_environment_ended() -> None:

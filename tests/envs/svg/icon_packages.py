@@ -16,7 +16,7 @@ from pathlib import Path
 # Package -> the part of it with the pictures: thin strokes, and coloured shapes with clips, uses and transforms.
 PACKAGES = {"lucide-static@1.62.0": "package/icons/", "flag-icons@7.5.0": "package/flags/4x3/"}
 FOLDER = Path(sys.prefix) / "share" / "agentrl-tests" / "icons"
-LARGEST = 65_536
+MAX_SIZE = 65_536
 
 
 def icon_files(package: str) -> list[Path]:
@@ -27,7 +27,7 @@ def icon_files(package: str) -> list[Path]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.is_dir():
             _fetch(package, folder)
-    return sorted(path for path in folder.glob("*.svg") if path.stat().st_size <= LARGEST)
+    return sorted(path for path in folder.glob("*.svg") if path.stat().st_size <= MAX_SIZE)
 
 
 def _fetch(package: str, folder: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from agentrl.core.errors import MissingExtra
 from agentrl.core.measure import result
 from agentrl.envs.svg import bench as svg
-from agentrl.envs.svg.bench.drawings import STYLES
+from benchmarks.svg.drawings import STYLES
 from agentrl.envs.svg.sandbox.gate import check
 
 

@@ -11,7 +11,7 @@ from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
 from agentrl.envs.svg.sandbox.gate import check
 from agentrl.envs.svg.sandbox.renderer import shared_renderer
-from agentrl.envs.svg.targets.icons import GRADES, LARGEST, draw, icon, owner
+from agentrl.envs.svg.targets.icons import GRADES, MAX_SIZE, draw, icon, owner
 from agentrl.envs.svg.targets.letters import GLYPHS, set_type, word_width, write
 from agentrl.envs.svg.targets.pen import Rng
 from agentrl.envs.svg.targets.targets import IconTargets, make_targets
@@ -23,7 +23,7 @@ def test_ten_thousand_icons_of_a_split_are_all_different_and_of_the_promised_len
     codes = [targets.code(names[place]) for place in range(10_000)]
     assert len({hashlib.blake2b((code or "").encode()).digest() for code in codes}) == 10_000
     lengths = [len((code or "").encode()) for code in codes]
-    assert min(lengths) >= 10 and min(lengths) < 150 and 1500 < max(lengths) <= LARGEST
+    assert min(lengths) >= 10 and min(lengths) < 150 and 1500 < max(lengths) <= MAX_SIZE
 
 
 def test_each_content_belongs_to_the_split_that_it_is_given_to() -> None:

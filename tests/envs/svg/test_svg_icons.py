@@ -14,7 +14,7 @@ from agentrl.envs.svg.sandbox.gate import SvgRefused
 from agentrl.envs.svg.sandbox.renderer import Renderer
 from tests.envs.svg.icon_packages import PACKAGES, icon_files
 
-MOST = 450  # of each half
+MAX_COUNT = 450  # of each half
 SIZE = 40  # small enough to be quick, large enough to show every shape
 
 
@@ -28,7 +28,7 @@ def ungated(code: str) -> np.ndarray:
 # In two halves, so that two processes can share the work.
 @pytest.mark.parametrize(("package", "half"), [(package, half) for package in PACKAGES for half in (0, 1)])
 def test_ordinary_icons_are_drawn_exactly_as_without_the_gate(package: str, half: int, record_property: Any) -> None:
-    files, refused, different = icon_files(package)[half::2][:MOST], [], []
+    files, refused, different = icon_files(package)[half::2][:MAX_COUNT], [], []
     with Renderer(SIZE, deadline=20.0) as renderer:
         for file in files:
             code = file.read_text(encoding="utf-8")
@@ -47,4 +47,4 @@ def test_ordinary_icons_are_drawn_exactly_as_without_the_gate(package: str, half
 
 
 def test_there_are_at_least_a_thousand_icons() -> None:
-    assert sum(min(2 * MOST, len(icon_files(package))) for package in PACKAGES) >= 1000
+    assert sum(min(2 * MAX_COUNT, len(icon_files(package))) for package in PACKAGES) >= 1000

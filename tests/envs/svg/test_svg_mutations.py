@@ -16,7 +16,7 @@ from tests.envs.svg.mutations import mutate
 from tests.envs.svg.ordinary_files import HABITS, ORDINARY
 
 PARTS, EACH = 8, 1250
-LONGEST_PARENT = 3000
+MAX_PARENT = 3000
 # Stand in for the canaries' places, which are others in every run, so that the damage is the same in all.
 HOST, FOLDER = "HOST:0", "/FOLDER"
 
@@ -25,7 +25,7 @@ HOST, FOLDER = "HOST:0", "/FOLDER"
 def test_damaged_files_do_no_harm(part: int, renderer: Renderer, canaries: Canaries, record_property: Any) -> None:
     folder, host = str(canaries.folder), canaries.host
     files = [file.code.replace(folder, FOLDER).replace(host, HOST) for file in hostile_files(canaries)]
-    hostile = [code for code in files if 0 < len(code) < LONGEST_PARENT]
+    hostile = [code for code in files if 0 < len(code) < MAX_PARENT]
     ordinary = [*ORDINARY.values(), *HABITS.values()]
     corpus = [*hostile, *ordinary * (3 * len(hostile) // len(ordinary))]  # what passes the gate is worth more
     rng, counts, leaks, escapes = random.Random(part), Counter(), 0, []

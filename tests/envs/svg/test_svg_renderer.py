@@ -162,7 +162,7 @@ def test_a_closed_renderer_blames_nobody() -> None:
 
 
 def test_processes_are_renewed_after_many_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST_CALLS", 3)
+    monkeypatch.setattr(pool, "MAX_CALLS", 3)
     with Renderer(16) as one:
         seen = []
         for _ in range(5):

@@ -14,7 +14,7 @@ from agentrl.envs.svg.targets.icons import icon
 from agentrl.envs.svg.truth.colours import colour_word, distance, hexadecimal, read_colour
 from agentrl.envs.svg.truth.geometry import IDENTITY, box_of, multiply, path_points, transform
 from agentrl.envs.svg.truth.matching import LEAST_AGREEMENT, agreements, structure_score
-from agentrl.envs.svg.truth.shapes import MOST_SHAPES, Shape, read_shapes
+from agentrl.envs.svg.truth.shapes import MAX_SHAPES, Shape, read_shapes
 from agentrl.envs.svg.truth.state import SvgState, describe, place
 
 
@@ -184,7 +184,7 @@ def test_text_is_told_with_its_words() -> None:
 
 
 def test_more_shapes_than_anybody_compares_are_cut_off() -> None:
-    assert len(shapes_of('<circle cx="9" cy="9" r="1"/>' * (MOST_SHAPES + 50))) == MOST_SHAPES
+    assert len(shapes_of('<circle cx="9" cy="9" r="1"/>' * (MAX_SHAPES + 50))) == MAX_SHAPES
 
 
 def test_a_path_used_again_and_again_is_not_read_for_ever() -> None:

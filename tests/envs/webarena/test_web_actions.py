@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agentrl.core.errors import ConfigError
 from agentrl.core.tools import fit_arguments
 from agentrl.envs.webarena.acting.actions import MAY_BE_EMPTY, NEEDS, Action
-from agentrl.envs.webarena.acting.grammars import GRAMMARS, LONGEST_REPLY, check_grammar, read_turn, write
+from agentrl.envs.webarena.acting.grammars import GRAMMARS, MAX_REPLY, check_grammar, read_turn, write
 from agentrl.envs.webarena.acting.performing import key_name, perform
 from agentrl.envs.webarena.acting.prompts import describe
 from agentrl.envs.webarena.acting.tools import action_of_call, call_of_action, tool_schemas
@@ -168,7 +168,7 @@ def test_a_megabyte_can_be_typed():
     text = "a'\"\\<b>\n" + "word " * 200_000
     for grammar in GRAMMARS:
         assert read_turn(write(A("type", 3, text), grammar), grammar).actions == [A("type", 3, text)]
-    assert "4,000,000 at most" in (read_turn("a" * (LONGEST_REPLY + 1)).error or "")
+    assert "4,000,000 at most" in (read_turn("a" * (MAX_REPLY + 1)).error or "")
 
 
 @pytest.mark.parametrize("reply", [None, 3, b"click", ["x"], {}])

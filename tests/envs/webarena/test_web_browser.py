@@ -20,8 +20,8 @@ from fake_web import HOME, FakeWorld
 
 from agentrl.core.errors import ConfigError, EnvFault, SnapshotUnsupported
 from agentrl.envs.common.browser import chromium
-from agentrl.envs.webarena.bench.differential import compare
-from agentrl.envs.webarena.bench.templates import play
+from benchmarks.webarena.differential import compare
+from benchmarks.webarena.templates import play
 from agentrl.envs.webarena.browsing.dom import DomBackend
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.tasks.generated import generated_ids, templates

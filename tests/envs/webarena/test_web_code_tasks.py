@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agentrl.envs.webarena.bench.templates import play
+from benchmarks.webarena.templates import play
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.generated import generated_ids, novelty

@@ -15,7 +15,7 @@ from agentrl.envs.webarena.observing.accessibility import accessibility_tree
 from agentrl.envs.webarena.observing.compact import compact_text
 from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, check_mode, observe
 from agentrl.envs.webarena.observing.raw import raw_html
-from agentrl.envs.webarena.observing.simplified import LONGEST, simplified_html
+from agentrl.envs.webarena.observing.simplified import MAX_LENGTH, simplified_html
 from agentrl.envs.webarena.observing.tokens import token_bound
 from tests.envs.webarena.web_views import view_of
 
@@ -189,8 +189,8 @@ def test_rules_of_simplified_html(inside, shown):
 
 def test_long_texts_and_values_are_cut():
     text = body(f'<p title="{"t" * 900}" box="1,1,1,1">{"x " * 900}</p>')
-    assert f'title="{"t" * LONGEST}"' in text
-    assert max(map(len, re.findall(r"[x ]+", text))) <= LONGEST + 2
+    assert f'title="{"t" * MAX_LENGTH}"' in text
+    assert max(map(len, re.findall(r"[x ]+", text))) <= MAX_LENGTH + 2
 
 
 # ---------------------------------------------------------------------- names and roles

@@ -13,7 +13,7 @@ import pytest
 from lxml import html
 
 from agentrl.core.errors import ConfigError
-from agentrl.envs.webarena.served import COOKIE, ENTRANCE, LARGEST_FORM, make_site
+from agentrl.envs.webarena.served import COOKIE, ENTRANCE, MAX_FORM, make_site
 from agentrl.envs.webarena.sites.messages import Request
 from agentrl.envs.webarena.sites.places import PLACES, cookies
 from agentrl.envs.webarena.sites.world import World
@@ -280,7 +280,7 @@ def test_forms_may_be_large_but_not_endless(served: Served) -> None:
     assert (
         visitor.open(served.url("map", "/search"), [("query", "x" * 1_000_000)]).status == 404
     )  # no form is posted there
-    too_large = visitor.ask("POST", served.url("map", "/search"), "x" * (LARGEST_FORM + 1), Content_Type=FORM)
+    too_large = visitor.ask("POST", served.url("map", "/search"), "x" * (MAX_FORM + 1), Content_Type=FORM)
     assert too_large.status == 413
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from agentrl.core.errors import MissingExtra
 from agentrl.envs.webarena.browsing.dom import DomBackend
-from agentrl.envs.webarena.observing.compact import MOST_TOKENS, compact_text
+from agentrl.envs.webarena.observing.compact import MAX_TOKENS, compact_text
 from agentrl.envs.webarena.observing.tokens import token_bound
 from agentrl.envs.webarena.sites.places import PLACES, cookies
 from agentrl.envs.webarena.sites.world import World
@@ -101,8 +101,8 @@ def test_crowded_pages_fit(name):
     for number, element in enumerate(view.root.iter("p", "a", "option")):
         element.text = text(number)
     shown = compact_text(view, header=True)
-    assert tokens(shown) <= MOST_TOKENS
-    assert tokens(shown) > (MOST_TOKENS // 2 if name == "english" else 250)
+    assert tokens(shown) <= MAX_TOKENS
+    assert tokens(shown) > (MAX_TOKENS // 2 if name == "english" else 250)
 
 
 PAGES = {
@@ -122,5 +122,5 @@ def test_pages_of_the_sites_fit_with_all_their_elements(site):
         view = backend.view()
         assert view.status == 200
         text = compact_text(view)
-        assert tokens(text) <= MOST_TOKENS
+        assert tokens(text) <= MAX_TOKENS
         assert all(f"[{number}] " in text for number in range(len(view.labels)))

@@ -92,7 +92,7 @@ def test_nesting_beyond_reason_is_refused(tmp_path: Path) -> None:
 
 def test_an_element_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_stream, "CHUNK", 1 << 10)
-    monkeypatch.setattr(json_stream, "LONGEST_ELEMENT", 1 << 12)
+    monkeypatch.setattr(json_stream, "MAX_ELEMENT", 1 << 12)
     stream = JsonStream(written(tmp_path, '["' + "x" * 1_000_000))
     with pytest.raises(ConfigError, match="broken"):
         list(stream.elements())

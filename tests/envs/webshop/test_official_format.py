@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agentrl.envs.webshop.bench.lucene import documents, fingerprint, our_lists, queries
-from agentrl.envs.webshop.bench.official_format import write_files
+from benchmarks.webshop.lucene import documents, fingerprint, our_lists, queries
+from benchmarks.webshop.official_format import write_files
 from agentrl.envs.webshop.colours import BENCHMARK_COLOURS
 from agentrl.envs.webshop.nouns import title_tagger
 from agentrl.envs.webshop.official import OfficialCatalogue
@@ -89,7 +89,7 @@ def test_what_is_skipped_is_counted_and_said(folder: Path, caplog: pytest.LogCap
 
 
 def test_every_result_list_is_lucenes_order_included(human: OfficialCatalogue, tmp_path: Path) -> None:
-    """Lists that Lucene made of these files (`python -m agentrl.envs.webshop.bench.lucene` makes them again)."""
+    """Lists that Lucene made of these files (`python -m benchmarks.webshop.lucene` makes them again)."""
     texts, asked = documents(human), queries(human)
     assert any("\u2122" in text and "\uff9e" in text for _, text in texts)
     found = [fingerprint(one) for one in our_lists(texts, asked, tmp_path)]

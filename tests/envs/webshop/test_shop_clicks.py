@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agentrl.envs.common.catalogue.product import Product
-from agentrl.envs.webshop.actions import LONGEST_SEARCH, Action, read_turn
+from agentrl.envs.webshop.actions import MAX_SEARCH, Action, read_turn
 from agentrl.envs.webshop.env import WebShopEnv
 from tests.envs.webshop.shop_kit import small_shop
 
@@ -62,7 +62,7 @@ def test_one_action_is_read(text: str, action: Action) -> None:
         "", " ", "search", "search[", "search[]", "search[ ]", "click[]", "buy now", "search red", "[x]", "find[x]",
         "search[x", "search x]", "<answer>search[x]", "</answer>search[x]<answer>", "<answer></answer>",
         "search[x] because [y] is good", "search[] now", "search[x [y] z] now", "please search[x]",
-        f"search[{'x' * (LONGEST_SEARCH + 1)}]", f"click[{'x' * 501}]",
+        f"search[{'x' * (MAX_SEARCH + 1)}]", f"click[{'x' * 501}]",
     ],
 )  # fmt: skip
 def test_what_is_no_action_says_why(text: str) -> None:

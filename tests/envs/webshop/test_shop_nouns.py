@@ -106,7 +106,7 @@ def test_initials_are_names_unless_all_is_shouted() -> None:
 def test_other_scripts_and_empty_titles_are_no_trouble() -> None:
     assert rule_tagger("") == () and rule_tagger("🧴 -- 12") == ()
     assert rule_tagger("日本 Lamp") == ("日本", "lamp")
-    assert len(rule_tagger("lamp " * 300_000)) == nouns.LONGEST_TITLE // 5
+    assert len(rule_tagger("lamp " * 300_000)) == nouns.MAX_TITLE // 5
 
 
 def a_pipeline(text: str) -> list[SimpleNamespace]:
@@ -127,7 +127,7 @@ def test_a_pipeline_is_never_given_megabytes() -> None:
         return []
 
     assert pipeline_tagger(measuring)("x" * 2_000_000) == ()
-    assert seen == [nouns.LONGEST_TITLE]
+    assert seen == [nouns.MAX_TITLE]
 
 
 # ---------------------------------------------------------------------- nearly as spaCy's model does it
@@ -176,8 +176,8 @@ def test_titles_are_cut_into_words_as_spacy_cuts_them(title: str, expected: tupl
 
 
 def test_endless_titles_are_cut() -> None:
-    assert len(title_tagger("Lamp " * 300_000)) == nouns.LONGEST_TITLE // 5
-    assert len(title_tagger("A-" * 1_000_000)) <= nouns.LONGEST_TITLE
+    assert len(title_tagger("Lamp " * 300_000)) == nouns.MAX_TITLE // 5
+    assert len(title_tagger("A-" * 1_000_000)) <= nouns.MAX_TITLE
 
 
 # ---------------------------------------------------------------------- which tagger serves

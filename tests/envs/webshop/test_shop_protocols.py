@@ -18,7 +18,7 @@ import agentrl
 from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.core.snapshot import seal_blob
 from agentrl.envs.webshop.actions import Action, read_tagged_turn, tagged_reply
-from agentrl.envs.webshop.admissible import LONGEST, Past, step_prompt
+from agentrl.envs.webshop.admissible import MAX_LENGTH, Past, step_prompt
 from agentrl.envs.webshop.env import WebShopEnv
 from agentrl.envs.webshop.players import NaiveShopper
 from agentrl.policies.oracle import OraclePolicy
@@ -206,7 +206,7 @@ def test_what_could_not_be_read_stands_quoted_in_the_history() -> None:
 def test_a_prompt_that_grows_too_long_loses_its_history_first() -> None:
     past = Past(["page " * 1_500, "page " * 1_500], ["one", "two"])
     short = step_prompt("wish", "here", ["click[x]"], past, 2, 15)
-    assert "Observation" not in short and "You see: here\n" in short and len(short) < LONGEST
+    assert "Observation" not in short and "You see: here\n" in short and len(short) < MAX_LENGTH
     assert "Observation 1" in step_prompt("wish", "here", ["click[x]"], Past(["page"], ["one"]), 1, 15)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webshop.sessions import Sessions, ShopFull
-from agentrl.envs.webshop.site import COOKIE, LARGEST_FORM, ShopSite
+from agentrl.envs.webshop.site import COOKIE, MAX_FORM, ShopSite
 from agentrl.serve.connections import BackgroundServer
 from agentrl.serve.site import LoopbackOnly, is_loopback
 from tests.envs.webshop.shop_kit import SMALL, small_shop, tags_of, visible_strings
@@ -146,7 +146,7 @@ def test_forms_of_other_sites_are_refused(served: Served, origin: str) -> None:
 
 
 def test_forms_that_are_too_large_are_refused_and_the_site_lives_on(served: Served) -> None:
-    body = "search=" + "x" * (LARGEST_FORM + 1)
+    body = "search=" + "x" * (MAX_FORM + 1)
     assert served.ask("POST", "/act", body, Cookie="agentrl_shop=x").status == 413
     browser = Browser(served)
     assert "characters" in browser.send("/act", search="x" * 5_000)  # fits the form, not the search

@@ -22,7 +22,7 @@ def test_eval_plays_with_a_model_in_vllm(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_part_of_the_benchmark_compares_speed_and_log_probabilities_and_times_updates(monkeypatch) -> None:
-    for name, value in {"ROWS": {"cpu": (4,)}, "COMPARED": {"cpu": 4}, "LONGEST": 6, "CONTEXT": 512}.items():
+    for name, value in {"ROWS": {"cpu": (4,)}, "COMPARED": {"cpu": 4}, "MAX_LENGTH": 6, "CONTEXT": 512}.items():
         monkeypatch.setattr(vllm_parts, name, value)
     table = vllm_parts.Table()
     vllm_parts.generation("tiny-text", True, table)

@@ -13,12 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 
 log = logging.getLogger(__name__)
-MOST = 2 << 30  # bytes in use by the pages of one site in one window
+MAX_COUNT = 2 << 30  # bytes in use by the pages of one site in one window
 _PAUSE = 0.5  # seconds between two looks
 _PROCESSES = Path("/proc")
 
 
-async def guard_memory(browser: int, most: int = MOST) -> None:
+async def guard_memory(browser: int, most: int = MAX_COUNT) -> None:
     """End pages of the browser with this process id that use more memory. Runs until it is cancelled."""
     while _PROCESSES.exists():
         await asyncio.sleep(_PAUSE)

@@ -4,8 +4,8 @@ globalThis.agentrl = (() => {
   const CONTROLS = "input,select,textarea,button";
   const ROLES = new Set(["button", "tab", "link", "checkbox", "menuitem", "menuitemcheckbox", "menuitemradio", "radio"]);
   const BUTTONS = new Set(["submit", "button", "reset", "image"]);
-  const MOST = 40000;  // elements; of larger pages only what is near the viewport is read
-  const MOST_TEXT = 4000000;  // characters of a page
+  const MAX_COUNT = 40000;  // elements; of larger pages only what is near the viewport is read
+  const MAX_TEXT = 4000000;  // characters of a page
   let elements = [];  // of the last reading, in document order: the number of an element is its place
 
   const isControl = (element) => element.matches("input,textarea,select")
@@ -80,19 +80,19 @@ globalThis.agentrl = (() => {
     const copy = document.implementation.createHTMLDocument().importNode(document.documentElement, true);
     const copies = [copy, ...copy.querySelectorAll("*")];
     copies.forEach((element, number) => element.setAttribute("data-agentrl-n", number));
-    if (elements.length > MOST) {
+    if (elements.length > MAX_COUNT) {
       elements.forEach((element, number) => {
         const rect = rects[number];
         const far = rect && (rect.bottom < -innerHeight || rect.top > 2 * innerHeight);
-        if (far || (!rect && number > MOST)) copies[number].remove();
+        if (far || (!rect && number > MAX_COUNT)) copies[number].remove();
       });
     }
-    return copy.outerHTML.length > MOST_TEXT ? shortened(copy).outerHTML : copy.outerHTML;
+    return copy.outerHTML.length > MAX_TEXT ? shortened(copy).outerHTML : copy.outerHTML;
   }
 
   // All windows share the way to this page: megabytes of text would delay them.
   function shortened(copy) {
-    let left = MOST_TEXT;
+    let left = MAX_TEXT;
     const texts = copy.ownerDocument.createTreeWalker(copy, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
       if (texts.currentNode.data.length > left) texts.currentNode.data = texts.currentNode.data.slice(0, left);

@@ -25,7 +25,7 @@ if (window.ServiceWorkerContainer)
 for (const name of Object.keys(console)) if (typeof console[name] === "function") console[name] = () => undefined;
 for (const kind of ["error", "unhandledrejection"]) addEventListener(kind, (event) => event.preventDefault(), true);
 """
-MOST_POPUPS = 10  # that wait to be looked at; more are closed as they come
+MAX_POPUPS = 10  # that wait to be looked at; more are closed as they come
 _POPUP_WAIT = 5.0  # seconds: the most that a window costs which the browser did not open
 
 
@@ -62,7 +62,7 @@ class Window:
     def _page_opened(self, page: Page) -> None:
         if self._own:
             return
-        if self._popups.qsize() < MOST_POPUPS:
+        if self._popups.qsize() < MAX_POPUPS:
             self._popups.put_nowait(page)
         else:
             closing = asyncio.ensure_future(_close(page))
@@ -81,7 +81,7 @@ class Window:
     async def popups(self, opener: BrowserTab, deadline: float) -> list[BrowserTab]:
         """The windows that a page has opened since the last call, loaded."""
         found: list[BrowserTab] = []
-        for _ in range(MOST_POPUPS):
+        for _ in range(MAX_POPUPS):
             if opener.popups <= 0 and self._popups.empty():
                 break
             opener.popups -= 1

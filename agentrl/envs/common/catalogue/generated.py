@@ -23,7 +23,7 @@ from agentrl.envs.common.catalogue.texts import Traits
 from agentrl.envs.common.catalogue.wording import wording
 from agentrl.envs.common.catalogue.words import words
 
-SMALLEST, LARGEST = 1_000, 1_180_000
+SMALLEST, MAX_SIZE = 1_000, 1_180_000
 RECENT = 1_024  # products remembered
 VERSION = 1  # raise it with every change that changes products or goals
 
@@ -33,7 +33,7 @@ class GeneratedCatalogue:
 
     def __init__(self, seed: int = 0, size: int = 100_000) -> None:
         self.seed = whole_number("seed", seed, at_least=0)
-        self.size = whole_number("size", size, at_least=SMALLEST, at_most=LARGEST)
+        self.size = whole_number("size", size, at_least=SMALLEST, at_most=MAX_SIZE)
         self._blocks = self.size // BLOCK
         self._asins = AsinCode(self.seed)
         # A goal is written from the product that an agent is about to look at: it need not be made twice.

@@ -10,8 +10,8 @@ from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
 THRESHOLD = 85
-LONGEST_KEPT = 200  # characters of a value whose colour and normalized form are cached
-LONGEST = 20_000  # fuzzy comparison is quadratic: longer texts are compared by their sets of words alone
+MAX_KEPT = 200  # characters of a value whose colour and normalized form are cached
+MAX_LENGTH = 20_000  # fuzzy comparison is quadratic: longer texts are compared by their sets of words alone
 _LATIN_1_UPPER = {code: None for code in range(128, 256)}  # the library that WebShop uses drops exactly these
 
 # Those of generated products, in alphabetical order.
@@ -29,7 +29,7 @@ COLOURS = tuple(_COLOUR_WORDS.split())
 def matches(left: Any, right: Any) -> bool:
     """True where the fuzzy score of two phrases is above the threshold."""
     first, second = normalized(left), normalized(right)
-    if max(len(first), len(second)) <= LONGEST:
+    if max(len(first), len(second)) <= MAX_LENGTH:
         return fuzzy_score(first, second) > THRESHOLD
     words, others = set(first.split()), set(second.split())
     return bool(words and others) and (words <= others or others <= words)
@@ -53,7 +53,7 @@ class ColourNames:
 
     def normal(self, value: Any) -> Any:
         """The colour word that stands for `value`, or `value` itself; of a pair, one of the two that is a colour."""
-        return self._short(value) if isinstance(value, str) and len(value) <= LONGEST_KEPT else self._found(value)
+        return self._short(value) if isinstance(value, str) and len(value) <= MAX_KEPT else self._found(value)
 
     def _found(self, value: Any) -> Any:
         return next((colour for colour in self.words if colour in value), value)
@@ -69,7 +69,7 @@ def same_option(chosen: Any, wanted: Any, colours: ColourNames = OUR_COLOURS) ->
 
 def normalized(phrase: Any) -> str:
     """Lower case without punctuation; what is not a string is written out: ("size", "large") reads "size large"."""
-    if isinstance(phrase, str) and len(phrase) <= LONGEST_KEPT:
+    if isinstance(phrase, str) and len(phrase) <= MAX_KEPT:
         return _normalized_short(phrase)
     return _normalized(str(phrase))
 

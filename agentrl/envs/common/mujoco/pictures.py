@@ -24,7 +24,7 @@ from agentrl.envs.common.mujoco.loading import load
 
 mujoco = load()
 KEPT = 8  # models, at one size each, whose shapes and textures stay with the driver
-LARGEST = 4096  # pixels a side
+MAX_SIZE = 4096  # pixels a side
 SMALLEST = 0.5  # pixels from the middle of a geom to its corners, to be drawn
 UNSEEN = 5  # a group of geoms that is not drawn
 SPARE_GEOMS = 100  # for what a drawing adds to the geoms of a model
@@ -46,8 +46,8 @@ def draw(
     """A square picture through a camera of the model, uint8 [size, size, 3]; with `segmentation` the ids of the geoms,
     int32 [size, size], -1 where there is none. Geoms of `hidden` groups are left out. `data` must be forwarded and
     must not change until this returns."""
-    if not 1 <= size <= LARGEST:
-        raise ValueError(f"the size of a picture must be 1 to {LARGEST} pixels; got {size}")
+    if not 1 <= size <= MAX_SIZE:
+        raise ValueError(f"the size of a picture must be 1 to {MAX_SIZE} pixels; got {size}")
     return _painter().draw(model, data, camera, size, segmentation, hidden)
 
 

@@ -19,7 +19,7 @@ a an and are as at be but by for if in into is it no not of on or such that the 
 was will with
 """
 STOP_WORDS = frozenset(_STOPS.split())
-LONGEST_WORD = 255  # Lucene cuts longer ones into pieces of this length
+MAX_WORD = 255  # Lucene cuts longer ones into pieces of this length
 QUERY_CHARACTERS = 1 << 16  # what follows is not read, so that no query costs more than some hundredths of a second
 QUERY_TERMS = 1024  # distinct ones; Lucene refuses a query with more clauses, we leave the rest out
 
@@ -63,7 +63,7 @@ def pieces(text: str) -> list[str]:
 @lru_cache(maxsize=1 << 16)
 def terms_of(word: str) -> tuple[str, ...]:
     """The terms that one word stands for: usually one, none for a stop word, several for an endless word."""
-    pieces = [word[i : i + LONGEST_WORD] for i in range(0, len(word), LONGEST_WORD)]
+    pieces = [word[i : i + MAX_WORD] for i in range(0, len(word), MAX_WORD)]
     return tuple(term for piece in pieces if (term := _term(piece)))
 
 

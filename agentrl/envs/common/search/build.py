@@ -34,7 +34,7 @@ Progress = Callable[[str, int, int | None], None]
 SCRATCH = "building-"
 ALIVE = "alive"
 BATCH_DEADLINE = 1800.0  # seconds for some thousand documents: only a source that hangs needs it
-LONGEST_FINGERPRINT = 500
+MAX_FINGERPRINT = 500
 
 
 def build_index(
@@ -80,8 +80,8 @@ def build_under_lock(
 
 def check_fingerprint(fingerprint: Any) -> None:
     """A `ConfigError` for what does not fit the header."""
-    if not isinstance(fingerprint, str) or len(fingerprint) > LONGEST_FINGERPRINT or not is_unicode(fingerprint):
-        raise ConfigError(f"fingerprint must be a string of at most {LONGEST_FINGERPRINT} characters")
+    if not isinstance(fingerprint, str) or len(fingerprint) > MAX_FINGERPRINT or not is_unicode(fingerprint):
+        raise ConfigError(f"fingerprint must be a string of at most {MAX_FINGERPRINT} characters")
 
 
 # ---------------------------------------------------------------------- reading

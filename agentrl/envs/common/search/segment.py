@@ -20,7 +20,7 @@ from agentrl.envs.common.search.analyzer import analyze, pieces
 from agentrl.envs.common.search.documents import Entry, checked_entry, make
 from agentrl.envs.common.search.strings import pack_single_strings, pack_strings
 
-LARGEST_COUNT = 255  # counts are bytes; a larger one is written as 0 and listed apart
+MAX_COUNT = 255  # counts are bytes; a larger one is written as 0 and listed apart
 
 
 class Vocabulary:
@@ -109,12 +109,12 @@ def _postings(start: int, terms: np.ndarray, lengths: np.ndarray) -> dict[str, n
     counts = np.diff(np.append(new, len(keys)))
     keys = keys[new]
     own_terms, documents_of = np.unique(keys >> np.uint64(32), return_counts=True)
-    large = np.flatnonzero(counts > LARGEST_COUNT)
+    large = np.flatnonzero(counts > MAX_COUNT)
     return {
         "terms": own_terms.astype(np.int64),
         "documents_of": documents_of.astype(np.int64),
         "documents": (keys & np.uint64(0xFFFFFFFF)).astype(np.uint32),
-        "counts": np.where(counts > LARGEST_COUNT, 0, counts).astype(np.uint8),
+        "counts": np.where(counts > MAX_COUNT, 0, counts).astype(np.uint8),
         "large": np.stack(
             [(keys[large] >> np.uint64(32)).astype(np.int64), keys[large].astype(np.uint32), counts[large]]
         ),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from agentrl.core.errors import ConfigError
 
-LONGEST = 1 << 20  # characters of a file
+MAX_LENGTH = 1 << 20  # characters of a file
 DEEPEST = 32
 _TOKEN = re.compile(r";[^\n]*|[()]|[^\s();]+")
 
@@ -56,8 +56,8 @@ def problem(line: int, text: str) -> ConfigError:
 
 def read_brackets(text: str) -> Group:
     """The only list of a file."""
-    if len(text) > LONGEST:
-        raise ConfigError(f"BDDL: a file must be at most {LONGEST} characters; got {len(text)}")
+    if len(text) > MAX_LENGTH:
+        raise ConfigError(f"BDDL: a file must be at most {MAX_LENGTH} characters; got {len(text)}")
     open_groups: list[Group] = []
     found: Group | None = None
     for token, line in _tokens(text):

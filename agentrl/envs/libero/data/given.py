@@ -17,7 +17,7 @@ from agentrl.core.cache import cached_arrays
 from agentrl.core.errors import ConfigError
 from agentrl.envs.libero.data.package import WHEEL, starts_file
 
-LARGEST = 1 << 24  # bytes of a file
+MAX_SIZE = 1 << 24  # bytes of a file
 
 
 def given_starts(suite: str, task: str) -> np.ndarray:
@@ -33,12 +33,12 @@ def _usable(arrays: dict[str, np.ndarray]) -> bool:
 
 def read_states(data: bytes) -> np.ndarray:
     """The table in a `.pruned_init` file; `ConfigError` if there is anything else in it."""
-    if len(data) > LARGEST:
-        raise ConfigError(f"a file of starts must be at most {LARGEST} bytes; got {len(data)}")
+    if len(data) > MAX_SIZE:
+        raise ConfigError(f"a file of starts must be at most {MAX_SIZE} bytes; got {len(data)}")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             content = next(name for name in archive.namelist() if name.endswith("data.pkl"))
-            if archive.getinfo(content).file_size > LARGEST:
+            if archive.getinfo(content).file_size > MAX_SIZE:
                 raise ValueError("too large")
             found = _Reader(io.BytesIO(archive.read(content))).load()
         states = found.array()

@@ -16,7 +16,7 @@ from agentrl.envs.libero.oracle.operating import handle_path, operate
 from agentrl.envs.libero.oracle.plan import region_is_hollow
 from agentrl.envs.libero.world import World
 
-LONGEST = 300  # control steps of a primitive: 15 seconds
+MAX_LENGTH = 300  # control steps of a primitive: 15 seconds
 AT = 0.05  # metres from a point within which something is meant by it
 SLID = 0.03  # metres from where it was placed: it slid or fell
 REST = 0.25  # metres over the table where the hand waits
@@ -144,7 +144,7 @@ class Primitives:
 
     # ---------------------------------------------------------------- motion
 
-    def _repeat(self, act: Callable[[], np.ndarray], done: Callable[[], bool], longest: int = LONGEST) -> bool:
+    def _repeat(self, act: Callable[[], np.ndarray], done: Callable[[], bool], longest: int = MAX_LENGTH) -> bool:
         """Act until something holds; False if it never does."""
         for _ in range(longest):
             if done():

@@ -34,7 +34,7 @@ from agentrl.envs.primitiveskill.shapes import (
 
 mujoco = load()
 CAMERA = "viewer"
-LARGEST = 1024  # pixels of a picture's side
+MAX_SIZE = 1024  # pixels of a picture's side
 
 WOOD, EDGE, FLOOR = (0.78, 0.66, 0.50), (0.55, 0.42, 0.30), (0.42, 0.48, 0.56)
 BOX, SPHERE, CYLINDER = (getattr(mujoco.mjtGeom, f"mjGEOM_{name}") for name in ("BOX", "SPHERE", "CYLINDER"))
@@ -50,7 +50,7 @@ def compile_scene(things: tuple[Thing, ...]) -> Any:
     spec.option.timestep = 0.002
     spec.option.cone, spec.option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0  # grasped things do not creep
     spec.default.geom.solref, spec.default.geom.solimp = HARD["solref"], HARD["solimp"]
-    spec.visual.global_.offwidth = spec.visual.global_.offheight = LARGEST
+    spec.visual.global_.offwidth = spec.visual.global_.offheight = MAX_SIZE
     pictures.prepare(spec, shadows=0)
     quality = spec.visual.quality
     quality.numquads, quality.numslices, quality.numstacks = 4, 24, 12  # the light falls softly on a large table

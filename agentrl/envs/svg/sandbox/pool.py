@@ -11,15 +11,15 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.errors import WorkerFault
 from agentrl.core.worker import Worker
 
-MOST_WORKERS = 256
-MOST_CALLS = 20_000  # then a process makes room for a fresh one, so that what a library leaks never adds up
+MAX_WORKERS = 256
+MAX_CALLS = 20_000  # then a process makes room for a fresh one, so that what a library leaks never adds up
 
 
 class WorkerPool:
     """Up to `workers` processes, made by `make`; the one used last is used first, so idle ones never start."""
 
     def __init__(self, make: Callable[[], Worker], workers: int) -> None:
-        self.workers = whole_number("workers", workers, at_least=1, at_most=MOST_WORKERS)
+        self.workers = whole_number("workers", workers, at_least=1, at_most=MAX_WORKERS)
         self._make, self._closed, self._past_restarts = make, False, 0
         self._fill()
 
@@ -52,7 +52,7 @@ class WorkerPool:
     def _renewed(self, worker: Worker) -> Worker:
         """The worker itself, or another one in its place after very many calls."""
         self._calls[worker] += 1
-        if self._calls[worker] < MOST_CALLS or self._closed:
+        if self._calls[worker] < MAX_CALLS or self._closed:
             return worker
         fresh = self._make()
         with self._free:

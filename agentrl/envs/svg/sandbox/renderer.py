@@ -24,7 +24,7 @@ from agentrl.envs.svg.sandbox.gate import DEFAULT_LIMITS, Limits, SvgRefused, ch
 from agentrl.envs.svg.sandbox.pool import WorkerPool
 
 TARGET = "agentrl.envs.svg.sandbox.drawer:Drawer"
-LARGEST_SIZE = 2048
+MAX_SIZE = 2048
 MEMORY_LIMIT = 1 << 30
 SMALLEST_MEMORY = 256 << 20  # what the renderer itself maps before it draws anything
 SHARED_WORKERS = 4
@@ -53,7 +53,7 @@ class Renderer:
         *,
         pool: WorkerPool | None = None,
     ) -> None:
-        self.size = whole_number("size", size, at_least=8, at_most=LARGEST_SIZE)
+        self.size = whole_number("size", size, at_least=8, at_most=MAX_SIZE)
         self.limits, self._owns_pool = limits, pool is None
         self._pool = pool or WorkerPool(worker_maker(deadline, memory_limit), workers)
 

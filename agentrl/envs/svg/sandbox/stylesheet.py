@@ -17,7 +17,7 @@ COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
 IMPORTANT = re.compile(r"!\s*important\s*\Z", re.I)
 PROPERTY = re.compile(r"-{0,2}[a-z_][\w-]*", re.I | re.ASCII)
 SELECTOR = re.compile(r"(?:[\w\-.#*,>+~:\s]|:nth-[a-z-]+\([\w\s+-]*\))+", re.ASCII)
-LONGEST_SELECTOR = 400
+MAX_SELECTOR = 400
 BETWEEN_RULES = re.compile(r"(?:\s|;|<!--|-->)*")
 AT_RULE = re.compile(r"@([\w-]*)[^{;]*")
 BRACE = re.compile(r"[{}]")
@@ -85,7 +85,7 @@ def read_sheet(text: str, limits: Limits) -> list[tuple[str, Declarations]]:
 
 def _checked_selector(selector: str) -> str:
     selector = selector.strip()
-    if len(selector) > LONGEST_SELECTOR or not SELECTOR.fullmatch(selector):
+    if len(selector) > MAX_SELECTOR or not SELECTOR.fullmatch(selector):
         raise SvgRefused("css", f"this selector is not supported: {selector[:60]!a}")
     return selector
 

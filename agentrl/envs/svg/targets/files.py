@@ -25,7 +25,7 @@ from agentrl.envs.svg.truth.shapes import read_shapes
 log = logging.getLogger(__name__)
 COLUMNS = ("svg", "svg_code", "svgcode", "code", "content", "text")  # without regard to case, the likeliest first
 JSON_LINES = (".jsonl", ".ndjson", ".json")
-LARGEST_FILE = 1 << 20  # of a single SVG; the gate's own cap is below this
+MAX_FILE = 1 << 20  # of a single SVG; the gate's own cap is below this
 ROWS_AT_ONCE = 256
 
 
@@ -116,7 +116,7 @@ def read_rows(where: Path) -> Iterator[str | None]:
 
 def _file_text(file: Path) -> str | None:
     try:
-        if file.stat().st_size > LARGEST_FILE:
+        if file.stat().st_size > MAX_FILE:
             return None
         return read_regular(file).decode("utf-8")
     except (OSError, UnicodeDecodeError):

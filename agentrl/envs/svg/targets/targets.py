@@ -11,7 +11,7 @@ from agentrl.envs.svg.targets.files import Collection, load_collection
 from agentrl.envs.svg.targets.icons import GRADES, LETTERS, icon, owner
 
 ICONS_PER_SPLIT = 100_000
-LARGEST_INDEX = 10**9
+MAX_INDEX = 10**9
 ICON = "icon"
 
 
@@ -46,7 +46,7 @@ class IconTargets:
         grade, _, index = rest.partition(":")
         if word != ICON or split != self.split or grade not in map(str, GRADES):
             return None
-        if not index.isascii() or not index.isdigit() or str(int(index[:12])) != index or int(index) > LARGEST_INDEX:
+        if not index.isascii() or not index.isdigit() or str(int(index[:12])) != index or int(index) > MAX_INDEX:
             return None
         return icon(split, int(grade), int(index), self.letters)
 
@@ -98,7 +98,7 @@ class FileTargets:
 
 def make_targets(path: Any, split: str, difficulty: Any, letters: Any, count: Any) -> Targets:
     """The targets that an environment's arguments ask for; `ConfigError` names the wrong one."""
-    wanted = None if count is None else whole_number("icons", count, at_least=1, at_most=LARGEST_INDEX)
+    wanted = None if count is None else whole_number("icons", count, at_least=1, at_most=MAX_INDEX)
     if path is None:
         return IconTargets(split, difficulty, letters, wanted)
     if difficulty is not None:

@@ -13,7 +13,7 @@ Matrix = tuple[float, float, float, float, float, float]  # a b c d e f, as SVG 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 CURVE_POINTS = 16  # points of a curve that are looked at: its box is then right to half a percent
-MOST_SEGMENTS = 4000  # of one path; what follows can move a box, but a turn must not take seconds
+MAX_SEGMENTS = 4000  # of one path; what follows can move a box, but a turn must not take seconds
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _NUMBERS = re.compile(NUMBER)
 _TRANSFORM = re.compile(r"(matrix|translate|scale|rotate|skewX|skewY)\s*\(([^)]*)\)")
@@ -118,7 +118,7 @@ def path_points(d: str) -> list[Point]:
     """Points along a path, closely enough for its bounding box; reading stops where the data stops making sense."""
     pen = _PathReader()
     for count, (command, arguments) in enumerate(_commands(d)):
-        if count >= MOST_SEGMENTS:
+        if count >= MAX_SEGMENTS:
             break
         pen.run(command, arguments)
     return pen.points

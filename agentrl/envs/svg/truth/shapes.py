@@ -29,8 +29,8 @@ from agentrl.envs.svg.truth.geometry import (
     transform,
 )
 
-MOST_SHAPES = 400  # more are not looked at: comparing is quadratic
-MOST_POINTS = 150_000  # of all outlines together; an element used again counts again
+MAX_SHAPES = 400  # more are not looked at: comparing is quadratic
+MAX_POINTS = 150_000  # of all outlines together; an element used again counts again
 DEEPEST = 64
 KINDS = ("circle", "ellipse", "rect", "line", "polyline", "polygon", "path", "text")
 UNSEEN = ("defs", "clipPath", "mask", "pattern", "marker", "symbol", "filter", "linearGradient", "radialGradient")
@@ -82,7 +82,7 @@ class _Document:
     @property
     def full(self) -> bool:
         """Has enough been read?"""
-        return len(self.shapes) >= MOST_SHAPES or self.points >= MOST_POINTS
+        return len(self.shapes) >= MAX_SHAPES or self.points >= MAX_POINTS
 
 
 def read_shapes(safe: str) -> tuple[Shape, ...]:

@@ -31,8 +31,8 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "infeasible": ("text",),
 }
 MAY_BE_EMPTY = frozenset({"type", "search", "note", "exit", "infeasible"})
-LONGEST_KEY, LONGEST_ADDRESS, LONGEST_OPTION = 50, 10_000, 1_000
-_LONGEST = {"press": LONGEST_KEY, "goto": LONGEST_ADDRESS, "select": LONGEST_OPTION}
+MAX_KEY, MAX_ADDRESS, MAX_OPTION = 50, 10_000, 1_000
+_MAX_LENGTH = {"press": MAX_KEY, "goto": MAX_ADDRESS, "select": MAX_OPTION}
 _ID = re.compile(r"\s*\[?\s*([0-9]{1,9})\s*\]?\s*")
 
 
@@ -80,7 +80,7 @@ def _problem_of_text(name: str, text: Any) -> str:
         return f"{shown} needs a text"
     if not text.strip() and name not in MAY_BE_EMPTY:
         return f"{shown} needs a text that is not empty"
-    longest = _LONGEST.get(name)
+    longest = _MAX_LENGTH.get(name)
     if longest is not None and len(text) > longest:
         return f"the text of {shown} has {len(text):,} characters; {longest:,} at most"
     return ""

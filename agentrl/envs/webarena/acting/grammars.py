@@ -12,7 +12,7 @@ from agentrl.envs.webarena.acting.browsergym import read_browsergym, write_brows
 from agentrl.envs.webarena.acting.webarena import read_webarena, write_webarena
 from agentrl.envs.webarena.acting.webrl import read_webrl, write_webrl
 
-LONGEST_REPLY = 4_000_000  # characters; a text of a megabyte may be typed into a field
+MAX_REPLY = 4_000_000  # characters; a text of a megabyte may be typed into a field
 
 
 class Grammar(NamedTuple):
@@ -42,8 +42,8 @@ def read_turn(reply: Any, grammar: str = "webrl", *, strict_upstream: bool = Fal
     """The one action of a reply, bare or between `<answer>` tags, or what is wrong with it; never raises."""
     if not isinstance(reply, str):
         return Turn([], f"an action is text, not {type(reply).__name__}")
-    if len(reply) > LONGEST_REPLY:
-        return Turn([], f"the reply has {len(reply):,} characters; {LONGEST_REPLY:,} at most")
+    if len(reply) > MAX_REPLY:
+        return Turn([], f"the reply has {len(reply):,} characters; {MAX_REPLY:,} at most")
     answer, problem = extract_answer(reply)
     if answer is None:
         return Turn([], problem)

@@ -11,7 +11,7 @@ from agentrl.envs.webarena.browsing.loading import MAX_REDIRECTS, Loader, Page, 
 from agentrl.envs.webarena.sites.messages import Request, Response
 
 _HTML = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
-_MOST_PAGES = 50
+_MAX_PAGES = 50
 
 
 class Responding:
@@ -60,7 +60,7 @@ class Responding:
         return self._shown(unreachable(url))
 
     def _shown(self, page: Page) -> Answer:
-        while len(self._pages) >= _MOST_PAGES:
+        while len(self._pages) >= _MAX_PAGES:
             del self._pages[next(iter(self._pages))]
         self._pages[without_fragment(page.url)] = page
         return Answer(page.html.encode(), page.status, _HTML)

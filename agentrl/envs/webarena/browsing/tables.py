@@ -10,7 +10,7 @@ from agentrl.envs.webarena.browsing.intrinsic import preferred_width, rows_of
 if TYPE_CHECKING:
     from agentrl.envs.webarena.browsing.layout import Layout
 
-_MOST_COLUMNS = 1000
+_MAX_COLUMNS = 1000
 
 
 class _Cell(NamedTuple):
@@ -47,13 +47,13 @@ def _span(cell: Node) -> int:
     text = cell.element.get("colspan") if cell.element is not None else None
     if text is None or not (text.isascii() and text.isdigit() and len(text) < 6):
         return 1
-    return min(max(int(text), 1), _MOST_COLUMNS)
+    return min(max(int(text), 1), _MAX_COLUMNS)
 
 
 def _columns(node: Node, rows: _Rows, width: float) -> list[float]:
     """The widths of the columns."""
     count = max((sum(cell.span for cell in cells) for cells in rows.values()), default=0)
-    count = min(count, _MOST_COLUMNS)
+    count = min(count, _MAX_COLUMNS)
     if node.style.width is None and node.style.width_share is None:
         return _by_contents(rows, count, width)
     wanted = _wanted(next(iter(rows.values()), []), count, width)

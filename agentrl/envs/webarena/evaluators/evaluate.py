@@ -20,7 +20,7 @@ from agentrl.envs.webarena.sites.places import Account
 from agentrl.envs.webarena.tasks.addresses import default_addresses
 from agentrl.envs.webarena.tasks.schema import NOT_ACHIEVABLE, HtmlTarget, Requirements, WebTask
 
-LONGEST_ANSWER = 1_000_000  # characters that are compared
+MAX_ANSWER = 1_000_000  # characters that are compared
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def evaluate(
     if task.eval is None:
         raise ConfigError("the task has no evaluator: only a judge of outcomes can score it")
     evaluator = _evaluator(task, backend, dialect, addresses, accounts=accounts)
-    answer = (answer or "")[:LONGEST_ANSWER]
+    answer = (answer or "")[:MAX_ANSWER]
     ask = answer_judge(judge)
     checks: list[Check] = []
     try:

@@ -24,7 +24,7 @@ from agentrl.envs.webarena.evaluators.values import (
     truth,
 )
 
-LONGEST = 20_000  # characters of an expression
+MAX_LENGTH = 20_000  # characters of an expression
 Names = Mapping[str, Any]
 Expression = Callable[[Names], Any]
 TOKEN = re.compile(
@@ -54,8 +54,8 @@ class Token:
 @lru_cache(512)
 def parse(text: str) -> Expression:
     """The expression as a function; `UnreadableLocator` if it is none, or uses something that is not known here."""
-    if len(text) > LONGEST:
-        raise UnreadableLocator(f"an expression may have {LONGEST:,} characters; this one has {len(text):,}")
+    if len(text) > MAX_LENGTH:
+        raise UnreadableLocator(f"an expression may have {MAX_LENGTH:,} characters; this one has {len(text):,}")
     parser = _Parser(_tokens(text))
     try:
         expression = parser.expression()

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from agentrl.envs.webarena.evaluators.quantities import MONTHS, Quantity, read_quantities
 
-LONGEST = 20_000  # characters of an answer that are read; a rule needs no more
+MAX_LENGTH = 20_000  # characters of an answer that are read; a rule needs no more
 _FILLERS = """a an the is are was were be been am it its this that these those of to in on at for from by with and or as
     i my me you your we our they their he she his her do does did has have had will would can could there here so then
     about around approximately total answer which who what when where how than s t takes take
@@ -30,14 +30,14 @@ REFUSALS = re.compile(
     r"\bn/a\b|\bnot (?:possible|achievable|available|feasible|applicable)\b|\bimpossible\b|\bunachievable\b"
     r"|\b(?:can ?not|can't|could not|couldn't) be (?:done|completed|achieved|found)\b"
 )
-MOST_KEYED = 40
-MOST_WORDS = 200  # of an answer, beside four for each word of the references
+MAX_KEYED = 40
+MAX_WORDS = 200  # of an answer, beside four for each word of the references
 A_SENTENCE = 5  # words with meaning: a reference of so many may be quoted, and numbers beside it are no guesses
 
 
 def normalised(text: str) -> str:
     """In lower case, with plain quotes and letters."""
-    text = unicodedata.normalize("NFKC", text[:LONGEST]).lower()
+    text = unicodedata.normalize("NFKC", text[:MAX_LENGTH]).lower()
     return text.replace("\u2019", "'").replace("\u2018", "'").replace("\u2013", "-").replace("\u2014", "-").strip()
 
 
@@ -68,7 +68,7 @@ def refuses(reason: str, answer: str) -> bool:
 
 def _is_a_dump(references: Sequence[str], answer: str) -> bool:
     """Is it a whole page rather than an answer? Everything can be found in enough words."""
-    return len(_content(answer)) > MOST_WORDS + 4 * sum(len(_content(text)) for text in references)
+    return len(_content(answer)) > MAX_WORDS + 4 * sum(len(_content(text)) for text in references)
 
 
 def _offers_other_amounts(
@@ -200,7 +200,7 @@ def _is_cut_off(word: str, words: set[str]) -> bool:
 
 def _values_stand_by_keys(references: Sequence[str], answer: str) -> bool:
     pairs = [each.split(": ", 1) for each in references if ": " in each]
-    if len(pairs) != len(references) or len(pairs) > MOST_KEYED:
+    if len(pairs) != len(references) or len(pairs) > MAX_KEYED:
         return True
     places = [_find_key(key, answer) for key, _ in pairs]
     if any(place is None for place in places):  # "name: ..." needs no key, "walking: ..." does

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-LONGEST = 2_000_000  # characters that are looked at; no page and no honest answer is longer
+MAX_LENGTH = 2_000_000  # characters that are looked at; no page and no honest answer is longer
 
 # Abbreviations after which a full stop ends no sentence.
 _ABBREVIATIONS = """adm apr aug ave bros calif capt cmdr co col conn corp ct dec dept dr e.g est etc feb fla ft ga
@@ -52,7 +52,7 @@ CLOSING_QUOTES = (
 
 def words(text: str) -> list[str]:
     """The tokens of a text, in order."""
-    return [token for sentence in sentences(text[:LONGEST]) for token in tokens(sentence)]
+    return [token for sentence in sentences(text[:MAX_LENGTH]) for token in tokens(sentence)]
 
 
 def tokens(sentence: str) -> list[str]:

@@ -8,7 +8,7 @@ from agentrl.envs.webarena.browsing.view import View
 from agentrl.envs.webarena.observing.names import (
     FIELDS,
     FROM_CONTENT,
-    LONGEST_NAME,
+    MAX_NAME,
     Names,
     labelled_ancestors,
     labels_of_fields,
@@ -23,7 +23,7 @@ from agentrl.envs.webarena.observing.texts import (
 )
 
 DEEPEST = 40  # tabs before a line; a page nested deeper is shown as if it were not
-LONGEST_TEXT = 1_000
+MAX_TEXT = 1_000
 
 
 def accessibility_tree(view: View, *, header: bool = True) -> str:
@@ -101,11 +101,11 @@ class _Writer:
         chosen = chosen_option(select, self.view)
         for option in select.iter("option"):
             mark = " selected: True" if option is chosen else ""
-            text = squeezed("".join(option.itertext()), LONGEST_NAME)
+            text = squeezed("".join(option.itertext()), MAX_NAME)
             self.lines.append("\t" * min(self.depth + 1, DEEPEST) + f"option {_quoted(text)}{mark}")
 
     def _text(self, text: str | None) -> None:
-        if self.silent is None and text and (clean := squeezed(text, LONGEST_TEXT)):
+        if self.silent is None and text and (clean := squeezed(text, MAX_TEXT)):
             self._line(f"StaticText {_quoted(clean)}")
 
     def _line(self, line: str) -> None:

@@ -13,7 +13,7 @@ from agentrl.envs.webarena.observing.texts import UNSEEN, harmless, squeezed, un
 from agentrl.envs.webarena.observing.texts import header as header_of
 from agentrl.envs.webarena.observing.tokens import token_bound
 
-MOST_TOKENS = 800
+MAX_TOKENS = 800
 _SURELY = 0.97  # of the tokens are given away: the estimate may be a little low
 _CLOSING = 25  # tokens of what is said beside the page: what is missing, why a page could not be shown
 _CHROME = frozenset({"nav", "header", "footer", "aside"})
@@ -22,7 +22,7 @@ _INLINE |= {"samp", "small", "span", "strong", "sub", "sup", "time", "u", "var"}
 _CELLS = frozenset({"td", "th"})
 _KINDS = {"combobox": "select", "searchbox": "textbox", "spinbutton": "textbox"}
 _ROWS = frozenset({"tr", "li", "article", "form", "section", "dt", "dd"})
-_LONGEST_KEPT = 200
+_MAX_KEPT = 200
 
 
 class _Level(NamedTuple):
@@ -74,7 +74,7 @@ class _Item:
         return [f"| options {', '.join(shown)}{more}"] if shown else []
 
 
-def compact_text(view: View, *, header: bool = False, most_tokens: int = MOST_TOKENS) -> str:
+def compact_text(view: View, *, header: bool = False, most_tokens: int = MAX_TOKENS) -> str:
     """Elements and texts in view. Where they do not fit, names and texts are shortened. Where that does not help, texts
     are left out from the bottom (at the end of a page from the top: scrolling shows what is missing), then elements of
     navigation, headers and footers, then others. A line says how much is missing."""
@@ -107,7 +107,7 @@ def _fitted(items: list[_Item], room: int, at_end: bool) -> list[str]:
 def _written_at(level: _Level, items: list[_Item]) -> tuple[list[str], list[int]]:
     """Every item as text, and what it costs."""
     pieces = [harmless(item.shown(level)) for item in items]
-    return pieces, [_kept_cost(piece) if len(piece) <= _LONGEST_KEPT else token_bound(piece) for piece in pieces]
+    return pieces, [_kept_cost(piece) if len(piece) <= _MAX_KEPT else token_bound(piece) for piece in pieces]
 
 
 def _partly_brief(items: list[_Item], room: int, at_end: bool) -> list[str]:

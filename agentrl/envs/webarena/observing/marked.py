@@ -8,16 +8,16 @@ from agentrl.envs.webarena.browsing.view import View
 from agentrl.envs.webarena.observing.names import Names
 from agentrl.envs.webarena.observing.texts import harmless, squeezed, under_header
 
-LONGEST_NAME = 60
-MOST_LINES = 300
+MAX_NAME = 60
+MAX_LINES = 300
 
 
 def marked_list(view: View, *, header: bool = False) -> str:
     """Lines such as `[12] a Checkout` and `[3] input "lamp" Search`: id, tag, contents of a field, name."""
     names = Names(view)
-    lines = [_line(number, element, names) for number, element in enumerate(view.labels[:MOST_LINES])]
-    if len(view.labels) > MOST_LINES:
-        lines.append(f"... and {len(view.labels) - MOST_LINES} more")
+    lines = [_line(number, element, names) for number, element in enumerate(view.labels[:MAX_LINES])]
+    if len(view.labels) > MAX_LINES:
+        lines.append(f"... and {len(view.labels) - MAX_LINES} more")
     return under_header(view, harmless("\n".join(lines)), header)
 
 
@@ -34,5 +34,5 @@ def _line(number: int, element: Any, names: Names) -> str:
     if kind in ("checkbox", "radio"):
         parts.append("(checked)" if names.view.values.get(element) else "(not checked)")
     elif value:
-        parts.append(f'"{squeezed(value, LONGEST_NAME)}"')
-    return " ".join([*parts, squeezed(names.name(element, role), LONGEST_NAME)]).rstrip()
+        parts.append(f'"{squeezed(value, MAX_NAME)}"')
+    return " ".join([*parts, squeezed(names.name(element, role), MAX_NAME)]).rstrip()

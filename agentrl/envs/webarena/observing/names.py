@@ -8,8 +8,8 @@ from typing import Any
 from agentrl.envs.webarena.browsing.view import View
 from agentrl.envs.webarena.observing.texts import UNSEEN, chosen_option, squeezed, walk
 
-LONGEST_NAME = 300
-_MOST_STEPS = 400  # that a name is gathered from: links inside links inside links ... must not cost their square
+MAX_NAME = 300
+_MAX_STEPS = 400  # that a name is gathered from: links inside links inside links ... must not cost their square
 _BUTTONS = {"submit": "Submit", "reset": "Reset", "button": "", "image": "Submit"}
 _INPUTS = {**dict.fromkeys(_BUTTONS, "button"), "file": "button", "checkbox": "checkbox", "radio": "radio"}
 _INPUTS |= {"search": "searchbox", "number": "spinbutton", "range": "slider", "hidden": ""}
@@ -60,7 +60,7 @@ class Names:
             found = source(element, role)
             if found:
                 return found
-        return squeezed(element.get("title") or element.get("placeholder"), LONGEST_NAME)
+        return squeezed(element.get("title") or element.get("placeholder"), MAX_NAME)
 
     def _given(self, element: Any, role: str) -> str:
         others = element.get("aria-labelledby")
@@ -68,15 +68,15 @@ class Names:
             found = [self._by_id(name) for name in others.split()[:5]]
             text = " ".join(text_of(other) for other in found if other is not None)
             if text:
-                return squeezed(text, LONGEST_NAME)
-        return squeezed(element.get("aria-label"), LONGEST_NAME)
+                return squeezed(text, MAX_NAME)
+        return squeezed(element.get("aria-label"), MAX_NAME)
 
     def _of_field(self, element: Any, role: str) -> str:
         if element.tag == "img":
-            return squeezed(element.get("alt"), LONGEST_NAME)
+            return squeezed(element.get("alt"), MAX_NAME)
         if element.tag == "input" and role == "button":
             kind = element.get("type", "").lower()
-            return squeezed(element.get("value") or element.get("alt") or _BUTTONS.get(kind), LONGEST_NAME)
+            return squeezed(element.get("value") or element.get("alt") or _BUTTONS.get(kind), MAX_NAME)
         if element.tag in ("input", "select", "textarea"):
             label = self.label_of(element)
             return "" if label is None else text_of(label, without=element)
@@ -115,21 +115,21 @@ class Names:
         """What a field holds: text, or the text of the chosen option."""
         if element.tag == "select":
             option = chosen_option(element, self.view)
-            return "" if option is None else squeezed("".join(option.itertext()), LONGEST_NAME)
+            return "" if option is None else squeezed("".join(option.itertext()), MAX_NAME)
         if role in ("textbox", "searchbox", "spinbutton", "slider"):
-            return squeezed(self.view.values.get(element), LONGEST_NAME)
+            return squeezed(self.view.values.get(element), MAX_NAME)
         return ""
 
 
 def text_of(element: Any, without: Any = None) -> str:
     """The text inside an element, with the alternative texts of pictures; cut where it is very long."""
     if not len(element):
-        return squeezed(element.get("alt") if element.tag == "img" else element.text, LONGEST_NAME)
+        return squeezed(element.get("alt") if element.tag == "img" else element.text, MAX_NAME)
     parts: list[str] = []
     length = 0
     hidden: Any = None
     for count, (begins, node) in enumerate(walk(element)):
-        if length > LONGEST_NAME or count > _MOST_STEPS:
+        if length > MAX_NAME or count > _MAX_STEPS:
             break
         if begins and hidden is None and (node is without or node.tag in UNSEEN):
             hidden = node
@@ -140,7 +140,7 @@ def text_of(element: Any, without: Any = None) -> str:
             if piece:
                 parts.append(piece)
                 length += len(piece)
-    return squeezed(" ".join(parts), LONGEST_NAME)
+    return squeezed(" ".join(parts), MAX_NAME)
 
 
 def labelled_ancestors(view: View) -> set[Any]:

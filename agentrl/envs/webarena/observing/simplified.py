@@ -12,7 +12,7 @@ from agentrl.envs.webarena.observing.texts import UNSEEN, chosen_option, under_h
 # In this order; a value that an earlier attribute has is not repeated.
 KEPT = ("title", "value", "type", "placeholder", "selected", "data-value", "data-text", "data-testid", "data-label")
 KEPT += ("data-bbox", "data-status")
-LONGEST = 500  # characters of a text or a value
+MAX_LENGTH = 500  # characters of a text or a value
 _KEPT = frozenset(KEPT)
 _LIVE = frozenset({"input", "select", "textarea", "option"})
 _TAG = re.compile(r"[a-z][a-z0-9-]*")
@@ -57,7 +57,7 @@ def _outline(view: View) -> list[_Node]:
     for element in view.root.iter():
         parent = found.get(element.getparent())
         tail = element.tail
-        if tail and parent is not None and (words := tail.split(None, LONGEST)[:LONGEST]):
+        if tail and parent is not None and (words := tail.split(None, MAX_LENGTH)[:MAX_LENGTH]):
             if parent.tails is None:
                 parent.tails = []
             parent.tails.append(" ".join(words))
@@ -83,7 +83,7 @@ def _outline(view: View) -> list[_Node]:
 
 
 def _clean(text: str) -> str:
-    return " ".join(text.split(None, LONGEST)[:LONGEST])[:LONGEST]  # no word behind these is needed
+    return " ".join(text.split(None, MAX_LENGTH)[:MAX_LENGTH])[:MAX_LENGTH]  # no word behind these is needed
 
 
 def _given(
@@ -167,7 +167,7 @@ def _plain_tag(tag: str) -> str:
 def _direct_text(node: _Node) -> str:
     if node.tails is None:
         return node.text
-    return ",".join([node.text, *node.tails] if node.text else node.tails)[:LONGEST]
+    return ",".join([node.text, *node.tails] if node.text else node.tails)[:MAX_LENGTH]
 
 
 def _place(node: _Node) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from agentrl.envs.webarena.browsing.view import View
 
 UNSEEN = frozenset({"script", "style", "template", "noscript"})  # what they hold is no text of the page
-LONGEST_ADDRESS = 300
+MAX_ADDRESS = 300
 # "<" before any of these could begin a tag: the mark of a picture, the end of a chat message.
 _TAG_LIKE = re.compile(r"<(?=[A-Za-z/|!?_])")
 
@@ -39,7 +39,7 @@ def header(view: View) -> str:
         f"Tab {number}{' (current)' if number == view.active else ''}: {squeezed(tab.title, 100)}"
         for number, tab in enumerate(view.tabs)
     )
-    return harmless(f"{tabs}\nURL: {squeezed(view.url, LONGEST_ADDRESS)}")
+    return harmless(f"{tabs}\nURL: {squeezed(view.url, MAX_ADDRESS)}")
 
 
 def under_header(view: View, text: str, with_header: bool) -> str:

@@ -20,7 +20,7 @@ _PAIRS = frozenset(
         "ouicloisaiaceeothilirdcktibeecwillmopawacapersshfisikebaryayweutprnoavdamitsurolvissusrtghgefaigieboam",
     )
 )
-_LONGEST_KEPT = 30
+_MAX_KEPT = 30
 
 
 def token_bound(text: str) -> int:
@@ -28,7 +28,7 @@ def token_bound(text: str) -> int:
     total = 0.0
     for piece in _PIECES.findall(text):
         if piece.isascii():
-            total += _kept_cost(piece) if len(piece) <= _LONGEST_KEPT else _word_cost(piece)
+            total += _kept_cost(piece) if len(piece) <= _MAX_KEPT else _word_cost(piece)
         else:
             total += len(piece.encode("utf-8", "replace"))
     return math.ceil(total)

@@ -13,7 +13,7 @@ from agentrl.envs.webarena.picturing.paper import Area, Paper
 
 _ACCENT, _EDGE, _HINT, _ARROW = (0, 117, 255), (118, 118, 118), (117, 117, 117), (0, 0, 0)
 _BUTTONS = {"submit": "Submit", "reset": "Reset", "button": ""}
-_LONGEST = 20_000  # characters of a field that are looked at
+_MAX_LENGTH = 20_000  # characters of a field that are looked at
 
 
 def paint_control(paper: Paper, element: Any, style: Style, area: Area, value: str) -> None:
@@ -67,13 +67,13 @@ def _arrow(paper: Paper, right: int, middle: int) -> None:
 def _line(paper: Paper, element: Any, style: Style, inner: Area, kind: str, value: str) -> None:
     """The text of a field with one line, or what it asks for where it is empty."""
     colour = look_of(style).text
-    text = value[:_LONGEST]
+    text = value[:_MAX_LENGTH]
     if kind == "password":
         text = "\u2022" * min(len(text), 200)
     elif kind in _BUTTONS:
         text = element.get("value") or _BUTTONS[kind]
     if not text:
-        text, colour = (element.get("placeholder") or "")[:_LONGEST], _HINT
+        text, colour = (element.get("placeholder") or "")[:_MAX_LENGTH], _HINT
     high = style.font_ascent + style.font_descent
     x = float(inner.left)
     if kind in _BUTTONS:
@@ -103,9 +103,9 @@ def _sent(option: Any) -> str:
 def _paragraph(paper: Paper, element: Any, style: Style, inner: Area, value: str) -> None:
     """The text of a field with several lines."""
     colour = look_of(style).text
-    text = value[:_LONGEST]
+    text = value[:_MAX_LENGTH]
     if not text:
-        text, colour = (element.get("placeholder") or "")[:_LONGEST], _HINT
+        text, colour = (element.get("placeholder") or "")[:_MAX_LENGTH], _HINT
     limit = (inner.right - inner.left) / style.scale if style.scale else 0.0
     y = float(inner.top) + (style.line - style.font_ascent - style.font_descent) / 2
     for row in text.splitlines():

@@ -15,7 +15,7 @@ from agentrl.envs.webarena.browsing.font import ASCENT, font_file, widths
 PAD = 2  # pixels around a piece of text: letters reach a little beyond their widths
 _FINE = 4  # letters are drawn this much larger and then reduced
 _PIECE = 40  # characters that are drawn at once
-_LARGEST = 400.0  # font size; larger text is drawn in this one
+_MAX_SIZE = 400.0  # font size; larger text is drawn in this one
 
 
 def _star(inner: float) -> list[tuple[float, float]]:
@@ -98,7 +98,7 @@ def _mask(text: str, size: float, phase: int) -> Image.Image:
 
 def masks(text: str, size: float, x: float, limit: float) -> Iterator[tuple[int, Image.Image]]:
     """The pieces of a text that begins at `x`, with the left edges of their masks, as far as `limit`."""
-    size = min(size, _LARGEST)
+    size = min(size, _MAX_SIZE)
     scale, width_of = size / 1000, widths()
     if size < 1:
         return

@@ -11,8 +11,8 @@ from PIL import Image
 
 from agentrl.envs.webarena.picturing.vector import draw_svg
 
-LARGEST_FILE = 5_000_000  # bytes
-LARGEST_PICTURE = 4_000_000  # pixels
+MAX_FILE = 5_000_000  # bytes
+MAX_PICTURE = 4_000_000  # pixels
 _KEPT = 200
 Fetch = Callable[[str], tuple[str, bytes]]  # an address -> the type of its contents, and the contents
 
@@ -40,10 +40,10 @@ class Images:
         self._kept.clear()
 
     def _load(self, url: str, width: int, height: int) -> Image.Image | None:
-        if not (0 < width * height <= LARGEST_PICTURE):
+        if not (0 < width * height <= MAX_PICTURE):
             return None
         kind, data = self._fetch(url)
-        if not data or len(data) > LARGEST_FILE:
+        if not data or len(data) > MAX_FILE:
             return None
         if kind.startswith("image/svg"):
             return draw_svg(data, width, height)
@@ -55,7 +55,7 @@ def _decoded(data: bytes, width: int, height: int) -> Image.Image | None:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             picture = Image.open(BytesIO(data), formats=["PNG", "JPEG", "GIF", "WEBP"])
-        if picture.size[0] * picture.size[1] > LARGEST_PICTURE:
+        if picture.size[0] * picture.size[1] > MAX_PICTURE:
             return None
         picture = picture.convert("RGBA" if "A" in picture.getbands() or "transparency" in picture.info else "RGB")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombWarning, Image.DecompressionBombError):

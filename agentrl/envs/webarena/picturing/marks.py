@@ -15,7 +15,7 @@ from agentrl.envs.webarena.picturing.looks import Colour
 FRAME = 2  # pixels
 _SIZE = 13  # of the numbers
 _GOLDEN = 0.381966  # neighbours get hues that are far apart
-_MOST_TRIED = 400  # marks whose places are chosen with care
+_MAX_TRIED = 400  # marks whose places are chosen with care
 _DIFFERENT, _LITTLE = 24, 12  # in brightness; pixels of a tag that may cover something
 Rectangle = tuple[int, int, int, int]  # left, top, right, bottom
 
@@ -69,7 +69,7 @@ class _Tags:
     def _best(self, number: int, places: list[Rectangle]) -> Rectangle:
         high, wide = self._shade.shape
         inside = [place for place in places if place[0] >= 0 and place[1] >= 0 and place[2] < wide and place[3] < high]
-        if number >= _MOST_TRIED:
+        if number >= _MAX_TRIED:
             return inside[0] if inside else places[0]
         costs: list[int] = []
         for place in inside:

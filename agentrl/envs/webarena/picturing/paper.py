@@ -103,7 +103,7 @@ class Paper:
 
 
 _FINE = 4  # round corners are drawn this much larger and then reduced
-_MOST_KEPT = 400
+_MAX_KEPT = 400
 _kept: dict[tuple[int, int, float, int], Image.Image] = {}
 
 
@@ -116,7 +116,7 @@ def _corners(width: int, height: int, radius: float, line: int = 0) -> Image.Ima
         box = (0, 0, width * _FINE - 1, height * _FINE - 1)
         draw = ImageDraw.Draw(large)
         draw.rounded_rectangle(box, radius * _FINE, fill=0 if line else 255, outline=255, width=(line or 1) * _FINE)
-        if len(_kept) >= _MOST_KEPT:
+        if len(_kept) >= _MAX_KEPT:
             _kept.clear()
         found = _kept[key] = large.reduce(_FINE)
     return found

@@ -15,8 +15,8 @@ from PIL import Image, ImageDraw, ImageFont
 from agentrl.envs.webarena.browsing.font import font_file
 from agentrl.envs.webarena.picturing.looks import Colour, colour_of
 
-LARGEST_SVG = 2_000_000  # bytes
-_MOST_SHAPES, _MOST_POINTS = 5_000, 100_000
+MAX_SVG = 2_000_000  # bytes
+_MAX_SHAPES, _MAX_POINTS = 5_000, 100_000
 _FINE = 2  # drawn this much larger and then reduced
 _STEPS = 8  # straight pieces of a curve
 _TOKEN = re.compile(r"[A-Za-z]|[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -27,7 +27,7 @@ Point = tuple[float, float]
 
 def draw_svg(data: bytes, width: int, height: int) -> Image.Image | None:
     """The picture in this size; None if it cannot be read. What is unknown in it is left out."""
-    if len(data) > LARGEST_SVG:
+    if len(data) > MAX_SVG:
         return None
     try:
         root = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, recover=True))
@@ -37,7 +37,7 @@ def draw_svg(data: bytes, width: int, height: int) -> Image.Image | None:
         return None
     image = Image.new("RGB", (width * _FINE, height * _FINE), (255, 255, 255))
     drawing = _Drawing(image, _number(root, "width", width), width)
-    for shape in list(root.iter())[:_MOST_SHAPES]:
+    for shape in list(root.iter())[:_MAX_SHAPES]:
         if isinstance(shape.tag, str):
             drawing.add(etree.QName(shape).localname, shape)
     return image.reduce(_FINE)
@@ -130,7 +130,7 @@ def _number(shape: Any, name: str, default: float = 0.0) -> float:
 def outlines(data: str) -> list[list[Point]]:
     """The lines of a path, curves as straight pieces."""
     found: list[list[Point]] = []
-    tokens = _TOKEN.findall(data)[:_MOST_POINTS]
+    tokens = _TOKEN.findall(data)[:_MAX_POINTS]
     x = y = 0.0
     at, command = 0, ""
     while at < len(tokens):

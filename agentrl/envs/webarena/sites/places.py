@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.cache import builder_lock, cache_dir
-from agentrl.core.slow import said_when_slow
+from agentrl.core.slow import notify_if_slow
 from agentrl.envs.webarena.sites.site import SESSION_TABLE, Site, session_token
 
 SITE_MODULES = "agentrl.envs.webarena.sites"
@@ -86,7 +86,7 @@ def base_file(data: str) -> Path:
         return path
     with builder_lock(path):
         if not _is_whole(path):
-            with said_when_slow(f"agentrl: building the data of the web sites ({data}); kept in the cache afterwards"):
+            with notify_if_slow(f"agentrl: building the data of the web sites ({data}); kept in the cache afterwards"):
                 _build(path, module)
     return path
 

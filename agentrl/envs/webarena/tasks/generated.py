@@ -19,7 +19,7 @@ import msgspec
 
 from agentrl.core.cache import builder_lock, cache_dir, write_atomically
 from agentrl.core.files import read_regular
-from agentrl.core.slow import said_when_slow
+from agentrl.core.slow import notify_if_slow
 from agentrl.envs.webarena.sites.places import PLACES, base_file
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Parameters, Template
@@ -27,7 +27,7 @@ from agentrl.envs.webarena.tasks.template import Parameters, Template
 log = logging.getLogger(__name__)
 MODULES = ("shop", "admin", "forum", "code", "map", "across")
 SHARES = (("train", 0.7), ("dev", 0.8), ("test", 1.0))  # cumulated
-MOST = {"train": 120, "dev": 20, "test": 40}  # instances of a template, so that none crowds out the others
+MAX_COUNT = {"train": 120, "dev": 20, "test": 40}  # instances of a template, so that none crowds out the others
 NOVELTIES = ("data", "template", "skill")
 
 
@@ -152,7 +152,7 @@ def split_of(template: Template, parameters: Parameters) -> str:
 def _chosen(template: Template, rows: Sequence[Parameters], split: str) -> list[int]:
     numbers = [number for number, row in enumerate(rows) if split_of(template, row) == split]
     drawn = sorted(numbers, key=lambda number: _number(f"{template.name}|{number}", 2**32))
-    return sorted(drawn[: MOST[split]])
+    return sorted(drawn[: MAX_COUNT[split]])
 
 
 def _number(text: str, below: int) -> int:
@@ -172,7 +172,7 @@ def _all_parameters() -> Mapping[str, Sequence[Parameters]]:
     with builder_lock(path):
         if (found := _read(path)) is not None:
             return found
-        with said_when_slow("agentrl: listing the tasks of the web sites; kept in the cache afterwards"):
+        with notify_if_slow("agentrl: listing the tasks of the web sites; kept in the cache afterwards"):
             rows = _listed()
         body = msgspec.json.encode(rows)
         try:

@@ -13,7 +13,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.envs.webarena.tasks.schema import SITES, WebTask, task_from_json
 
 PREFIX = "intent:"
-LONGEST = 100_000  # characters of an id
+MAX_LENGTH = 100_000  # characters of an id
 
 
 def intent_id(intent: str, sites: Sequence[str], start_url: str = "", known: Collection[str] = SITES) -> str:
@@ -29,8 +29,8 @@ def intent_id(intent: str, sites: Sequence[str], start_url: str = "", known: Col
 
 def task_of_intent(task_id: str, sites: Collection[str] = SITES) -> WebTask:
     """The task that such an id holds; `ConfigError` for anything else."""
-    if not task_id.startswith(PREFIX) or len(task_id) > LONGEST:
-        raise ConfigError(f"task must be {PREFIX!r} and at most {LONGEST:,} characters; got {task_id[:80]!r}")
+    if not task_id.startswith(PREFIX) or len(task_id) > MAX_LENGTH:
+        raise ConfigError(f"task must be {PREFIX!r} and at most {MAX_LENGTH:,} characters; got {task_id[:80]!r}")
     code = task_id.removeprefix(PREFIX).rstrip("=").replace("+", "-").replace("/", "_")
     try:
         text = base64.b64decode(code + "=" * (-len(code) % 4), altchars=b"-_", validate=True).decode()

@@ -17,7 +17,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.envs.webarena.tasks.files import load_tasks, read_tasks
 from agentrl.envs.webarena.tasks.schema import WebTask
 
-LARGEST = 50_000_000  # bytes of a task file inside a wheel
+MAX_SIZE = 50_000_000  # bytes of a task file inside a wheel
 
 
 class TaskSet(NamedTuple):
@@ -73,8 +73,8 @@ def find_official(name: str = "lite") -> Path | None:
 def _from_wheel(path: Path, wanted: TaskSet) -> list[WebTask]:
     try:
         with zipfile.ZipFile(path) as wheel:
-            if wheel.getinfo(wanted.file).file_size > LARGEST:
-                raise ConfigError(f"{path} holds a task file of more than {LARGEST:,} bytes")
+            if wheel.getinfo(wanted.file).file_size > MAX_SIZE:
+                raise ConfigError(f"{path} holds a task file of more than {MAX_SIZE:,} bytes")
             content = wheel.read(wanted.file)
     except KeyError:
         raise ConfigError(f"{path} must be a wheel of {wanted.package}: it does not hold {wanted.file}") from None

@@ -14,7 +14,7 @@ import pytest
 
 from agentrl.envs.common.mujoco import pictures
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.common.mujoco.pictures import KEPT, LARGEST, draw, prepare
+from agentrl.envs.common.mujoco.pictures import KEPT, MAX_SIZE, draw, prepare
 
 mujoco = load()
 
@@ -169,7 +169,7 @@ def test_other_code_may_have_imported_mujoco_before() -> None:
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environ, check=True, timeout=120)
 
 
-@pytest.mark.parametrize("size", [0, -1, LARGEST + 1])
+@pytest.mark.parametrize("size", [0, -1, MAX_SIZE + 1])
 def test_sizes_that_cannot_be_drawn(size: int) -> None:
     with pytest.raises(ValueError, match="must be 1 to"):
         draw(*ball_in_view(), "front", size)

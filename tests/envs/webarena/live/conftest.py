@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentrl.core.cache import cache_dir
-from agentrl.envs.webarena.bench.ports import SitesOnPorts
+from benchmarks.webarena.ports import SitesOnPorts
 from agentrl.envs.webarena.tasks.official import SETS, find_official
 
 

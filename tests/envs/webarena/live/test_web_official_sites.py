@@ -13,8 +13,8 @@ import pytest
 
 import agentrl
 from agentrl.core.errors import ConfigError, EnvFault, SnapshotUnsupported
-from agentrl.envs.webarena.bench.official import play
-from agentrl.envs.webarena.bench.ports import SitesOnPorts
+from benchmarks.webarena.official import play
+from benchmarks.webarena.ports import SitesOnPorts
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.evaluators.helpers import HELPERS, Surroundings
 from agentrl.envs.webarena.live import sites as live

@@ -14,7 +14,7 @@ from agentrl.envs.svg.truth.colours import hexadecimal, read_colour
 GRADES = (1, 2, 3, 4, 5)
 LETTERS = ("strokes", "font")
 NAMESPACE = "http://www.w3.org/2000/svg"
-LARGEST = 2000  # bytes
+MAX_SIZE = 2000  # bytes
 SHADE = 16  # by how much a palette's colour may be off, of 255
 ABSTRACT_SHARE = 0.25  # how many icons show nothing in particular
 # How the space of contents is divided: of 10 parts by hash.
@@ -34,7 +34,7 @@ def icon(split: str, grade: int, index: int, letters: str = "strokes") -> str:
     """Icon number `index` of a grade in a split: tried out until the content is one that the split owns."""
     for attempt in count():
         code = draw(Rng(grade, split, index, attempt), grade, letters)
-        if len(code.encode()) <= LARGEST and owner(code) == split:
+        if len(code.encode()) <= MAX_SIZE and owner(code) == split:
             return code
     raise AssertionError("count() never ends")
 

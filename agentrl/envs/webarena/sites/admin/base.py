@@ -16,7 +16,7 @@ from agentrl.envs.webarena.sites.messages import Request, Response
 from agentrl.envs.webarena.sites.site import PACKAGE, Context, Handler, NotFound, Site
 
 STORE_NAME = "Larkfield Market"
-MOST_MONEY = 1e9
+MAX_MONEY = 1e9
 ORDER_STATUSES = ("Pending", "Processing", "Complete", "Canceled", "Closed", "On Hold", "Fraud")
 
 
@@ -83,7 +83,7 @@ def paragraphs(text: str) -> str:
     return text.replace("\r\n", "\n").strip()
 
 
-def amount(text: str, label: str, *, most: float = MOST_MONEY) -> float:
+def amount(text: str, label: str, *, most: float = MAX_MONEY) -> float:
     """A sum of money or other number that is not negative, rounded to cents."""
     text = text.strip().removeprefix("$").replace(",", "")
     if not re.fullmatch(r"[0-9]{1,12}(\.[0-9]{0,6})?|\.[0-9]{1,6}", text):

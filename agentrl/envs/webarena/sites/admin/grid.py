@@ -26,7 +26,7 @@ from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.site import Context
 
 PAGE_SIZES = (20, 30, 50)
-LONGEST = 500  # characters of a parameter: every link of the grid repeats it
+MAX_LENGTH = 500  # characters of a parameter: every link of the grid repeats it
 RANGES = ("money", "number", "date")  # kinds of columns whose filter has two ends
 Choice = tuple[str, str]  # what is stored, what is shown
 
@@ -80,7 +80,7 @@ class Grid:
 
     def view(self, context: Context) -> GridView:
         """The grid as the address asks for it."""
-        asked = {name: value[:LONGEST] for name, value in context.request.query}
+        asked = {name: value[:MAX_LENGTH] for name, value in context.request.query}
         return GridView(self, asked, context.db)
 
     def among(self, source: str, *values: Any, **changes: Any) -> Grid:

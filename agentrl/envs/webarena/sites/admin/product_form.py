@@ -31,7 +31,7 @@ from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context
 from agentrl.envs.webarena.sites.store.products import bullets_of, description_of
 
-MOST_VARIATIONS = 60  # shown on the page
+MAX_VARIATIONS = 60  # shown on the page
 
 
 @site.get(EDIT)
@@ -110,7 +110,7 @@ def _variations(sku: str, options: list[sqlite3.Row]) -> list[str]:
     # Sizes first: "Sweatshirt-M-Blue".
     names = sorted(values, key=lambda name: (name.lower() != "size", name))
     found = combinations(*(values[name] for name in names)) if names else ()
-    return ["-".join((sku, *chosen)) for chosen, _ in zip(found, range(MOST_VARIATIONS), strict=False)]
+    return ["-".join((sku, *chosen)) for chosen, _ in zip(found, range(MAX_VARIATIONS), strict=False)]
 
 
 def _category_paths(db: Database) -> dict[int, str]:

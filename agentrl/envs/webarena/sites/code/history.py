@@ -24,7 +24,7 @@ from agentrl.envs.webarena.sites.code.sources import (
     words,
 )  # fmt: skip
 
-MOST_LINES = 70  # of a generated file
+MAX_LINES = 70  # of a generated file
 DIGIT = re.compile("[0-9]")
 FIXES = (
     "Fix the {quality} of a {noun}", "Fix a {noun} without a {other}", "Correct the default {quality} of the {noun}",
@@ -161,13 +161,13 @@ class Repository:
         random = self.random
         # Code that has grown too long is shortened; a manual is left as it is.
         known = [path for path in self.files if language_of(path)]
-        code = [path for path in known if not path.endswith(".md") or len(self.files[path]) < MOST_LINES]
+        code = [path for path in known if not path.endswith(".md") or len(self.files[path]) < MAX_LINES]
         if self._planned and (not code or random.random() < 0.25):
             return ADDITIONS, [self._create(values)]
         paths = random.sample(code, min(len(code), random.choice((1, 1, 1, 2, 2, 3))))
         if paths[0].endswith(".md"):
             return DOCUMENTATION, [self._extend(path, values) for path in paths]
-        if len(self.files[paths[0]]) > MOST_LINES or random.random() < 0.08:
+        if len(self.files[paths[0]]) > MAX_LINES or random.random() < 0.08:
             return REMOVALS, [self._shorten(path) for path in paths]
         if random.random() < 0.45:
             return FIXES, [self._correct(path) for path in paths]

@@ -32,7 +32,7 @@ from agentrl.envs.webarena.sites.code.text import date_or_none
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, Forbidden
 
-LONGEST_TITLE = 255
+MAX_TITLE = 255
 
 
 @site.get("/{namespace}/{project}/-/issues")
@@ -82,8 +82,8 @@ def _fields(context: Context, project: Project) -> tuple[dict[str, Any], str]:
     error = ""
     if not values["title"]:
         error = "Title can't be blank."
-    elif len(values["title"]) > LONGEST_TITLE:
-        error = f"Title is too long (maximum is {LONGEST_TITLE} characters)."
+    elif len(values["title"]) > MAX_TITLE:
+        error = f"Title is too long (maximum is {MAX_TITLE} characters)."
     if project.allows(REPORTER):
         due, weight = date_or_none(context.form("issue[due_date]")), context.form("issue[weight]").strip()
         error = error or ("Due date must be a date such as 2025-07-31." if due is None else "")

@@ -28,7 +28,7 @@ from agentrl.envs.webarena.sites.code.host import (
     user_id,
     writable,
 )
-from agentrl.envs.webarena.sites.code.issues import LONGEST_TITLE
+from agentrl.envs.webarena.sites.code.issues import MAX_TITLE
 from agentrl.envs.webarena.sites.code.listing import canonical, labels_of, listing
 from agentrl.envs.webarena.sites.code.repository import COMMIT, HISTORY, branches_of, ref_named
 from agentrl.envs.webarena.sites.database import Database
@@ -126,7 +126,7 @@ def _fields(context: Context, project: Project) -> tuple[dict[str, Any], str]:
     }
     if not title:
         return values, "Title can't be blank."
-    return values, f"Title is too long (maximum is {LONGEST_TITLE} characters)." if len(title) > LONGEST_TITLE else ""
+    return values, f"Title is too long (maximum is {MAX_TITLE} characters)." if len(title) > MAX_TITLE else ""
 
 
 @site.post("/{namespace}/{project}/-/merge_requests")

@@ -19,7 +19,7 @@ FIRST_SUBMISSION = 10_001
 FIRST_COMMENT = 50_001
 AGENT_SHARE = 1 / 60  # of the submissions
 AGENT_COMMENTS = 1 / 250
-MOST_COMMENTS = 45
+MAX_COMMENTS = 45
 LATEST = START - timedelta(minutes=7)
 DAYS = (LATEST - OPENED).days
 
@@ -135,7 +135,7 @@ class Discussions:
 
     def _discuss(self, submission: Submission) -> None:
         interest = (submission.upvotes + submission.downvotes) ** 0.75
-        count = min(int(self.rng.expovariate(1 / interest) * 0.66), MOST_COMMENTS)
+        count = min(int(self.rng.expovariate(1 / interest) * 0.66), MAX_COMMENTS)
         for _ in range(count):
             submission.comments.append(self._comment(submission))
 

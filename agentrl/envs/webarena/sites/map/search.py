@@ -18,7 +18,7 @@ from agentrl.envs.webarena.sites.map.atlas import Atlas, Feature
 from agentrl.envs.webarena.sites.map.categories import CATEGORIES, CUISINES
 from agentrl.envs.webarena.sites.map.geo import Point
 
-LONGEST = 300  # characters of a query that are looked at
+MAX_LENGTH = 300  # characters of a query that are looked at
 _NEAR = re.compile(r"^(.+?)\s+(nearest to|closest to|close to|next to|near|around|by|in|at)\s+(.+)$", re.I)
 _NEAREST = re.compile(r"^(?:the\s+)?(?:nearest|closest)\s+(.+?)\s+(to)\s+(.+)$", re.I)
 _ASKING = re.compile(r"^(?:the\s+)?(?:nearest|closest|find|all)\s+", re.I)
@@ -40,7 +40,7 @@ class Wanted(NamedTuple):
 
 def words(text: str) -> tuple[str, ...]:
     """Lower-case words without accents and punctuation."""
-    plain = unicodedata.normalize("NFKD", text[:LONGEST]).encode("ascii", "ignore").decode().lower()
+    plain = unicodedata.normalize("NFKD", text[:MAX_LENGTH]).encode("ascii", "ignore").decode().lower()
     return tuple(re.findall(r"[a-z0-9]+", plain.replace("'", "")))
 
 
@@ -117,7 +117,7 @@ def index(atlas: Atlas) -> Index:
 
 def search(atlas: Atlas, query: str, around: Point) -> tuple[Hit, ...]:
     """All results, best first; `around` is the middle of what the map shows."""
-    text = " ".join(query[:LONGEST].split())
+    text = " ".join(query[:MAX_LENGTH].split())
     return _search(atlas, text, around) if text else ()
 
 

@@ -16,7 +16,7 @@ from agentrl.envs.webarena.sites.store.pricing import money
 # What a customer pays for one piece, as SQL over `product`.
 FINAL_PRICE = "min(product.price, coalesce(product.special_price, product.price))"
 WISH_LIST = "/wishlist/"
-LONGEST_RETURN = 600
+MAX_RETURN = 600
 
 
 class Shop(Site):
@@ -131,7 +131,7 @@ def stars(rating: float) -> str:
 def _own_path(context: Context) -> str:
     """The address of this page without the host, to come back to; a very long one is not worth repeating."""
     path = context.request.url.removeprefix(context.request.origin) or "/"
-    return path if len(path) <= LONGEST_RETURN else context.request.path[:LONGEST_RETURN]
+    return path if len(path) <= MAX_RETURN else context.request.path[:MAX_RETURN]
 
 
 def encoded_path(path: str) -> str:

@@ -23,7 +23,7 @@ from agentrl.envs.webarena.sites.site import Context
 from agentrl.envs.webarena.sites.store.pricing import SHIPPING_METHODS, ShippingMethod, applies, discount
 
 CART = "/checkout/cart/"
-MOST_PIECES = 10_000  # of one line
+MAX_PIECES = 10_000  # of one line
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def add_to_cart(context: Context, product: sqlite3.Row, options: str, qty: int) 
     wanted = qty + sum(item["qty"] for item in present)
     if not product["is_in_stock"] or product["qty"] < 1:
         return "Product that you are trying to add is not available."
-    if wanted > min(product["qty"], MOST_PIECES):
+    if wanted > min(product["qty"], MAX_PIECES):
         return "The requested qty is not available."
     if present:
         context.db.update("cart_item", present[0]["id"], qty=wanted)
@@ -131,7 +131,7 @@ def cart_update(context: Context) -> Response:
         wanted = context.number(context.form(f"cart[{item['id']}][qty]"), item["qty"])
         if wanted == 0:
             context.db.delete("cart_item", item["id"])
-        elif wanted > min(item["stock"], MOST_PIECES):
+        elif wanted > min(item["stock"], MAX_PIECES):
             return context.redirect(CART, f"error: The requested qty is not available: {item['name']}")
         elif wanted != item["qty"]:
             context.db.update("cart_item", item["id"], qty=wanted)

@@ -12,7 +12,7 @@ from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.shop.assortment import Item, assortment, items_below
 from agentrl.envs.webarena.sites.shop.base import ratings_of, site
-from agentrl.envs.webarena.sites.shop.listing import LONGEST, PRODUCTS, Listing
+from agentrl.envs.webarena.sites.shop.listing import MAX_LENGTH, PRODUCTS, Listing
 from agentrl.envs.webarena.sites.shop.product import product_page, trail_of
 from agentrl.envs.webarena.sites.shop.search import found_products
 from agentrl.envs.webarena.sites.site import Context, NotFound
@@ -74,7 +74,7 @@ def category_page(context: Context, category: sqlite3.Row) -> Response:
 @site.get("/catalogsearch/result", "/catalogsearch/result/index")
 def search_page(context: Context) -> Response:
     """Results of the box in the header."""
-    query = context.query("q").strip()[:LONGEST]
+    query = context.query("q").strip()[:MAX_LENGTH]
     if not query:
         return context.redirect("/")
     items, wanted = assortment(context.db), context.query("cat")

@@ -26,9 +26,9 @@ PARAMETERS = (
 )  # fmt: skip
 LIMITS = (12, 24, 36)
 ORDERS = {"position": "Position", "relevance": "Relevance", "name": "Product Name", "price": "Price"}
-LONGEST = 128  # characters of a value: dozens of links of the page repeat it
+MAX_LENGTH = 128  # characters of a value: dozens of links of the page repeat it
 STEPS = (1, 2, 5, 10, 20, 30, 50, 100, 200, 300, 500)  # widths of price ranges, in dollars
-MOST_CHOICES = 8  # of a filter
+MAX_CHOICES = 8  # of a filter
 PRODUCTS = f"SELECT product.*, {FINAL_PRICE} AS final_price FROM product"
 
 
@@ -63,7 +63,7 @@ class Listing:
 
     def __post_init__(self) -> None:
         asked = dict(self.context.request.query)
-        self.values = {name: asked[name][:LONGEST] for name in PARAMETERS if asked.get(name)}
+        self.values = {name: asked[name][:MAX_LENGTH] for name in PARAMETERS if asked.get(name)}
         self.products = self._sorted(self._filtered())
         last = max(1, -(-len(self.products) // self.limit))
         self.page = min(max(1, self.context.number(self.values.get("p", "1"), 1)), last)
@@ -217,7 +217,7 @@ class Listing:
         return links
 
     def _choices(self, name: str, counter: Counter[str]) -> list[Link]:
-        most = sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_CHOICES]
+        most = sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))[:MAX_CHOICES]
         return [Link(label, self.link(**{name: label}), count) for label, count in most]
 
     def _described(self, name: str) -> str:

@@ -20,7 +20,7 @@ from agentrl.envs.webarena.sites.site import Context
 from agentrl.envs.webarena.sites.store.products import bullets_of, description_of
 
 REVIEWS_PER_PAGE = 10
-MOST_COMPARED = 20
+MAX_COMPARED = 20
 
 
 def product_page(context: Context, product: sqlite3.Row) -> Response:
@@ -77,8 +77,8 @@ def compare_add(context: Context) -> Response:
     customer, session = cart_owner(context)
     back = decoded_path(context.params.get("uenc", ""), f"/{product['url_key']}.html")
     present = _compared(context)
-    if len(present) >= MOST_COMPARED:
-        return context.redirect(back, f"error: You can compare up to {MOST_COMPARED} products.")
+    if len(present) >= MAX_COMPARED:
+        return context.redirect(back, f"error: You can compare up to {MAX_COMPARED} products.")
     if product["id"] not in {row["product_id"] for row in present}:
         owner = {"customer_id": customer} if customer is not None else {"session_id": session}
         context.db.insert("compare_item", product_id=product["id"], **owner)

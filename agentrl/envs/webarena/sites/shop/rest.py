@@ -26,7 +26,7 @@ CONDITIONS = {
     "from": ">=",
     "to": "<=",
 }
-MOST_PER_PAGE = 300
+MAX_PER_PAGE = 300
 _FILTER = re.compile(r"searchCriteria\[(?:filter_groups|filterGroups)\]\[(\d+)\]\[filters\]\[(\d+)\]\[(\w+)\]")
 
 
@@ -49,7 +49,7 @@ def orders(context: Context) -> Response:
     asked = {name.replace("sort_orders", "sortOrders"): value for name, value in context.request.query}
     where, values = _conditions(asked)
     total = context.db.value(f"SELECT count(*) FROM sales_order WHERE {where}", *values)
-    size = min(context.number(asked.get("searchCriteria[pageSize]", ""), 20) or 20, MOST_PER_PAGE)
+    size = min(context.number(asked.get("searchCriteria[pageSize]", ""), 20) or 20, MAX_PER_PAGE)
     page = max(1, context.number(asked.get("searchCriteria[currentPage]", "1"), 1, 10**6))
     found = context.db.rows(
         f"SELECT * FROM sales_order WHERE {where} ORDER BY {_sorting(asked)} LIMIT ? OFFSET ?",

@@ -12,11 +12,11 @@ from functools import cache, lru_cache
 from agentrl.core.cache import cache_dir
 from agentrl.envs.common.search import CatalogueDocuments, RepairingIndex, analyze
 from agentrl.envs.webarena.sites.database import Database
-from agentrl.envs.webarena.sites.shop.listing import LONGEST
+from agentrl.envs.webarena.sites.shop.listing import MAX_LENGTH
 from agentrl.envs.webarena.sites.store.products import SEED, SIZE, catalogue, description_of
 
 CATALOGUE = "agentrl.envs.common.catalogue:GeneratedCatalogue"
-MOST_TERMS = 16
+MAX_TERMS = 16
 
 
 def found_products(db: Database, query: str) -> list[int]:
@@ -24,7 +24,7 @@ def found_products(db: Database, query: str) -> list[int]:
     terms = _terms(query)
     changed = db.changes.get("product", {})
     matches = {row_id: _matched(db, row_id, terms) for row_id, row in changed.items() if row is not None}
-    best, count = _indexed(query[:LONGEST].lower())
+    best, count = _indexed(query[:MAX_LENGTH].lower())
     base = [row_id for row_id in best if row_id not in changed]
     most = max([*matches.values(), count if base else 0], default=0)
     sku = db.value("SELECT id FROM product WHERE sku = ?", query.strip().upper())
@@ -36,7 +36,7 @@ def found_products(db: Database, query: str) -> list[int]:
 
 
 def _terms(query: str) -> list[str]:
-    return list(dict.fromkeys(analyze(query[:LONGEST].lower())))[:MOST_TERMS]
+    return list(dict.fromkeys(analyze(query[:MAX_LENGTH].lower())))[:MAX_TERMS]
 
 
 def _matched(db: Database, row_id: int, terms: list[str]) -> int:

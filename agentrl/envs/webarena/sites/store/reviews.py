@@ -13,7 +13,7 @@ from agentrl.envs.webarena.sites.store.products import catalogue
 from agentrl.envs.webarena.sites.store.review_texts import Aspect, aspects
 from agentrl.envs.webarena.sites.store.words import words
 
-MOST_PER_PRODUCT = 24
+MAX_PER_PRODUCT = 24
 REVIEWED, POPULAR = 930, 450  # products, and those among them that were ordered
 PENDING, REFUSED = 0.016, 0.006  # shares of the reviews
 OF_AGENT = 9
@@ -37,7 +37,7 @@ def build_reviews(connection: sqlite3.Connection) -> None:
     others = [product for product in products if product[0] not in sold]
     rows: list[Review] = []
     for product in (*rng.sample(popular, POPULAR), *rng.sample(others, REVIEWED - POPULAR)):
-        count = min(MOST_PER_PRODUCT, 1 + int(rng.expovariate(0.2)))
+        count = min(MAX_PER_PRODUCT, 1 + int(rng.expovariate(0.2)))
         mean = rng.choice((2.2, 3.0, 3.6, 4.0, 4.4, 4.7))
         nicknames = rng.sample(words("people.toml")["nicknames"], count)
         for nickname in nicknames:

@@ -22,7 +22,7 @@ from agentrl.envs.webarena.sites.forum.pages.votes import rank, set_vote
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, Forbidden
 
-LONGEST = 10_000
+MAX_LENGTH = 10_000
 
 
 @site.get("/f/{forum}/{id}/{slug}/comment/{comment}")
@@ -54,7 +54,7 @@ def _post(context: Context, submission: sqlite3.Row, parent: sqlite3.Row | None)
 
 
 def _faults(context: Context, submission: sqlite3.Row, body: str) -> list[str]:
-    errors = too_long({"The comment": (body, LONGEST)}) if body else ["The comment must not be blank."]
+    errors = too_long({"The comment": (body, MAX_LENGTH)}) if body else ["The comment must not be blank."]
     if is_banned(context, submission["forum_id"]):
         errors.append("You are banned from this forum.")
     if submission["is_locked"] and not is_moderator(context, submission["forum_id"]):
@@ -98,8 +98,8 @@ def edit_page(context: Context) -> Response:
 def edit(context: Context) -> Response:
     """Change a comment."""
     comment, body = _own(context), field(context, "comment[comment]")
-    if not body or len(body) > LONGEST:
-        return _edit_form(context, comment, body, [f"The comment must have 1 to {LONGEST} characters."])
+    if not body or len(body) > MAX_LENGTH:
+        return _edit_form(context, comment, body, [f"The comment must have 1 to {MAX_LENGTH} characters."])
     context.db.update("comment", comment["id"], body=body, edited_at=context.db.now())
     return context.redirect(comment_address(context.db, comment))
 

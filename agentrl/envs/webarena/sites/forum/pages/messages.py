@@ -9,7 +9,7 @@ from agentrl.envs.webarena.sites.forum.listing import page_number, paged
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
 
-LONGEST = 10_000
+MAX_LENGTH = 10_000
 
 
 @site.get("/messages")
@@ -64,7 +64,7 @@ def compose(context: Context) -> Response:
 
 
 def _faults(body: str) -> list[str]:
-    return too_long({"The message": (body, LONGEST)}) if body else ["The message must not be blank."]
+    return too_long({"The message": (body, MAX_LENGTH)}) if body else ["The message must not be blank."]
 
 
 def _send(context: Context, thread_id: int, receiver_id: int, body: str) -> None:

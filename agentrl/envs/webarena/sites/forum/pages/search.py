@@ -10,8 +10,8 @@ from agentrl.envs.webarena.sites.forum.listing import COLUMNS, TABLES, Page, pag
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context
 
-MOST_WORDS = 8
-LONGEST_WORD = 80
+MAX_WORDS = 8
+MAX_WORD = 80
 LIKE = r"LIKE ? ESCAPE '\'"
 
 
@@ -19,7 +19,7 @@ LIKE = r"LIKE ? ESCAPE '\'"
 def search_page(context: Context) -> Response:
     """Everything that contains all words of the query: submissions first, on the second tab comments."""
     query = text.clean(context.query("q"))
-    words = [_pattern(word) for word in query.split()[:MOST_WORDS]]
+    words = [_pattern(word) for word in query.split()[:MAX_WORDS]]
     kind = "comments" if context.query("type") == "comments" else "submissions"
     page = (_comments if kind == "comments" else _submissions)(context, words) if words else Page([], 1, False)
     return context.page("search.html", query=query, kind=kind, page=page)
@@ -27,7 +27,7 @@ def search_page(context: Context) -> Response:
 
 def _pattern(word: str) -> str:
     """The word anywhere in a text, for LIKE, which ignores case."""
-    return "%" + re.sub(r"([\\%_])", r"\\\1", word[:LONGEST_WORD]) + "%"
+    return "%" + re.sub(r"([\\%_])", r"\\\1", word[:MAX_WORD]) + "%"
 
 
 def _submissions(context: Context, words: list[str]) -> Page:

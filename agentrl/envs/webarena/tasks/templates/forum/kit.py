@@ -13,7 +13,7 @@ from agentrl.envs.webarena.sites.database import START, Database
 from agentrl.envs.webarena.sites.forum.content import contents
 from agentrl.envs.webarena.sites.forum.listing import SORT_NAMES, TIME_NAMES, TIMED, TIMES
 from agentrl.envs.webarena.sites.forum.pages.forums import FORUMS_PER_PAGE
-from agentrl.envs.webarena.sites.forum.pages.search import MOST_WORDS
+from agentrl.envs.webarena.sites.forum.pages.search import MAX_WORDS
 from agentrl.envs.webarena.sites.forum.people import AGENT
 from agentrl.envs.webarena.sites.forum.text import slug
 from agentrl.envs.webarena.sites.world import World
@@ -102,7 +102,7 @@ def findable(world: World, rows: Iterable[sqlite3.Row], key: str, count: int = S
 
 def _hits(titles: list[str], title: str) -> int:
     """How many titles contain all words that a search for this one looks for."""
-    for word in title.lower().split()[:MOST_WORDS]:
+    for word in title.lower().split()[:MAX_WORDS]:
         titles = [other for other in titles if word in other]
     return len(titles)
 
