@@ -3,7 +3,8 @@
 A family is a folder of `agentrl/envs` and one row here. The row names all parts of the family as strings, so reading
 the table imports nothing, and removing the folder and its row removes the family.
 
-Other packages offer environments through entry points, which are strings as well (`installed`).
+Other packages offer an environment through an entry point of the group `agentrl.environments`, or a whole row through
+one of the group `agentrl.families`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-GROUP = "agentrl.environments"  # of entry points: the id of an environment = "module:Class"
+# Groups of entry points: the id of an environment = "module:Class", and the name of a family = "module:ROW".
+ENVIRONMENTS, FAMILY_ROWS = "agentrl.environments", "agentrl.families"
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class Site(Part):
 
 @dataclass(frozen=True)
 class Bench(Part):
-    """A function that takes `quick` and returns the JSON of `agentrl bench`."""
+    """A function that takes `quick` and returns the JSON of `agentrl bench`. It may be absent: agentrl's own benchmarks
+    live in its checkout only."""
 
     group: str | None = None  # `agentrl bench GROUP` runs all of a group, one after the other
 
@@ -73,7 +76,7 @@ class KitBudget:
 class Family:
     """Environments that share a folder, and the parts that other packages find there."""
 
-    name: str  # of the folder in `agentrl/envs`
+    name: str  # of the folder in `agentrl/envs`, or of the entry point
     envs: tuple[Entry, ...]
     # Environments of several players. Gymnasium has no ids for these: the id is the Python name of the function.
     multiplayer: tuple[Entry, ...] = ()
@@ -83,7 +86,6 @@ class Family:
     # What `agentrl setup NAME` runs: a function that takes a function which prints a line, and returns facts (JSON).
     setups: dict[str, Part] = field(default_factory=dict)
     kit: KitBudget = KitBudget()
-    old_modules: tuple[str, ...] = ()  # modules outside the folder that only keep old import paths working
 
 
 def _kinds(name: str, entry_point: str, summary: str, kinds: tuple[str, ...], **row: Any) -> tuple[Entry, ...]:
@@ -143,11 +145,8 @@ FAMILIES: tuple[Family, ...] = (
             ),
         ),
         benches={
-            "grid": Bench(
-                "benchmarks.grid:run", "steps, level resets and pictures per second of the grid worlds"
-            )
+            "grid": Bench("benchmarks.grid:run", "steps, level resets and pictures per second of the grid worlds")
         },
-        old_modules=("agentrl.envs.frozenlake", "agentrl.envs.sokoban", "agentrl.envs.sokoban_duo"),
     ),
     Family(
         name="navigation",
@@ -236,9 +235,7 @@ FAMILIES: tuple[Family, ...] = (
         sites={
             "webarena": Site("agentrl.envs.webarena.served:make_site", "serve the five web sites, to browse yourself")
         },
-        benches={
-            "web": Bench("benchmarks.webarena:run", "resets, steps, forks and memory of the web; BrowserGym")
-        },
+        benches={"web": Bench("benchmarks.webarena:run", "resets, steps, forks and memory of the web; BrowserGym")},
     ),
     Family(
         name="primitiveskill",
@@ -362,7 +359,7 @@ MULTIPLAYER: tuple[Entry, ...] = tuple(entry for family in FAMILIES for entry in
 
 def known() -> tuple[Entry, ...]:
     """The table and the environments of installed packages: what Gymnasium makes after `import agentrl`."""
-    return (*TABLE, *installed())
+    return (*TABLE, *(entry for family in installed_families() for entry in family.envs), *installed())
 
 
 @cache
@@ -373,12 +370,13 @@ def installed() -> tuple[Entry, ...]:
     """
     from importlib.metadata import entry_points
 
-    from gymnasium import logger
-
     found: dict[str, Entry] = {}
-    for point in entry_points(group=GROUP):
-        if problem := _problem(point.name, point.value):
-            logger.warn(f"the entry point {point.name!r} = {point.value!r} of the group {GROUP} is ignored: {problem}")
+    for point in entry_points(group=ENVIRONMENTS):
+        problem = _problem_of_id(point.name)
+        if not problem and not re.fullmatch(r"\w+(\.\w+)*:\w+", point.value):
+            problem = 'its value must be "module:Class"'
+        if problem:
+            _ignore(point, problem)
         elif point.name not in found:  # a package may be found twice, installed and as a checkout
             package: Any = point.dist.metadata if point.dist else {}
             found[point.name] = Entry(
@@ -392,15 +390,46 @@ def installed() -> tuple[Entry, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
-def _problem(env_id: str, entry_point: str) -> str | None:
-    """What is wrong with an entry point, if anything."""
+@cache
+def installed_families() -> tuple[Family, ...]:
+    """The rows of other packages that have entry points of the group `agentrl.families`.
+
+    The module that holds a row is imported, so it should hold nothing else. A row that cannot be used is left out with
+    a warning: a broken package must not break the others.
+    """
+    from importlib.metadata import entry_points
+
+    found: dict[str, Family] = {}
+    for point in sorted(entry_points(group=FAMILY_ROWS), key=lambda point: point.name):
+        try:
+            row = point.load()
+        except Exception as error:
+            _ignore(point, f"{type(error).__name__}: {error}")
+            continue
+        if not isinstance(row, Family):
+            _ignore(point, f"it must name an agentrl.registry.Family; got {type(row).__name__}")
+        elif point.name in (family.name for family in FAMILIES):
+            _ignore(point, f"{point.name} is a family of agentrl's own")
+        elif problem := next(filter(None, (_problem_of_id(entry.id) for entry in row.envs)), None):
+            _ignore(point, problem)
+        elif point.name not in found:
+            package: Any = point.dist.metadata if point.dist else {}
+            backend = f"package {package.get('Name')}"
+            found[point.name] = replace(row, envs=tuple(replace(entry, backend=backend) for entry in row.envs))
+    return tuple(found.values())
+
+
+def _problem_of_id(env_id: str) -> str | None:
+    """What is wrong with the id of another package's environment, if anything."""
     if not re.fullmatch(r"[\w-]+/[\w.-]+-v\d+", env_id):
-        return 'its name must be an id such as "maze/Maze-Text-v0"'
-    if env_id.startswith("agentrl/"):
-        return "ids that begin with agentrl/ are agentrl's own"
-    if not re.fullmatch(r"\w+(\.\w+)*:\w+", entry_point):
-        return 'its value must be "module:Class"'
-    return None
+        return f'its name must be an id such as "maze/Maze-Text-v0"; got {env_id!r}'
+    return "ids that begin with agentrl/ are agentrl's own" if env_id.startswith("agentrl/") else None
+
+
+def _ignore(point: Any, problem: str) -> None:
+    from gymnasium import logger
+
+    logger.warn(f"the entry point {point.name!r} = {point.value!r} of the group {point.group} is ignored: {problem}")
 
 
 def kind_of(env_id: str) -> str:
@@ -427,13 +456,15 @@ def find(env_id: str) -> Entry:
 
 
 def family_of(env_id: str) -> Family | None:
-    """The family of an id; None for an environment of another package."""
-    return next((family for family in FAMILIES if any(entry.id == env_id for entry in family.envs)), None)
+    """The family of an id; None for an environment without one."""
+    families = (*FAMILIES, *installed_families())
+    return next((family for family in families if any(entry.id == env_id for entry in family.envs)), None)
 
 
 def parts(kind: str) -> dict[str, Any]:
-    """All "policies", "sites", "benches" or "setups" of the families, by name."""
-    return {name: part for family in FAMILIES for name, part in getattr(family, kind).items()}
+    """All "policies", "sites", "benches" or "setups" of the families, by name; agentrl's own win."""
+    families = (*installed_families(), *FAMILIES)
+    return {name: part for family in families for name, part in getattr(family, kind).items()}
 
 
 def default_env() -> str:

@@ -34,12 +34,9 @@ def test_an_installed_wheel_runs_the_first_example_and_says_what_it_lacks(tmp_pa
 
     available = {row["id"]: row["available"] for row in json.loads(agentrl("list", "--json"))}
     assert available["agentrl/Sokoban-Visual-v0"] and not available["agentrl/SVG-Visual-v0"]
-    assert {"grid", "learning"} <= {bench["name"] for bench in json.loads(agentrl("bench", "--json"))["benches"]}
-    for name in ("learning", "grid"):
-        assert f"bench {name} needs a checkout of agentrl" in agentrl("bench", name, status=1)
-    report = json.loads(agentrl("check", "judges", "--json", status=1))
-    (judges,) = report["envs"]
-    assert judges["status"] == "unavailable" and "needs a checkout of agentrl" in judges["checks"][0]["detail"]
+    # What lives in a checkout only is not offered.
+    assert "bench" not in agentrl("-h") and "unknown verb 'bench'" in agentrl("bench", status=2)
+    assert "judges" not in agentrl("check", "-h") and "unknown environment" in agentrl("check", "judges", status=1)
 
 
 def built_wheel(folder: Path) -> Path:
@@ -56,12 +53,10 @@ def built_wheel(folder: Path) -> Path:
 
 
 def check_content(wheel: Path) -> None:
-    """Everything in `agentrl` but what runs from a checkout only, and nothing from elsewhere."""
+    """Everything in `agentrl`, and nothing from elsewhere."""
     held = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name and not name.endswith(".so")}
     package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "agentrl").rglob("*") if path.is_file()}
-    wanted = {name for name in package if not re.search(r"__pycache__|/bench/|testing/judges/|\.(so|c)$", name)}
-    assert held == wanted
-    assert {"agentrl/envs/grid/bench/__init__.py", "agentrl/testing/judges/corpus/train.jsonl"} <= package - held
+    assert held == {name for name in package if not re.search(r"__pycache__|\.(so|c)$", name)}
 
 
 def installed(wheel: Path, folder: Path) -> Path:

@@ -12,11 +12,12 @@ import tyro
 from agentrl.cli.arguments import Common
 from agentrl.cli.output import log, print_json, print_table, verdict, waiting
 from agentrl.core.errors import ConfigError, did_you_mean
-from agentrl.core.measure import CHECKOUT, merged
+from agentrl.core.measure import CHECKOUT, IN_CHECKOUT, merged
 from agentrl.registry import Bench, Part, load, parts
 
 # The function of a speed benchmark takes `quick` and perhaps further options of the command line, and returns the
-# JSON of `agentrl bench`. Those of a family are named by its row of the registry, the others live in a checkout.
+# JSON of `agentrl bench`. Those of a family are named by its row of the registry. agentrl's own live in `benchmarks`,
+# which is only in a checkout; an installed package has the benchmarks of other packages' families, if any.
 GENERAL: dict[str, Part] = {
     "judge": Part("benchmarks.judge:run", "descriptions and predictions judged per second by the rule judge"),
     "learning": Part("benchmarks.learning.command:run_learning", "whether training learns, and what learns better"),
@@ -27,11 +28,14 @@ GENERAL: dict[str, Part] = {
 EXPERIMENTS = "benchmarks.learning.command:listing"
 SEPARATION_ROWS = "benchmarks.learning.separation_table:separation_rows"
 SEPARATION_HEAD = "benchmarks.learning.separation_table:SEPARATION_HEAD"
-OF_FAMILIES: dict[str, Bench] = parts("benches")
-BENCHES: dict[str, Part] = dict(sorted({**GENERAL, **OF_FAMILIES}.items()))
+BENCHES: dict[str, Part] = {
+    name: part
+    for name, part in sorted({**GENERAL, **parts("benches")}.items())
+    if IN_CHECKOUT or not part.path.startswith("benchmarks.")
+}
 GROUPS: dict[str, list[str]] = {}  # name -> the benchmarks that it runs
-for _name, _bench in OF_FAMILIES.items():
-    if _bench.group:
+for _name, _bench in BENCHES.items():
+    if isinstance(_bench, Bench) and _bench.group:
         GROUPS.setdefault(_bench.group, []).append(_name)
 
 
@@ -95,9 +99,7 @@ def load_bench(name: str) -> Any:
         return lambda quick: merged(name, [load_bench(one)(quick) for one in GROUPS[name]])
     if name not in BENCHES:
         raise ConfigError(f"unknown benchmark {name!a}.{did_you_mean(name, [*BENCHES, *GROUPS])} See: agentrl bench")
-    if not (CHECKOUT / "benchmarks" / "__init__.py").is_file():
-        raise ConfigError(f"bench {name} needs a checkout of agentrl: the installed package contains no benchmarks")
-    if str(CHECKOUT) not in sys.path:
+    if IN_CHECKOUT and str(CHECKOUT) not in sys.path:
         sys.path.insert(0, str(CHECKOUT))
     return BENCHES[name].load()
 

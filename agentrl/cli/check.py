@@ -1,10 +1,10 @@
-"""`agentrl check ID|judges|--all`: the public test kit."""
+"""`agentrl check ID|--all`: the public test kit; in a checkout, `agentrl check judges` as well."""
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Annotated, Any
 
 import gymnasium as gym
@@ -13,27 +13,33 @@ import tyro
 from agentrl.cli.arguments import Common, JsonText, json_object
 from agentrl.cli.output import log, print_json, print_table, progress, verdict
 from agentrl.core.errors import ConfigError, MissingExtra, install_command
+from agentrl.core.measure import CHECKOUT, IN_CHECKOUT
 from agentrl.registry import TABLE, find, is_available, known
 
-JUDGES = "judges"  # among the ids: all judges together
+JUDGES = "judges"  # among the ids, in a checkout: all judges together, on the corpora of `benchmarks/judges`
 
 
 @dataclass(kw_only=True)
 class Arguments(Common):
-    """Run the public test kit on environments, or the self-checks of the judges; fails if any check fails.
+    """Run the public test kit on environments; fails if any check fails.
 
     The kit plays an environment and looks whether it keeps its promises: seeds, snapshots, rewards, limits, splits,
-    rendering, a thousand hostile replies (about 10 s for each id). `check judges` measures the judges that come with
-    agentrl on texts with known truth: what they read in English, whether hedging or orders to the judge pay, faults of
-    an endpoint (about a minute; no model and no network are needed).
+    rendering, a thousand hostile replies (about 10 s for each id).
     """
 
-    ids: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="ID|judges")] = ()
-    """Which environments ("module:id" imports a module of yours first); the word judges for the judges."""
+    ids: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="ID")] = ()
+    """Which environments ("module:id" imports a module of yours first)."""
     all: bool = False
     """Every environment that comes with agentrl."""
     env_kwargs: JsonText = "{}"
     """Arguments of the environment, for example '{"size": 8}'."""
+
+
+if IN_CHECKOUT:
+    Arguments.__doc__ = f"""{Arguments.__doc__}
+    In a checkout, `check judges` measures the judges on texts with known truth: what they read in English, whether
+    hedging or orders to the judge pay, faults of an endpoint (about a minute; no model and no network are needed).
+    """
 
 
 def run(arguments: Arguments) -> int:
@@ -59,7 +65,7 @@ def chosen_ids(ids: tuple[str, ...], everything: bool) -> list[str]:
     if everything == bool(ids):
         raise ConfigError("name the environments to check, or use --all (not both)")
     for env_id in ids:
-        if env_id != JUDGES and ":" not in env_id and env_id not in gym.registry:
+        if (env_id != JUDGES or not IN_CHECKOUT) and ":" not in env_id and env_id not in gym.registry:
             find(env_id)
     return [entry.id for entry in TABLE] if everything else list(ids)
 
@@ -86,9 +92,8 @@ def check_one(env_id: str, kwargs: dict[str, Any]) -> dict[str, Any]:
 def check_judges() -> dict[str, Any]:
     """The report of the judges, in the shape of an environment's."""
     started = time.perf_counter()
-    if find_spec("benchmarks.judges") is None:
-        missing = "check judges needs a checkout of agentrl; the installed package does not contain its corpora"
-        return failure(JUDGES, "unavailable", "available", missing, started)
+    if str(CHECKOUT) not in sys.path:
+        sys.path.insert(0, str(CHECKOUT))
     try:
         from benchmarks.judges import selfcheck
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from agentrl.cli.examples import OVERVIEW
+from agentrl.core.measure import IN_CHECKOUT
 from agentrl.registry import Site, parts
 
 # A family's row may give its site a verb of its own.
@@ -25,7 +26,7 @@ VERBS: dict[str, str] = {
     "orm": "measure judges of outcomes against the true evaluator",
     "train": "train a policy: imitation, PPO, StepPO, GRPO and others; resume, recipes",
     "recipe": "training runs that come with the package: list, show, copy to edit",
-    "check": "test an environment, or the judges, with the public test kit",
+    "check": "test an environment with the public test kit",
     "bench": "benchmark speed against other libraries",
     "setup": "fetch what an environment needs beside Python packages, once",
     "survey": "go through all tasks of environments: made, drawn, solved by the oracle",
@@ -37,6 +38,8 @@ VERBS: dict[str, str] = {
     "record": "let a policy play and save its episodes as GIF, MP4 and web page",
     "demo": "train a tiny model in minutes: imitation, then reinforcement learning; a report and a GIF",
 }
+if not IN_CHECKOUT and all(part.path.startswith("benchmarks.") for part in parts("benches").values()):
+    del VERBS["bench"]  # agentrl's own benchmarks live in its checkout, and no installed family brings one
 
 
 def overview() -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[2]  # of the package's source, where it was not installed
+IN_CHECKOUT = all((CHECKOUT / name).is_file() for name in ("benchmarks/__init__.py", "pyproject.toml"))
 PEERS = ".venv-peers"
 ONE_THREAD = {
     name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")

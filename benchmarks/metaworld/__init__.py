@@ -20,9 +20,9 @@ import numpy as np
 import agentrl
 from agentrl.core.measure import compare, cpu_seconds, machine, result
 from agentrl.envs.common.mujoco.loading import load
-from benchmarks.search import anonymous_megabytes
 from agentrl.envs.metaworld import package
 from agentrl.envs.metaworld.env import MetaWorldEnv
+from benchmarks.search import anonymous_megabytes
 
 mujoco = load()
 TASKS = ("reach", "pick-place", "drawer-open", "stick-push")

@@ -16,11 +16,11 @@ from typing import Any
 import agentrl
 from agentrl.core.measure import cpu_seconds, machine, measure_peers, result
 from agentrl.envs.common.mujoco.loading import load
-from benchmarks.search import anonymous_megabytes
 from agentrl.envs.navigation.env import NavigationEnv
 from agentrl.envs.navigation.homes.build import build_home
 from agentrl.envs.navigation.scene import place_eye
 from agentrl.envs.navigation.views import CAMERA, View
+from benchmarks.search import anonymous_megabytes
 
 mujoco = load()
 PIXELS = 255

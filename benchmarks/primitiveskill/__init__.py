@@ -20,11 +20,11 @@ import agentrl
 from agentrl.core.measure import compare, cpu_seconds, machine, result
 from agentrl.envs.common.mujoco.arm import STEPS, Arm
 from agentrl.envs.common.mujoco.loading import load
-from benchmarks.search import anonymous_megabytes
 from agentrl.envs.primitiveskill.env import PrimitiveSkillEnv
 from agentrl.envs.primitiveskill.mujoco.backend import MujocoBackend
 from agentrl.envs.primitiveskill.mujoco.scene import CAMERA
 from agentrl.envs.primitiveskill.tasks import TASKS
+from benchmarks.search import anonymous_megabytes
 
 mujoco = load()
 PIXELS = 256

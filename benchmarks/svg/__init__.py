@@ -16,8 +16,8 @@ from typing import Any
 import agentrl
 from agentrl.core.errors import MissingExtra
 from agentrl.core.measure import machine, result
-from benchmarks.svg.drawings import STYLES
 from agentrl.envs.svg.sandbox.renderer import Renderer
+from benchmarks.svg.drawings import STYLES
 
 PIXELS = 256
 DRAWINGS = 40

@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentrl.envs.common.search import Index, build_index
-from benchmarks.webshop.official_format import write_files
 from agentrl.envs.webshop.goals import SPLITS
 from agentrl.envs.webshop.official import OfficialCatalogue
+from benchmarks.webshop.official_format import write_files
 
 INDEXER = (
     "io.anserini.index.IndexCollection -collection JsonCollection -generator DefaultLuceneDocumentGenerator "

@@ -237,12 +237,6 @@ def test_options_that_a_bench_does_not_take_are_refused(agentrl_cli, fast_bench)
         assert done.status == 1 and f"has no option '{words[0][2:]}'" in done.err
 
 
-def test_an_installed_package_says_that_general_benches_need_a_checkout(agentrl_cli, monkeypatch, tmp_path):
-    monkeypatch.setattr("agentrl.cli.bench.CHECKOUT", tmp_path)
-    for name in ("train", "learning"):
-        assert "needs a checkout of agentrl" in agentrl_cli("bench", name).err
-
-
 def test_an_unknown_bench_suggests_the_nearest(agentrl_cli):
     done = agentrl_cli("bench", "gird")
     assert done.status == 1 and 'Did you mean "grid"' in done.err

@@ -11,10 +11,10 @@ import pytest
 
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory_file import read_trajectories
-from benchmarks.judges.faulty_endpoint import Call, FaultyEndpoint, word_chances
 from agentrl.trainers import webrl
 from agentrl.trainers.phases import Labels
 from agentrl.trainers.replay import Label, labelled
+from benchmarks.judges.faulty_endpoint import Call, FaultyEndpoint, word_chances
 from tests.trainers.episodes import conversation
 from tests.trainers.runs import assert_same_run, lines
 

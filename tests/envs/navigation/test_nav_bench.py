@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.navigation import RENDERER, compare, run
 from agentrl.registry import parts
+from benchmarks.navigation import RENDERER, compare, run
 
 
 def test_a_quick_run_has_every_case_and_a_comparison() -> None:

@@ -11,8 +11,8 @@ import pytest
 from agentrl.core.errors import MissingExtra
 from agentrl.core.measure import result
 from agentrl.envs.svg import bench as svg
-from benchmarks.svg.drawings import STYLES
 from agentrl.envs.svg.sandbox.gate import check
+from benchmarks.svg.drawings import STYLES
 
 
 @pytest.fixture(scope="module")
