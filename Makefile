@@ -14,7 +14,7 @@ pytest = $(PY) -m pytest -n $(JOBS) -q --require-all --durations 15 --durations-
 or-none-selected = || [ $$? = 5 -a -n "$(PYTEST_ARGS)" ]
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-package test-vllm lint lint-code lint-imports lint-types docs pictures bench-peers clean
+.PHONY: help demo test test-all test-package test-long test-vllm lint lint-code lint-imports lint-types docs pictures bench-peers clean
 
 help: ## list the targets
 	@echo "agentrl: multi-turn text and visual environments for LLM and VLM agents"
@@ -25,7 +25,7 @@ demo: ## set up (downloads torch: see docs/install.md), train a tiny model in mi
 	@.venv/bin/agentrl demo
 
 PARTS := lint test-package test-vllm
-test: ## set up everything, check the code, run all tests (each part runs even when another fails)
+test: ## set up everything, check the code, run the tests (each part runs even when another fails)
 	@scripts/setup.sh test
 	@failed=; for part in $(PARTS); do \
 		if $(MAKE) --no-print-directory $$part; then echo "== make $$part: passed"; \
@@ -35,9 +35,16 @@ test: ## set up everything, check the code, run all tests (each part runs even w
 	echo "== make test: passed"
 
 # Each process takes half of the files and then tests from the other half, so shared fixtures are made once or twice.
-test-package: ## run all tests except those of vLLM
+test-package: ## run the tests except those of vLLM
 	@scripts/setup.sh test
-	@$(pytest) --dist worksteal -m "not vllm" $(PYTEST_ARGS) $(or-none-selected)
+	@$(pytest) --dist worksteal -m "not vllm and not long" $(PYTEST_ARGS) $(or-none-selected)
+
+test-all: ## like test, with the long tests: the same promises with larger numbers
+	@$(MAKE) --no-print-directory test PARTS="$(PARTS) test-long"
+
+test-long: ## run the long tests alone
+	@scripts/setup.sh test
+	@$(pytest) --dist worksteal -m "not vllm and long" $(PYTEST_ARGS) $(or-none-selected)
 
 # An engine is started once for each test file, so the tests of a file stay together.
 test-vllm: ## install vLLM in a virtual environment of its own and run the tests that need it

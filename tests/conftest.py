@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers."""
     for name, what in REQUIREMENTS.items():
         config.addinivalue_line("markers", f"{name}: {what}")
-    config.addinivalue_line("markers", "slow: takes more than ten seconds; to leave it out: -m 'not slow'")
+    config.addinivalue_line("markers", "long: the same once more with larger numbers; only `make test-all` runs it")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -19,7 +19,6 @@ BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE")
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "-q"]
 
 
-@pytest.mark.slow
 def test_an_installed_wheel_runs_the_first_example_and_says_what_it_lacks(tmp_path: Path) -> None:
     wheel = built_wheel(tmp_path)
     check_content(wheel)

@@ -1,12 +1,13 @@
 """A registered environment is a tested environment: the public kit runs over the table.
 
-The whole kit runs on one id of each family, within the budget of its row. Further ids are made, reset, stepped and
-rendered once, or only played if they differ from one of these by their task alone; `agentrl check --all` puts every id
-through the whole kit.
+The whole kit runs on one id of each family, with a tenth of the hostile replies and half of the episodes of its row;
+with all of them in `make test-all`. Further ids are made, reset, stepped and rendered once, or only played if they
+differ from one of these by their task alone; `agentrl check --all` puts every id through the whole kit.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -65,9 +66,17 @@ FURTHER = [
 
 @pytest.mark.parametrize(("family", "entry"), cases([(family, richest(family)) for family in FAMILIES]))
 def test_one_environment_of_each_family_keeps_the_contract(family: Family, entry: Entry) -> None:
-    report = check_env(entry.id, **QUICK.get(family.name, {}))
+    kit = family.kit
+    budget = replace(kit, episodes=(kit.episodes + 1) // 2, hostile_replies=kit.hostile_replies // 10)
+    report = check_env(entry.id, budget=budget, **QUICK.get(family.name, {}))
     report.raise_for_failure()
     assert [check.name for check in report.checks] == list(CHECKS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("family", "entry"), cases([(family, richest(family)) for family in FAMILIES]))
+def test_one_environment_of_each_family_keeps_the_contract_over_its_whole_budget(family: Family, entry: Entry) -> None:
+    check_env(entry.id, **QUICK.get(family.name, {})).raise_for_failure()
 
 
 @pytest.mark.parametrize(("family", "entry"), cases(FURTHER))
