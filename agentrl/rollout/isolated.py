@@ -180,7 +180,12 @@ class IsolatedEnv(gym.Env):
         status, value = self._worker.call(method, *args, deadline=deadline)
         if status == "ok":
             return value
-        raise _mistake(status, value)
+        if status == "missing":
+            raise MissingExtra(*value)
+        if status == "fault" and isinstance(value, Mapping):
+            kind, detail = value["kind"], value["detail"]
+            raise EnvFault(detail if kind == "EnvFault" else f"{kind}: {detail}")
+        raise SnapshotError(str(value)) if status == "snapshot" else ConfigError(str(value))
 
 
 _known_spaces: dict[str, tuple[gym.Space, gym.Space]] = {}
@@ -194,15 +199,3 @@ def _spaces(spec: EnvSpec, split: str) -> tuple[gym.Space, gym.Space]:
         _known_spaces[key] = env.action_space, env.observation_space
         env.close()
     return _known_spaces[key]
-
-
-def _mistake(status: str, value: Any) -> AgentRLError:
-    if status == "missing":
-        return MissingExtra(*value)
-    if status == "fault" and isinstance(value, Mapping):
-        return (
-            EnvFault(value["detail"])
-            if value["kind"] == "EnvFault"
-            else EnvFault(f"{value['kind']}: {value['detail']}")
-        )
-    return SnapshotError(str(value)) if status == "snapshot" else ConfigError(str(value))

@@ -63,16 +63,15 @@ def grouped(starts: Sequence[Start], size: int) -> list[Start]:
     of one call share a name.
     """
     whole_number("size", size, at_least=1)
-    named = [(start, start.group_id or start.id or _group_name(number, start)) for number, start in enumerate(starts)]
+    named = [
+        (start, start.group_id or start.id or f"g{number}-e{start.env}-s{start.seed}")
+        for number, start in enumerate(starts)
+    ]
     if len({name for _, name in named}) < len(named):
         raise ConfigError("two starts have the same id or group_id; names of groups must differ")
     return [
         replace(start, group_id=name, id=f"{start.id or name}.{copy}") for start, name in named for copy in range(size)
     ]
-
-
-def _group_name(number: int, start: Start) -> str:
-    return f"g{number}-e{start.env}-s{start.seed}"
 
 
 def sampling_names(starts: Sequence[Start]) -> list[str]:

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.policies import load_policy
 from agentrl.rollout import parquet
-from agentrl.rollout.episode import make
+from agentrl.rollout.episode import make, record_episode
 from agentrl.rollout.parquet import iterate_parquet, to_parquet, write_parquet
-from agentrl.rollout.record import record_episode
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryReader, TrajectoryWriter, read_trajectories, write_trajectories
 from tests.rollout.trajectories import trajectories
