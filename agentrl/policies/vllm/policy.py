@@ -146,7 +146,18 @@ class VLLMPolicy:
         shown = images if images is not None else [[]] * len(prompts)
         found = [np.zeros(0, np.float32) for _ in prompts]
         asked = [row for row, response in enumerate(responses) if len(response)]
-        requests = [self._forced(prompts[row], responses[row], shown[row]) for row in asked]
+        requests = []
+        for row in asked:
+            prompt, response, pictures = prompts[row], responses[row], shown[row]
+            # The answer must be the response's last token. That one is predicted, never read: a stop token that stands
+            # for a picture needs no picture.
+            whole = Prompt([*prompt, *response[:-1]])
+            if pictures:
+                pixels, grids, _ = self.engine.reader.encoder.pictures(pictures)
+                whole = self._with_pictures(Prompt(whole.ids, pixels, grids), pictures)
+            request = self._request(whole, 1, 0)
+            only = {"prompt_logprobs": 0, "allowed_token_ids": [int(response[-1])], "top_p": 1.0, "top_k": 0}
+            requests.append(replace(request, sampling=request.sampling | only))
         for row, scores in zip(asked, self.engine.score(requests, self.sampling.temperature), strict=True):
             found[row] = np.array(scores[-len(responses[row]) :], dtype=np.float32)
         return found
@@ -161,19 +172,6 @@ class VLLMPolicy:
             self.engine.close()
 
     # ------------------------------------------------------------------ prompts
-
-    def _forced(self, prompt: Sequence[int], response: Sequence[int], images: Sequence[Any]) -> Request:
-        """A request whose answer must be the response's last token.
-
-        That one is predicted, never read: a stop token that stands for a picture needs no picture.
-        """
-        whole = Prompt([*prompt, *response[:-1]])
-        if images:
-            pixels, grids, _ = self.engine.reader.encoder.pictures(images)
-            whole = self._with_pictures(Prompt(whole.ids, pixels, grids), images)
-        request = self._request(whole, 1, 0)
-        only = {"prompt_logprobs": 0, "allowed_token_ids": [int(response[-1])], "top_p": 1.0, "top_k": 0}
-        return replace(request, sampling=request.sampling | only)
 
     def _with_pictures(self, prompt: Prompt, pictures: Sequence[Any]) -> PicturePrompt:
         """The pictures at the size that our own processor gives them: so vLLM's finds nothing left to resize."""
