@@ -95,11 +95,7 @@ def unpacked(reader: Any, heads: int, kv_heads: int) -> Iterator[tuple[str, np.n
 
     for tensor in reader.tensors:
         array = dequantize(tensor.data, tensor.tensor_type).astype("float32")
-        count = heads if ".attn_q." in tensor.name else kv_heads if ".attn_k." in tensor.name else 0
-        if count:  # packed queries and keys interleave the two halves that a rotation mixes; Hugging Face does not
-            half = array.shape[0] // count // 2
-            array = array.reshape(count, half, 2, array.shape[1]).swapaxes(1, 2).reshape(array.shape).copy()
-        yield hf_name(tensor.name), array
+        yield hf_name(tensor.name), _rows(array, tensor.name, heads, kv_heads)
 
 
 def hf_name(name: str) -> str:
@@ -110,6 +106,15 @@ def hf_name(name: str) -> str:
     if block != "blk" or part not in INSIDE:
         raise ConfigError(f"the packed model holds {name!r}, which a Llama-type model does not have")
     return f"model.layers.{number}.{INSIDE[part]}.{kind}"
+
+
+def _rows(array: np.ndarray, name: str, heads: int, kv_heads: int) -> np.ndarray:
+    """Packed queries and keys interleave the two halves that a rotation mixes; Hugging Face keeps them apart."""
+    count = heads if ".attn_q." in name else kv_heads if ".attn_k." in name else 0
+    if not count:
+        return array
+    half = array.shape[0] // count // 2
+    return array.reshape(count, half, 2, array.shape[1]).swapaxes(1, 2).reshape(array.shape).copy()
 
 
 def _token_ids(tokenizer: Any) -> dict[str, Any]:

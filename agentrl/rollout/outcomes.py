@@ -26,7 +26,7 @@ from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.starts import EnvSpec
 from agentrl.rollout.statistics import mean
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.wrappers.outcome_record import outcome_state, own_words
+from agentrl.wrappers.outcome_reward import outcome_state, own_words
 
 PLAYERS = ("oracle", "random:0.3", "hasty:0.5", "random")
 OUTCOME = "outcome"

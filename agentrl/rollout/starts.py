@@ -31,7 +31,7 @@ class EnvSpec:
         if self.kwargs.get("full_info") is False:
             raise ConfigError("trajectories are made of the whole info; full_info=False is for other libraries")
         if isinstance(self.wrappers, (str, bytes, Mapping)) or not isinstance(self.wrappers, Sequence):
-            raise ConfigError(f"wrappers are a list such as {EXAMPLE}")
+            raise ConfigError(f"wrappers must be a list such as {EXAMPLE}")
         if finite_number("weight", self.weight) < 0:
             raise ConfigError(f"weight must be 0 or more; got {self.weight!r}")
 

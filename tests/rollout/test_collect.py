@@ -18,7 +18,7 @@ from agentrl.rollout.episode import make, record_episode
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.wrappers.build import wrap
-from agentrl.wrappers.frequency import forget_table
+from agentrl.wrappers.repetition_penalty import forget_table
 from tests import toy_judges as toys
 from tests.rollout.troubled_envs import TROUBLED, Playing, TroubledEnv
 
