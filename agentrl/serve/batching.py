@@ -95,18 +95,15 @@ class Batcher:
                 how = job.how
                 groups.setdefault((how.temperature, how.top_p, how.top_k, how.greedy), []).append(job)
             for group in groups.values():
-                self._answer(group)
-
-    def _answer(self, jobs: list[Job]) -> None:
-        wanted = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
-        try:
-            for job, answer in zip(wanted, self._decode(wanted), strict=True):
-                job.answer.set_result(answer)
-        except Exception as error:  # one request must not end the thread
-            fault = error if isinstance(error, EngineFault) else EngineFault(f"the model failed: {error}")
-            for job in wanted:
-                if not job.answer.done():
-                    job.answer.set_exception(fault)
+                wanted = [job for job in group if job.answer.set_running_or_notify_cancel()]
+                try:
+                    for job, answer in zip(wanted, self._decode(wanted), strict=True):
+                        job.answer.set_result(answer)
+                except Exception as error:  # one request must not end the thread
+                    fault = error if isinstance(error, EngineFault) else EngineFault(f"the model failed: {error}")
+                    for job in wanted:
+                        if not job.answer.done():
+                            job.answer.set_exception(fault)
 
     def _decode(self, jobs: Sequence[Job]) -> list[Any]:
         if not jobs:

@@ -208,12 +208,17 @@ def conversation_of(request: ChatRequest, loaded: LoadedModel) -> list[Message]:
     for sent in request.messages:
         texts: list[str] = []
         pictures: list[np.ndarray] = []
-        for part in _parts(sent):
+        if sent.content is None and sent.role != "assistant":
+            raise BadRequest(f"content must be a text or a list of parts in messages of the {sent.role}; got null")
+        content = sent.refusal or "" if sent.content is None else sent.content  # an answer may be a refusal
+        for part in [TextPart(content)] if isinstance(content, str) else content:
             if isinstance(part, ImagePart):
                 if MARK in "".join(texts).replace(MARK, "", len(pictures)):
                     raise BadRequest(f"text in front of a picture must not contain {MARK}")
                 pictures.append(read_picture(part.image_url.url))
-            texts.append(MARK if isinstance(part, ImagePart) else part.text)
+                texts.append(MARK)
+            else:
+                texts.append(part.refusal if isinstance(part, RefusalPart) else part.text)
         role = "system" if sent.role == "developer" else sent.role  # OpenAI's newer name
         message: Message = {"role": role, "content": "".join(texts), "images": pictures}
         if sent.token_ids is not None:
@@ -226,16 +231,6 @@ def conversation_of(request: ChatRequest, loaded: LoadedModel) -> list[Message]:
                 raise BadRequest("token_ids must hold special tokens at the end only")
         conversation.append(message)
     return conversation
-
-
-def _parts(sent: SentMessage) -> list[TextPart | ImagePart]:
-    """The content of a message in pieces; that of an answer may be missing, or be a refusal."""
-    if sent.content is None:
-        if sent.role != "assistant":
-            raise BadRequest(f"content must be a text or a list of parts in messages of the {sent.role}; got null")
-        return [TextPart(sent.refusal or "")]
-    parts = [TextPart(sent.content)] if isinstance(sent.content, str) else sent.content
-    return [TextPart(part.refusal) if isinstance(part, RefusalPart) else part for part in parts]
 
 
 def read_picture(url: str) -> np.ndarray:
