@@ -110,7 +110,7 @@ class PromptEncoder:
         try:
             text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         except Exception as error:  # templates are programs of other people; jinja's errors have no common base
-            raise ConfigError(f"the model's chat template refuses this conversation: {error}") from error
+            raise ConfigError(f"the model's chat template fails on this conversation: {error}") from error
         pieces = re.split("\ue000([0-9]+)\ue001", text)
         if pieces[1::2] != [str(index) for index in range(count)]:
             raise ConfigError("the model's chat template drops, repeats or reorders messages; it cannot be used here")

@@ -348,7 +348,7 @@ class FastDecoder:
             with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
                 work()
         except RuntimeError as error:
-            log.warning("the model cannot be recorded as a CUDA graph, so it runs slower: %s", error)
+            log.warning("CUDA graph capture failed, generating without graphs (slower): %s", error)
             return False
         lanes.graphs[key] = graph
         return True

@@ -51,7 +51,7 @@ class LoadedModel:
         tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
         image_token = getattr(model.config, "image_token_id", None)
         if image_token is not None and image_processor is None:
-            raise ConfigError("a model that reads pictures needs its image_processor")
+            raise ConfigError("a vision-language model needs its image_processor")
         encoder = PromptEncoder(tokenizer, image_processor if image_token is not None else None, image_token)
         folder = Path(getattr(model, "name_or_path", "") or "live")
         ends = getattr(model.generation_config, "eos_token_id", None)

@@ -115,7 +115,9 @@ class HFPolicy:
         fits = [index for index, tokens in enumerate(room) if tokens > 0]
         if len(fits) < len(prompts):
             log.warning(
-                "%d conversations fill the model's context of %d tokens", len(prompts) - len(fits), self.loaded.context
+                "%d prompts leave no room to answer in the model's context of %d tokens",
+                len(prompts) - len(fits),
+                self.loaded.context,
             )
         given = ([prompts[index] for index in fits], noise[fits], [room[index] for index in fits])
         answers = dict(zip(fits, self._decode(*given) if fits else [], strict=True))
@@ -184,28 +186,27 @@ class HFPolicy:
             pixels, grids, _ = self.loaded.encoder.pictures(pictures) if pictures else (None, None, [])
             # The last token is predicted, never read: a stop token that stands for a picture needs no picture.
             rows.append(Prompt([*prompt, *response[:-1]], pixels, grids))
-        with engine_faults(len(rows)), quick_products(self.loaded.model):
-            return self._forced(rows, [len(prompt) for prompt in prompts], responses) if rows else []
-
-    def _forced(self, rows: list[Prompt], starts: list[int], responses: Sequence[Sequence[int]]) -> list[torch.Tensor]:
+        if not rows:
+            return []
         import torch
 
         from agentrl.models.sampling import log_distribution, pack
 
-        loaded = self.loaded
-        batch = pack(loaded.model, rows, loaded.pad, loaded.encoder.image_token, side="right")
-        found = loaded.model(
-            input_ids=batch.ids,
-            position_ids=batch.positions,
-            attention_mask=batch.mask,
-            use_cache=False,
-            **batch.extra,
-        )
-        scores = []
-        for logits, start, response in zip(found.logits, starts, responses, strict=True):
-            wanted = torch.tensor(response, dtype=torch.long, device=logits.device)
-            spread = log_distribution(logits[start - 1 : start - 1 + len(wanted)], self.sampling.temperature)
-            scores.append(spread.gather(-1, wanted[:, None])[:, 0])
+        loaded, scores = self.loaded, []
+        with engine_faults(len(rows)), quick_products(loaded.model):
+            batch = pack(loaded.model, rows, loaded.pad, loaded.encoder.image_token, side="right")
+            found = loaded.model(
+                input_ids=batch.ids,
+                position_ids=batch.positions,
+                attention_mask=batch.mask,
+                use_cache=False,
+                **batch.extra,
+            )
+            for logits, prompt, response in zip(found.logits, prompts, responses, strict=True):
+                wanted = torch.tensor(response, dtype=torch.long, device=logits.device)
+                first = len(prompt) - 1  # whose logits predict the first token of the response
+                spread = log_distribution(logits[first : first + len(wanted)], self.sampling.temperature)
+                scores.append(spread.gather(-1, wanted[:, None])[:, 0])
         return scores
 
 

@@ -181,7 +181,7 @@ class OpenAIPolicy:
         self.usage.faults += len(lost)
         why = str(lost[0]) if isinstance(lost[0], NoAnswer) else f"{type(lost[0]).__name__}: {lost[0]}"
         # Without the exception it came from, whose innards may hold the key.
-        raise EngineFault(redact(f"{self.address} left {len(lost)} of {len(bodies)} questions open: {why}. {ADVICE}"))
+        raise EngineFault(redact(f"{self.address} failed on {len(lost)} of {len(bodies)} requests: {why}. {ADVICE}"))
 
     async def _answer(self, endpoint: Endpoint, body: dict[str, Any]) -> Generation:
         try:

@@ -78,7 +78,7 @@ class ReActPolicy:
         if env is None or not self.examples:
             return [system, *messages]
         if env.has_wrapper_attr("gold") or getattr(env.unwrapped, "reply_format", ""):
-            raise ConfigError("react prescribes its own form of replies; leave out what asks for another")
+            raise ConfigError("react sets its own reply format; remove the wrapper or option that asks for another")
         # The same for environments that get the same examples.
         key = repr(env.spec) if env.spec is not None else type(env.unwrapped).__name__
         if key not in self._shown:
@@ -102,7 +102,7 @@ class ReActPolicy:
 def solved_episodes(env: gym.Env, count: int) -> list[Message]:
     """`count` episodes played by the oracle of a copy of this environment, on the train split."""
     if env.spec is None:
-        raise ConfigError("it was not made by gym.make, so there is no second one of it")
+        raise ConfigError("it was not made by gym.make, so it cannot be made a second time")
     spec = copy.deepcopy(env.spec)
     spec.kwargs |= {"split": "train", "render_mode": None}
     example, found = gym.make(spec), []

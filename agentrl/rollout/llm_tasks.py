@@ -50,7 +50,7 @@ class LLMTasks:
         self, env: AgentEnv[Any, Any], model: str, *, prompt: int = 1, check: bool = True, **client: Any
     ) -> None:
         if type(env).task_for is AgentEnv.task_for:
-            raise ConfigError(f"{type(env).__name__} plays tasks of its own only, none that are given in words")
+            raise ConfigError(f"{type(env).__name__} plays built-in tasks only; it has no tasks given as text")
         if whole_number("prompt", prompt, at_least=1, at_most=len(PROMPTS)) and not isinstance(check, bool):
             raise ConfigError(f"check must be True or False; got {check!r}")
         self._env, self.check = env, check

@@ -68,7 +68,7 @@ def to_parquet(path: str | os.PathLike[str], *, replace: bool = False) -> Path:
             with _replacing(target) as temporary:
                 _fill(temporary, (trajectory.to_json() for trajectory in JsonLines(source, damaged.append)))
                 if damaged and not next(iter(JsonLines(source)), None):
-                    raise ConfigError(f"{source} stays as it is: no line of it can be read")
+                    raise ConfigError(f"{source} was not converted: no line of it can be read")
                 # Nothing is believed of the new file that was not read back from it.
                 _check_equal(temporary, JsonLines(source))
                 _check_unchanged(source, before)
@@ -79,7 +79,7 @@ def to_parquet(path: str | os.PathLike[str], *, replace: bool = False) -> Path:
         _check_unchanged(source, before)
         source.unlink()
     except OSError as error:
-        raise ConfigError(f"{source} stays as it is: {error}") from error
+        raise ConfigError(f"{source} was not converted: {error}") from error
     return target
 
 
@@ -139,7 +139,7 @@ def _check_equal(written: Path, wanted: Iterable[Trajectory]) -> None:
 
 def _check_unchanged(source: Path, before: tuple[int, int]) -> None:
     if _stamp(source) != before:
-        raise ConfigError(f"{source} stays as it is: another process is still writing to it")
+        raise ConfigError(f"{source} was not converted: another process is still writing to it")
 
 
 def _stamp(path: Path) -> tuple[int, int]:

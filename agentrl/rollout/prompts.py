@@ -184,7 +184,7 @@ def told(info: Mapping[str, Any]) -> str:
 def _seen(text: str, images: list[str], known: Mapping[str, Any]) -> Message:
     for name in images:
         if name not in known:
-            raise ConfigError(f"the picture {name} is not at hand; pass pictures={{hash: pixels}}")
+            raise ConfigError(f"the picture {name} is not loaded; pass pictures={{hash: pixels}}")
     return {"role": "user", "content": text, "images": [known[name] for name in images]}
 
 

@@ -44,7 +44,7 @@ class TrajectoryWriter:
         self.images = images_folder(self.path)
         self._stored: set[str] = set()
         if is_parquet(self.path):
-            raise ConfigError(f"{self.path}: while a run lasts its trajectories are JSON lines; choose a .jsonl file")
+            raise ConfigError(f"{self.path}: trajectories are written as JSON lines; choose a .jsonl file")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not self.path.is_file():  # opening a pipe would wait for its reader

@@ -189,23 +189,19 @@ class Reasoning(AgentWrapper):
         try:
             base.render_mode = None  # a window must not show what has not happened
             for turn in turns:
-                base.step(self._translated(turn))
+                layer: gym.Env = self.env
+                while isinstance(layer, gym.Wrapper):  # to the action that the environment itself takes
+                    # Asked of the class: a wrapper may well keep its last action under this name.
+                    if callable(getattr(type(layer), "action", None)):
+                        turn = layer.action(turn)  # pyright: ignore[reportAttributeAccessIssue]
+                    layer = layer.env
+                base.step(turn)
             return base.state()
         finally:
             base.render_mode = render_mode
             base.restore(blob)
             rng.bit_generator.state = drawn
             base._np_random = rng  # a new generator would mean a new episode to those who play
-
-    def _translated(self, action: Any) -> Any:
-        """As the environment itself takes it."""
-        layer = self.env
-        while isinstance(layer, gym.Wrapper):
-            # Asked of the class: a wrapper may well keep its last action under this name.
-            if callable(getattr(type(layer), "action", None)):
-                action = layer.action(action)  # pyright: ignore[reportAttributeAccessIssue]
-            layer = layer.env
-        return action
 
 
 def describe(state: State, representation: str) -> str:

@@ -162,7 +162,7 @@ def test_an_environment_without_an_oracle_gets_no_examples_and_says_so(caplog):
 
 
 def test_it_does_not_go_with_a_wrapper_that_asks_for_another_form():
-    with pytest.raises(ConfigError, match="own form of replies"):
+    with pytest.raises(ConfigError, match="own reply format"):
         evaluate(LAKE, ReActPolicy(Scripted()), 1, wrappers=[{"wrapper": "Reasoning", "strategy": "free_think"}])
 
 

@@ -61,7 +61,7 @@ def test_a_start_that_another_program_disturbed_is_tried_once_more(
     with caplog.at_level(logging.WARNING):
         engine = started(failures=1)
     assert tries(inside) == 2 and engine.restarts == 1
-    assert "starting vLLM once more: another program gave GPU memory back" in caplog.text
+    assert "restarting vLLM: another program gave GPU memory back" in caplog.text
 
 
 def test_the_second_time_it_is_a_fault_that_says_what_to_do(inside: Path) -> None:

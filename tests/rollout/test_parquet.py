@@ -110,7 +110,7 @@ def test_a_full_disk_leaves_the_lines_as_they_are(tmp_path: Path, monkeypatch: p
     place = {"fill": "agentrl.rollout.parquet.rows", "check": "agentrl.rollout.parquet._check_equal"}
     monkeypatch.setattr(place.get(where, "agentrl.rollout.parquet.os.replace"), full)
     source = written(tmp_path / "a.jsonl", some())
-    with pytest.raises(ConfigError, match=r"stays as it is.*No space left"):
+    with pytest.raises(ConfigError, match=r"was not converted.*No space left"):
         to_parquet(source)
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"] and read_trajectories(source) == some()
 

@@ -119,7 +119,7 @@ def check_version(interpreter: Interpreter, mode: str) -> None:
     """`ConfigError` where this vLLM is too old for `mode`; a warning where it is newer than any that was tested."""
     found = tuple(int(part) for part in re.findall(r"\d+", interpreter.version)[:3])
     if not found:  # built from source, without metadata
-        log.warning("%s does not say which vLLM it has; %s are tested", interpreter.python, _range())
+        log.warning("%s reports no vLLM version; tested versions: %s", interpreter.python, _range())
     elif found < OLDEST:
         raise ConfigError(f"vLLM must be {_range()}; {interpreter.python} has {interpreter.version}")
     elif mode == "server" and found < OLDEST_SERVER:
@@ -129,7 +129,7 @@ def check_version(interpreter: Interpreter, mode: str) -> None:
             f"{interpreter.python} has {interpreter.version}"
         )
     elif found[:2] > NEWEST:
-        log.warning("vLLM %s is newer than those that are tested (%s)", interpreter.version, _range())
+        log.warning("vLLM %s is newer than the tested versions (%s)", interpreter.version, _range())
 
 
 def _range() -> str:

@@ -104,7 +104,7 @@ def load_reader(name: str | Path) -> Reader:
     except Exception as error:  # a damaged folder fails in as many ways as there are file formats
         raise ConfigError(f"the model in {folder} cannot be read: {type(error).__name__}: {error}") from error
     if processor is not None and not hasattr(processor, "merge_size"):
-        raise ConfigError("this model packs pictures in its own way; models of the Qwen-VL family are read")
+        raise ConfigError("the model's image processor is not supported; use a model of the Qwen-VL family")
     encoder = PromptEncoder(tokenizer, processor, image_token)
     context = int(getattr(config.get_text_config(), "max_position_embeddings", None) or 1 << 20)
     stops = encoder.specials | frozenset([ends] if isinstance(ends, int) else ends or [])
@@ -176,7 +176,7 @@ class VLLMEngine:
             self.interpreter = find_interpreter(VLLM, python)
             check_version(self.interpreter, mode)
             if sleep and is_cpu_build(self.interpreter):
-                raise ConfigError("sleep frees memory of a GPU; this vLLM computes on processors")
+                raise ConfigError("sleep=True needs a GPU; this vLLM is a CPU build")
             chosen = self._options(dtype, batch_size, gpu_memory, options or {})
             if sleep:
                 chosen["enable_sleep_mode"] = True
@@ -228,7 +228,7 @@ class VLLMEngine:
         replies = self.backend.generate(requests)
         wrong = {version for reply in replies for version in reply.versions} - {self._name}
         if wrong and self.backend.restartable:
-            raise EngineLost(f"vLLM answered with weights {sorted(wrong)}, not {self._name}")
+            raise EngineLost(f"vLLM answered with weights {sorted(wrong)}; expected {self._name}")
         return replies
 
     def _ask(self, rows: int, work: Callable[[], Result]) -> Result:
@@ -240,7 +240,7 @@ class VLLMEngine:
                     self._raise()
                     return work()
             except EngineLost as fault:
-                log.warning("vLLM was lost (%s); asking %d requests once more", str(fault).splitlines()[0], rows)
+                log.warning("vLLM died (%s); retrying %d requests", str(fault).splitlines()[0], rows)
                 self.retries += rows
             with self._noticing_loss():
                 self._raise()
@@ -263,11 +263,11 @@ class VLLMEngine:
         try:
             able = self.backend.start()
         except MemoryUnsettled as fault:  # by the time it measures again, what was given back has been
-            log.warning("starting vLLM once more: %s", str(fault).splitlines()[0])
+            log.warning("restarting vLLM: %s", str(fault).splitlines()[0])
             self._drop()
             able = self.backend.start()
         if able < self.context:
-            log.warning("vLLM reads %d tokens, the model %d", able, self.context)
+            log.warning("vLLM's context is %d tokens, the model's %d; using the shorter one", able, self.context)
             self.context = able
 
     @contextlib.contextmanager

@@ -125,7 +125,9 @@ class VLLMPolicy:
         fits = [row for row, tokens in enumerate(room) if tokens > 0]
         if len(fits) < len(prompts):
             log.warning(
-                "%d conversations fill the model's context of %d tokens", len(prompts) - len(fits), self.engine.context
+                "%d prompts leave no room to answer in the model's context of %d tokens",
+                len(prompts) - len(fits),
+                self.engine.context,
             )
         requests = [self._request(prompts[row], room[row], row) for row in fits]
         replies, version = self.engine.generate(requests)
@@ -142,7 +144,7 @@ class VLLMPolicy:
     ) -> list[np.ndarray]:
         """The log-probabilities of given responses at the sampling temperature; `images` are those of each prompt."""
         if not len(prompts) == len(responses) == len(images if images is not None else prompts):
-            raise ConfigError("prompts, responses and images belong together: one of each for every row")
+            raise ConfigError("prompts, responses and images must have the same length")
         shown = images if images is not None else [[]] * len(prompts)
         found = [np.zeros(0, np.float32) for _ in prompts]
         asked = [row for row, response in enumerate(responses) if len(response)]
@@ -220,7 +222,7 @@ class VLLMPolicy:
 
     def _generation(self, prompt: Prompt, reply: Reply, version: int) -> Generation:
         if reply.prompt_ids is not None and reply.prompt_ids != prompt.ids:
-            raise EngineFault("vLLM read another prompt than it was given; are its picture settings the model's own?")
+            raise EngineFault("vLLM encoded the prompt differently; check its image processor settings")
         if len(reply.ids) != len(reply.logprobs):
             raise EngineFault(f"vLLM gave {len(reply.logprobs)} log-probabilities of {len(reply.ids)} tokens")
         said = reply.ids[:-1] if reply.stopped else reply.ids

@@ -60,7 +60,7 @@ class Engine:
             done = [output for output in self._llm.llm_engine.step() if output.finished]
             found += [[self._rows.pop(output.request_id), _answer(output)] for output in done]
         if self._rows and not self._llm.llm_engine.has_unfinished_requests():
-            raise RuntimeError(f"vLLM forgot {len(self._rows)} requests")
+            raise RuntimeError(f"vLLM lost {len(self._rows)} requests")
         return found
 
     def prompt_heat(self, temperature: float) -> None:
