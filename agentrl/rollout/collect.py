@@ -337,9 +337,10 @@ class Collector(CollectorBase):
                     if job is None and queue:
                         slots[number] = queue.popleft()
                 rows = [job for job in slots if job is not None]
-                waiting = [job for job in rows if job.episode is None]
                 if not rows:
                     return
+                # First every episode is begun (some end at once or fail), then all of them play a turn.
+                waiting = [job for job in rows if job.episode is None]
                 if waiting:
                     for job in waiting:
                         job.place = job.place or self.pool.reserve(job.start.env)

@@ -20,10 +20,9 @@ import gymnasium as gym
 
 from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, SnapshotError
 from agentrl.core.snapshot import restore_layers, snapshot_layers
-from agentrl.rollout.episode import StepResult, env_id_of, make, spec_json
-from agentrl.rollout.isolated import IsolatedEnv
+from agentrl.rollout.episode import StepResult, env_id_of, spec_json
+from agentrl.rollout.isolated import IsolatedEnv, make_stack
 from agentrl.rollout.starts import EnvSpec, Start
-from agentrl.wrappers.build import wrap
 
 Place = tuple[int, int]  # index of the environment in the mix, and which one of its kind
 
@@ -35,12 +34,7 @@ class EnvHandle:
         self._label = spec.id
         self._thread: DeadlineThread | None = None
         self.env: gym.Env = self._guarded(
-            lambda: (
-                IsolatedEnv(spec, split, timeout)
-                if isolate
-                else wrap(make(spec.id, split=split, **spec.kwargs), spec.wrappers)
-            ),
-            "make()",
+            lambda: IsolatedEnv(spec, split, timeout) if isolate else make_stack(spec, split), "make()"
         )
         self.env_id = self.env.env_id if isinstance(self.env, IsolatedEnv) else env_id_of(self.env)
         self.spec = spec_json(self.env)

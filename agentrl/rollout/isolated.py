@@ -25,6 +25,11 @@ ASKED = ("oracle", "gold", "truthful", "hasty_action", "about_task")  # what pol
 TOLD = ("max_actions_per_turn", "action_separator")  # what they read
 
 
+def make_stack(spec: EnvSpec, split: str) -> gym.Env:
+    """The environment of a spec inside its wrappers."""
+    return wrap(make(spec.id, split=split, **spec.kwargs), spec.wrappers)
+
+
 class EnvHost:
     """The side in the process: holds the stack and answers with `["ok", value]`, or says whose mistake it was."""
 
@@ -195,7 +200,7 @@ def _spaces(spec: EnvSpec, split: str) -> tuple[gym.Space, gym.Space]:
     """Of actions and observations; a stack is made for them once, however many processes there are."""
     key = repr((spec.id, split, spec.kwargs, spec.wrappers))
     if key not in _known_spaces:
-        env = wrap(make(spec.id, split=split, **spec.kwargs), spec.wrappers)
+        env = make_stack(spec, split)
         _known_spaces[key] = env.action_space, env.observation_space
         env.close()
     return _known_spaces[key]
