@@ -222,24 +222,6 @@ def evaluating(model: Any) -> Iterator[None]:
 
 
 @contextmanager
-def engine_faults(rows: int) -> Iterator[None]:
-    """Whatever the model raises as an `EngineFault`; out of memory says what to turn."""
-    import torch
-
-    try:
-        yield
-    except torch.OutOfMemoryError as error:
-        raise EngineFault(f"out of GPU memory; lower batch_size (now {rows}) or max_new_tokens") from error
-    except (RuntimeError, ValueError, IndexError, MemoryError) as error:
-        if isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error):
-            raise EngineFault(f"out of memory; lower batch_size (now {rows}) or max_new_tokens") from error
-        raise EngineFault(f"the model failed: {type(error).__name__}: {error}") from error
-
-
-# ---------------------------------------------------------------------- arm_matmul
-
-
-@contextmanager
 def quick_products(model: Any) -> Iterator[None]:
     """Inside, torch multiplies float32 matrices without oneDNN if `model` is on an ARM processor; else nothing changes.
 
@@ -257,3 +239,18 @@ def quick_products(model: Any) -> Iterator[None]:
     finally:
         if slow and before:
             torch.backends.mkldnn.set_flags(_enabled=True)
+
+
+@contextmanager
+def engine_faults(rows: int) -> Iterator[None]:
+    """Whatever the model raises as an `EngineFault`; out of memory says what to turn."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise EngineFault(f"out of GPU memory; lower batch_size (now {rows}) or max_new_tokens") from error
+    except (RuntimeError, ValueError, IndexError, MemoryError) as error:
+        if isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error):
+            raise EngineFault(f"out of memory; lower batch_size (now {rows}) or max_new_tokens") from error
+        raise EngineFault(f"the model failed: {type(error).__name__}: {error}") from error

@@ -122,8 +122,8 @@ class VLLMEngine:
       `batch_size` limits the rows computed together, `gpu_memory` is vLLM's share of the GPU. `options` are further
       engine arguments of vLLM.
     - `transfer`: how new weights get there: "file" (written to memory that all processes share), "ipc" (a block of
-      memory that trainer and engine both map, see `shared_weights`: of the GPU where both use the same one), or, with a
-      server and untested, "nccl" (see `transfer`).
+      memory that trainer and engine both map, see `weights`: of the GPU where both use the same one), or, with a
+      server and untested, "nccl" (see there, too).
     - `sleep`: lets `sleep()` move an engine on a GPU out of its memory until the next question or update.
     - `deadline`: seconds without a sign of life (of a server: for one answer) after which an engine is taken for dead.
 

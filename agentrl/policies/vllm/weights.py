@@ -171,11 +171,7 @@ class SharedWeights:
         try:
             if device.type == "cuda":
                 self._block = torch.empty(size, dtype=torch.uint8, device=device)
-                # What another process needs to map it: which GPU, and what torch's own `multiprocessing` would hand
-                # over (the first is the number of the GPU in this process).
-                _, *rest = self._block.untyped_storage()._share_cuda_()
-                words = [base64.b64encode(one).decode() if isinstance(one, bytes) else one for one in rest]
-                facts["cuda"] = {"gpu": str(torch.cuda.get_device_properties(self._block.device).uuid), "handle": words}
+                facts["cuda"] = _handle(self._block)
             else:
                 number, path = tempfile.mkstemp(prefix="agentrl-weights-", dir=roomiest(size))  # nobody else's to read
                 try:
@@ -200,6 +196,15 @@ def layout_of(weights: Mapping[str, torch.Tensor]) -> tuple[Layout, int]:
         found.append([name, str(tensor.dtype).removeprefix("torch."), list(tensor.shape), end])
         end += -(-tensor.nbytes // ALIGNMENT) * ALIGNMENT
     return found, max(end, 1)
+
+
+def _handle(block: torch.Tensor) -> dict[str, Any]:
+    """What another process needs to map it: which GPU, and what torch's own `multiprocessing` would hand over."""
+    import torch
+
+    _, *rest = block.untyped_storage()._share_cuda_()  # the first is the number of the GPU in this process
+    words = [base64.b64encode(one).decode() if isinstance(one, bytes) else one for one in rest]
+    return {"gpu": str(torch.cuda.get_device_properties(block.device).uuid), "handle": words}
 
 
 class DeviceTransfer:
