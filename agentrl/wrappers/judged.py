@@ -62,7 +62,12 @@ def refuse_json(spec: EnvSpec | None) -> EnvSpec | None:
 
 
 class JudgedWrapper(AgentWrapper):
-    """A wrapper with an argument `judge`; one that is made from a spec is made when it is first needed."""
+    """A wrapper with the arguments `judge` and `deferred`; a judge from a spec is made when it is first needed.
+
+    Ids of requests follow from the last seed and the number of the episode since then.
+    """
+
+    memory = ("_seed", "_episode")
 
     def __init__(self, env: gym.Env, **arguments: Any) -> None:
         self.judge_spec: Any = arguments["judge"]
@@ -72,6 +77,10 @@ class JudgedWrapper(AgentWrapper):
         if not self._specified:
             live: Judge = resolve("judge", self.judge_spec)
             self._judge, self._saved_kwargs["judge"] = live, LiveJudge.around(live)
+        self.deferred = arguments["deferred"]
+        if not isinstance(self.deferred, bool):
+            raise ConfigError(f"deferred must be True or False; got {self.deferred!r}")
+        self._seed, self._episode = "", -1
 
     @property
     def _specified(self) -> bool:
@@ -82,6 +91,14 @@ class JudgedWrapper(AgentWrapper):
         """Gymnasium's spec; where the judge is a live object, its `to_json()` says so."""
         found = super().spec
         return found if self._specified else refuse_json(found)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """A new episode. A judge that cannot be made raises here, before the first turn."""
+        if not self.deferred:
+            self._ready_judge()
+        obs, info = self.env.reset(seed=seed, options=options)
+        self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (str(seed), 0)
+        return obs, info
 
     def _ready_judge(self) -> Judge:
         judge = self._judge

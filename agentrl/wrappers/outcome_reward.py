@@ -66,22 +66,18 @@ class OutcomeReward(JudgedWrapper):
         if threshold is not None and not 0 <= finite_number("threshold", threshold) < 1:
             raise ConfigError(f"threshold must be at least 0 and below 1, or None; got {threshold!r}")
         self.threshold = None if threshold is None else float(threshold)
-        for name, value in (("replace", replace), ("deferred", deferred)):
-            if not isinstance(value, bool):
-                raise ConfigError(f"{name} must be True or False; got {value!r}")
-        self.replace, self.deferred = replace, deferred
+        if not isinstance(replace, bool):
+            raise ConfigError(f"replace must be True or False; got {replace!r}")
+        self.replace = replace
         self._check_judge("natural", (OUTCOME,))
-        self._seed, self._episode, self._first, self._over = "", -1, "", False
+        self._first, self._over = "", False
         self._turns: list[list[Any]] = []  # [action, what of info an outcome is judged by]
 
     # ------------------------------------------------------------------ turns
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """A new episode. A judge that cannot be made raises here, before the first turn."""
-        if not self.deferred:
-            self._ready_judge()
-        obs, info = self.env.reset(seed=seed, options=options)
-        self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (str(seed), 0)
+        """A new episode, nothing of which is known yet."""
+        obs, info = super().reset(seed=seed, options=options)
         self._first, self._turns, self._over = obs["text"], [], False
         return obs, info
 

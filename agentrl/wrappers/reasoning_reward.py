@@ -61,7 +61,6 @@ class ReasoningReward(JudgedWrapper):
     same ids, and two requests share an id only if they ask exactly the same.
     """
 
-    memory = ("_seed", "_episode")
     needs = "Reasoning"
 
     def __init__(
@@ -75,9 +74,6 @@ class ReasoningReward(JudgedWrapper):
         super().__init__(env, grounding=grounding, worldmodeling=worldmodeling, judge=judge, deferred=deferred)
         if find_layer(env, ReasoningReward):
             raise ConfigError("there is a ReasoningReward in this stack already; give it both weights")
-        if not isinstance(deferred, bool):
-            raise ConfigError(f"deferred must be True or False; got {deferred!r}")
-        self.deferred = deferred
         reasoning = find_layer(env, Reasoning)
         if reasoning is None:
             raise ConfigError(
@@ -86,16 +82,12 @@ class ReasoningReward(JudgedWrapper):
         self.reasoning = reasoning
         self.weights = _weights(reasoning.strategy, {"grounding": grounding, "worldmodeling": worldmodeling})
         self._check_judge(reasoning.representation, tuple(self.weights))
-        self._seed, self._episode = "", -1
 
     # ------------------------------------------------------------------ turns
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Nothing has been judged yet. A judge that cannot be made raises here, before the first turn."""
-        if not self.deferred:
-            self._ready_judge()
-        obs, info = self.env.reset(seed=seed, options=options)
-        self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (str(seed), 0)
+        """A new episode: nothing has been judged yet."""
+        obs, info = super().reset(seed=seed, options=options)
         return obs, {**info, "judge_requests": [], "verdicts": {}, "judge_faults": {}}
 
     def step(self, action: Any) -> StepResult:
