@@ -19,7 +19,7 @@ from typing import Any
 from agentrl.core.errors import MissingExtra
 from agentrl.core.interpreter import find_interpreter
 from agentrl.core.measure import CHECKOUT, machine
-from agentrl.policies.vllm.interpreter import VLLM
+from agentrl.policies.vllm.backend import VLLM
 
 PARTS = ("generation", "ipc", "decoder-run", "vllm-run")
 TIMEOUT = 900.0  # seconds for one part

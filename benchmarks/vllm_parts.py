@@ -23,7 +23,7 @@ from agentrl.core.measure import result
 from agentrl.models.loading import LoadedModel, load_model
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
-from agentrl.policies.vllm.interpreter import VLLM
+from agentrl.policies.vllm.backend import VLLM
 from agentrl.policies.vllm.weights import checkpoint_weights
 from benchmarks.train import ENV, MAX_LENGTH, generate_ours, generate_plain, in_turns, openings
 from benchmarks.vllm_agreement import (

@@ -78,7 +78,7 @@ def is_missing(marker: str) -> bool:
 
         return {search.kernel_name(), grid.kernel_name()} != {"c"}
     from agentrl.core.interpreter import find_interpreter
-    from agentrl.policies.vllm.interpreter import VLLM
+    from agentrl.policies.vllm.backend import VLLM
 
     try:
         find_interpreter(VLLM)

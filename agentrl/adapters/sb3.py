@@ -88,22 +88,18 @@ class GridVecEnv(VecEnv):
         ended = terminated | truncated
         infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
         for row in np.flatnonzero(ended):
-            infos[row] = self._farewell(int(row), bool(truncated[row]), info)
+            infos[row] = {
+                "TimeLimit.truncated": bool(truncated[row]) and self.bootstrap_truncated,
+                "terminal_observation": info["final_obs"][row],
+                "is_success": bool(info["success"][row]),
+                "episode": {
+                    "r": round(float(self._returns[row]), 6),
+                    "l": int(self._lengths[row]),
+                    "t": round(time.time() - self._started, 6),
+                },
+            }
         self._returns[ended], self._lengths[ended] = 0.0, 0
         return observations, rewards.astype(np.float32), ended, infos
-
-    def _farewell(self, row: int, truncated: bool, info: dict[str, Any]) -> dict[str, Any]:
-        figures = {
-            "r": round(float(self._returns[row]), 6),
-            "l": int(self._lengths[row]),
-            "t": round(time.time() - self._started, 6),
-        }
-        return {
-            "TimeLimit.truncated": truncated and self.bootstrap_truncated,
-            "terminal_observation": info["final_obs"][row],
-            "is_success": bool(info["success"][row]),
-            "episode": figures,
-        }
 
     def close(self) -> None:
         """Close the vectorised core."""

@@ -19,9 +19,8 @@ from agentrl.core.response import STRATEGIES
 from agentrl.models.prompt_settings import as_trained, settings_of
 from agentrl.policies import KINDS, check_kind, load_policy
 from agentrl.registry import parts
-from agentrl.rollout.as_trained import layers, with_judge
 from agentrl.rollout.evaluate import Evaluation, Save, evaluate
-from agentrl.rollout.prompts import STYLES
+from agentrl.rollout.prompts import STYLES, layers, with_judge
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 

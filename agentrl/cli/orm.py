@@ -16,9 +16,7 @@ from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import Verdict
 from agentrl.core.secrecy import scrub
 from agentrl.core.specs import resolve
-from agentrl.rollout.outcome_data import PLAYERS, outcome_known, play
-from agentrl.rollout.outcome_metrics import OutcomeMetrics, outcome_metrics
-from agentrl.rollout.outcome_request import judged
+from agentrl.rollout.outcomes import PLAYERS, OutcomeMetrics, judged, outcome_known, outcome_metrics, play
 from agentrl.rollout.starts import EnvSpec
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter, read_trajectories

@@ -15,11 +15,9 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.seeding import episode_seed
 from agentrl.policies import check_kind, load_policy
-from agentrl.rollout.as_trained import Prompting, prompting
-from agentrl.rollout.episode import make
+from agentrl.rollout.episode import make, play_episode
 from agentrl.rollout.evaluate import checked_kwargs
-from agentrl.rollout.prompts import prompt_style
-from agentrl.rollout.record import play_episode
+from agentrl.rollout.prompts import Prompting, prompt_style, prompting
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.wrappers.build import wrap
 

@@ -28,11 +28,6 @@ def resolve_model(name: str | Path) -> Path:
     if "\0" in str(folder) or not folder.is_dir():
         hint = did_you_mean(str(name), BUILT_IN)
         raise ConfigError(f"unknown model {str(name)!a}.{hint} It must be a folder or built in: {', '.join(BUILT_IN)}.")
-    _check(folder)
-    return folder
-
-
-def _check(folder: Path) -> None:
     if (strange := strange_file(folder)) is not None:
         raise ConfigError(f"a model must consist of regular files; {strange} is not one")
     if not (folder / "config.json").is_file():
@@ -42,3 +37,4 @@ def _check(folder: Path) -> None:
         raise ConfigError(f"{folder} has no *.safetensors; convert the weights to safetensors first")
     if not any((folder / file).is_file() for file in ("tokenizer.json", "tokenizer_config.json")):
         raise ConfigError(f"{folder} has no tokenizer; save it beside the weights")
+    return folder

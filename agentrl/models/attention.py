@@ -46,7 +46,7 @@ class KeyValues:
         return kept_keys[:, :, : self.visible], kept_values[:, :, : self.visible]
 
     def load_prefix(self, computed: Any, length: int) -> None:
-        """Take over a cache of one row (see `prefix.prefill`)."""
+        """Take over a cache of one row (see `sampling.prefill`)."""
         self.prefix_width = length
         for index, layer in enumerate(computed.layers):
             self._prefix_room(index, layer.keys, layer.values)

@@ -54,7 +54,18 @@ class PromptEncoder:
         contents = [part for _, parts in split for part in parts]
         pictures = [value for kind, value in contents if kind == "image"]
         pixels, grids, lengths = self.pictures(pictures) if pictures else (None, None, [])
-        return Prompt(self._assemble(self._frame(shape), contents, lengths), pixels, grids)
+        ids, remaining = list[int](), iter(lengths)
+        inner = iter([part for part in contents if part[0] != "image"])
+        for position, piece in enumerate(self._frame(shape)):
+            if position:
+                kind, value = next(inner)
+                said = list(self.text_ids(value) if kind == "text" else value)
+                while kind == "ids" and said and said[-1] in self.specials:  # the template ends the message itself
+                    said.pop()
+                ids += said
+            for token in piece:
+                ids += [token] * (next(remaining) if token == self.image_token else 1)
+        return Prompt(ids, pixels, grids)
 
     def encode_all(self, conversations: Sequence[Conversation]) -> list[Prompt]:
         """The prompts of many conversations; their new texts are tokenised together, which is quicker."""
@@ -71,24 +82,6 @@ class PromptEncoder:
             self._remember([text])
         return self._texts[text]
 
-    def _assemble(self, frame: Sequence[Sequence[int]], contents: list[tuple[str, Any]], lengths: list[int]) -> list:
-        ids, remaining = list[int](), iter(lengths)
-        inner = iter([self._ids(kind, value) for kind, value in contents if kind != "image"])
-        for position, piece in enumerate(frame):
-            if position:
-                ids += next(inner)
-            for token in piece:
-                ids += [token] * (next(remaining) if token == self.image_token else 1)
-        return ids
-
-    def _ids(self, kind: str, value: Any) -> Sequence[int]:
-        if kind == "text":
-            return self.text_ids(value)
-        kept = list(value)
-        while kept and kept[-1] in self.specials:  # the template ends the message itself
-            kept.pop()
-        return kept
-
     def _remember(self, texts: list[str]) -> None:
         """Tokenise texts; the oldest are forgotten first."""
         clean = [text.encode("utf-8", "replace").decode() for text in texts]  # half a surrogate pair is no character
@@ -102,17 +95,22 @@ class PromptEncoder:
 
     def _encode_frame(self, shape: Shape) -> list[list[int]]:
         """The template around the contents, as token ids: one piece more than there are contents."""
+        # Contents are marked by letters for private use: no template looks for them, and real contents are not there
+        # when they are searched.
         messages, count = [], 0
         for role, kinds in shape:
             content: list[dict[str, str]] = []
             for kind in kinds:
-                content.append({"type": "image"} if kind == "image" else {"type": "text", "text": _place(count)})
-                count += kind != "image"
+                if kind == "image":
+                    content.append({"type": "image"})
+                else:
+                    content.append({"type": "text", "text": f"\ue000{count}\ue001"})
+                    count += 1
             messages.append({"role": role, "content": content if "image" in kinds else content[0]["text"]})
         try:
             text = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         except Exception as error:  # templates are programs of other people; jinja's errors have no common base
-            raise ConfigError(f"the model's chat template refuses this conversation: {error}") from error
+            raise ConfigError(f"the model's chat template fails on this conversation: {error}") from error
         pieces = re.split("\ue000([0-9]+)\ue001", text)
         if pieces[1::2] != [str(index) for index in range(count)]:
             raise ConfigError("the model's chat template drops, repeats or reorders messages; it cannot be used here")
@@ -131,11 +129,6 @@ class PromptEncoder:
         grids = torch.as_tensor(np.asarray(encoded["image_grid_thw"]))
         merge = self.image_processor.merge_size**2
         return pixels, grids, [int(grid.prod()) // merge for grid in grids]
-
-
-def _place(number: int) -> str:
-    # Letters for private use: no template looks for them, and real contents are not there when they are searched.
-    return f"\ue000{number}\ue001"
 
 
 def checked_picture(picture: Any) -> np.ndarray:

@@ -78,26 +78,24 @@ class ControlNet(nn.Module):
 
     def read(self, observations: list[Mapping[str, Any]]) -> tuple[Tensor, dict[str, Tensor]]:
         """What the network needs of some observations; `ConfigError` if they do not have it."""
+        side = self.spec.picture_size
+        wanted = {name: (count,) for name, count in self.spec.vectors.items()}
+        wanted |= {name: (side, side, 3) for name in self.spec.pictures}
         for observation in observations:
-            self._check(observation)
+            known = observation.items() if isinstance(observation, dict) else ()
+            found = {name: np.shape(value) for name, value in known}
+            for name, shape in wanted.items():
+                if found.get(name) != shape:
+                    raise ConfigError(
+                        f"this policy was trained on observations with {name!r} of shape {shape}; "
+                        f"got {found.get(name, 'none')}. "
+                        "Make the environment with the arguments it was trained with (obs_mode, image_size)"
+                    )
         rows = [np.concatenate([seen[name] for name in self.spec.vectors]) for seen in observations]
         pictures = {
             name: torch.from_numpy(np.stack([seen[name] for seen in observations])) for name in self.spec.pictures
         }
         return torch.from_numpy(np.stack(rows).astype(np.float32)), pictures
-
-    def _check(self, observation: Any) -> None:
-        side = self.spec.picture_size
-        wanted = {name: (count,) for name, count in self.spec.vectors.items()}
-        wanted |= {name: (side, side, 3) for name in self.spec.pictures}
-        found = {name: np.shape(value) for name, value in observation.items()} if isinstance(observation, dict) else {}
-        for name, shape in wanted.items():
-            if found.get(name) != shape:
-                has = found.get(name, "none")
-                raise ConfigError(
-                    f"this policy was trained on observations with {name!r} of shape {shape}; got {has}. "
-                    "Make the environment with the arguments it was trained with (obs_mode, image_size)"
-                )
 
     # ------------------------------------------------------------------ files
 

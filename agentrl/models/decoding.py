@@ -10,20 +10,20 @@ parameters get a new storage (`.to`, a swapped adapter), that is noticed and the
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 from torch.nn.functional import pad as fill
 
-from agentrl.models.attention import reading
+from agentrl.models.attention import KeyValues, reading
 from agentrl.models.chat import Prompt
-from agentrl.models.fused_norms import fused, plain_norms
-from agentrl.models.lanes import Lanes, LaneSets, lane_count, rounded_up
-from agentrl.models.prefix import after_prefix, prefill, shared_length
-from agentrl.models.sampling import Answer, Batch, Sampling, choose, pack
+from agentrl.models.sampling import Answer, Batch, Sampling, after_prefix, choose, pack, prefill, shared_length
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,144 @@ AHEAD = 2  # steps that a GPU has before it when the host looks who has finished
 # Of prompts, the same: lengths are rounded up to less, they are recorded when met again, and only where a pass over so
 # many tokens takes a GPU less time than the host needs to launch it.
 PROMPT_CHUNK, PROMPT_WARM_UP, PROMPT_TOKENS = 16, 1, 65_536
+CHUNK = 64  # on a GPU lengths are rounded up to a multiple of this, so that few graphs serve all batches
+KEPT = 3  # times the room of the largest set of lanes: what all sets that stay in GPU memory may take together
 MAX_GRAPHS = 32  # of a set of lanes; prompts of ever other lengths must not fill the memory
+
+
+# ---------------------------------------------------------------------- the tensors in which answers are generated
+
+
+class PromptInputs(NamedTuple):
+    """What the reading of prompts reads, where a graph can find it."""
+
+    prefix: torch.Tensor  # [prefix capacity]
+    ids: torch.Tensor  # [rows, width]
+    positions: torch.Tensor
+    slots: torch.Tensor  # [width]
+
+
+class Lanes:
+    """The tensors of the rows under way; a step changes them in place."""
+
+    def __init__(self, rows: int, steps: int, capacity: int, prefix_capacity: int, device: Any) -> None:
+        def whole(*shape: int) -> torch.Tensor:
+            return torch.zeros(shape, dtype=torch.long, device=device)
+
+        self.rows, self.steps = rows, steps
+        self.key_values = KeyValues(rows, capacity, prefix_capacity)
+        self.mask = torch.zeros(rows, prefix_capacity + capacity, dtype=torch.bool, device=device)
+        self.token, self.position, self.limits = whole(rows), whole(rows), whole(rows)
+        self.done = torch.zeros(rows, dtype=torch.bool, device=device)
+        self.going = torch.ones((), dtype=torch.bool, device=device)
+        self.noise = torch.zeros(rows, steps, device=device)
+        self.tokens, self.logprobs = whole(rows, steps), torch.zeros(rows, steps, device=device)
+        self.slot, self.step = whole(1), whole(1)
+        self.graphs: dict[Hashable, Any] = {}  # those used last come last
+        self.runs: dict[Hashable, int] = {}
+        self._prompts: PromptInputs | None = None
+
+    @property
+    def room(self) -> int:
+        """Tokens whose keys and values it can hold."""
+        return self.rows * self.key_values.capacity + self.key_values.prefix_capacity
+
+    def fits(self, rows: int, steps: int, capacity: int, prefix_capacity: int) -> bool:
+        """Can a batch of this size use these lanes? Up to half of them may stay empty: the rounds of a collection have
+        fewer and fewer rows, and recording steps anew for each number would take longer."""
+        room = self.key_values
+        return (
+            rows <= self.rows <= 2 * rows
+            and steps <= self.steps
+            and capacity <= room.capacity
+            and prefix_capacity <= room.prefix_capacity
+        )
+
+    def load(self, batch: Batch, noise: torch.Tensor, limits: Sequence[int], width: int) -> None:
+        """Begin with a batch whose own tokens take `width` slots; lanes beyond its rows are done at once."""
+        count, prefix = len(batch.ids), self.key_values.prefix_capacity
+        shared = batch.mask.shape[1] - width
+        self.mask.zero_()
+        self.mask[:, :shared] = True
+        self.mask[:count, prefix : prefix + width] = batch.mask[:, shared:].bool()
+        self.limits.zero_()
+        self.limits[:count] = torch.tensor(limits, device=self.limits.device)
+        self.done.copy_(self.limits == 0)
+        self.position.zero_()
+        self.position[:count] = batch.next_position
+        self.noise[:count, : noise.shape[1]] = noise[:, : self.steps].to(self.noise.device)
+        self.slot.fill_(width)
+        self.step.zero_()
+
+    def prompts(self, width: int, prefix: Sequence[int], batch: Batch) -> PromptInputs:
+        """Put prompts of `width` tokens, and the prefix that they share, where they always are."""
+        room, device = self.key_values, self.mask.device
+        if self._prompts is None:
+            prefix_room, ids, positions = (
+                torch.zeros(length, dtype=torch.long, device=device)
+                for length in (room.prefix_capacity, self.rows * room.capacity, self.rows * room.capacity)
+            )
+            self._prompts = PromptInputs(prefix_room, ids, positions, torch.arange(room.capacity, device=device))
+        given, count = self._prompts, len(batch.ids)
+        ids, positions = (flat[: self.rows * width].view(self.rows, width) for flat in (given.ids, given.positions))
+        given.prefix[: len(prefix)] = torch.tensor(prefix, dtype=torch.long, device=device)
+        ids[:count], positions[:count] = batch.ids, batch.positions
+        return PromptInputs(given.prefix, ids, positions, given.slots[:width])
+
+    def keep(self, rows: torch.Tensor) -> None:
+        """Only these rows go on."""
+        self.rows = len(rows)
+        self.key_values.keep(rows)
+        for name in ("mask", "token", "position", "limits", "done", "noise", "tokens", "logprobs"):
+            setattr(self, name, getattr(self, name)[rows])
+
+
+class LaneSets:
+    """Lanes that stay in GPU memory with their graphs, until they are not used for long and room is needed.
+
+    The rounds of a collection have fewer and fewer rows: if the sets for all of them stay, each records its steps once,
+    not in every collection anew.
+    """
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        self.kept: list[Lanes] = []  # those used last come last
+
+    def find(self, rows: int, steps: int, capacity: int, shared: int) -> Lanes:
+        """Kept lanes with room enough, or new ones of the next larger size."""
+        size = (lane_count(rows), rounded_up(steps), rounded_up(capacity), rounded_up(shared))
+        fitting = [lanes for lanes in self.kept if lanes.fits(*size)]
+        if fitting:
+            lanes = min(fitting, key=lambda lanes: lanes.rows)
+            self.kept = [*(other for other in self.kept if other is not lanes), lanes]
+            return lanes
+        # Those of as many rows were too short: one set with room for both takes their place.
+        short = [lanes for lanes in self.kept if lanes.rows == size[0]]
+        rooms = [(lanes.steps, lanes.key_values.capacity, lanes.key_values.prefix_capacity) for lanes in short]
+        longest, room, shared_room = (max(values) for values in zip(size[1:], *rooms, strict=True))
+        self.kept = [lanes for lanes in self.kept if lanes.rows != size[0]]
+        short.clear()  # their memory is free before new memory is taken
+        wanted, rooms = size[0] * room + shared_room, [lanes.room for lanes in self.kept]
+        while rooms and sum(rooms) + wanted > KEPT * max(*rooms, wanted):
+            del rooms[0], self.kept[0]
+        self.kept.append(Lanes(size[0], longest, room, shared_room, self.device))
+        return self.kept[-1]
+
+
+def lane_count(rows: int) -> int:
+    """The next larger of 8, 12, 16, 24, 32, 48, 64, ...: at most a third of the lanes stays empty."""
+    size = 8
+    while size < rows:
+        size = size * 3 // 2 if size & (size - 1) == 0 else size * 4 // 3
+    return size
+
+
+def rounded_up(length: int, chunk: int = CHUNK) -> int:
+    """To a multiple of `chunk`."""
+    return -(-length // chunk) * chunk
+
+
+# ---------------------------------------------------------------------- the decoder
 
 
 class FastDecoder:
@@ -57,7 +194,12 @@ class FastDecoder:
 
     def run(self, prompts: Sequence[Prompt], noise: torch.Tensor, limits: Sequence[int], how: Sampling) -> list[Answer]:
         """All answers, in the order of the prompts; `limits` are the most tokens each may have."""
-        self._check_weights()
+        # Graphs read weights by address: forget them when an address has changed.
+        places = tuple(weight.data_ptr() for weight in self.model.parameters()) if self.graphs else ()
+        if places != self.weights:
+            self.weights = places
+            for lanes in self.sets.kept:
+                lanes.graphs.clear()
         with fused(self.norms):
             return self._answers(prompts, noise, limits, how)
 
@@ -101,22 +243,18 @@ class FastDecoder:
         size = (len(prompts), max(limits), self.width + max(limits), shared)
         lanes = self.sets.find(*size) if self.fixed else Lanes(*size, self.device)
         lanes.load(rest, noise, limits, self.width)
-        if not (recorded and self._replay_prompts(lanes, prompts[0].ids[:shared], rest, how)):
-            self._read_prompts(lanes, prompts[0].ids[:shared], rest, how)
+        prefix = prompts[0].ids[:shared]
+        if not (recorded and self._replay_prompts(lanes, prefix, rest, how)):
+            room = lanes.key_values
+            room.load_prefix(prefill(self.model, prefix), shared)
+            room.slots, room.visible = torch.arange(self.width, device=self.device), self.width
+            mask = prompt_mask(rest.mask[:, :shared].bool(), rest.mask[:, shared:].bool())
+            self._take(lanes, self._ask(lanes, rest.ids, rest.positions, mask, rest.extra), how)
         lanes.key_values.slots, lanes.key_values.prefix_width = lanes.slot, lanes.key_values.prefix_capacity
         return lanes
 
-    def _read_prompts(self, lanes: Lanes, prefix: Sequence[int], rest: Batch, how: Sampling) -> None:
-        """The prefix, then all that comes after it."""
-        room = lanes.key_values
-        room.load_prefix(prefill(self.model, prefix), len(prefix))
-        room.slots = torch.arange(self.width, device=self.device)
-        room.visible = self.width
-        mask = prompt_mask(rest.mask[:, : len(prefix)].bool(), rest.mask[:, len(prefix) :].bool())
-        self._take(lanes, self._ask(lanes, rest.ids, rest.positions, mask, rest.extra), how)
-
     def _replay_prompts(self, lanes: Lanes, prefix: Sequence[int], rest: Batch, how: Sampling) -> bool:
-        """The same from a graph, in all lanes and with a prefix of their full capacity; False where there is none."""
+        """Read prompts by a graph, in all lanes and with a prefix of their full capacity; False where there is none."""
         room, width = lanes.key_values, self.width
         if lanes.rows * width > PROMPT_TOKENS:
             return False
@@ -130,14 +268,6 @@ class FastDecoder:
 
         recorded, self.graphs_of_prompts = self._recorded(lanes, ("prompts", width, how), read, PROMPT_WARM_UP)
         return recorded
-
-    def _check_weights(self) -> None:
-        """Graphs read weights by address: forget them when an address has changed."""
-        places = tuple(weight.data_ptr() for weight in self.model.parameters()) if self.graphs else ()
-        if places != self.weights:
-            self.weights = places
-            for lanes in self.sets.kept:
-                lanes.graphs.clear()
 
     # ------------------------------------------------------------------ one step
 
@@ -218,7 +348,7 @@ class FastDecoder:
             with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
                 work()
         except RuntimeError as error:
-            log.warning("the model cannot be recorded as a CUDA graph, so it runs slower: %s", error)
+            log.warning("CUDA graph capture failed, generating without graphs (slower): %s", error)
             return False
         lanes.graphs[key] = graph
         return True
@@ -286,3 +416,51 @@ def widened(batch: Batch, width: int, pad: int) -> Batch:
     return replace(
         batch, ids=fill(batch.ids, (more, 0), value=pad), mask=mask, positions=fill(batch.positions, (more, 0))
     )
+
+
+# ---------------------------------------------------------------------- norms in one kernel each
+#
+# Models write the root-mean-square norm as seven small operations, one kernel each: a quarter of all kernels of a step
+# that generates one token, which takes as long as its kernels take to start.
+
+
+def plain_norms(model: nn.Module) -> list[nn.Module]:
+    """The modules that compute the plain norm and nothing else, found by trying one of each kind and size."""
+    plain: dict[Any, bool] = {}
+    found = []
+    for module in model.modules():
+        weight = getattr(module, "weight", None)
+        if not type(module).__name__.endswith("RMSNorm") or weight is None or _epsilon(module) is None:
+            continue
+        kind = type(module), weight.shape
+        if kind not in plain:
+            rng = torch.Generator().manual_seed(0)
+            states = torch.randn(4, *weight.shape, generator=rng).to(weight)
+            try:
+                with torch.no_grad():
+                    both = module(states).float(), _norm(module, states).float()
+                    plain[kind] = torch.allclose(*both, rtol=0.02, atol=0.02)
+            except (RuntimeError, TypeError):  # it takes more than states, or its weight is no vector
+                plain[kind] = False
+        found += [module] if plain[kind] else []
+    return found
+
+
+@contextmanager
+def fused(norms: Sequence[nn.Module]) -> Iterator[None]:
+    """Inside, these modules compute in one kernel; afterwards as before."""
+    for norm in norms:
+        norm.forward = partial(_norm, norm)
+    try:
+        yield
+    finally:
+        for norm in norms:
+            del norm.forward
+
+
+def _norm(module: Any, states: Tensor) -> Tensor:
+    return nn.functional.rms_norm(states, module.weight.shape, module.weight, _epsilon(module))
+
+
+def _epsilon(module: nn.Module) -> float | None:
+    return getattr(module, "variance_epsilon", getattr(module, "eps", None))

@@ -1,19 +1,30 @@
-"""A transformers model in memory with its tokenizer and image processor."""
+"""A transformers model in memory with its tokenizer and image processor; and model folders in the cache, which are
+written whole or not at all, checked by hash and safe to delete."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import json
+import logging
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from agentrl.core.cache import cache_dir
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.core.manifest import MANIFEST, check_manifest
 from agentrl.models import resolve_model
 from agentrl.models.chat import PromptEncoder
-from agentrl.models.quiet import quiet
 
+log = logging.getLogger(__name__)
+
+HASHES = "agentrl.json"  # file name -> SHA-256; written last, into folders of the cache
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 
@@ -40,10 +51,15 @@ class LoadedModel:
         tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
         image_token = getattr(model.config, "image_token_id", None)
         if image_token is not None and image_processor is None:
-            raise ConfigError("a model that reads pictures needs its image_processor")
+            raise ConfigError("a vision-language model needs its image_processor")
         encoder = PromptEncoder(tokenizer, image_processor if image_token is not None else None, image_token)
         folder = Path(getattr(model, "name_or_path", "") or "live")
-        return cls(folder, model, encoder, _stops(model, encoder), _pad(tokenizer), _context(model.config))
+        ends = getattr(model.generation_config, "eos_token_id", None)
+        stops = encoder.specials | frozenset([ends] if isinstance(ends, int) else ends or [])
+        known = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
+        pad = next(token for token in known if token is not None)
+        context = int(getattr(model.config.get_text_config(), "max_position_embeddings", None) or 1 << 20)
+        return cls(folder, model, encoder, stops, pad, context)
 
     @property
     def tokenizer(self) -> Any:
@@ -51,11 +67,25 @@ class LoadedModel:
         return self.encoder.tokenizer
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No progress bars of transformers inside, which would end up between the lines of a log; afterwards as before."""
+    from transformers.utils import logging
+
+    before = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if before:
+            logging.enable_progress_bar()
+
+
 def load_model(name: str | Path, device: str = "auto", dtype: str = "auto") -> LoadedModel:
     """Load a model from its name or folder; nothing is ever downloaded and no code of the folder is run."""
     try:
         import torch  # noqa: F401
-        from transformers import AutoConfig, AutoTokenizer
+        from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
     except ImportError as error:
         raise MissingExtra(error.name or "transformers", "train") from error
     place = chosen_device(device)
@@ -66,10 +96,20 @@ def load_model(name: str | Path, device: str = "auto", dtype: str = "auto") -> L
         with quiet():
             config = AutoConfig.from_pretrained(folder, local_files_only=True)
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            model = _model(folder, config).to(kind).to(place).eval()
+            auto: Any = AutoModelForImageTextToText if hasattr(config, "vision_config") else AutoModelForCausalLM
+            model = auto.from_pretrained(folder, local_files_only=True, use_safetensors=True, dtype="auto")
+            model = model.to(kind).to(place).eval()
     except Exception as error:  # a damaged folder fails in as many ways as there are file formats
         raise ConfigError(f"the model in {folder} cannot be loaded: {type(error).__name__}: {error}") from error
-    processor = _image_processor(folder, model, getattr(config, "image_token_id", None))
+    processor = None
+    if getattr(config, "image_token_id", None) is not None:
+        from transformers import AutoImageProcessor
+
+        processor = AutoImageProcessor.from_pretrained(folder, local_files_only=True, backend="pil")
+        if not hasattr(processor, "merge_size") or not hasattr(model.model, "get_rope_index"):
+            raise ConfigError(
+                f"the image processor of {type(model).__name__} is not supported; use a model of the Qwen-VL family"
+            )
     return replace(LoadedModel.from_live(model, tokenizer, processor), folder=folder)
 
 
@@ -117,41 +157,71 @@ def chosen_dtype(dtype: str, device: str) -> Any:
     return getattr(torch, dtype)
 
 
-def _model(folder: Path, config: Any) -> Any:
-    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
-
-    kind: Any = AutoModelForImageTextToText if hasattr(config, "vision_config") else AutoModelForCausalLM
-    return kind.from_pretrained(folder, local_files_only=True, use_safetensors=True, dtype="auto")
-
-
-def _image_processor(folder: Path, model: Any, image_token: int | None) -> Any:
-    if image_token is None:
-        return None
-    from transformers import AutoImageProcessor
-
-    processor = AutoImageProcessor.from_pretrained(folder, local_files_only=True, backend="pil")
-    if not hasattr(processor, "merge_size") or not hasattr(model.model, "get_rope_index"):
-        raise ConfigError(
-            f"the image processor of {type(model).__name__} is not supported; use a model of the Qwen-VL family"
-        )
-    return processor
-
-
-def _stops(model: Any, encoder: PromptEncoder) -> frozenset[int]:
-    given = getattr(model.generation_config, "eos_token_id", None)
-    return encoder.specials | frozenset([given] if isinstance(given, int) else given or [])
-
-
-def _pad(tokenizer: Any) -> int:
-    known = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
-    return next(token for token in known if token is not None)
-
-
-def _context(config: Any) -> int:
-    text = config.get_text_config()
-    return int(getattr(text, "max_position_embeddings", None) or 1 << 20)
-
-
 def tokenizer_hash(tokenizer: Any) -> str:
     """Names the tokenizer on trajectories: equal hash, equal tokens."""
     return hashlib.sha256(tokenizer.backend_tokenizer.to_str().encode()).hexdigest()[:16]
+
+
+# ---------------------------------------------------------------------- folders in the cache
+
+
+def cached_folder(name: str, build: Callable[[Path], None]) -> Path:
+    """The folder stored under `name`; `build(empty folder)` fills it when it is missing or damaged."""
+    target = cache_dir() / "models" / name
+    if is_whole(target):
+        return target
+    draft = target.with_name(f".{name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        draft.mkdir(parents=True)
+        build(draft)
+        (draft / HASHES).write_text(json.dumps(hashes(draft), indent=1))
+        _put_in_place(draft, target)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write the model {name}: {error}; point AGENTRL_CACHE to a folder with room"
+        ) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return target
+
+
+def is_whole(folder: Path) -> bool:
+    """Is everything there that was written, as it was written?"""
+    try:
+        wanted = json.loads((folder / HASHES).read_text())
+        if wanted and wanted == hashes(folder):
+            return True
+    except FileNotFoundError:
+        if not folder.exists():
+            return False
+    except (OSError, ValueError):
+        pass
+    log.warning("%s is damaged; building it again", folder)
+    return False
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file but the manifest."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and path.name != HASHES:
+            with open(path, "rb") as file:
+                found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def _put_in_place(draft: Path, target: Path) -> None:
+    """A folder cannot be replaced in one go: a damaged one steps aside first."""
+    for _ in range(3):
+        try:
+            os.rename(draft, target)
+            return
+        except OSError:
+            if not target.exists():
+                raise
+        if is_whole(target):  # another process was quicker
+            return
+        aside = draft.with_name(draft.name + ".old")
+        os.rename(target, aside)
+        shutil.rmtree(aside, ignore_errors=True)
+    raise ConfigError(f"{target} is being changed by another process; delete it and try again")

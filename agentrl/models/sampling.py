@@ -8,9 +8,9 @@ share its batch, when they finish, or the device.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -18,6 +18,9 @@ import torch
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.models.chat import Prompt
+
+if TYPE_CHECKING:
+    from agentrl.models.sampling import Batch
 
 SYNC_EVERY = 8  # steps between looks at who has finished, on a GPU: every look waits for it
 # Sees each step: rows, their tokens, log-probabilities and logits; gives the rows that end with this token.
@@ -184,35 +187,29 @@ class Decoder:
         tokens = torch.zeros(count, self.steps, dtype=torch.long, device=device)
         logprobs = torch.zeros(count, self.steps, device=device)
         noise = noise.to(device)
-        logits = self._first()
+        batch, prompt = self.batch, self.batch.ids.shape[1]
+        logits = self._ask(batch.ids, batch.positions, self.mask[:, :prompt], batch.extra)
         for step in range(self.steps):
             token, logprob = choose(logits, noise[self.rows, step], how)
             tokens[self.rows, step], logprobs[self.rows, step] = token, logprob
             if watch is not None:
-                self._show(watch, step, token, logprob, logits)
+                # It sees the rows that are not done; those it ends have reached their limit.
+                going = (~self.done).nonzero()[:, 0]
+                rows = self.rows[going].tolist()
+                ended = watch(rows, token[going].tolist(), logprob[going].tolist(), logits[going])
+                self.limits[list(ended)] = step + 1
             self.done |= torch.isin(token, self.stops) | (self.limits[self.rows] <= step + 1)
             if step + 1 == self.steps or ((token := self._drop_finished(step, token)) is None):
                 break
-            logits = self._next(token, step)
-        return self._answers(tokens.tolist(), logprobs.tolist())
-
-    def _show(self, watch: Watch, step: int, token: torch.Tensor, logprob: torch.Tensor, logits: torch.Tensor) -> None:
-        """Let `watch` see the rows that are not done; those it ends have reached their limit."""
-        going = (~self.done).nonzero()[:, 0]
-        rows = self.rows[going].tolist()
-        ended = watch(rows, token[going].tolist(), logprob[going].tolist(), logits[going])
-        self.limits[list(ended)] = step + 1
-
-    def _first(self) -> torch.Tensor:
-        batch = self.batch
-        return self._ask(batch.ids, batch.positions, self.mask[:, : batch.ids.shape[1]], batch.extra)
-
-    def _next(self, token: torch.Tensor, step: int) -> torch.Tensor:
-        position = (self.batch.next_position[self.rows] + step)[:, None]
-        if self.batch.positions.ndim == 3:
-            position = position.expand(3, -1, -1)
-        seen = self.batch.ids.shape[1] + step + 1
-        return self._ask(token[:, None], position, self.mask[self.rows, :seen], {})
+            position = (batch.next_position[self.rows] + step)[:, None]
+            if batch.positions.ndim == 3:
+                position = position.expand(3, -1, -1)
+            logits = self._ask(token[:, None], position, self.mask[self.rows, : prompt + step + 1], {})
+        stops, answers = set(self.stops.tolist()), []
+        for ids, scores, limit in zip(tokens.tolist(), logprobs.tolist(), self.limits.tolist(), strict=True):
+            length = next((index + 1 for index, token in enumerate(ids[:limit]) if token in stops), limit)
+            answers.append(Answer(ids[:length], scores[:length], ids[length - 1] in stops))
+        return answers
 
     def _ask(self, ids: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor, extra: dict) -> torch.Tensor:
         found = self.model(
@@ -241,9 +238,80 @@ class Decoder:
         self.rows, self.done = self.rows[kept], self.done[kept]
         return token[kept]
 
-    def _answers(self, tokens: list[list[int]], logprobs: list[list[float]]) -> list[Answer]:
-        stops, answers = set(self.stops.tolist()), []
-        for ids, scores, limit in zip(tokens, logprobs, self.limits.tolist(), strict=True):
-            length = next((index + 1 for index, token in enumerate(ids[:limit]) if token in stops), limit)
-            answers.append(Answer(ids[:length], scores[:length], ids[length - 1] in stops))
-        return answers
+
+# ---------------------------------------------------------------------- shared prefixes
+#
+# What the rows of a batch have in common is computed once: the keys and values of their shared first tokens. Prompts of
+# one environment begin with the same system prompt, the turns of one start state share nearly everything. `prefill`
+# reads the shared tokens as a batch of one, `expand` lends the result to every row, and the rest of the batch
+# (`after_prefix`) is read on top of it. All of it carries gradients, so samplers and trainers use it alike:
+#
+#     length = shared_length([prompt.ids for prompt in prompts], image_token)
+#     whole = pack(model, prompts, pad, image_token, side="right")
+#     rest = after_prefix(whole, length)
+#     cache = expand(prefill(model, prompts[0].ids[:length]), len(prompts))
+#     model(rest.ids, attention_mask=rest.mask, position_ids=rest.positions, past_key_values=cache, **rest.extra)
+#
+# The logits are those of the columns after the prefix. A trainer that needs the logits of each prompt's last token
+# (they score the first token of the answer) says `at_most=shortest prompt - 1`, so that this token is not part of the
+# prefix.
+
+
+def shared_length(rows: Sequence[Sequence[int]], image_token: int | None = None, at_most: int | None = None) -> int:
+    """How many first tokens all rows share, at most `at_most`; every row keeps at least one token of its own.
+
+    It ends before the first picture: equal tokens stand for different pictures.
+    """
+    if not rows:
+        return 0
+    # Whatever the least and the greatest row share, the rows between them share too.
+    ordered = [tuple(row) for row in rows]
+    first, last = min(ordered), max(ordered)
+    shortest = min(map(len, rows)) - 1
+    length = shortest if at_most is None else min(shortest, at_most)
+    differing = (index for index in range(length) if first[index] != last[index] or first[index] == image_token)
+    return max(0, next(differing, length))
+
+
+def prefill(model: Any, prefix: Sequence[int] | torch.Tensor) -> Any:
+    """The key-value cache (of transformers) after `prefix`, a batch of one row; with gradients where switched on."""
+    from transformers import DynamicCache
+
+    cache = DynamicCache()
+    if not len(prefix):
+        return cache
+    ids = torch.as_tensor(prefix, device=model.device)[None]
+    positions = torch.arange(len(prefix), device=model.device)[None]
+    if hasattr(model.config, "vision_config"):
+        positions = positions.expand(3, 1, -1)  # time, height and width count alike where there are no pictures
+    model(input_ids=ids, position_ids=positions, past_key_values=cache, use_cache=True, logits_to_keep=1)
+    return cache
+
+
+def expand(cache: Any, rows: int) -> Any:
+    """A new cache that shows every row the one row of `cache`, without copying it; `cache` can be lent again."""
+    from transformers import DynamicCache
+
+    lent: Any = DynamicCache()
+    for index, layer in enumerate(cache.layers):
+        lent.update(layer.keys, layer.values, index)
+        lent.layers[index].keys = layer.keys.expand(rows, -1, -1, -1)
+        lent.layers[index].values = layer.values.expand(rows, -1, -1, -1)
+    return lent
+
+
+def after_prefix(batch: Batch, length: int) -> Batch:
+    """The batch without its first `length` tokens, padded on the side it was; the mask covers the prefix too."""
+    lengths = batch.mask.sum(-1, keepdim=True) - length
+    width = batch.ids.shape[1] - length
+    left_padded = not bool(batch.mask[:, 0].all())
+    columns = torch.arange(width, device=batch.ids.device)
+    # Padded on the left, the columns before a shorter row's rest hold prefix tokens: they are masked.
+    own = columns >= width - lengths if left_padded else columns < lengths
+    seen = torch.ones(len(batch.ids), length, dtype=batch.mask.dtype, device=batch.mask.device)
+    return replace(
+        batch,
+        ids=batch.ids[:, length:],
+        mask=torch.cat([seen, own.to(batch.mask.dtype)], dim=1),
+        positions=batch.positions[..., length:],
+    )

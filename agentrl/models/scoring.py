@@ -18,17 +18,19 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from agentrl.core.errors import ConfigError
 from agentrl.models.chat import Prompt, PromptEncoder
 from agentrl.models.loading import LoadedModel
 from agentrl.models.packed_attention import Packing, upload
-from agentrl.models.prefix import shared_length
-from agentrl.models.sampling import pack
+from agentrl.models.sampling import pack, shared_length
 
 SHORTEST_PREFIX = 8  # tokens; below that a second pass costs more than it saves
 # A GPU reads that many tokens while the CPU launches the kernels of one pass (SmolLM2-135M on an H200: 140 ms).
 LEAST_SAVED = {"cuda": 16_384}
 FULL = 64  # packed sequences are filled up to a multiple of this: products of even sizes are quicker
 HEAD_CHUNK = 4096  # targets whose logits are in memory at a time, on a GPU
+YES, NO = "YES", "NO"
+TOKEN_BUDGET = 16_384  # tokens (padding included) that are read together for a YES or NO
 Entropy = Literal["none", "watched", "learned"]
 
 
@@ -98,7 +100,13 @@ class Reader:
         if self.packed:
             states, starts = self._packed(model, [row.arrays[0] for row in rows], prefix)
         else:
-            states, starts = self._padded(model, [self._prompt(row) for row in rows], prefix)
+            prompts = []
+            for row in rows:
+                pixels, grids, _ = self.encoder.pictures(row.images) if row.images else (None, None, [])
+                # A reply may end with an image token: it is predicted, but there is no picture to read.
+                ids = [*row.ids[:-1], self.pad] if row.ids[-1] == self.encoder.image_token else row.ids
+                prompts.append(Prompt(ids, pixels, grids))
+            states, starts = self._padded(model, prompts, prefix)
         own, first = np.concatenate([row.arrays[1] for row in rows]), np.repeat(starts, targets.counts)
         places = upload(torch.from_numpy(first + np.stack([np.maximum(own - 1, 0), own])), states.device)
         return Hidden(states.index_select(0, places[0]), states.index_select(0, places[1]), targets)
@@ -144,14 +152,6 @@ class Reader:
         # The prefix stands in front of the first row, where every row's own would begin.
         return found, list(accumulate(lengths[: len(rows) - 1], initial=0))
 
-    def _prompt(self, row: Row) -> Prompt:
-        pixels, grids, _ = self.encoder.pictures(row.images) if row.images else (None, None, [])
-        ids = row.ids
-        if ids[-1] == self.encoder.image_token:
-            # A reply ended with it: it is predicted, but there is no picture to read.
-            ids = [*ids[:-1], self.pad]
-        return Prompt(ids, pixels, grids)
-
     def _prefix(self, rows: Sequence[Row]) -> int:
         """Length of the shared beginning, 0 where it is not worth a pass of its own.
 
@@ -186,7 +186,7 @@ def token_scores(
     Entropy has a gradient only where it is to be learned from. On a GPU nothing of the size of the vocabulary is kept:
     logits are computed for some targets at a time, and again on the way back.
     """
-    head, work = model.get_output_embeddings(), (_compiled_scores if compiled else _scores)(temperature, entropy)
+    head, work = model.get_output_embeddings(), _scores(temperature, entropy, compiled)
     if before.is_cuda:
         pieces = zip(before.split(HEAD_CHUNK), targets.tokens.split(HEAD_CHUNK), strict=True)
         found = [checkpoint(work, head, *piece, use_reentrant=False) for piece in pieces]
@@ -196,7 +196,10 @@ def token_scores(
     return Scores(targets.table(chosen), targets.table(spread) if entropy != "none" else None)
 
 
-def _scores(temperature: float, entropy: Entropy) -> Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensor]]:
+@cache
+def _scores(
+    temperature: float, entropy: Entropy, compiled: bool
+) -> Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensor]]:
     """From an output layer, hidden states and the tokens after them: the log-probability of each token, and the entropy
     of what it was drawn from (0 unless it was asked for)."""
 
@@ -208,12 +211,7 @@ def _scores(temperature: float, entropy: Entropy) -> Callable[[Any, Tensor, Tens
         with torch.set_grad_enabled(torch.is_grad_enabled() and entropy == "learned"):
             return chosen, -(spread.exp() * spread).sum(-1)
 
-    return work
-
-
-@cache
-def _compiled_scores(temperature: float, entropy: Entropy) -> Any:
-    return torch.compile(_scores(temperature, entropy), dynamic=True)
+    return torch.compile(work, dynamic=True) if compiled else work
 
 
 def check_head(model: Any, vocabulary: int) -> bool:
@@ -222,3 +220,54 @@ def check_head(model: Any, vocabulary: int) -> bool:
     with torch.no_grad():
         plain = model.get_output_embeddings()(model.base_model(input_ids=ids, use_cache=False).last_hidden_state)
         return bool(torch.allclose(plain, model(input_ids=ids, use_cache=False).logits, atol=1e-3, rtol=1e-3))
+
+
+# ---------------------------------------------------------------------- how likely a model is to answer YES
+
+
+class Chance(NamedTuple):
+    """P(YES) / (P(YES) + P(NO)), and P(YES) + P(NO): how likely the model was to answer at all."""
+
+    yes: float
+    mass: float
+
+
+class AnswerTokens(NamedTuple):
+    """The tokens that begin an answer. Those in front are what a model is taught; further spellings count, too."""
+
+    yes: tuple[int, ...]
+    no: tuple[int, ...]
+
+
+def answer_tokens(loaded: LoadedModel) -> AnswerTokens:
+    """Those of a model. A tokenizer that spells the words in pieces answers with the first piece."""
+    found = []
+    for word in (YES, NO):
+        cases = [cased for text in (word, word.capitalize(), word.lower()) for cased in (text, f" {text}")]
+        spelled = [loaded.encoder.text_ids(text) for text in cases]
+        whole = [ids[0] for ids in spelled if len(ids) == 1]
+        found.append(tuple(dict.fromkeys([spelled[0][0], *whole])))
+    if set(found[0]) & set(found[1]):
+        raise ConfigError("the model's tokenizer begins YES and NO with the same token; it cannot be asked")
+    return AnswerTokens(*found)
+
+
+@torch.no_grad()
+def yes_chances(
+    loaded: LoadedModel, prompts: Sequence[Sequence[int]], token_budget: int = TOKEN_BUDGET
+) -> list[Chance]:
+    """The chances after each prompt, in order. Prompts of like length are read together."""
+    reader, tokens, found = Reader.of(loaded, share_prefix=False), answer_tokens(loaded), dict[int, Chance]()
+    head, model = loaded.model.get_output_embeddings(), loaded.model
+    batches: list[list[int]] = []
+    for index in sorted(range(len(prompts)), key=lambda index: len(prompts[index]), reverse=True):
+        if not batches or (len(batches[-1]) + 1) * len(prompts[batches[-1][0]]) > token_budget:
+            batches.append([])
+        batches[-1].append(index)
+    for batch in batches:
+        states = reader.last_hidden(model, [Prompt(list(prompts[index])) for index in batch])
+        logs = torch.log_softmax(head(states).float(), dim=-1)
+        yes, no = (torch.logsumexp(logs[:, list(ids)], dim=-1) for ids in tokens)
+        shares, masses = torch.sigmoid(yes - no).tolist(), (yes.exp() + no.exp()).clamp(0, 1).tolist()
+        found |= {index: Chance(*pair) for index, *pair in zip(batch, shares, masses, strict=True)}
+    return [found[index] for index in range(len(prompts))]

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentrl.core.errors import ConfigError, MissingExtra
-from agentrl.models.folders import cached_folder
-from agentrl.models.quiet import quiet
+from agentrl.models.loading import cached_folder, quiet
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,14 +61,28 @@ def convert(source: Path, folder: Path) -> None:
     settings = {name: field.contents() for name, field in reader.fields.items() if name.startswith("llama.")}
     if not settings:
         raise ConfigError(f"{source.name} does not hold a Llama-type model")
+    heads = settings["llama.attention.head_count"]
+    kv_heads = settings.get("llama.attention.head_count_kv", heads)
     with quiet():
         tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
     tokenizer.save_pretrained(folder)
     weights = {
         name: torch.from_numpy(array).to(torch.bfloat16).contiguous()
-        for name, array in unpacked(reader, settings["llama.attention.head_count"], _kv_heads(settings))
+        for name, array in unpacked(reader, heads, kv_heads)
     }
-    config = LlamaConfig(**_config(settings, weights[EMBEDDING].shape[0]), **_token_ids(tokenizer))
+    config = LlamaConfig(
+        vocab_size=weights[EMBEDDING].shape[0],
+        hidden_size=settings["llama.embedding_length"],
+        intermediate_size=settings["llama.feed_forward_length"],
+        num_hidden_layers=settings["llama.block_count"],
+        num_attention_heads=heads,
+        num_key_value_heads=kv_heads,
+        max_position_embeddings=settings["llama.context_length"],
+        rms_norm_eps=settings["llama.attention.layer_norm_rms_epsilon"],
+        rope_parameters={"rope_type": "default", "rope_theta": float(settings["llama.rope.freq_base"])},
+        tie_word_embeddings=True,
+        **_token_ids(tokenizer),
+    )
     config.architectures, config.dtype = ["LlamaForCausalLM"], "bfloat16"
     config.save_pretrained(folder)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
@@ -102,25 +115,6 @@ def _rows(array: np.ndarray, name: str, heads: int, kv_heads: int) -> np.ndarray
         return array
     half = array.shape[0] // count // 2
     return array.reshape(count, half, 2, array.shape[1]).swapaxes(1, 2).reshape(array.shape).copy()
-
-
-def _kv_heads(settings: dict[str, Any]) -> int:
-    return settings.get("llama.attention.head_count_kv", settings["llama.attention.head_count"])
-
-
-def _config(settings: dict[str, Any], vocabulary: int) -> dict[str, Any]:
-    return {
-        "vocab_size": vocabulary,
-        "hidden_size": settings["llama.embedding_length"],
-        "intermediate_size": settings["llama.feed_forward_length"],
-        "num_hidden_layers": settings["llama.block_count"],
-        "num_attention_heads": settings["llama.attention.head_count"],
-        "num_key_value_heads": _kv_heads(settings),
-        "max_position_embeddings": settings["llama.context_length"],
-        "rms_norm_eps": settings["llama.attention.layer_norm_rms_epsilon"],
-        "rope_parameters": {"rope_type": "default", "rope_theta": float(settings["llama.rope.freq_base"])},
-        "tie_word_embeddings": True,
-    }
 
 
 def _token_ids(tokenizer: Any) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentrl.core.errors import MissingExtra
-from agentrl.models.folders import cached_folder
-from agentrl.models.quiet import quiet
+from agentrl.models.loading import cached_folder, quiet
 from agentrl.models.tokenizer import (
     END,
     IMAGE,
@@ -72,17 +71,11 @@ def write_model(folder: Path, config: PreTrainedConfig, tokenizer: PreTrainedTok
         model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     if vision:
-        _image_processor().save_pretrained(folder)
+        # The class for PIL: the other one needs torchvision, which nothing else here does.
+        from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-
-def _image_processor() -> Any:
-    # The class for PIL: the other one needs torchvision, which nothing else here does.
-    from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
-
-    side = PATCH * MERGE
-    return Qwen2VLImageProcessorPil(
-        patch_size=PATCH, merge_size=MERGE, size={"shortest_edge": side * side, "longest_edge": MAX_SIZE}
-    )
+        size = {"shortest_edge": (PATCH * MERGE) ** 2, "longest_edge": MAX_SIZE}
+        Qwen2VLImageProcessorPil(patch_size=PATCH, merge_size=MERGE, size=size).save_pretrained(folder)
 
 
 def _sizes(tokenizer: PreTrainedTokenizerFast, layers: int = 4) -> dict[str, Any]:

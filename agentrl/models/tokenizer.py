@@ -77,8 +77,10 @@ def assemble_tokenizer(texts: Iterable[str], pattern: str, specials: tuple[str, 
         from transformers import PreTrainedTokenizerFast
     except ImportError as error:
         raise MissingExtra("transformers", "train") from error
+    known = dict.fromkeys([*specials, *byte_letters(), *(spell(text) for text in texts)])
+    vocabulary = {token: index for index, token in enumerate(known)}
     # A piece that is in the vocabulary is taken whole; without merges, any other is spelled in bytes.
-    tokenizer = Tokenizer(models.BPE(vocab=_vocabulary(specials, texts), merges=[], ignore_merges=True))
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[], ignore_merges=True))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(  # pyright: ignore[reportAttributeAccessIssue]
         [
             pre_tokenizers.Split(Regex(pattern), "isolated"),
@@ -96,11 +98,6 @@ def assemble_tokenizer(texts: Iterable[str], pattern: str, specials: tuple[str, 
         clean_up_tokenization_spaces=False,
         padding_side="left",
     )
-
-
-def _vocabulary(specials: tuple[str, ...], texts: Iterable[str]) -> dict[str, int]:
-    spelled = [spell(text) for text in texts]
-    return {token: index for index, token in enumerate(dict.fromkeys([*specials, *byte_letters(), *spelled]))}
 
 
 @cache

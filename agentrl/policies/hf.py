@@ -15,7 +15,6 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.policy import Conversation, Generation
 from agentrl.core.seeding import mixed_seed, named_noise
-from agentrl.models.arm_matmul import quick_products
 from agentrl.models.chat import Prompt
 from agentrl.models.loading import LoadedModel, load_model, tokenizer_hash
 from agentrl.models.prompt_settings import longest_reply, read_settings
@@ -23,8 +22,8 @@ from agentrl.models.prompt_settings import longest_reply, read_settings
 if TYPE_CHECKING:
     import torch
 
-    from agentrl.models.decoding import FastDecoder
-    from agentrl.models.sampling import Answer
+
+import platform
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +89,17 @@ class HFPolicy:
 
     def answer(self, prompts: Sequence[Prompt], keys: Sequence[str] | None = None) -> list[Generation]:
         """One answer to each prompt."""
-        noise = self._noise(len(prompts), keys)
+        import torch
+
+        self.calls += 1
+        width = self.sampling.max_new_tokens
+        if keys is None:
+            generator = torch.Generator().manual_seed(mixed_seed(self.seed, self.calls - 1))
+            noise = torch.rand(len(prompts), width, generator=generator)
+        elif len(keys) == len(prompts):
+            noise = torch.from_numpy(named_noise(self.seed, keys, width))
+        else:
+            raise ConfigError(f"keys must have one entry for each conversation; got {len(keys)} for {len(prompts)}")
         found: dict[int, Generation] = {}
         # Prompts of like length side by side: little padding.
         order = sorted(range(len(prompts)), key=lambda index: len(prompts[index].ids))
@@ -99,74 +108,60 @@ class HFPolicy:
             found |= zip(chosen, self._batch([prompts[index] for index in chosen], noise[chosen]), strict=True)
         return [found[index] for index in range(len(prompts))]
 
-    def _noise(self, rows: int, keys: Sequence[str] | None) -> torch.Tensor:
-        import torch
-
-        self.calls += 1
-        width = self.sampling.max_new_tokens
-        if keys is None:
-            generator = torch.Generator().manual_seed(mixed_seed(self.seed, self.calls - 1))
-            return torch.rand(rows, width, generator=generator)
-        if len(keys) != rows:
-            raise ConfigError(f"keys must have one entry for each conversation; got {len(keys)} for {rows}")
-        return torch.from_numpy(named_noise(self.seed, keys, width))
-
     def _batch(self, prompts: list[Prompt], noise: torch.Tensor) -> list[Generation]:
+        from agentrl.models.sampling import Answer
+
         room = [min(self.sampling.max_new_tokens, self.loaded.context - len(prompt.ids)) for prompt in prompts]
         fits = [index for index, tokens in enumerate(room) if tokens > 0]
         if len(fits) < len(prompts):
             log.warning(
-                "%d conversations fill the model's context of %d tokens", len(prompts) - len(fits), self.loaded.context
+                "%d prompts leave no room to answer in the model's context of %d tokens",
+                len(prompts) - len(fits),
+                self.loaded.context,
             )
         given = ([prompts[index] for index in fits], noise[fits], [room[index] for index in fits])
         answers = dict(zip(fits, self._decode(*given) if fits else [], strict=True))
-        how = self.sampling.to_json()
-        return [self._generation(prompt, answers.get(index), dict(how)) for index, prompt in enumerate(prompts)]
+        generations = []
+        for index, prompt in enumerate(prompts):
+            answer = answers.get(index) or Answer([], [], stopped=False)
+            text = self._text(tuple(answer.ids[:-1] if answer.stopped else answer.ids))
+            generations.append(
+                Generation(
+                    text=text,
+                    action=text,
+                    token_ids=answer.ids,
+                    logprobs=answer.logprobs,
+                    finish_reason="stop" if answer.stopped else "length",
+                    version=self.version,
+                    prompt_ids=prompt.ids,
+                    sampling=self.sampling.to_json(),
+                )
+            )
+        return generations
 
     def _decode(self, prompts: list[Prompt], noise: torch.Tensor, limits: list[int]) -> list[Any]:
         import torch
 
         from agentrl.models.attention import supported
+        from agentrl.models.decoding import FastDecoder
         from agentrl.models.sampling import Decoder, pack
 
         loaded = self.loaded
         quick = quick_products(loaded.model)
         with engine_faults(self.batch_size), torch.inference_mode(), evaluating(loaded.model), quick:
             if supported(loaded.model):
-                return self._fast().run(prompts, noise, limits, self.sampling)
+                # All policies of one loaded model share its decoder: its memory and its recorded steps.
+                stops = sorted(loaded.stops)
+                if loaded.decoder is None or not loaded.decoder.serves(loaded.model, stops):
+                    loaded.decoder = FastDecoder(loaded.model, loaded.pad, loaded.encoder.image_token, stops)
+                return loaded.decoder.run(prompts, noise, limits, self.sampling)
             batch = pack(loaded.model, prompts, loaded.pad, loaded.encoder.image_token)
             return Decoder(loaded.model, batch, sorted(loaded.stops), limits).run(noise, self.sampling)
-
-    def _fast(self) -> FastDecoder:
-        """The model's decoder: all policies of one loaded model share its memory and its recorded steps."""
-        from agentrl.models.decoding import FastDecoder
-
-        loaded, stops = self.loaded, sorted(self.loaded.stops)
-        if loaded.decoder is None or not loaded.decoder.serves(loaded.model, stops):
-            loaded.decoder = FastDecoder(loaded.model, loaded.pad, loaded.encoder.image_token, stops)
-        return loaded.decoder
 
     def release(self) -> None:
         """Give back the GPU memory kept for generation, for a trainer that needs it; the next call takes it again."""
         if self.loaded.decoder is not None:
             self.loaded.decoder.release()
-
-    def _generation(self, prompt: Prompt, answer: Answer | None, how: dict[str, Any]) -> Generation:
-        from agentrl.models.sampling import Answer
-
-        answer = answer or Answer([], [], stopped=False)
-        said = answer.ids[:-1] if answer.stopped else answer.ids
-        text = self._text(tuple(said))
-        return Generation(
-            text=text,
-            action=text,
-            token_ids=answer.ids,
-            logprobs=answer.logprobs,
-            finish_reason="stop" if answer.stopped else "length",
-            version=self.version,
-            prompt_ids=prompt.ids,
-            sampling=how,
-        )
 
     def _decode_text(self, ids: tuple[int, ...]) -> str:
         return self.loaded.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
@@ -186,34 +181,32 @@ class HFPolicy:
         if not len(prompts) == len(responses) == len(shown):
             lengths = f"{len(prompts)}, {len(responses)} and {len(shown)}"
             raise ConfigError(f"prompts, responses and images must have the same length; got {lengths}")
-        rows = [self._whole(*row) for row in zip(prompts, responses, shown, strict=True)]
-        with engine_faults(len(rows)), quick_products(self.loaded.model):
-            return self._forced(rows, [len(prompt) for prompt in prompts], responses) if rows else []
-
-    def _whole(self, prompt: Sequence[int], response: Sequence[int], images: Sequence[Any]) -> Prompt:
-        pixels, grids, _ = self.loaded.encoder.pictures(images) if images else (None, None, [])
-        # The last token is predicted, never read: a stop token that stands for a picture needs no picture.
-        return Prompt([*prompt, *response[:-1]], pixels, grids)
-
-    def _forced(self, rows: list[Prompt], starts: list[int], responses: Sequence[Sequence[int]]) -> list[torch.Tensor]:
+        rows = []
+        for prompt, response, pictures in zip(prompts, responses, shown, strict=True):
+            pixels, grids, _ = self.loaded.encoder.pictures(pictures) if pictures else (None, None, [])
+            # The last token is predicted, never read: a stop token that stands for a picture needs no picture.
+            rows.append(Prompt([*prompt, *response[:-1]], pixels, grids))
+        if not rows:
+            return []
         import torch
 
         from agentrl.models.sampling import log_distribution, pack
 
-        loaded = self.loaded
-        batch = pack(loaded.model, rows, loaded.pad, loaded.encoder.image_token, side="right")
-        found = loaded.model(
-            input_ids=batch.ids,
-            position_ids=batch.positions,
-            attention_mask=batch.mask,
-            use_cache=False,
-            **batch.extra,
-        )
-        scores = []
-        for logits, start, response in zip(found.logits, starts, responses, strict=True):
-            wanted = torch.tensor(response, dtype=torch.long, device=logits.device)
-            spread = log_distribution(logits[start - 1 : start - 1 + len(wanted)], self.sampling.temperature)
-            scores.append(spread.gather(-1, wanted[:, None])[:, 0])
+        loaded, scores = self.loaded, []
+        with engine_faults(len(rows)), quick_products(loaded.model):
+            batch = pack(loaded.model, rows, loaded.pad, loaded.encoder.image_token, side="right")
+            found = loaded.model(
+                input_ids=batch.ids,
+                position_ids=batch.positions,
+                attention_mask=batch.mask,
+                use_cache=False,
+                **batch.extra,
+            )
+            for logits, prompt, response in zip(found.logits, prompts, responses, strict=True):
+                wanted = torch.tensor(response, dtype=torch.long, device=logits.device)
+                first = len(prompt) - 1  # whose logits predict the first token of the response
+                spread = log_distribution(logits[first : first + len(wanted)], self.sampling.temperature)
+                scores.append(spread.gather(-1, wanted[:, None])[:, 0])
         return scores
 
 
@@ -226,6 +219,26 @@ def evaluating(model: Any) -> Iterator[None]:
         yield
     finally:
         model.train(training)
+
+
+@contextmanager
+def quick_products(model: Any) -> Iterator[None]:
+    """Inside, torch multiplies float32 matrices without oneDNN if `model` is on an ARM processor; else nothing changes.
+
+    There oneDNN prepares the weights anew in every call, about 0.7 ms each: at 64 rows of a tiny model that is most of
+    a forward pass, and large products gain nothing from it. A trainer puts forward *and* backward passes inside.
+    """
+    import torch
+
+    slow = model.device.type == "cpu" and model.dtype == torch.float32 and platform.machine() in ("aarch64", "arm64")
+    before = torch.backends.mkldnn.enabled
+    if slow and before:
+        torch.backends.mkldnn.set_flags(_enabled=False)
+    try:
+        yield
+    finally:
+        if slow and before:
+            torch.backends.mkldnn.set_flags(_enabled=True)
 
 
 @contextmanager

@@ -77,11 +77,25 @@ class OpenAIPolicy:
             raise ConfigError("model must be the name the endpoint knows the model by")
         self.model, self.seed, self.calls = model, seed, 0
         self.usage = Usage()
-        self.sampling = _sampling(0.0 if greedy else temperature, top_p, max_new_tokens)
+        self.sampling: dict[str, Any] = {}  # what is sent of it
+        temperature = 0.0 if greedy else temperature
+        if temperature is not None:
+            self.sampling["temperature"] = number_from_zero("temperature", temperature)
+        if top_p is not None:
+            self.sampling["top_p"] = finite_number("top_p", top_p)
+            if not 0 < top_p <= 1:
+                raise ConfigError(f"top_p must be above 0 and at most 1; got {top_p}")
+        if max_new_tokens is not None:
+            self.sampling["max_tokens"] = whole_number("max_new_tokens", max_new_tokens, at_least=1)
         if logprobs and self.sampling.get("temperature", 1.0) != 1.0:
             raise ConfigError("logprobs needs temperature=1.0: servers report them at that temperature, not another")
         self.token_ids, self.logprobs = bool(token_ids), bool(logprobs)
-        self.extra_body = _checked_extra(extra_body)
+        if extra_body is not None and not isinstance(extra_body, dict):
+            raise ConfigError(f"extra_body must be a dict of fields of the request; got {type(extra_body).__name__}")
+        if refused := {"model", "messages", "stream", "n"} & set(extra_body or {}):
+            raise ConfigError(f"extra_body cannot set {', '.join(sorted(refused))}")
+        protect_secrets_in(extra_body)
+        self.extra_body = dict(extra_body or {})
         self._settings = Settings(
             base_url=plain_url(base_url or os.environ.get("OPENAI_BASE_URL") or None),
             timeout=positive_number("timeout", timeout),
@@ -137,23 +151,28 @@ class OpenAIPolicy:
 
     def _bodies(self, conversations: Sequence[Conversation]) -> list[dict[str, Any]]:
         self.calls += 1
-        return [self._body(conversation, row) for row, conversation in enumerate(conversations)]
-
-    def _body(self, conversation: Conversation, row: int) -> dict[str, Any]:
-        if not conversation:
-            raise ConfigError("a conversation needs at least one message")
-        messages = [wire_message(message, self.token_ids) for message in conversation]
-        body: dict[str, Any] = {"model": self.model, "messages": messages, **self.sampling}
-        if self.seed is not None:  # another one for every question: copies of one task shall not get one answer
-            body["seed"] = mixed_seed(self.seed, self.calls, row) >> 1
-        if self.token_ids:
-            body["return_token_ids"] = True
-        if self.logprobs:
-            body["logprobs"] = True
-        return {name: value for name, value in (body | self.extra_body).items() if value is not None}
+        bodies = []
+        for row, conversation in enumerate(conversations):
+            if not conversation:
+                raise ConfigError("a conversation needs at least one message")
+            messages = [wire_message(message, self.token_ids) for message in conversation]
+            body: dict[str, Any] = {"model": self.model, "messages": messages, **self.sampling}
+            if self.seed is not None:  # another one for every question: copies of one task shall not get one answer
+                body["seed"] = mixed_seed(self.seed, self.calls, row) >> 1
+            if self.token_ids:
+                body["return_token_ids"] = True
+            if self.logprobs:
+                body["logprobs"] = True
+            bodies.append({name: value for name, value in (body | self.extra_body).items() if value is not None})
+        return bodies
 
     async def _answers(self, bodies: list[dict[str, Any]]) -> list[Generation]:
-        endpoint = self._connected()
+        loop = asyncio.get_running_loop()
+        if self._endpoint is None or self._endpoint[0] is not loop:  # a fork or `close` leaves an old one behind
+            fresh = Endpoint(self._settings, self._key(), self.usage)
+            self._background.at_end(fresh.close)
+            self._endpoint = loop, fresh
+        endpoint = self._endpoint[1]
         endpoint.hope()
         answers = await asyncio.gather(*(self._answer(endpoint, body) for body in bodies), return_exceptions=True)
         lost = [answer for answer in answers if isinstance(answer, BaseException)]
@@ -162,7 +181,7 @@ class OpenAIPolicy:
         self.usage.faults += len(lost)
         why = str(lost[0]) if isinstance(lost[0], NoAnswer) else f"{type(lost[0]).__name__}: {lost[0]}"
         # Without the exception it came from, whose innards may hold the key.
-        raise EngineFault(redact(f"{self.address} left {len(lost)} of {len(bodies)} questions open: {why}. {ADVICE}"))
+        raise EngineFault(redact(f"{self.address} failed on {len(lost)} of {len(bodies)} requests: {why}. {ADVICE}"))
 
     async def _answer(self, endpoint: Endpoint, body: dict[str, Any]) -> Generation:
         try:
@@ -173,20 +192,19 @@ class OpenAIPolicy:
                 return self._said("", "length")  # as a model in this process answers when there is no room left
             raise
 
-    def _connected(self) -> Endpoint:
-        """The client on the running loop (a fork or `close` leaves an old one behind)."""
-        loop = asyncio.get_running_loop()
-        if self._endpoint is None or self._endpoint[0] is not loop:
-            endpoint = Endpoint(self._settings, self._key(), self.usage)
-            self._background.at_end(endpoint.close)
-            self._endpoint = loop, endpoint
-        return self._endpoint[1]
-
     # ------------------------------------------------------------------ reading
 
     def _generation(self, completion: Completion) -> Generation:
         text, reason = said(completion.choice)
-        ids, scores = _tokens(completion) if self.token_ids or self.logprobs else (None, None)
+        if not self.token_ids and not self.logprobs:
+            return self._said(text, reason)
+        # As far as the server sent them and they fit together.
+        ids, listed = completion.choice.token_ids, completion.choice.logprobs
+        scores = None if listed is None or listed.content is None else [token.logprob for token in listed.content]
+        if any(score > 1e-3 for score in scores or []):
+            raise Malformed("a log-probability above zero")
+        if ids is not None and scores is not None and len(scores) != len(ids):
+            raise Malformed(f"{len(scores)} log-probabilities of {len(ids)} tokens")
         prompt = completion.prompt_token_ids if ids is not None else None
         return self._said(text, reason, ids, scores if self.logprobs else None, prompt)
 
@@ -218,18 +236,6 @@ def said(choice: Choice) -> tuple[str, str]:
     return content, reason if reason in ENDS else "unknown"
 
 
-def _tokens(completion: Completion) -> tuple[list[int] | None, list[float] | None]:
-    """The token ids and log-probabilities of an answer, as far as the server sent them and they fit together."""
-    choice = completion.choice
-    listed = choice.logprobs.content if choice.logprobs is not None else None
-    scores = None if listed is None else [token.logprob for token in listed]
-    if any(score > 1e-3 for score in scores or []):
-        raise Malformed("a log-probability above zero")
-    if choice.token_ids is not None and scores is not None and len(scores) != len(choice.token_ids):
-        raise Malformed(f"{len(scores)} log-probabilities of {len(choice.token_ids)} tokens")
-    return choice.token_ids, scores
-
-
 # ---------------------------------------------------------------------- writing
 
 
@@ -238,7 +244,13 @@ def wire_message(message: Message, token_ids: bool = False) -> dict[str, Any]:
     parts = parts_of({**message, "token_ids": None})
     sent: dict[str, Any] = {"role": message["role"], "content": clean(message["content"])}
     if len(parts) > 1:
-        sent["content"] = [_part(kind, value) for kind, value in parts if kind == "image" or value]
+        sent["content"] = [
+            {"type": "text", "text": clean(value)}
+            if kind == "text"
+            else {"type": "image_url", "image_url": {"url": data_url(value)}}
+            for kind, value in parts
+            if kind == "image" or value
+        ]
     elif token_ids and message.get("token_ids") is not None:
         sent["token_ids"] = message["token_ids"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
     return sent
@@ -249,12 +261,6 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _part(kind: str, value: Any) -> dict[str, Any]:
-    if kind == "text":
-        return {"type": "text", "text": clean(value)}
-    return {"type": "image_url", "image_url": {"url": data_url(value)}}
-
-
 def data_url(picture: Any) -> str:
     """A picture as a PNG inside a URL."""
     from PIL import Image
@@ -262,32 +268,6 @@ def data_url(picture: Any) -> str:
     buffer = io.BytesIO()
     Image.fromarray(checked_picture(picture)).save(buffer, "png")
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
-
-
-# ---------------------------------------------------------------------- arguments
-
-
-def _sampling(temperature: float | None, top_p: float | None, max_new_tokens: int | None) -> dict[str, Any]:
-    """What is sent of the sampling parameters."""
-    found: dict[str, Any] = {}
-    if temperature is not None:
-        found["temperature"] = number_from_zero("temperature", temperature)
-    if top_p is not None:
-        found["top_p"] = finite_number("top_p", top_p)
-        if not 0 < top_p <= 1:
-            raise ConfigError(f"top_p must be above 0 and at most 1; got {top_p}")
-    if max_new_tokens is not None:
-        found["max_tokens"] = whole_number("max_new_tokens", max_new_tokens, at_least=1)
-    return found
-
-
-def _checked_extra(extra: dict[str, Any] | None) -> dict[str, Any]:
-    if extra is not None and not isinstance(extra, dict):
-        raise ConfigError(f"extra_body must be a dict of fields of the request; got {type(extra).__name__}")
-    if refused := {"model", "messages", "stream", "n"} & set(extra or {}):
-        raise ConfigError(f"extra_body cannot set {', '.join(sorted(refused))}")
-    protect_secrets_in(extra)
-    return dict(extra or {})
 
 
 def _key_reader(api_key: str | None, variable: str, base_url: str | None) -> Callable[[], str]:

@@ -22,11 +22,11 @@ class OraclePolicy:
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
         """One whole correct turn for each environment."""
-        return [as_generation(self._turn(env)) for env in require_envs(self.name, conversations, envs)]
-
-    def _turn(self, env: gym.Env) -> Any:
-        action = gold_action(env)
-        return self._fallback.sample(env) if action is None else action
+        answers = []
+        for env in require_envs(self.name, conversations, envs):
+            action = gold_action(env)
+            answers.append(as_generation(self._fallback.sample(env) if action is None else action))
+        return answers
 
 
 def gold_action(env: gym.Env) -> Any:

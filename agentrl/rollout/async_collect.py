@@ -6,17 +6,18 @@ import asyncio
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Generation, Policy
-from agentrl.rollout.batcher import Batcher
-from agentrl.rollout.collect import OnTrajectory, collection
-from agentrl.rollout.collector_base import Collection, CollectorBase, Job, Timings, timed
-from agentrl.rollout.settler import Settler
+from agentrl.rollout.collect import Collection, CollectorBase, Job, OnTrajectory, Timings, collection, timed
+from agentrl.rollout.judging import Settler
 from agentrl.rollout.starts import EnvSpec, Start, checked_starts
 from agentrl.rollout.trajectory import Trajectory
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
 
 
 class AsyncCollector(CollectorBase):
@@ -76,7 +77,7 @@ class _Run:
 
     async def play(self) -> Collection:
         """All episodes, then whatever the judge still owes."""
-        self._tasks = [asyncio.create_task(self._start(job)) for job in self._collector._jobs(self._starts)]
+        self._tasks = [asyncio.create_task(self._episode(job)) for job in self._collector._jobs(self._starts)]
         await asyncio.gather(*self._tasks)
         if self._settler is not None:
             rest, self._tally.judge = await asyncio.to_thread(self._settler.wait)
@@ -98,31 +99,32 @@ class _Run:
 
     # ------------------------------------------------------------------ one episode
 
-    async def _start(self, job: Job) -> None:
+    async def _episode(self, job: Job) -> None:
+        collector = self._collector
         async with self._free:
-            while await self._attempt(job):
+            while True:
+                job.place = job.place or collector.pool.reserve(job.start.env)
+                await self._in_thread(job, lambda: collector._begin(job))
+                while not job.ended:
+                    try:
+                        answer = await self._batcher.ask(job)
+                    except BaseException:
+                        self._abandon(job)
+                        raise
+                    if answer is not None:
+                        await self._in_thread(job, lambda answer=answer: collector._step(job, answer))
+                if not collector._leave(job):
+                    break
                 self._tally.retries += 1
             self._unfinished -= 1
             self._batcher.look()  # there may be no other request to wait for
-        await self._finish(job)
-
-    async def _attempt(self, job: Job) -> bool:
-        """One try to play the episode; is there another?"""
-        collector = self._collector
-        job.place = job.place or collector.pool.reserve(job.start.env)
-        await self._in_thread(job, lambda: collector._begin(job))
-        while not job.ended:
-            answer = await self._asked(job)
-            if answer is not None:
-                await self._in_thread(job, lambda answer=answer: collector._step(job, answer))
-        return collector._leave(job)
-
-    async def _asked(self, job: Job) -> Generation | None:
-        try:
-            return await self._batcher.ask(job)
-        except BaseException:
-            self._abandon(job)
-            raise
+        trajectory = collector._record(job)
+        if self._settler is not None and trajectory.pending and job.fault is None:
+            self._settler.add(job.index, trajectory)
+        else:
+            await self._deliver([(job.index, trajectory)])
+        if self._settler is not None:
+            await self._deliver(self._settler.done())
 
     async def _in_thread(self, job: Job, move: Callable[[], None]) -> None:
         """Make a move of an episode while other episodes go on."""
@@ -160,20 +162,9 @@ class _Run:
 
         running.add_done_callback(last_out)
 
-    # ------------------------------------------------------------------ policy, judge, records
-
     def _ask(self, jobs: Sequence[Job]) -> list[Generation | None]:
         with timed(self._tally, "generate"):
             return self._collector._ask(jobs)
-
-    async def _finish(self, job: Job) -> None:
-        trajectory = self._collector._record(job)
-        if self._settler is not None and trajectory.pending and job.fault is None:
-            self._settler.add(job.index, trajectory)
-        else:
-            await self._deliver([(job.index, trajectory)])
-        if self._settler is not None:
-            await self._deliver(self._settler.done())
 
     async def _deliver(self, done: Iterable[tuple[int, Trajectory]]) -> None:
         for index, trajectory in done:
@@ -182,3 +173,82 @@ class _Run:
                 answer = self._on_trajectory(trajectory)
                 if inspect.isawaitable(answer):
                     await answer
+
+
+class Batcher(Generic[Request, Answer]):
+    """Gathers requests and has `answer_all` answer them, one batch at a time.
+
+    A batch goes when it holds `max_batch` requests, when its oldest has waited `max_wait` seconds, or when `expected()`
+    requests are there and no other can come. While one is being answered the next one gathers. What `answer_all`
+    raises, every request of the batch raises.
+    """
+
+    def __init__(
+        self,
+        answer_all: Callable[[Sequence[Request]], Sequence[Answer]],
+        max_batch: int,
+        max_wait: float,
+        expected: Callable[[], int],
+    ) -> None:
+        self._answer_all, self._max_batch, self._max_wait, self._expected = answer_all, max_batch, max_wait, expected
+        self._waiting: list[tuple[Request, asyncio.Future[Answer], float]] = []
+        self._news = asyncio.Event()
+        self._thread = ThreadPoolExecutor(1, "generate")  # one: a model answers one batch at a time
+        self._running: asyncio.Future[Any] | None = None
+        self._task = asyncio.ensure_future(self._serve())
+
+    async def ask(self, request: Request) -> Answer:
+        """The answer to this request, in its batch's time."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Answer] = loop.create_future()
+        self._waiting.append((request, future, loop.time()))
+        self.look()
+        return await future
+
+    def look(self) -> None:
+        """Something changed: a new request, or fewer are expected."""
+        self._news.set()
+
+    async def close(self) -> None:
+        """Stop. A batch that is being answered is waited for, as nothing can interrupt it."""
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        if self._running is not None:
+            await asyncio.gather(self._running, return_exceptions=True)
+        self._thread.shutdown(wait=False)
+
+    async def _serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._gathered()
+            batch, self._waiting = self._waiting[: self._max_batch], self._waiting[self._max_batch :]
+            batch = [one for one in batch if not one[1].done()]  # who was cancelled meanwhile wants no answer
+            if not batch:
+                continue
+            self._running = loop.run_in_executor(self._thread, self._answer_all, [request for request, _, _ in batch])
+            try:
+                answers = await asyncio.shield(self._running)
+            except Exception as error:
+                for _, future, _ in batch:
+                    if not future.done():
+                        future.set_exception(error)
+                continue
+            for (_, future, _), answer in zip(batch, answers, strict=True):
+                if not future.done():
+                    future.set_result(answer)
+
+    async def _gathered(self) -> None:
+        """Return when a batch should go."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._news.clear()
+            count = len(self._waiting)
+            if count and count >= min(self._max_batch, self._expected()):
+                return
+            left = self._waiting[0][2] + self._max_wait - loop.time() if count else None
+            if left is not None and left <= 0:
+                return
+            try:
+                await asyncio.wait_for(self._news.wait(), left)
+            except TimeoutError:
+                return

@@ -1,4 +1,7 @@
-"""Demonstrations: the oracle's turns, some replaced by random ones, in the tokens of a language model."""
+"""Demonstrations: the oracle's turns, some replaced by random ones, in the tokens of a language model.
+
+For continuous control: the oracle's actions with noise, and the arrays that a network learns from.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,20 @@ from weakref import WeakKeyDictionary
 
 import gymnasium as gym
 import numpy as np
+from gymnasium import spaces
 
-from agentrl.core.arguments import finite_number
+from agentrl.core.arguments import finite_number, number_from_zero
 from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Conversation, Generation, require_envs
 from agentrl.core.seeding import mixed_seed
+from agentrl.policies.oracle import gold_action
 from agentrl.policies.random import RandomPolicy
+from agentrl.rollout.trajectory import Trajectory
 
 MISTAKES = ("random", "hasty")
 DETOUR = 6  # random turns that lead to the place a wrong description tells of
 WALKS = 4  # of which the description least like the truth is taken; at a dead end a walk may end where it began
+GOLD = "gold"  # in a step's `sampling`: what the oracle would have done, where noise was added to it
 
 
 class _Draws(NamedTuple):
@@ -75,7 +82,13 @@ class Demonstrator:
         return [self._reply(conversation, env) for conversation, env in zip(conversations, chosen, strict=True)]
 
     def _reply(self, conversation: Conversation, env: gym.Env) -> Generation:
-        text = self._said(env, self._turn(env))
+        base, text = env.unwrapped, env.get_wrapper_attr("oracle")()
+        if text is None:
+            text = self._random.sample(env)
+        elif self._draws(base).mistakes.random() < self.mistakes:
+            text = hasty(base, text) if self.kind == "hasty" else self._random.sample(env)
+        if env.has_wrapper_attr("truthful"):
+            text = self._described(env, text)
         if self.loaded is None:
             return Generation(text=text, action=text)
         end = self.loaded.tokenizer.eos_token_id
@@ -83,13 +96,6 @@ class Demonstrator:
             raise ConfigError("the model's tokenizer has no end-of-turn token; demonstrations need one")
         ids = [*self.loaded.encoder.text_ids(text), end]
         return Generation(text=text, action=text, token_ids=ids, prompt_ids=self.encode(conversation).ids)
-
-    def _turn(self, env: gym.Env) -> str:
-        base = env.unwrapped
-        right = env.get_wrapper_attr("oracle")()
-        if right is not None and self._draws(base).mistakes.random() >= self.mistakes:
-            return right
-        return hasty(base, right) if right is not None and self.kind == "hasty" else self._random.sample(env)
 
     def _draws(self, base: Any) -> _Draws:
         """The episode's; a seeded reset gives an environment a new generator, which tells a new episode."""
@@ -99,9 +105,8 @@ class Demonstrator:
             self._streams[base] = (base.np_random, draws)
         return draws
 
-    def _said(self, env: gym.Env, turn: str) -> str:
-        if not env.has_wrapper_attr("truthful"):
-            return turn
+    def _described(self, env: gym.Env, turn: str) -> str:
+        """The turn with a description of what is seen: the truth or, in a share of the turns, of another place."""
         tell = env.get_wrapper_attr("truthful")
         truth = tell(turn)
         if not self.misdescribed or self._draws(env.unwrapped).descriptions.random() >= self.misdescribed:
@@ -124,3 +129,84 @@ def hasty(env: Any, turn: str) -> str:
         return turn  # there is nothing to repeat, and free text may contain the separator
     first = turn.split(env.action_separator.strip())[0].strip()
     return env.action_separator.join([first] * env.max_actions_per_turn)
+
+
+# ---------------------------------------------------------------------- continuous control
+
+
+class ControlDemonstrator:
+    """Plays the oracle's actions with noise of standard deviation `noise`, and notes what the oracle would have done.
+
+    A network that only sees perfect play never learns to come back from its own small errors; with noise in what is
+    done, and none in what is learned, it does. What an episode gets follows from this policy's seed, the episode's seed
+    and the turn alone.
+    """
+
+    name = "demonstrator"
+
+    def __init__(self, *, noise: float = 0.0, seed: int = 0) -> None:
+        self.noise, self.seed = number_from_zero("noise", noise), seed
+        self._streams: WeakKeyDictionary[gym.Env, tuple[Any, np.random.Generator]] = WeakKeyDictionary()
+
+    def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
+        """One action for each environment."""
+        return [self._action(env) for env in require_envs(self.name, conversations, envs)]
+
+    def _action(self, env: gym.Env) -> Generation:
+        space = env.action_space
+        if not isinstance(space, spaces.Box):
+            raise ConfigError(f"demonstrations of continuous control need arrays as actions; got {space}")
+        gold = gold_action(env)
+        if gold is None:  # nothing is known any more: wait for the end of the episode
+            return Generation(text="", action=np.clip(np.zeros(space.shape), space.low, space.high).astype(space.dtype))
+        noise: Any = 0.0
+        if self.noise:
+            base = env.unwrapped
+            generator, stream = self._streams.get(base, (None, None))
+            if stream is None or generator is not base.np_random:  # every seeded reset gives a new generator object
+                stream = np.random.default_rng(mixed_seed(self.seed, base.np_random_seed))
+                self._streams[base] = (base.np_random, stream)
+            noise = stream.normal(0.0, self.noise, gold.shape)
+        action = np.clip(gold + noise, space.low, space.high).astype(space.dtype)
+        return Generation(text="", action=action, sampling={GOLD: np.asarray(gold, float).tolist()})
+
+
+class ControlData(NamedTuple):
+    """Moments of demonstrations: what was sensed, and the oracle's next actions from there."""
+
+    numbers: np.ndarray  # float32 [moments, all vectors]
+    pictures: dict[str, np.ndarray]  # uint8 [moments, height, width, 3]
+    actions: np.ndarray  # float32 [moments, chunk, n]; behind the end of an episode its last action is repeated
+
+
+def control_data(
+    trajectories: Sequence[Trajectory],
+    vectors: Sequence[str] = ("proprio", "state"),
+    pictures: Sequence[str] = (),
+    cameras: Sequence[str] = ("image",),
+    chunk: int = 1,
+) -> ControlData:
+    """The moments of records (with their pictures in memory) that have a label; `ConfigError` if there is none.
+
+    `cameras` are the names of the pictures in the order of the observation; `pictures` those to learn from.
+    """
+    numbers: list[list[float]] = []
+    shown: dict[str, list[np.ndarray]] = {name: [] for name in pictures}
+    actions: list[np.ndarray] = []
+    for trajectory in trajectories:
+        steps = [step for step in trajectory.steps if GOLD in step.sampling]
+        labels = np.array([step.sampling[GOLD] for step in steps], np.float32)
+        for place, step in enumerate(steps):
+            parts = [getattr(step, name) for name in vectors]
+            if any(part is None for part in parts):
+                raise ConfigError(f"the demonstrations do not have all of {', '.join(vectors)}")
+            numbers.append([number for part in parts for number in part])
+            for name in pictures:
+                shown[name].append(trajectory.pictures[step.images[list(cameras).index(name)]])
+            following = np.minimum(np.arange(place, place + chunk), len(steps) - 1)
+            actions.append(labels[following])
+    if not actions:
+        raise ConfigError("the demonstrations hold no action to learn from")
+    return ControlData(
+        np.array(numbers, np.float32), {name: np.stack(held) for name, held in shown.items()}, np.stack(actions)
+    )

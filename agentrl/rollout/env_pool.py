@@ -11,6 +11,8 @@ import binascii
 import contextlib
 import heapq
 import math
+import queue
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,12 +20,9 @@ import gymnasium as gym
 
 from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, SnapshotError
 from agentrl.core.snapshot import restore_layers, snapshot_layers
-from agentrl.rollout.deadline import DeadlineThread
-from agentrl.rollout.episode import StepResult, make, spec_json
-from agentrl.rollout.isolated import IsolatedEnv
-from agentrl.rollout.record import env_id_of
+from agentrl.rollout.episode import StepResult, env_id_of, spec_json
+from agentrl.rollout.isolated import IsolatedEnv, make_stack
 from agentrl.rollout.starts import EnvSpec, Start
-from agentrl.wrappers.build import wrap
 
 Place = tuple[int, int]  # index of the environment in the mix, and which one of its kind
 
@@ -34,7 +33,9 @@ class EnvHandle:
     def __init__(self, spec: EnvSpec, split: str, timeout: float | None, isolate: bool) -> None:
         self._label = spec.id
         self._thread: DeadlineThread | None = None
-        self.env: gym.Env = self._guarded(lambda: self._make(spec, split, timeout, isolate), "making it")
+        self.env: gym.Env = self._guarded(
+            lambda: IsolatedEnv(spec, split, timeout) if isolate else make_stack(spec, split), "make()"
+        )
         self.env_id = self.env.env_id if isinstance(self.env, IsolatedEnv) else env_id_of(self.env)
         self.spec = spec_json(self.env)
         if timeout is not None and not isolate:
@@ -44,12 +45,6 @@ class EnvHandle:
     def interruptible(self) -> bool:
         """May it be closed while a call runs in another thread?"""
         return self._thread is not None or isinstance(self.env, IsolatedEnv)
-
-    @staticmethod
-    def _make(spec: EnvSpec, split: str, timeout: float | None, isolate: bool) -> gym.Env:
-        if isolate:
-            return IsolatedEnv(spec, split, timeout)
-        return wrap(make(spec.id, split=split, **spec.kwargs), spec.wrappers)
 
     def reset(self, start: Start) -> tuple[Any, dict[str, Any]]:
         """Begin an episode."""
@@ -166,7 +161,14 @@ class EnvPool:
 
     def load_state_dict(self, state: Any) -> None:
         """Inverse of `state_dict`, for equal specs; `ConfigError` on anything else, with nothing changed."""
-        saved = self._read(state)
+        try:
+            blobs = [base64.b64decode(text, validate=True) for text in state["memories"]]
+            entries = [(int(index), int(number), list(layers)) for index, number, layers in state["environments"]]
+            saved = {(index, number): [blobs[layer] for layer in layers] for index, number, layers in entries}
+        except (KeyError, TypeError, ValueError, IndexError, binascii.Error) as error:
+            raise ConfigError(f"this is not the state of a collector: {type(error).__name__}: {error}") from error
+        if any(not 0 <= index < len(self._specs) or number < 0 for index, number in saved):
+            raise ConfigError("the state belongs to a collector with more environments than this one has")
         fresh = EnvPool(self._specs, self._split, self._timeout, self._isolate)
         try:
             for place in sorted(saved):
@@ -181,13 +183,48 @@ class EnvPool:
         self._counts = [max(made, default=-1) + 1 for made in fresh._made]
         self._free = [list(range(count)) for count in self._counts]
 
-    def _read(self, state: Any) -> dict[Place, list[bytes]]:
+
+class DeadlineThread:
+    """Runs one call at a time, each within `seconds`; after the first that takes longer it is of no use any more.
+
+    Python cannot stop a thread. One that misses its deadline is abandoned together with what it works on; should it
+    ever come back, it tidies up after itself. Where work must really be stopped, it belongs into a process of its own
+    (`agentrl.rollout.isolated`).
+    """
+
+    def __init__(self, seconds: float, tidy: Callable[[], Any]) -> None:
+        self.seconds, self._tidy = seconds, tidy
+        self._calls: queue.SimpleQueue[Callable[[], Any] | None] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        # A daemon: a thread that hangs must not keep the program from ending.
+        self._thread = threading.Thread(target=self._serve, name="environment", daemon=True)
+        self._thread.start()
+        self._busy = False  # stays so after a call that was late
+
+    def call(self, function: Callable[[], Any], what: str) -> Any:
+        """The result of `function()`; `EnvFault` when it does not come in time."""
+        self._busy = True
+        self._calls.put(function)
         try:
-            blobs = [base64.b64decode(text, validate=True) for text in state["memories"]]
-            saved = [(int(index), int(number), list(layers)) for index, number, layers in state["environments"]]
-            found = {(index, number): [blobs[layer] for layer in layers] for index, number, layers in saved}
-        except (KeyError, TypeError, ValueError, IndexError, binascii.Error) as error:
-            raise ConfigError(f"this is not the state of a collector: {type(error).__name__}: {error}") from error
-        if any(not 0 <= index < len(self._specs) or number < 0 for index, number in found):
-            raise ConfigError("the state belongs to a collector with more environments than this one has")
-        return found
+            value, error = self._results.get(timeout=self.seconds)
+        except queue.Empty:
+            raise EnvFault(f"{what} gave no answer within {self.seconds:g} s") from None
+        self._busy = False
+        if error is not None:
+            raise error
+        return value
+
+    def leave(self) -> None:
+        """No more calls: the thread tidies up and ends as soon as it can. An idle one is waited for."""
+        self._calls.put(None)
+        if not self._busy:
+            self._thread.join(self.seconds)  # files that are written on closing should be there afterwards
+
+    def _serve(self) -> None:
+        while (function := self._calls.get()) is not None:
+            try:
+                self._results.put((function(), None))
+            except BaseException as error:  # sys.exit() in an environment ends its episode, not the thread
+                self._results.put((None, error))
+        with contextlib.suppress(BaseException):  # the caller has gone
+            self._tidy()

@@ -1,41 +1,39 @@
-"""One episode of one policy in one environment, turn by turn."""
+"""One episode of one policy in one environment, turn by turn, and its record.
+
+`play_episode` and `record_episode` run one and return its `Trajectory`.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from typing import Any, Protocol, SupportsFloat
+from typing import Any, SupportsFloat
 
 import gymnasium as gym
+import numpy as np
 
-from agentrl.core.errors import ConfigError
+from agentrl.core.env import episode_limit
+from agentrl.core.errors import ConfigError, Fault
 from agentrl.core.policy import Generation, Message, Policy
 from agentrl.core.secrecy import scrub
 from agentrl.core.spaces import require_text_env
+from agentrl.core.verdicts import fault_json
 from agentrl.registry import find
 from agentrl.rollout.prompts import (
     PromptStyle,
     WholeConversation,
     done,
+    read_observation,
     rules_of,
     said_message,
     told,
     user_message,
 )
-from agentrl.rollout.trajectory import plain
+from agentrl.rollout.trajectory import Step, Trajectory, picture_hash, plain
 
+# Terms are kept once, where settling changes them; the anchor is kept as that of the state in which a step began.
+HELD_BY_STEP = ("reward_terms", "pending", "anchor")
 StepResult = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]  # what `env.step` gives
-
-
-class Watcher(Protocol):
-    """Sees an episode turn by turn: `agentrl.rollout.record.TrajectoryBuilder` makes its record."""
-
-    def begin(self, env: gym.Env, observation: Any, info: dict[str, Any]) -> None:
-        """The episode was reset."""
-
-    def turn(
-        self, answer: Generation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any], after: Any
-    ) -> None:
-        """The policy answered, the environment replied; `after` is the new observation."""
 
 
 def check_id(env_id: str) -> None:
@@ -64,20 +62,135 @@ def spec_json(env: gym.Env) -> dict[str, Any] | None:
         return None
 
 
-class LiveEpisode:
-    """An episode in progress: one at a time (`run_episode`) or many in step (the collectors).
+def check_text(policy: Policy, env: gym.Env, env_id: str) -> None:
+    """`ConfigError` where a policy of text alone meets an environment without (a Grid kind)."""
+    if getattr(policy, "needs_text", False):
+        require_text_env(env, env_id)
 
-    It builds the policy's prompts and tells its watcher what happened; it never calls the environment itself.
+
+def blank_record(policy: Policy, **facts: Any) -> Trajectory:
+    """A trajectory of this policy in which nothing has happened yet."""
+    name = str(getattr(policy, "name", type(policy).__name__))
+    return Trajectory(policy=name, tokenizer=getattr(policy, "tokenizer_hash", None), **facts)
+
+
+class TrajectoryBuilder:
+    """Builds the record of an episode. Callers that run a stack often pass its `spec` (of `spec_json`) once."""
+
+    def __init__(self, trajectory: Trajectory, spec: dict[str, Any] | None = None) -> None:
+        self.trajectory, self.spec = trajectory, spec
+        self._anchor: str | None = None  # of the state in which the next step begins
+
+    def begin(self, env: gym.Env, observation: Any, info: dict[str, Any]) -> None:
+        """The facts that hold for the whole episode, and the first observation."""
+        record = self.trajectory
+        record.spec = spec_json(env) if self.spec is None else self.spec
+        record.split = getattr(env.unwrapped, "split", None)
+        record.task = None if info.get("task") is None else str(info["task"])
+        record.about = about_task(env)
+        record.system_prompt = rules_of(env)
+        self._anchor = anchor_hash(info)
+        self._see(observation)
+
+    def turn(
+        self, answer: Generation, reward: float, terminated: bool, truncated: bool, info: dict[str, Any], after: Any
+    ) -> None:
+        """One more step; what it led to is final until the next."""
+        record, began = self.trajectory, {} if self._anchor is None else {"anchor": self._anchor}
+        self._anchor = anchor_hash(info)
+        record.steps.append(
+            Step(
+                observation=record.final_observation,
+                images=record.final_images,
+                proprio=record.final_proprio,
+                state=record.final_state,
+                action=plain(answer.action),
+                response=None if isinstance(answer.action, str) and answer.text == answer.action else answer.text,
+                prompt_ids=answer.prompt_ids,
+                response_ids=answer.token_ids,
+                logprobs=answer.logprobs,
+                sampling=dict(answer.sampling),
+                version=answer.version,
+                finish_reason=answer.finish_reason,
+                reward=reward,
+                reward_terms={name: float(value) for name, value in info.get("reward_terms", {}).items()},
+                pending=list(info.get("pending", [])),
+                info=plain({name: value for name, value in info.items() if name not in HELD_BY_STEP} | began),
+            )
+        )
+        self._see(after)
+        record.terminated, record.truncated = bool(terminated), bool(truncated)
+        record.limit = episode_limit(truncated, info)
+        record.stop_reason = "terminated" if terminated else "truncated" if truncated else ""
+
+    def fault(self, fault: Fault) -> None:
+        """The machinery failed; the record ends here."""
+        self.trajectory.fault, self.trajectory.stop_reason = fault_json(fault), "fault"
+
+    def finish(self, id: str | None = None) -> Trajectory:
+        """The record, added up and named."""
+        self.trajectory.add_up()
+        self.trajectory.id = content_id(self.trajectory) if id is None else id
+        return self.trajectory
+
+    def _see(self, observation: Any) -> None:
+        text, pictures = read_observation(observation)
+        names = [picture_hash(picture) for picture in pictures]
+        self.trajectory.final_observation, self.trajectory.final_images = text, names
+        self.trajectory.pictures.update(zip(names, pictures, strict=True))
+        self.trajectory.final_proprio, self.trajectory.final_state = (
+            numbers_of(observation, name) for name in ("proprio", "state")
+        )
+
+
+def about_task(env: gym.Env) -> dict[str, Any]:
+    """What the environment says about its present task; empty where it says nothing."""
+    return plain(env.get_wrapper_attr("about_task")()) if env.has_wrapper_attr("about_task") else {}
+
+
+def numbers_of(observation: Any, name: str) -> list[float] | None:
+    """A vector of an observation as plain numbers; None where there is none, or it is not finite."""
+    value = observation.get(name) if isinstance(observation, dict) else None
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu" or value.ndim != 1:
+        return None
+    return [float(number) for number in value] if np.isfinite(value).all() else None
+
+
+def anchor_hash(info: dict[str, Any]) -> str | None:
+    """`State.anchor()` in short; None where the environment does not tell it."""
+    anchor = info.get("anchor")
+    return (
+        None if anchor is None else hashlib.blake2b(str(anchor).encode("utf-8", "replace"), digest_size=12).hexdigest()
+    )
+
+
+def content_id(trajectory: Trajectory) -> str:
+    """An id that follows from what was played and how."""
+    facts = (trajectory.env_id, trajectory.spec, trajectory.split, trajectory.seed, trajectory.task, trajectory.policy)
+    actions = [step.action for step in trajectory.steps]
+    content = json.dumps([*facts, actions, trajectory.fault], sort_keys=True)
+    return hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
+
+
+def env_id_of(env: gym.Env) -> str:
+    """The id of what lies below all wrappers; its class where it was never registered."""
+    spec = env.unwrapped.spec
+    return spec.id if spec else type(env.unwrapped).__name__
+
+
+class LiveEpisode:
+    """An episode in progress: one at a time (`play_episode`) or many in step (the collectors).
+
+    It builds the policy's prompts and the record; it never calls the environment itself.
     """
 
-    def __init__(self, env: gym.Env, prompt: PromptStyle, watcher: Watcher | None = None) -> None:
-        self.env, self._prompt, self._watcher = env, prompt, watcher
+    def __init__(self, env: gym.Env, prompt: PromptStyle, builder: TrajectoryBuilder) -> None:
+        self.env, self._prompt, self._builder = env, prompt, builder
         self.over = False
 
     def begin(self, observation: Any, info: dict[str, Any]) -> None:
         """The environment was reset."""
-        if self._watcher:
-            self._watcher.begin(self.env, observation, info)
+        self._builder.begin(self.env, observation, info)
         self._prompt.begin(rules_of(self.env), user_message(observation))
 
     def conversation(self) -> list[Message]:
@@ -87,23 +200,44 @@ class LiveEpisode:
     def turn(self, answer: Generation, result: StepResult) -> None:
         """The policy answered, the environment replied."""
         observation, reward, terminated, truncated, info = result
-        if self._watcher:
-            self._watcher.turn(answer, float(reward), terminated, truncated, info, observation)
+        self._builder.turn(answer, float(reward), terminated, truncated, info, observation)
         what = done(plain(answer.action), info)
         self._prompt.turn(said_message(answer), what, told(info), user_message(observation))
         self.over = bool(terminated or truncated)
 
 
-def check_text(policy: Policy, env: gym.Env, env_id: str) -> None:
-    """`ConfigError` where a policy of text alone meets an environment without (a Grid kind)."""
-    if getattr(policy, "needs_text", False):
-        require_text_env(env, env_id)
+# ---------------------------------------------------------------------- playing one
 
 
-def run_episode(env: gym.Env, policy: Policy, seed: int, watcher: Watcher, prompt: PromptStyle | None = None) -> None:
-    """Reset with `seed` and run one episode to its end; by default with the whole conversation as prompt."""
+def play_episode(env: gym.Env, policy: Policy, seed: int, prompt: PromptStyle | None = None) -> Trajectory:
+    """Reset with `seed`, run to the end, return the record; by default with the whole conversation as prompt.
+
+    A `Fault` comes through as it is.
+    """
+    builder = TrajectoryBuilder(blank_record(policy, env_id=env_id_of(env), seed=seed))
+    _run(env, policy, seed, builder, prompt or WholeConversation())
+    return builder.finish()
+
+
+def record_episode(
+    env: gym.Env, policy: Policy, seed: int, *, id: str | None = None, group_id: str | None = None
+) -> Trajectory:
+    """`play_episode`, but a `Fault` ends the record instead of raising.
+
+    What happened until then is kept, `fault` says what went wrong, and the reward is None. Without an `id` the
+    trajectory gets one that follows from its content; a collector that runs one task several times names them itself.
+    """
+    builder = TrajectoryBuilder(blank_record(policy, env_id=env_id_of(env), seed=seed, group_id=group_id))
+    try:
+        _run(env, policy, seed, builder, WholeConversation())
+    except Fault as fault:
+        builder.fault(fault)
+    return builder.finish(id)
+
+
+def _run(env: gym.Env, policy: Policy, seed: int, builder: TrajectoryBuilder, prompt: PromptStyle) -> None:
     check_text(policy, env, env.spec.id if env.spec else type(env.unwrapped).__name__)
-    episode = LiveEpisode(env, prompt or WholeConversation(), watcher)
+    episode = LiveEpisode(env, prompt, builder)
     episode.begin(*env.reset(seed=seed))
     while not episode.over:
         (answer,) = policy.act([episode.conversation()], [env])

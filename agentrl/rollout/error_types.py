@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from agentrl.core.parsing import extract_answer
@@ -55,12 +56,19 @@ def error_type(trajectory: Trajectory, success: bool | None = None) -> str | Non
         return None
     if trajectory.success if success is None else success:
         return None
-    steps, turns = trajectory.steps, [_turn(step) for step in trajectory.steps]
+    steps, turns = trajectory.steps, list[Turn]()
+    for step in steps:
+        anchor, action = step.info.get("anchor"), step.action
+        place = repr((step.observation, step.images)) if anchor is None else str(anchor)
+        if isinstance(action, str):  # what was asked for, without the thoughts around it
+            action = (extract_answer(action)[0] or action).strip()
+        turns.append((place, repr(step.info.get("actions") or action)))
     ending = trajectory.terminated and (len(turns) < 2 or turns[-1][1] != turns[-2][1])
     played = len(turns) - ending  # turns in which progress could be made
     new = new_turns(steps[:played], turns[:played])
     progress = sum(_actions(steps[place]) for place in new) + (_actions(steps[-1]) - 1 if ending else 0)
-    if _hardly_tried(trajectory.about, progress):
+    needed = steps_needed(trajectory.about)
+    if progress < (1 if needed is None else QUARTER * (needed - 1)):
         return "no_attempt"
     if not ending and in_a_loop(turns):
         return "stuck"
@@ -105,28 +113,74 @@ def in_a_loop(turns: Sequence[Turn]) -> bool:
     return len(turns) >= SAME_ACTIONS and len(actions) == 1
 
 
-def _turn(step: Step) -> Turn:
-    anchor = step.info.get("anchor")
-    place = repr((step.observation, step.images)) if anchor is None else str(anchor)
-    return place, repr(step.info.get("actions") or _answer(step.action))
-
-
-def _answer(action: Any) -> Any:
-    """What was asked for, without the thoughts around it."""
-    return (extract_answer(action)[0] or action).strip() if isinstance(action, str) else action
-
-
 def _actions(step: Step) -> int:
     done = step.info.get("actions")
     return len(done) if isinstance(done, list) and done else 1
-
-
-def _hardly_tried(about: Mapping[str, Any], progress: int) -> bool:
-    needed = steps_needed(about)
-    return progress == 0 if needed is None else progress < QUARTER * (needed - 1)
 
 
 def steps_needed(about: Mapping[str, Any]) -> int | None:
     """How many primitive actions right play takes, where it is known."""
     steps = about.get("steps")
     return steps if isinstance(steps, int) and not isinstance(steps, bool) and steps > 0 else None
+
+
+# ---------------------------------------------------------------------- one episode in a line
+
+
+@dataclass(frozen=True)
+class EpisodeFacts:
+    """`group`, `complexity` and `steps` are those of `AgentEnv.about_task`; `error` is a key of `ERROR_TYPES`,
+    None for a success and where the outcome is not known."""
+
+    success: bool
+    turns: int
+    group: str | None = None
+    complexity: int | None = None
+    steps: int | None = None
+    error: str | None = None
+
+    @classmethod
+    def of(cls, episode: Trajectory, success: bool | None = None) -> EpisodeFacts:
+        """Read them off a record; `success` replaces the record's own where another evaluator decides."""
+        about = episode.about
+        group, complexity = about.get("group"), about.get("complexity")
+        return cls(
+            success=episode.success if success is None else success,
+            turns=len(episode.steps),
+            group=None if group is None else str(group),
+            complexity=complexity if isinstance(complexity, int) else None,
+            steps=steps_needed(about),
+            error=error_type(episode, success),
+        )
+
+
+NAMES = tuple(field.name for field in fields(EpisodeFacts))
+
+
+def to_columns(episodes: Sequence[EpisodeFacts | None]) -> dict[str, list[Any]]:
+    """For a line of metrics: each field as a list, with None in the place of an episode that a fault ended. Fields
+    that nothing is known of are left out."""
+    rows = [asdict(one) if one is not None else {} for one in episodes]
+    columns = {name: [row.get(name) for row in rows] for name in NAMES}
+    return {name: column for name, column in columns.items() if any(value is not None for value in column)}
+
+
+def from_columns(columns: Any) -> list[EpisodeFacts | None]:
+    """Inverse of `to_columns`; an empty list for anything else: a file may hold whatever it likes."""
+    if not isinstance(columns, Mapping) or not all(isinstance(columns.get(name, []), list) for name in NAMES):
+        return []
+    known = {name: columns[name] for name in NAMES if name in columns}
+    episodes: list[EpisodeFacts | None] = []
+    for place in range(max(map(len, known.values()), default=0)):
+        row = {name: column[place] for name, column in known.items() if place < len(column)}
+        if not isinstance(row.get("success"), bool) or not _whole(row.get("turns")):
+            episodes.append(None)
+            continue
+        numbers = {name: row.get(name) if _whole(row.get(name)) else None for name in ("complexity", "steps")}
+        texts = {name: row.get(name) if isinstance(row.get(name), str) else None for name in ("group", "error")}
+        episodes.append(EpisodeFacts(row["success"], row["turns"], **numbers, **texts))
+    return episodes
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -14,13 +14,12 @@ from agentrl.core.errors import ConfigError, Fault
 from agentrl.core.policy import Policy
 from agentrl.core.seeding import episode_seed
 from agentrl.policies import load_policy
-from agentrl.rollout.as_trained import prompting
-from agentrl.rollout.collect import Collector
-from agentrl.rollout.collector_base import Timings
-from agentrl.rollout.episode_facts import EpisodeFacts
+from agentrl.rollout.collect import Collector, Timings
+from agentrl.rollout.error_types import EpisodeFacts
+from agentrl.rollout.prompts import prompting
 from agentrl.rollout.starts import EnvSpec, Start
 from agentrl.rollout.statistics import Interval, mean, mean_interval, wilson_interval
-from agentrl.rollout.trajectory import Step, Trajectory
+from agentrl.rollout.trajectory import Trajectory
 
 SCHEMA = 1
 BATCH = 64  # episodes side by side, for policies that answer in batches
@@ -226,6 +225,7 @@ class EpisodeScore:
         """Count what happened in an episode."""
         steps, infos = episode.steps, [step.info for step in episode.steps]
         names = dict.fromkeys(name for step in steps for name in step.reward_terms)
+        replies = [step.response_ids for step in steps if step.response_ids is not None]
         return cls(
             success=episode.success,
             reward=episode.reward,
@@ -236,13 +236,8 @@ class EpisodeScore:
             formatted=[bool(info["format"]) for info in infos if info.get("format") is not None],
             truncated=episode.truncated,
             metrics=dict(infos[-1].get("metrics") or {}) if infos else {},
-            tokens=_tokens(steps),
+            tokens=sum(map(len, replies)) if replies and len(replies) == len(steps) else None,
         )
-
-
-def _tokens(steps: Sequence[Step]) -> int | None:
-    written = [step.response_ids for step in steps if step.response_ids is not None]
-    return sum(map(len, written)) if written and len(written) == len(steps) else None
 
 
 def summarise(scores: Sequence[EpisodeScore]) -> dict[str, Any]:
@@ -290,9 +285,8 @@ def margin(values: Sequence[float]) -> float | None:
 
 def measured(scores: Sequence[EpisodeScore]) -> dict[str, float]:
     """The mean of each metric that environments reported at the end, over the episodes that reported it."""
-    names = sorted({name for score in scores for name in score.metrics})
-    return {name: math.fsum(found) / len(found) for name in names if (found := _reported(scores, name))}
-
-
-def _reported(scores: Sequence[EpisodeScore], name: str) -> list[float]:
-    return [float(score.metrics[name]) for score in scores if name in score.metrics]
+    reported: dict[str, list[float]] = {}
+    for score in scores:
+        for name, value in score.metrics.items():
+            reported.setdefault(name, []).append(float(value))
+    return {name: math.fsum(reported[name]) / len(reported[name]) for name in sorted(reported)}

@@ -25,6 +25,11 @@ ASKED = ("oracle", "gold", "truthful", "hasty_action", "about_task")  # what pol
 TOLD = ("max_actions_per_turn", "action_separator")  # what they read
 
 
+def make_stack(spec: EnvSpec, split: str) -> gym.Env:
+    """The environment of a spec inside its wrappers."""
+    return wrap(make(spec.id, split=split, **spec.kwargs), spec.wrappers)
+
+
 class EnvHost:
     """The side in the process: holds the stack and answers with `["ok", value]`, or says whose mistake it was."""
 
@@ -180,7 +185,12 @@ class IsolatedEnv(gym.Env):
         status, value = self._worker.call(method, *args, deadline=deadline)
         if status == "ok":
             return value
-        raise _mistake(status, value)
+        if status == "missing":
+            raise MissingExtra(*value)
+        if status == "fault" and isinstance(value, Mapping):
+            kind, detail = value["kind"], value["detail"]
+            raise EnvFault(detail if kind == "EnvFault" else f"{kind}: {detail}")
+        raise SnapshotError(str(value)) if status == "snapshot" else ConfigError(str(value))
 
 
 _known_spaces: dict[str, tuple[gym.Space, gym.Space]] = {}
@@ -190,19 +200,7 @@ def _spaces(spec: EnvSpec, split: str) -> tuple[gym.Space, gym.Space]:
     """Of actions and observations; a stack is made for them once, however many processes there are."""
     key = repr((spec.id, split, spec.kwargs, spec.wrappers))
     if key not in _known_spaces:
-        env = wrap(make(spec.id, split=split, **spec.kwargs), spec.wrappers)
+        env = make_stack(spec, split)
         _known_spaces[key] = env.action_space, env.observation_space
         env.close()
     return _known_spaces[key]
-
-
-def _mistake(status: str, value: Any) -> AgentRLError:
-    if status == "missing":
-        return MissingExtra(*value)
-    if status == "fault" and isinstance(value, Mapping):
-        return (
-            EnvFault(value["detail"])
-            if value["kind"] == "EnvFault"
-            else EnvFault(f"{value['kind']}: {value['detail']}")
-        )
-    return SnapshotError(str(value)) if status == "snapshot" else ConfigError(str(value))

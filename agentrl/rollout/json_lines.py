@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import open_regular
 from agentrl.core.secrecy import scrub, secrets_in
-from agentrl.rollout.token_deltas import pack
-from agentrl.rollout.trajectory import Trajectory
+from agentrl.rollout.trajectory import Trajectory, pack
 
 log = logging.getLogger(__name__)
 
@@ -64,21 +63,18 @@ class JsonLines:
         self.damaged = []
         try:
             with open_regular(self.path) as file:
-                yield from self._read(file)
+                for number, line in enumerate(file, 1):
+                    if not line.strip():
+                        continue
+                    try:
+                        trajectory = Trajectory.from_json(from_line(line))
+                    except (ValueError, RecursionError) as error:
+                        self.damaged.append((number, str(error)))
+                        if len(self.damaged) <= MAX_NAMED:
+                            log.warning("%s: skipping line %d: %s", self.path, number, error)
+                        if self.on_damaged is not None:
+                            self.on_damaged(line)
+                    else:
+                        yield trajectory
         except OSError as error:
             raise ConfigError(f"cannot read trajectories: {error}") from error
-
-    def _read(self, file: Iterable[bytes]) -> Iterator[Trajectory]:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                trajectory = Trajectory.from_json(from_line(line))
-            except (ValueError, RecursionError) as error:
-                self.damaged.append((number, str(error)))
-                if len(self.damaged) <= MAX_NAMED:
-                    log.warning("%s, line %d is skipped: %s", self.path, number, error)
-                if self.on_damaged is not None:
-                    self.on_damaged(line)
-            else:
-                yield trajectory

@@ -3,12 +3,14 @@
 Playing never waits for a judge: a step carries the requests it wants judged (`info["judge_requests"]`, see
 `agentrl.wrappers.ReasoningReward`). Here they are collected over many trajectories, asked once each however often they
 occur, in batches, and entered as they come in. What a judge does not answer stays pending, with the reason: calling
-again later settles the rest.
+again later settles the rest. `Settler` does so in a thread while other episodes are still being played.
 """
 
 from __future__ import annotations
 
 import json
+import queue
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -109,9 +111,10 @@ def settle(
     the judge then fails, the old verdict is gone and the term pending, because a file should hold one judge's word.
     `on_batch` is told after every batch how many distinct requests it held, and what has come of all so far.
     """
-    round_, asked = _begin(trajectories, judge, batch_size, again)
+    size = whole_number("batch_size", batch_size, at_least=1)
+    round_ = _Round(trajectories, resolve("judge", judge), again)
     try:
-        for batch in asked:
+        for batch in round_.batches(size):
             round_.enter(batch, ask(round_.judge, [stored.to_request() for stored in batch]))
             if on_batch is not None:
                 on_batch(len(batch), round_.report)
@@ -146,17 +149,6 @@ def check_judge(judge: Any, trajectories: Sequence[Trajectory]) -> None:
             refusals.append(error)
     if asked and len(refusals) == len(asked):
         raise refusals[0]
-
-
-# ---------------------------------------------------------------------- a round
-
-
-def _begin(
-    trajectories: Sequence[Trajectory], judge: Any, batch_size: int, again: bool
-) -> tuple[_Round, Iterator[list[StoredRequest]]]:
-    size = whole_number("batch_size", batch_size, at_least=1)
-    round_ = _Round(trajectories, resolve("judge", judge), again)
-    return round_, round_.batches(size)
 
 
 class _Round:
@@ -201,24 +193,21 @@ class _Round:
         return self.report
 
 
-def _reopen(step: Step, term: str) -> None:
-    """Back to the moment before anybody judged: the term is owed, and a repetition that hung on it too."""
+def _enter(step: Step, stored: StoredRequest, answer: Answer) -> None:
+    term = stored.term
+    # First back to the moment before anybody judged: the term is owed, and a repetition that hung on it too.
     step.info["verdicts"] = {name: said for name, said in step.info.get("verdicts", {}).items() if name != term}
     step.info["judge_faults"] = {name: why for name, why in step.info.get("judge_faults", {}).items() if name != term}
     step.set_terms({name: value for name, value in step.reward_terms.items() if name != term})
     if term not in step.pending:
         step.pending = [*step.pending, term]
     _decide_repetition(step)
-
-
-def _enter(step: Step, stored: StoredRequest, answer: Answer) -> None:
-    _reopen(step, stored.term)
     if not isinstance(answer, Verdict):
-        step.info["judge_faults"] = {**step.info["judge_faults"], stored.term: fault_json(answer)}
+        step.info["judge_faults"] = {**step.info["judge_faults"], term: fault_json(answer)}
         return
-    step.info["verdicts"] = {**step.info["verdicts"], stored.term: plain(verdict_json(answer))}
-    step.pending = [name for name in step.pending if name != stored.term]
-    step.set_terms({**step.reward_terms, stored.term: outcome_term(stored.weight, answer.score, stored.threshold)})
+    step.info["verdicts"] = {**step.info["verdicts"], term: plain(verdict_json(answer))}
+    step.pending = [name for name in step.pending if name != term]
+    step.set_terms({**step.reward_terms, term: outcome_term(stored.weight, answer.score, stored.threshold)})
     _decide_repetition(step)
 
 
@@ -232,3 +221,65 @@ def _decide_repetition(step: Step) -> None:
     step.set_terms(others if value is None else {**others, REPETITION: value})
     owed = [name for name in step.pending if name != REPETITION]
     step.pending = [*owed, REPETITION] if open_question else owed
+
+
+class Settler:
+    """Takes trajectories with pending terms, settles them in the background, gives them back.
+
+    What waits is asked in one go, so that a slow judge gets large batches. An outage leaves terms pending; only a wrong
+    configuration raises, in `done` or `wait`, and every trajectory comes back all the same.
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._asked: queue.SimpleQueue[tuple[int, Trajectory] | None] = queue.SimpleQueue()
+        self._settled: queue.SimpleQueue[tuple[int, Trajectory]] = queue.SimpleQueue()
+        self._open, self._closed = 0, False
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._serve, name="judge", daemon=True)
+        self._thread.start()
+
+    def add(self, index: int, trajectory: Trajectory) -> None:
+        """Have this one settled."""
+        self._open += 1
+        self._asked.put((index, trajectory))
+
+    def done(self) -> list[tuple[int, Trajectory]]:
+        """Those that came back since the last look; never waits."""
+        found = []
+        while not self._settled.empty():
+            found.append(self._settled.get())
+        self._open -= len(found)
+        self._complain()
+        return found
+
+    def wait(self) -> tuple[list[tuple[int, Trajectory]], float]:
+        """All others, and the seconds it took to wait for them."""
+        started = time.perf_counter()
+        found = [self._settled.get() for _ in range(self._open)]
+        self._open = 0
+        self._complain()
+        return found, time.perf_counter() - started
+
+    def close(self) -> None:
+        """Ask nothing more: what still waits stays pending, and running requests are not waited for."""
+        self._closed = True
+        self._asked.put(None)
+
+    def _complain(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _serve(self) -> None:
+        while (first := self._asked.get()) is not None and not self._closed:
+            batch = [first]
+            while not self._asked.empty() and (more := self._asked.get()) is not None:
+                batch.append(more)
+            try:
+                settle([trajectory for _, trajectory in batch], self._judge)
+            except BaseException as error:
+                self._error = error
+            for one in batch:
+                self._settled.put(one)
+            if self._closed:
+                return

@@ -50,7 +50,7 @@ class LLMTasks:
         self, env: AgentEnv[Any, Any], model: str, *, prompt: int = 1, check: bool = True, **client: Any
     ) -> None:
         if type(env).task_for is AgentEnv.task_for:
-            raise ConfigError(f"{type(env).__name__} plays tasks of its own only, none that are given in words")
+            raise ConfigError(f"{type(env).__name__} plays built-in tasks only; it has no tasks given as text")
         if whole_number("prompt", prompt, at_least=1, at_most=len(PROMPTS)) and not isinstance(check, bool):
             raise ConfigError(f"check must be True or False; got {check!r}")
         self._env, self.check = env, check
@@ -85,12 +85,26 @@ class LLMTasks:
             return []
         self._remember(text for told in places.values() for _, text in told)
         self._examples = [text for told in places.values() for _, text in told][-SHOWN:]
-        asked = [self._drawn(places, rng) for _ in range(-(-count // PER_CALL))]
+        told = list(places.values())
+        sizes = np.array([len(some) for some in told])
+        asked: list[list[tuple[Task, str]]] = []
+        for _ in range(-(-count // PER_CALL)):  # some seeds of one place; a place is as likely as it has seeds
+            chosen = told[int(rng.choice(len(told), p=sizes / sizes.sum()))]
+            asked.append([chosen[int(place)] for place in rng.permutation(len(chosen))[:SHOWN]])
         self.counts["asked"] += len(asked)
+        questions = [
+            _filled(self._prompt, world=self._world(), examples=_listed(text for _, text in shown), count=str(PER_CALL))
+            for shown in asked
+        ]
         found = []
-        for shown, reply in zip(asked, self._ask([self._composed(shown) for shown in asked]), strict=True):
+        for shown, reply in zip(asked, self._ask(questions), strict=True):
             found += self._new_tasks(reply, shown[0][0])
-        found = self._checked(found[:count])
+        found = found[:count]
+        if self.check:
+            self._decide(found)
+            possible = [task for task in found if self._possible[task]]
+            self.counts["impossible"] += len(found) - len(possible)
+            found = possible
         self.counts["kept"] += len(found)
         return found
 
@@ -120,17 +134,6 @@ class LLMTasks:
             if text and place is not None:
                 found[place].append((seed, text))
         return found
-
-    def _drawn(self, places: dict[str, list[tuple[Task, str]]], rng: np.random.Generator) -> list[tuple[Task, str]]:
-        """Some seeds of one place; a place is as likely as it has seeds."""
-        told = list(places.values())
-        sizes = np.array([len(some) for some in told])
-        chosen = told[int(rng.choice(len(told), p=sizes / sizes.sum()))]
-        return [chosen[int(place)] for place in rng.permutation(len(chosen))[:SHOWN]]
-
-    def _composed(self, shown: list[tuple[Task, str]]) -> Conversation:
-        examples = _listed(text for _, text in shown)
-        return _filled(self._prompt, world=self._world(), examples=examples, count=str(PER_CALL))
 
     def _world(self) -> str:
         return clean(self._env.system_prompt, MAX_WORLD)
@@ -171,14 +174,6 @@ class LLMTasks:
         while len(self._known) > REMEMBERED:
             del self._known[next(iter(self._known))]
 
-    def _checked(self, tasks: list[Task]) -> list[Task]:
-        if not self.check:
-            return tasks
-        self._decide(tasks)
-        kept = [task for task in tasks if self._possible[task]]
-        self.counts["impossible"] += len(tasks) - len(kept)
-        return kept
-
     def _decide(self, tasks: list[Task]) -> None:
         """Ask about tasks, all at once, and keep the answers; whatever is not YES is no."""
         examples = _listed(self._examples)
@@ -217,22 +212,19 @@ def open_task_generator(spec: Any, env: AgentEnv[Any, Any]) -> TaskGenerator:
 def read_list(reply: str) -> list[str]:
     """The texts of a JSON list (of texts, or of objects with one), or else the lines; empty for anything else."""
     reply = reply[:MAX_REPLY]
-    found = _json_list(reply)
+    found = None
+    for start in [place.start() for place in re.finditer(r"\[", reply)][:20]:
+        try:
+            read, _ = json.JSONDecoder().raw_decode(reply, start)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(read, list) and any(isinstance(one, (str, dict)) for one in read):
+            found = read
+            break
     if found is None:
         found = [MARKS.sub("", line) for line in reply.splitlines() if MARKS.match(line)]
     texts = [next(iter(one.values()), None) if isinstance(one, dict) else one for one in found]
     return [text for text in texts if isinstance(text, str)][: 4 * PER_CALL]
-
-
-def _json_list(reply: str) -> list[Any] | None:
-    for start in [place.start() for place in re.finditer(r"\[", reply)][:20]:
-        try:
-            found, _ = json.JSONDecoder().raw_decode(reply, start)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, list) and any(isinstance(one, (str, dict)) for one in found):
-            return found
-    return None
 
 
 def says_yes(reply: str) -> bool:

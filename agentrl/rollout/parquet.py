@@ -1,28 +1,53 @@
 """Trajectory files of closed runs: parquet, which is smaller, and which any data tool reads.
 
 `to_parquet` turns a file of JSON lines into one beside it and removes the lines only after the new file was read back
-equal to them. `agentrl.rollout.parquet_columns` describes the table. All of this works on a few hundred rows at a
-time, however large the file.
+equal to them. All of this works on a few hundred rows at a time, however large the file.
+
+The table has one row per step; the fields of its trajectory are repeated in every row. Columns, in version 1:
+
+* `trajectory` (int64): which trajectory of the file; the rows of one stand together, in order;
+* `step` (int32): which step of it; null in the single row of a trajectory without steps;
+* every field of `Trajectory` under its own name, every field of `Step` as `step_<name>`;
+* `exceptions` (text): null, or a JSON object with the values of this row that their own columns cannot hold.
+
+Text, numbers and truth values are columns of their type; token ids are list<int32>, log-probabilities list<double>
+(the exact numbers that were recorded), names list<string>; whatever has an inner structure is JSON text. Columns
+follow from the annotations of the two classes: a field added there is stored without a change here, and a file that
+lacks it gives its default.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from agentrl.core.cache import write_atomically
-from agentrl.core.errors import ConfigError
+from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.core.files import open_regular
-from agentrl.rollout.json_lines import JsonLines, without_secrets
-from agentrl.rollout.parquet_columns import EXCEPTIONS, INDEX, STEP, VERSION, arrow, rows, table_schema, trajectory_json
-from agentrl.rollout.trajectory import Trajectory
+from agentrl.rollout.json_lines import JsonLines, from_line, to_line, without_secrets
+from agentrl.rollout.trajectory import Step, Trajectory
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+VERSION = 1
+INDEX, STEP, EXCEPTIONS = "trajectory", "step", "exceptions"
+STEP_PREFIX = "step_"
+# Kinds of columns by annotation; everything else is JSON text.
+KINDS = {str: "text", int: "whole", float: "real", bool: "truth"} | {
+    list[int]: "ids",
+    list[float]: "reals",
+    list[str]: "texts",
+}
 ROWS = 256  # in memory at a time: with prompts of 8,000 tokens about 70 MB
 
 
@@ -42,7 +67,11 @@ def to_parquet(path: str | os.PathLike[str], *, replace: bool = False) -> Path:
         if replace or not target.exists():
             with _replacing(target) as temporary:
                 _fill(temporary, (trajectory.to_json() for trajectory in JsonLines(source, damaged.append)))
-                _check_source(source, before, temporary, damaged)
+                if damaged and not next(iter(JsonLines(source)), None):
+                    raise ConfigError(f"{source} was not converted: no line of it can be read")
+                # Nothing is believed of the new file that was not read back from it.
+                _check_equal(temporary, JsonLines(source))
+                _check_unchanged(source, before)
                 _keep_aside(source.with_suffix(".damaged"), damaged)
         else:
             _check_equal(target, JsonLines(source, damaged.append))
@@ -50,7 +79,7 @@ def to_parquet(path: str | os.PathLike[str], *, replace: bool = False) -> Path:
         _check_unchanged(source, before)
         source.unlink()
     except OSError as error:
-        raise ConfigError(f"{source} stays as it is: {error}") from error
+        raise ConfigError(f"{source} was not converted: {error}") from error
     return target
 
 
@@ -82,18 +111,14 @@ def _replacing(target: Path) -> Iterator[Path]:
         with open(temporary, "rb") as written:
             os.fsync(written.fileno())
         os.replace(temporary, target)
-        _sync_folder(target.parent)
+        # Make the new name last: the old file is about to go, and a power cut must not leave neither.
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last: the old file is about to go, and a power cut must not leave neither."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _fill(path: Path, records: Iterable[dict[str, Any]]) -> None:
@@ -106,14 +131,6 @@ def _fill(path: Path, records: Iterable[dict[str, Any]]) -> None:
             writer.write_batch(pa.RecordBatch.from_pylist(batch, schema=schema), row_group_size=ROWS)
 
 
-def _check_source(source: Path, before: tuple[int, int], written: Path, damaged: list[bytes]) -> None:
-    """Nothing is believed of the new file that was not read back from it."""
-    if damaged and not next(iter(JsonLines(source)), None):
-        raise ConfigError(f"{source} stays as it is: no line of it can be read")
-    _check_equal(written, JsonLines(source))
-    _check_unchanged(source, before)
-
-
 def _check_equal(written: Path, wanted: Iterable[Trajectory]) -> None:
     pairs = itertools.zip_longest(iterate_parquet(written), wanted)
     if any(read != original for read, original in pairs):
@@ -122,7 +139,7 @@ def _check_equal(written: Path, wanted: Iterable[Trajectory]) -> None:
 
 def _check_unchanged(source: Path, before: tuple[int, int]) -> None:
     if _stamp(source) != before:
-        raise ConfigError(f"{source} stays as it is: another process is still writing to it")
+        raise ConfigError(f"{source} was not converted: another process is still writing to it")
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -144,17 +161,130 @@ def _read_rows(path: Path) -> Iterator[dict[str, Any]]:
     pa = arrow()
     try:
         with open_regular(path) as source, pa.parquet.ParquetFile(source) as file:
-            _check_table(path, file.schema_arrow)
+            schema = file.schema_arrow
+            version = (schema.metadata or {}).get(b"agentrl.trajectories")
+            if version is None or not {INDEX, STEP, EXCEPTIONS} <= set(schema.names):
+                raise ConfigError(f"{path} holds no trajectories")
+            if version != str(VERSION).encode():
+                found = json.dumps(version.decode("ascii", "replace"))
+                raise ConfigError(f"{path} is a table of version {found}; this version reads {VERSION}")
             for batch in file.iter_batches(ROWS):
                 yield from batch.to_pylist()
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read trajectories: {path}: {error}") from error
 
 
-def _check_table(path: Path, schema: Any) -> None:
-    version = (schema.metadata or {}).get(b"agentrl.trajectories")
-    if version is None or not {INDEX, STEP, EXCEPTIONS} <= set(schema.names):
-        raise ConfigError(f"{path} holds no trajectories")
-    if version != str(VERSION).encode():
-        found = json.dumps(version.decode("ascii", "replace"))
-        raise ConfigError(f"{path} is a table of version {found}; this version reads {VERSION}")
+# ---------------------------------------------------------------------- columns
+
+
+def arrow() -> Any:
+    """The pyarrow package, or a complaint that says what to install."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtra("pyarrow", "train") from error
+    return pyarrow
+
+
+def kinds(cls: type) -> dict[str, str]:
+    """The kind of column of each stored field of a record class."""
+    hints, found = get_type_hints(cls), {}
+    for name in [field.name for field in dataclasses.fields(cls) if field.name not in ("steps", "pictures")]:
+        inner = [one for one in getattr(hints[name], "__args__", ()) if one is not type(None)]
+        optional = type(None) in getattr(hints[name], "__args__", ()) and len(inner) == 1
+        found[name] = KINDS.get(inner[0] if optional else hints[name], "json")
+    return found
+
+
+@cache  # reading annotations for every row would take longer than the row
+def columns() -> Mapping[str, str]:
+    """The kind of every column that holds a field, by its name."""
+    of_steps = {STEP_PREFIX + name: kind for name, kind in kinds(Step).items()}
+    return MappingProxyType({**kinds(Trajectory), **of_steps})
+
+
+def table_schema() -> pa.Schema:
+    """The schema of the table, with its version."""
+    pa = arrow()
+    types = {
+        "text": pa.string(),
+        "json": pa.string(),
+        "whole": pa.int64(),
+        "real": pa.float64(),
+        "truth": pa.bool_(),
+        "ids": pa.list_(pa.int32()),
+        "reals": pa.list_(pa.float64()),
+        "texts": pa.list_(pa.string()),
+    }
+    held = [pa.field(name, types[kind]) for name, kind in columns().items()]
+    places = [pa.field(INDEX, pa.int64(), nullable=False), pa.field(STEP, pa.int32())]
+    return pa.schema([*places, *held, pa.field(EXCEPTIONS, pa.string())], {"agentrl.trajectories": str(VERSION)})
+
+
+# ---------------------------------------------------------------------- rows
+
+
+def rows(index: int, data: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The rows of a trajectory's JSON (with whole prompts)."""
+    repeated = {name: value for name, value in data.items() if name != "steps"}
+    for number, step in enumerate(data["steps"]):
+        yield _row(index, number, {**repeated, **{STEP_PREFIX + name: value for name, value in step.items()}})
+    if not data["steps"]:
+        yield _row(index, None, repeated)
+
+
+def _row(index: int, number: int | None, values: dict[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = {INDEX: index, STEP: number, EXCEPTIONS: None}
+    exceptions = {}
+    for name, kind in columns().items():
+        value = values.get(name)
+        if kind == "json" and value is not None:
+            row[name] = to_line(value).decode("ascii")
+        elif value is None or fits(kind, value):
+            row[name] = value
+        else:
+            row[name], exceptions[name] = None, value
+    if exceptions:
+        row[EXCEPTIONS] = to_line(exceptions).decode("ascii")
+    return row
+
+
+def fits(kind: str, value: Any) -> bool:
+    """Can a column of this kind hold the value exactly? Half characters and huge numbers are what it cannot."""
+    if kind == "text":
+        try:
+            return isinstance(value, str) and (value.isascii() or bool(value.encode("utf-8")))
+        except UnicodeEncodeError:
+            return False
+    if kind == "whole":
+        return -(2**63) <= value < 2**63
+    if kind == "ids":
+        return not value or (min(value) >= -(2**31) and max(value) < 2**31)
+    if kind == "texts":
+        return all(fits("text", text) for text in value)
+    return True
+
+
+def trajectory_json(group: list[dict[str, Any]]) -> dict[str, Any]:
+    """Inverse of `rows`; a `ValueError` where a cell holds no JSON."""
+    whole = [_values(row) for row in group]
+    fields = {name: value for name, value in whole[0].items() if not name.startswith(STEP_PREFIX)}
+    steps = [
+        {name.removeprefix(STEP_PREFIX): value for name, value in values.items() if name.startswith(STEP_PREFIX)}
+        for row, values in zip(group, whole, strict=True)
+        if row[STEP] is not None
+    ]
+    return {**fields, "steps": steps}
+
+
+def _values(row: dict[str, Any]) -> dict[str, Any]:
+    found = {}
+    for name, kind in columns().items():
+        if name in row:
+            value = row[name]
+            found[name] = from_line(value) if kind == "json" and value is not None else value
+    exceptions = from_line(row[EXCEPTIONS]) if row.get(EXCEPTIONS) is not None else {}
+    if not isinstance(exceptions, dict):
+        raise ValueError("its exceptions are no JSON object")
+    return {**found, **exceptions}

@@ -9,8 +9,10 @@ Both follow from a trajectory alone (`prompt_at`), so records of one style can b
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -19,11 +21,15 @@ import numpy as np
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.policy import Generation, Message
-from agentrl.rollout.trajectory import Step, Trajectory
+from agentrl.models.prompt_settings import LIMITS, PROMPT_WRAPPERS, as_trained, settings_of
+from agentrl.rollout.trajectory import Trajectory
 from agentrl.wrappers.history import remembered, what_was_done
+
+log = logging.getLogger(__name__)
 
 STYLES = ("conversation", "step")
 HISTORY = 3  # actions that the style `step` shows
+Layers = Sequence[Mapping[str, Any]]
 
 
 # ---------------------------------------------------------------------- messages
@@ -65,13 +71,8 @@ class PromptStyle(ABC):
     """Follows one episode and says what to show before each answer."""
 
     def begin(self, rules: str, seen: Message) -> None:
-        """The episode starts with this observation."""
+        """The episode starts with this observation: everything but the rules is forgotten."""
         self._opening: list[Message] = [{"role": "system", "content": rules}] if rules else []
-        self._start(seen)
-
-    @abstractmethod
-    def _start(self, seen: Message) -> None:
-        """Forget everything but the rules and the first observation."""
 
     @abstractmethod
     def turn(self, said: Message, done: str, feedback: str, seen: Message) -> None:
@@ -85,7 +86,9 @@ class PromptStyle(ABC):
 class WholeConversation(PromptStyle):
     """Everything that was said so far."""
 
-    def _start(self, seen: Message) -> None:
+    def begin(self, rules: str, seen: Message) -> None:
+        """Nothing was said yet."""
+        super().begin(rules, seen)
         self._said = [seen]
 
     def turn(self, said: Message, done: str, feedback: str, seen: Message) -> None:
@@ -103,7 +106,9 @@ class PresentStep(PromptStyle):
     def __init__(self, history: int = HISTORY) -> None:
         self.history = whole_number("history", history, at_least=0)
 
-    def _start(self, seen: Message) -> None:
+    def begin(self, rules: str, seen: Message) -> None:
+        """Nothing was done yet."""
+        super().begin(rules, seen)
         self._turns: list[tuple[str, str]] = []  # what was done, what was said to it
         self._seen = seen
 
@@ -117,16 +122,14 @@ class PresentStep(PromptStyle):
         shown = self._turns[-self.history :] if self.history else []
         if not shown:
             return [*self._opening, self._seen]
-        return [*self._opening, {**self._seen, "content": f"{self._story(shown)}\nNow:\n{self._seen['content']}"}]
-
-    def _story(self, shown: list[tuple[str, str]]) -> str:
         first = len(self._turns) - len(shown) + 1
         lines = ["Your turns so far:" if first == 1 else f"Your last {len(shown)} turns of {len(self._turns)}:"]
         for number, (done, feedback) in enumerate(shown, first):
             # Most observations begin with the feedback to the last turn: once is enough.
             told = number == len(self._turns) and feedback in self._seen["content"]
             lines.append(f"[{number}] You did: {done}" + (f". {feedback}" if feedback and not told else ""))
-        return "\n".join(lines)
+        story = "\n".join(lines)
+        return [*self._opening, {**self._seen, "content": f"{story}\nNow:\n{self._seen['content']}"}]
 
 
 def prompt_style(name: str, history: int = HISTORY) -> PromptStyle:
@@ -162,9 +165,9 @@ def prompt_at(
     prompt = prompt_style(style, history)
     prompt.begin(trajectory.system_prompt, _seen(*seen[0], known))
     for step, after in zip(steps[:turn], seen[1:], strict=False):
-        prompt.turn(
-            _said(_words(step), step.response_ids), done(step.action, step.info), told(step.info), _seen(*after, known)
-        )
+        said = step.action if step.response is None else step.response
+        answer = _said(said if isinstance(said, str) else "", step.response_ids)
+        prompt.turn(answer, done(step.action, step.info), told(step.info), _seen(*after, known))
     return prompt.messages()
 
 
@@ -178,13 +181,79 @@ def told(info: Mapping[str, Any]) -> str:
     return str(info.get("feedback") or "")
 
 
-def _words(step: Step) -> str:
-    said = step.action if step.response is None else step.response
-    return said if isinstance(said, str) else ""
-
-
 def _seen(text: str, images: list[str], known: Mapping[str, Any]) -> Message:
     for name in images:
         if name not in known:
-            raise ConfigError(f"the picture {name} is not at hand; pass pictures={{hash: pixels}}")
+            raise ConfigError(f"the picture {name} is not loaded; pass pictures={{hash: pixels}}")
     return {"role": "user", "content": text, "images": [known[name] for name in images]}
+
+
+# ---------------------------------------------------------------------- prompts as a policy was trained
+
+
+@dataclass(frozen=True)
+class Prompting:
+    """How to play a policy in an environment."""
+
+    prompt_style: str
+    history: int
+    wrappers: Layers
+    env_kwargs: dict[str, Any]
+
+
+def prompting(
+    policy: Any,
+    env_id: str,
+    *,
+    prompt_style: str | None = None,
+    history: int | None = None,
+    wrappers: Layers | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+) -> Prompting:
+    """What is given, and for the rest what a trained policy carries; a warning wherever the two differ."""
+    kwargs = dict(env_kwargs or {})
+    given = {"prompt_style": prompt_style, "history": history, **prompt_options(wrappers)}
+    limits = {name: kwargs.get(name) for name in LIMITS}
+    chosen, notes = as_trained(settings_of(policy), env_id, given | limits)
+    for note in notes:
+        log.warning(note)
+    return Prompting(
+        prompt_style=chosen["prompt_style"] or "conversation",
+        history=HISTORY if chosen["history"] is None else chosen["history"],
+        wrappers=layers(**{name: chosen[name] for name in prompt_options(None)}) if wrappers is None else wrappers,
+        env_kwargs=kwargs | {name: chosen[name] for name in LIMITS if chosen[name] is not None},
+    )
+
+
+def layers(strategy: str | None, representation: str | None, wrap: Layers | None) -> list[Any]:
+    """The wrappers that the settings of a policy ask for, inside first."""
+    further = list(wrap or ())
+    if not strategy:
+        return further
+    form = {"wrapper": "Reasoning", "strategy": strategy, "representation": representation or "natural"}
+    # The form of replies goes around what takes replies apart, and inside what only adds to observations.
+    inner = [layer for layer in further if _name(layer) == "ToolCalls"]
+    return [*inner, form, *(layer for layer in further if layer not in inner)]
+
+
+def with_judge(wrappers: Layers, reward: Mapping[str, Any]) -> list[Any]:
+    """The same with a reward for what replies say around the wrapper that prescribes their form."""
+    place = next(place for place, layer in enumerate(wrappers, 1) if _name(layer) == "Reasoning")
+    return [*wrappers[:place], reward, *wrappers[place:]]
+
+
+def prompt_options(wrappers: Layers | None) -> dict[str, Any]:
+    """Strategy, representation and further wrappers of a stack, where they change prompts; None where none is given."""
+    if wrappers is None:
+        return {"strategy": None, "representation": None, "wrap": None}
+    form = next((layer for layer in wrappers if _name(layer) == "Reasoning"), None)
+    return {
+        "strategy": "" if form is None else form.get("strategy", "free_think"),
+        "representation": "natural" if form is None else form.get("representation", "natural"),
+        "wrap": tuple(dict(layer) for layer in wrappers if _name(layer) in PROMPT_WRAPPERS),
+    }
+
+
+def _name(layer: Any) -> Any:
+    """Of a wrapper; None for what a person typed that is no wrapper, which is refused where the stack is built."""
+    return layer.get("wrapper") if isinstance(layer, Mapping) else None

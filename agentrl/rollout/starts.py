@@ -29,9 +29,9 @@ class EnvSpec:
         if "split" in self.kwargs:
             raise ConfigError("choose the split with split=..., not inside the environment's kwargs")
         if self.kwargs.get("full_info") is False:
-            raise ConfigError("trajectories are made of the whole info; full_info=False is for other libraries")
+            raise ConfigError("trajectories need full_info=True; full_info=False is for other libraries")
         if isinstance(self.wrappers, (str, bytes, Mapping)) or not isinstance(self.wrappers, Sequence):
-            raise ConfigError(f"wrappers are a list such as {EXAMPLE}")
+            raise ConfigError(f"wrappers must be a list such as {EXAMPLE}")
         if finite_number("weight", self.weight) < 0:
             raise ConfigError(f"weight must be 0 or more; got {self.weight!r}")
 
@@ -63,16 +63,15 @@ def grouped(starts: Sequence[Start], size: int) -> list[Start]:
     of one call share a name.
     """
     whole_number("size", size, at_least=1)
-    named = [(start, start.group_id or start.id or _group_name(number, start)) for number, start in enumerate(starts)]
+    named = [
+        (start, start.group_id or start.id or f"g{number}-e{start.env}-s{start.seed}")
+        for number, start in enumerate(starts)
+    ]
     if len({name for _, name in named}) < len(named):
         raise ConfigError("two starts have the same id or group_id; names of groups must differ")
     return [
         replace(start, group_id=name, id=f"{start.id or name}.{copy}") for start, name in named for copy in range(size)
     ]
-
-
-def _group_name(number: int, start: Start) -> str:
-    return f"g{number}-e{start.env}-s{start.seed}"
 
 
 def sampling_names(starts: Sequence[Start]) -> list[str]:
@@ -96,7 +95,7 @@ def checked_starts(starts: Sequence[Start], envs: Sequence[EnvSpec]) -> list[Sta
         if not isinstance(start, Start):
             raise ConfigError(f"starts must be Start(seed, ...) objects; got {type(start).__name__}")
         if start.env >= len(envs):
-            raise ConfigError(f"a start asks for environment {start.env}; there are {len(envs)}, counted from 0")
+            raise ConfigError(f"env of a start must be below {len(envs)}, the number of environments; got {start.env}")
     ids = [start.id for start in found if start.id is not None]
     if len(set(ids)) < len(ids):
         raise ConfigError("two starts have the same id; ids of trajectories must differ")

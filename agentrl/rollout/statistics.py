@@ -51,7 +51,12 @@ def student_quantile(probability: float, freedom: int) -> float:
     if probability < 0.5:
         return -student_quantile(1 - probability, freedom)
     if freedom > 200:
-        return _student_expansion(normal_quantile(probability), freedom)
+        # Cornish and Fisher's series in 1 / freedom around the normal quantile; exact to 1e-9 beyond 200.
+        z = normal_quantile(probability)
+        first = (z**3 + z) / 4
+        second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+        third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+        return z + first / freedom + second / freedom**2 + third / freedom**3
     low, high = 0.0, 1.0
     while student_cdf(high, freedom) < probability:
         low, high = high, 2 * high
@@ -72,11 +77,3 @@ def student_cdf(t: float, freedom: int) -> float:
         total += term
     central = 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
     return 0.5 + central / 2
-
-
-def _student_expansion(z: float, freedom: int) -> float:
-    """Cornish and Fisher's series in 1 / freedom around the normal quantile; exact to 1e-9 beyond 200."""
-    first = (z**3 + z) / 4
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + first / freedom + second / freedom**2 + third / freedom**3

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentrl.core.errors import ConfigError
-from agentrl.rollout.trajectory import Step, Trajectory
+from agentrl.rollout.trajectory import Trajectory
 
 
 @dataclass
@@ -48,7 +48,12 @@ def token_rows(trajectory: Trajectory) -> list[TokenRow]:
     """
     rows: list[TokenRow] = []
     for index, step in enumerate(trajectory.steps):
-        prompt, response, logprobs = _tokens(trajectory, step)
+        prompt, response, logprobs = step.prompt_ids, step.response_ids, step.logprobs
+        if prompt is None or response is None or logprobs is None:
+            raise ConfigError(
+                f"trajectory {trajectory.id!r} must hold token ids and log-probabilities; play it with a policy that "
+                "knows them: hf:, vllm:, or openai: with token_ids=True and logprobs=True"
+            )
         row = rows[-1] if rows else None
         if row is None or not _continues(row, prompt):
             row = TokenRow(list(prompt), images=_pictures(trajectory, index, first=True))
@@ -81,15 +86,6 @@ def _continues(row: TokenRow, prompt: list[int]) -> bool:
     for values in (row.completion_ids, row.logprobs, row.mask):
         values.pop()
     return True
-
-
-def _tokens(trajectory: Trajectory, step: Step) -> tuple[list[int], list[int], list[float]]:
-    if step.prompt_ids is None or step.response_ids is None or step.logprobs is None:
-        raise ConfigError(
-            f"trajectory {trajectory.id!r} must hold token ids and log-probabilities; play it with a policy that knows "
-            "them: hf:, vllm:, or openai: with token_ids=True and logprobs=True"
-        )
-    return step.prompt_ids, step.response_ids, step.logprobs
 
 
 def _pictures(trajectory: Trajectory, index: int, *, first: bool) -> list[Any]:

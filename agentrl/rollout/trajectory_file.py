@@ -44,42 +44,36 @@ class TrajectoryWriter:
         self.images = images_folder(self.path)
         self._stored: set[str] = set()
         if is_parquet(self.path):
-            raise ConfigError(f"{self.path}: while a run lasts its trajectories are JSON lines; choose a .jsonl file")
+            raise ConfigError(f"{self.path}: trajectories are written as JSON lines; choose a .jsonl file")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not self.path.is_file():  # opening a pipe would wait for its reader
                 raise OSError(errno.EINVAL, "not a regular file", str(self.path))
             self._file = open(self.path, "ab")  # noqa: SIM115 (closed by close)
-            self._begin_on_a_new_line()
+            with open(self.path, "rb") as old:
+                first = old.readline(1 << 16)
+                if first.strip() and not first.lstrip().startswith(b"{"):
+                    self._file.close()
+                    raise ConfigError(f"{self.path} holds no trajectories; it was left unchanged")
+                size = old.seek(0, io.SEEK_END)
+                if size and (old.seek(size - 1), old.read(1))[1] != b"\n":
+                    self._file.write(b"\n")  # the half line of a run that was killed stays what it is
         except OSError as error:
             raise ConfigError(f"cannot write trajectories: {error}; choose another place") from error
-
-    def _begin_on_a_new_line(self) -> None:
-        with open(self.path, "rb") as old:
-            first = old.readline(1 << 16)
-            if first.strip() and not first.lstrip().startswith(b"{"):
-                self._file.close()
-                raise ConfigError(f"{self.path} holds no trajectories; it was left unchanged")
-            size = old.seek(0, io.SEEK_END)
-            if size and (old.seek(size - 1), old.read(1))[1] != b"\n":
-                self._file.write(b"\n")  # the half line of a run that was killed stays what it is
 
     def write(self, trajectory: Trajectory) -> None:
         """Pictures first, so that no line ever names one that is not there."""
         for name, picture in trajectory.pictures.items():
-            self._store(name, picture)
+            if name in self._stored:
+                continue
+            path = picture_path(self.images, name)
+            if not path.exists():
+                buffer = io.BytesIO()
+                Image.fromarray(picture).save(buffer, "PNG")
+                write_atomically(path, buffer.getvalue())
+            self._stored.add(name)
         self._file.write(encode(trajectory))
         self._file.flush()
-
-    def _store(self, name: str, picture: np.ndarray) -> None:
-        if name in self._stored:
-            return
-        path = picture_path(self.images, name)
-        if not path.exists():
-            buffer = io.BytesIO()
-            Image.fromarray(picture).save(buffer, "PNG")
-            write_atomically(path, buffer.getvalue())
-        self._stored.add(name)
 
     def close(self) -> None:
         """May be called twice."""
@@ -152,7 +146,7 @@ def write_trajectories(path: str | os.PathLike[str], trajectories: Iterable[Traj
     The suffix decides: `.parquet`, or else JSON lines.
     """
     target = Path(path)
-    copied = _with_pictures(trajectories, images, images_folder(target))
+    copied = _copy_pictures(trajectories, images, images_folder(target))
     try:
         if is_parquet(target):
             write_parquet(target, copied)
@@ -162,17 +156,13 @@ def write_trajectories(path: str | os.PathLike[str], trajectories: Iterable[Traj
         raise ConfigError(f"cannot write trajectories: {error}; choose another place") from error
 
 
-def _with_pictures(trajectories: Iterable[Trajectory], source: Path, target: Path) -> Iterator[Trajectory]:
+def _copy_pictures(trajectories: Iterable[Trajectory], source: Path, target: Path) -> Iterator[Trajectory]:
     for trajectory in trajectories:
         for name in picture_names(trajectory):
-            _copy_picture(name, source, target)
+            copy, original = picture_path(target, name), picture_path(source, name)
+            if not copy.exists() and original.exists():
+                write_atomically(copy, read_regular(original))
         yield trajectory
-
-
-def _copy_picture(name: str, source: Path, target: Path) -> None:
-    place, original = picture_path(target, name), picture_path(source, name)
-    if not place.exists() and original.exists():
-        write_atomically(place, read_regular(original))
 
 
 def picture_names(trajectory: Trajectory) -> set[str]:

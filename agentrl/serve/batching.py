@@ -7,7 +7,7 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -78,35 +78,32 @@ class Batcher:
     # ------------------------------------------------------------------ on the thread
 
     def _run(self) -> None:
-        while (first := self._waiting.get()) is not None:
-            jobs, ended = self._gather(first)
-            for group in _alike(jobs):
-                self._answer(group)
-            if ended:
-                return
-
-    def _gather(self, first: Job) -> tuple[list[Job], bool]:
-        jobs, until = [first], time.monotonic() + self.gather
-        while len(jobs) < self.max_batch:
-            with contextlib.suppress(queue.Empty):
-                job = self._waiting.get(timeout=max(0.0, until - time.monotonic()))
+        ended = False
+        while not ended and (first := self._waiting.get()) is not None:
+            jobs, until = [first], time.monotonic() + self.gather
+            while len(jobs) < self.max_batch and not ended:
+                try:
+                    job = self._waiting.get(timeout=max(0.0, until - time.monotonic()))
+                except queue.Empty:
+                    break
                 if job is None:
-                    return jobs, True
-                jobs.append(job)
-                continue
-            break
-        return jobs, False
-
-    def _answer(self, jobs: list[Job]) -> None:
-        wanted = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
-        try:
-            for job, answer in zip(wanted, self._decode(wanted), strict=True):
-                job.answer.set_result(answer)
-        except Exception as error:  # one request must not end the thread
-            fault = error if isinstance(error, EngineFault) else EngineFault(f"the model failed: {error}")
-            for job in wanted:
-                if not job.answer.done():
-                    job.answer.set_exception(fault)
+                    ended = True
+                else:
+                    jobs.append(job)
+            groups: dict[tuple, list[Job]] = {}  # by sampling parameters; limits may differ
+            for job in jobs:
+                how = job.how
+                groups.setdefault((how.temperature, how.top_p, how.top_k, how.greedy), []).append(job)
+            for group in groups.values():
+                wanted = [job for job in group if job.answer.set_running_or_notify_cancel()]
+                try:
+                    for job, answer in zip(wanted, self._decode(wanted), strict=True):
+                        job.answer.set_result(answer)
+                except Exception as error:  # one request must not end the thread
+                    fault = error if isinstance(error, EngineFault) else EngineFault(f"the model failed: {error}")
+                    for job in wanted:
+                        if not job.answer.done():
+                            job.answer.set_exception(fault)
 
     def _decode(self, jobs: Sequence[Job]) -> list[Any]:
         if not jobs:
@@ -121,34 +118,22 @@ class Batcher:
         for row, (job, limit) in enumerate(zip(jobs, limits, strict=True)):
             generator = torch.Generator().manual_seed(secrets.randbits(63) if job.seed is None else job.seed)
             noise[row, :limit] = torch.rand(limit, generator=generator)  # independent of the batch
-        with engine_faults(self.max_batch), torch.inference_mode(), evaluating(loaded.model), self._stoppable():
-            batch = pack(loaded.model, [job.prompt for job in jobs], loaded.pad, loaded.encoder.image_token)
-            answers = Decoder(loaded.model, batch, sorted(loaded.stops), limits).run(noise, jobs[0].how, _watch(jobs))
+        with engine_faults(self.max_batch), torch.inference_mode(), evaluating(loaded.model):
+            # So that `close` ends the work at the next token: a thread in the model would abort the process at exit.
+            hook = loaded.model.register_forward_pre_hook(self._refuse_when_closed)
+            try:
+                batch = pack(loaded.model, [job.prompt for job in jobs], loaded.pad, loaded.encoder.image_token)
+                decoder = Decoder(loaded.model, batch, sorted(loaded.stops), limits)
+                answers = decoder.run(noise, jobs[0].how, _watch(jobs))
+            finally:
+                hook.remove()
         self.batches += 1
         self.answered += len(answers)
         return answers
 
-    @contextlib.contextmanager
-    def _stoppable(self) -> Iterator[None]:
-        """Inside, `close` ends the work at the next token: a thread in the model would abort the process at exit."""
-        hook = self.loaded.model.register_forward_pre_hook(self._refuse_when_closed)
-        try:
-            yield
-        finally:
-            hook.remove()
-
     def _refuse_when_closed(self, *_: Any) -> None:
         if self._closed:
             raise EngineFault(CLOSING)
-
-
-def _alike(jobs: Sequence[Job]) -> list[list[Job]]:
-    """Groups of jobs with the same sampling parameters; limits may differ."""
-    groups: dict[tuple, list[Job]] = {}
-    for job in jobs:
-        how = job.how
-        groups.setdefault((how.temperature, how.top_p, how.top_k, how.greedy), []).append(job)
-    return list(groups.values())
 
 
 def _watch(jobs: Sequence[Job]) -> Any:

@@ -51,7 +51,18 @@ class LimitedConnection(H11Protocol):
         """A client has connected."""
         super().connection_made(transport)
         self._enter("head")
-        if not self._make_room():
+        # Where there are too many, those that have waited longest are closed.
+        others = [each for each in self.connections if each is not self and isinstance(each, LimitedConnection)]
+        waiting = sorted((each for each in others if each.since is not None), key=lambda each: each.since or 0.0)
+        due = [each for each in waiting if self.loop.time() - (each.since or 0.0) >= GRACE_SECONDS]
+        here = [each for each in waiting if each.address == self.address]
+        closing = [each for each in due if each in here[: max(0, len(here) + 1 - MAX_WAITING)]]
+        excess = max(0, len(others) + 1 - len(closing) - MAX_CONNECTIONS)
+        closing += [each for each in due if each not in closing][:excess]
+        for each in closing:
+            self.connections.discard(each)
+            each.transport.abort()
+        if len(others) + 1 - len(closing) > MAX_CONNECTIONS:
             self._say(NO_ROOM)
 
     def data_received(self, data: bytes) -> None:
@@ -110,26 +121,10 @@ class LimitedConnection(H11Protocol):
             handle.cancel()
             setattr(self, timer, None)
 
-    # ------------------------------------------------------------------ room
-
     @property
     def address(self) -> str:
         """Where the client is, without its port."""
         return str(self.client[0]) if self.client else ""
-
-    def _make_room(self) -> bool:
-        """Close those that have waited longest where there are too many; is there room for this one then?"""
-        others = [each for each in self.connections if each is not self and isinstance(each, LimitedConnection)]
-        waiting = sorted((each for each in others if each.since is not None), key=lambda each: each.since or 0.0)
-        due = [each for each in waiting if self.loop.time() - (each.since or 0.0) >= GRACE_SECONDS]
-        here = [each for each in waiting if each.address == self.address]
-        closing = [each for each in due if each in here[: max(0, len(here) + 1 - MAX_WAITING)]]
-        excess = max(0, len(others) + 1 - len(closing) - MAX_CONNECTIONS)
-        closing += [each for each in due if each not in closing][:excess]
-        for each in closing:
-            self.connections.discard(each)
-            each.transport.abort()
-        return len(others) + 1 - len(closing) <= MAX_CONNECTIONS
 
     def _say(self, answer: bytes) -> None:
         """Close, with a word to the client if it has had no answer yet."""

@@ -61,7 +61,10 @@ class StopText:
         if places:
             self.found, self._held = True, ""
             return text[: min(places)]
-        keep = max((_overlap(text, stop) for stop in self._stops), default=0)
+        keep = 0  # characters at the end of the text that are the beginning of a stop string
+        for stop in self._stops:
+            longest = min(len(text), len(stop) - 1)
+            keep = max(keep, next((n for n in range(longest, 0, -1) if text.endswith(stop[:n])), 0))
         self._held = text[len(text) - keep :]
         return text[: len(text) - keep]
 
@@ -69,12 +72,6 @@ class StopText:
         """What was held back when no more text comes."""
         held, self._held = self._held, ""
         return held
-
-
-def _overlap(text: str, stop: str) -> int:
-    """How many characters at the end of the text are the beginning of the stop string."""
-    longest = min(len(text), len(stop) - 1)
-    return next((length for length in range(longest, 0, -1) if text.endswith(stop[:length])), 0)
 
 
 @dataclass
@@ -179,16 +176,16 @@ class Writer:
         return {**self._head, "object": kind, "model": self.request.model, "choices": choices}
 
     def _choice(self, pieces: Sequence[Piece]) -> dict[str, Any]:
-        scored = self.request.logprobs and pieces
-        found: dict[str, Any] = {"index": 0, "logprobs": {"content": [*map(self._scored, pieces)]} if scored else None}
+        found: dict[str, Any] = {"index": 0, "logprobs": None}
+        if self.request.logprobs and pieces:  # at the temperature that was sampled at, as everywhere in this package
+            scored = []
+            for piece in pieces:
+                likely = [self._chance(token, logprob) for token, logprob in piece.likely]
+                scored.append(self._chance(piece.token, piece.logprob) | {"top_logprobs": likely})
+            found["logprobs"] = {"content": scored}
         if self.request.return_token_ids:
             found["token_ids"] = [piece.token for piece in pieces]
         return found
-
-    def _scored(self, piece: Piece) -> dict[str, Any]:
-        """A token's log-probability, at the temperature that was sampled at, as everywhere in this package."""
-        likely = [self._chance(token, logprob) for token, logprob in piece.likely]
-        return self._chance(piece.token, piece.logprob) | {"top_logprobs": likely}
 
     def _chance(self, token: int, logprob: float) -> dict[str, Any]:
         return {"token": self.decode([token]), "logprob": max(logprob, LEAST), "bytes": None}

@@ -171,27 +171,22 @@ def read_request(body: bytes) -> ChatRequest:
         data = msgspec.json.decode(body)
         if not isinstance(data, dict):
             raise BadRequest("invalid request: it must be a JSON object")
-        request = msgspec.convert(_supported(data), ChatRequest)
+        found = {name: value for name, value in data.items() if value is not None and name not in WITHOUT_EFFECT}
+        if found.get("tools") and found.get("tool_choice") == "none":
+            del found["tools"]
+        for name in NEUTRAL.keys() & found.keys():
+            if found[name] not in NEUTRAL[name]:
+                reason = NO_TOOLS if name in ("tools", "tool_choice", "functions", "function_call") else "not supported"
+                raise BadRequest(f"{name}: {reason}")
+            del found[name]
+        if isinstance(found.get("messages"), list):
+            found["messages"] = [_shown(message) for message in found["messages"]]
+        request = msgspec.convert(found, ChatRequest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadRequest(f"invalid request: {error}"[:500]) from None
     if request.top_logprobs and not request.logprobs:
         raise BadRequest("top_logprobs needs logprobs: true")
     return request
-
-
-def _supported(data: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a request that are served."""
-    found = {name: value for name, value in data.items() if value is not None and name not in WITHOUT_EFFECT}
-    if found.get("tools") and found.get("tool_choice") == "none":
-        del found["tools"]
-    for name in NEUTRAL.keys() & found.keys():
-        if found[name] not in NEUTRAL[name]:
-            reason = NO_TOOLS if name in ("tools", "tool_choice", "functions", "function_call") else "not supported"
-            raise BadRequest(f"{name}: {reason}")
-        del found[name]
-    if isinstance(found.get("messages"), list):
-        found["messages"] = [_shown(message) for message in found["messages"]]
-    return found
 
 
 def _shown(message: Any) -> Any:
@@ -209,45 +204,33 @@ def _shown(message: Any) -> Any:
 
 def conversation_of(request: ChatRequest, loaded: LoadedModel) -> list[Message]:
     """The messages as policies know them."""
-    return [_message(message, loaded) for message in request.messages]
-
-
-def _message(sent: SentMessage, loaded: LoadedModel) -> Message:
-    texts: list[str] = []
-    pictures: list[np.ndarray] = []
-    for part in _parts(sent):
-        if isinstance(part, ImagePart):
-            if MARK in "".join(texts).replace(MARK, "", len(pictures)):
-                raise BadRequest(f"text in front of a picture must not contain {MARK}")
-            pictures.append(read_picture(part.image_url.url))
-        texts.append(MARK if isinstance(part, ImagePart) else part.text)
-    role = "system" if sent.role == "developer" else sent.role  # OpenAI's newer name
-    message: Message = {"role": role, "content": "".join(texts), "images": pictures}
-    if sent.token_ids is not None:
-        message["token_ids"] = _own_tokens(sent, loaded)
-    return message
-
-
-def _parts(sent: SentMessage) -> list[TextPart | ImagePart]:
-    """The content of a message in pieces; that of an answer may be missing, or be a refusal."""
-    if sent.content is None:
-        if sent.role != "assistant":
+    conversation: list[Message] = []
+    for sent in request.messages:
+        texts: list[str] = []
+        pictures: list[np.ndarray] = []
+        if sent.content is None and sent.role != "assistant":
             raise BadRequest(f"content must be a text or a list of parts in messages of the {sent.role}; got null")
-        return [TextPart(sent.refusal or "")]
-    parts = [TextPart(sent.content)] if isinstance(sent.content, str) else sent.content
-    return [TextPart(part.refusal) if isinstance(part, RefusalPart) else part for part in parts]
-
-
-def _own_tokens(sent: SentMessage, loaded: LoadedModel) -> list[int]:
-    """Tokens the model can have generated: only the last may end a turn."""
-    ids = sent.token_ids or []
-    if sent.role != "assistant":
-        raise BadRequest("token_ids must be in messages of the assistant")
-    if ids and max(ids) >= loaded.model.get_input_embeddings().num_embeddings:
-        raise BadRequest("token_ids must be below the size of the model's vocabulary")
-    if not loaded.stops.isdisjoint(ids[:-1]):
-        raise BadRequest("token_ids must hold special tokens at the end only")
-    return ids
+        content = sent.refusal or "" if sent.content is None else sent.content  # an answer may be a refusal
+        for part in [TextPart(content)] if isinstance(content, str) else content:
+            if isinstance(part, ImagePart):
+                if MARK in "".join(texts).replace(MARK, "", len(pictures)):
+                    raise BadRequest(f"text in front of a picture must not contain {MARK}")
+                pictures.append(read_picture(part.image_url.url))
+                texts.append(MARK)
+            else:
+                texts.append(part.refusal if isinstance(part, RefusalPart) else part.text)
+        role = "system" if sent.role == "developer" else sent.role  # OpenAI's newer name
+        message: Message = {"role": role, "content": "".join(texts), "images": pictures}
+        if sent.token_ids is not None:
+            message["token_ids"] = ids = sent.token_ids
+            if sent.role != "assistant":
+                raise BadRequest("token_ids must be in messages of the assistant")
+            if ids and max(ids) >= loaded.model.get_input_embeddings().num_embeddings:
+                raise BadRequest("token_ids must be below the size of the model's vocabulary")
+            if not loaded.stops.isdisjoint(ids[:-1]):
+                raise BadRequest("token_ids must hold special tokens at the end only")
+        conversation.append(message)
+    return conversation
 
 
 def read_picture(url: str) -> np.ndarray:

@@ -21,7 +21,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import episode_seed
 from agentrl.models.control_net import ControlNet, ControlSpec
 from agentrl.rollout.collect import Collector, EnvSpec, Start
-from agentrl.rollout.control_demonstrations import ControlData, ControlDemonstrator, control_data
+from agentrl.rollout.demonstrations import ControlData, ControlDemonstrator, control_data
 from agentrl.rollout.episode import make
 from agentrl.rollout.trajectory import Trajectory
 

@@ -25,8 +25,8 @@ from torch import Tensor
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import sha256_of
 from agentrl.core.manifest import MANIFEST, Damaged, check_manifest, flush, read_object, write_manifest
+from agentrl.models.loading import quiet
 from agentrl.models.prompt_settings import write_settings
-from agentrl.models.quiet import quiet
 from agentrl.trainers.prompting import run_settings
 from agentrl.trainers.sharding import piece, state_in_pieces, whole, whole_state
 from agentrl.trainers.token_budget import TrainingFault

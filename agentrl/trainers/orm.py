@@ -23,9 +23,8 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import mixed_seed
 from agentrl.judges.orm import OutcomeReader
 from agentrl.judges.outcome_form import LEAST, OutcomeForm, write_form
-from agentrl.models.yes_no import answer_tokens
-from agentrl.rollout.outcome_data import PLAYERS, Example, examples, play, swapped
-from agentrl.rollout.outcome_metrics import outcome_metrics
+from agentrl.models.scoring import answer_tokens
+from agentrl.rollout.outcomes import PLAYERS, Example, examples, outcome_metrics, play, swapped
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import read_trajectories
 from agentrl.trainers.arguments import RunArguments, fraction

@@ -21,7 +21,7 @@ from agentrl.core.judging import ChecksEnv
 from agentrl.core.specs import resolve
 from agentrl.core.task_generator import Task
 from agentrl.rollout.collect import Collection
-from agentrl.rollout.outcome_request import outcomes
+from agentrl.rollout.outcomes import outcomes
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.curriculum import Curriculum
 from agentrl.trainers.experience import Experience

@@ -6,7 +6,7 @@ import json
 from typing import Any, TypeVar
 
 from agentrl.models.prompt_settings import LIMITS, PromptSettings, differences, read_settings
-from agentrl.rollout.as_trained import prompt_options
+from agentrl.rollout.prompts import prompt_options
 from agentrl.trainers.arguments import RunArguments
 
 Arguments = TypeVar("Arguments", bound=RunArguments)

@@ -30,7 +30,7 @@ from agentrl.core.seeding import env_choice_rng, episode_seed, mixed_seed, run_s
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.vllm import VLLMPolicy
 from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start, grouped
-from agentrl.rollout.episode_facts import to_columns
+from agentrl.rollout.error_types import to_columns
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.html import page, percent, safe, section, write_page
-from agentrl.rollout.episode_facts import EpisodeFacts
+from agentrl.rollout.error_types import EpisodeFacts
 from agentrl.rollout.trajectory_file import TrajectoryReader
 from agentrl.viewer.canvas import COLOURS, Look, chart_style
 from agentrl.viewer.charts import Series, line_chart

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from agentrl.core.html import safe, section
-from agentrl.rollout.episode_facts import EpisodeFacts
+from agentrl.rollout.error_types import EpisodeFacts
 from agentrl.viewer.canvas import COLOURS, Look
 from agentrl.viewer.charts import Series, line_chart, stacked_bars
 from agentrl.viewer.grouped_bars import Bar, Bars, grouped_bars

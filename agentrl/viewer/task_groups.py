@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from agentrl.rollout.episode_facts import EpisodeFacts, from_columns
-from agentrl.rollout.error_types import ERROR_TYPES
+from agentrl.rollout.error_types import ERROR_TYPES, EpisodeFacts, from_columns
 from agentrl.rollout.statistics import Interval, wilson_interval
 from agentrl.viewer.eval_report import short_name
 from agentrl.viewer.run_data import RunData

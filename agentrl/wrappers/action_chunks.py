@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -36,7 +36,10 @@ class ActionChunks(AgentWrapper):
         super().__init__(env, size=size)
         require_no_second(env, ActionChunks)
         self.size = whole_number("size", size, at_least=1, at_most=1000)
-        self._single = _vector_space(env)
+        space = env.action_space
+        if not isinstance(space, spaces.Box) or len(space.shape) != 1:
+            raise ConfigError(f"ActionChunks needs actions that are arrays of one dimension; got {space}")
+        self._single = space
         low, high = (np.repeat(bound[None], self.size, axis=0) for bound in (self._single.low, self._single.high))
         self.action_space = spaces.Box(low, high, dtype=self._single.dtype.type)  # type: ignore[union-attr]
 
@@ -64,7 +67,9 @@ class ActionChunks(AgentWrapper):
                 break
         observation, _, terminated, truncated, info = result
         if len(infos) <= last:  # a limit outside the environment, which then did not know that this was the end
-            observation = self._with_pictures(observation)
+            base: Any = self.unwrapped
+            names = getattr(base, "pictures", ()) if isinstance(observation, Mapping) else ()
+            observation = {**observation, **{name: base.picture(name) for name in names if name in observation}}
         told = _build_info(info, infos, rewards)
         if problem and told.get("fault") == "unparsed":
             observation, told = explain_invalid(observation, told, problem)
@@ -94,11 +99,6 @@ class ActionChunks(AgentWrapper):
         quiet = getattr(self.unwrapped, "without_pictures", None)
         return nullcontext() if quiet is None else quiet()
 
-    def _with_pictures(self, observation: Any) -> Any:
-        base: Any = self.unwrapped
-        names = getattr(base, "pictures", ()) if isinstance(observation, Mapping) else ()
-        return {**observation, **{name: base.picture(name) for name in names if name in observation}}
-
     # ------------------------------------------------------------------ gold
 
     def oracle(self) -> np.ndarray | None:
@@ -119,13 +119,6 @@ class ActionChunks(AgentWrapper):
         return np.stack(rows + rows[-1:] * (self.size - len(rows))) if rows else None
 
 
-def _vector_space(env: gym.Env) -> spaces.Box:
-    space = env.action_space
-    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
-        raise ConfigError(f"ActionChunks needs actions that are arrays of one dimension; got {space}")
-    return space
-
-
 def _build_info(last: dict[str, Any], infos: list[dict[str, Any]], rewards: list[float]) -> dict[str, Any]:
     """One info for all turns of a chunk; what it does not sum up is that of the last one."""
     told = {**last, "ran": len(infos)}
@@ -139,10 +132,6 @@ def _build_info(last: dict[str, Any], infos: list[dict[str, Any]], rewards: list
         **told,
         "rewards": rewards,
         "reward_terms": terms,
-        "actions": _joined(info["actions"] for info in infos),
+        "actions": [action for info in infos for action in info["actions"]],
         "feedback": " ".join(dict.fromkeys(info["feedback"] for info in infos if info["feedback"])),
     }
-
-
-def _joined(lists: Iterable[list[str]]) -> list[str]:
-    return [item for each in lists for item in each]

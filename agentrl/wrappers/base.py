@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, SupportsFloat, TypeVar, cast
 
 import gymnasium as gym
@@ -30,7 +30,16 @@ class AgentWrapper(gym.Wrapper, RecordConstructorArgs):
     meant_before: ClassVar[Mapping[str, Any]] = {}  # arguments added later -> what records without them mean
 
     def __init__(self, env: gym.Env, **arguments: Any) -> None:
-        RecordConstructorArgs.__init__(self, **_plain_arguments(type(self).__name__, arguments))
+        plain = {}  # as JSON gives them back, so that a rebuilt stack has an equal spec
+        for name, value in arguments.items():
+            try:
+                plain[name] = json.loads(json.dumps(value, allow_nan=False))
+            except (TypeError, ValueError, RecursionError) as error:
+                raise ConfigError(
+                    f"{type(self).__name__}: {name} must be made of plain JSON values, because env.spec.to_json() "
+                    f"rebuilds the whole stack from it; {type(value).__name__} is not ({error})"
+                ) from error
+        RecordConstructorArgs.__init__(self, **plain)
         gym.Wrapper.__init__(self, env)
 
     @property
@@ -61,20 +70,6 @@ class AgentWrapper(gym.Wrapper, RecordConstructorArgs):
             raise SnapshotError(f"the snapshot does not fit {type(self).__name__}: {error}") from error
 
 
-def _plain_arguments(wrapper: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as JSON gives them back, so that a rebuilt stack has an equal spec."""
-    plain = {}
-    for name, value in arguments.items():
-        try:
-            plain[name] = json.loads(json.dumps(value, allow_nan=False))
-        except (TypeError, ValueError, RecursionError) as error:
-            raise ConfigError(
-                f"{wrapper}: {name} must be made of plain JSON values, because env.spec.to_json() rebuilds the whole "
-                f"stack from it; {type(value).__name__} is not ({error})"
-            ) from error
-    return plain
-
-
 def require_text(env: gym.Env, wrapper: str, *, asks_for_form: bool = False) -> None:
     """`ConfigError` unless the environment reads and writes text; one that names the wrapper which is in the way.
 
@@ -85,18 +80,12 @@ def require_text(env: gym.Env, wrapper: str, *, asks_for_form: bool = False) -> 
             continue
         if not has(env.unwrapped):
             raise ConfigError(f"{wrapper} needs {needed}: use a Text or Visual kind; got {_label(env)}")
-        taker = _taker(env, has)
+        layer, taker = env, ""  # the innermost wrapper without something that what it wraps still has
+        while isinstance(layer, gym.Wrapper) and not has(layer):
+            layer, taker = layer.env, type(layer).__name__
         exclusive = asks_for_form and has is writes_text
         advice = "leave one of the two out" if exclusive else f"put {taker} around {wrapper}"
         raise ConfigError(f"{wrapper} needs {needed}, which {taker} inside it takes away: {advice}")
-
-
-def _taker(env: gym.Env, has: Callable[[gym.Env], bool]) -> str:
-    """The innermost wrapper without something that what it wraps still has."""
-    layer, name = env, ""
-    while isinstance(layer, gym.Wrapper) and not has(layer):
-        layer, name = layer.env, type(layer).__name__
-    return name
 
 
 def require_no_reasoning(env: gym.Env, wrapper: str, advice: str) -> None:

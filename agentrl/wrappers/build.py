@@ -17,29 +17,26 @@ EXAMPLE = '[{"wrapper": "Reasoning", "strategy": "grounding"}, {"wrapper": "Reas
 
 def wrap(env: gym.Env, wrappers: Sequence[Mapping[str, Any]]) -> gym.Env:
     """`env` inside all of them; where one does not fit, `env` is closed and a `ConfigError` says why."""
+    inside = env
     try:
-        return _wrap(env, wrappers)
+        if isinstance(wrappers, (str, bytes, Mapping)) or not isinstance(wrappers, Sequence):
+            raise ConfigError(f"wrappers must be a list such as {EXAMPLE}")
+        for place, entry in enumerate(wrappers):
+            if not isinstance(entry, Mapping) or not isinstance(entry.get("wrapper"), str):
+                raise ConfigError(f'each wrapper must be an object with "wrapper" and its arguments, such as {EXAMPLE}')
+            name = entry["wrapper"]
+            kind, arguments = _find(name), {key: value for key, value in entry.items() if key != "wrapper"}
+            _check_order(kind, name, wrappers[:place], wrappers[place + 1 :])
+            try:
+                env = kind(env, **arguments)
+            except AgentRLError:
+                raise
+            except TypeError as error:  # no such argument, or one is missing
+                raise ConfigError(f"wrapper {name} cannot be created: {error}") from error
+        return env
     except BaseException:
-        env.close()
+        inside.close()
         raise
-
-
-def _wrap(env: gym.Env, wrappers: Sequence[Mapping[str, Any]]) -> gym.Env:
-    if isinstance(wrappers, (str, bytes, Mapping)) or not isinstance(wrappers, Sequence):
-        raise ConfigError(f"wrappers are a list such as {EXAMPLE}")
-    for place, entry in enumerate(wrappers):
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("wrapper"), str):
-            raise ConfigError(f'each wrapper is an object with "wrapper" and its arguments, such as {EXAMPLE}')
-        name = entry["wrapper"]
-        kind, arguments = _find(name), {key: value for key, value in entry.items() if key != "wrapper"}
-        _check_order(kind, name, wrappers[:place], wrappers[place + 1 :])
-        try:
-            env = kind(env, **arguments)
-        except AgentRLError:
-            raise
-        except TypeError as error:  # no such argument, or one is missing
-            raise ConfigError(f"wrapper {name} cannot be created: {error}") from error
-    return env
 
 
 def _check_order(kind: type, name: str, inside: Sequence[Any], outside: Sequence[Any]) -> None:

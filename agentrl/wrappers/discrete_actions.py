@@ -64,8 +64,10 @@ class DiscreteActions(AgentWrapper):
 
     def action(self, action: Any) -> str:
         """The name of a number."""
-        number = _as_int(action)
-        return self.names[number] if number is not None and 0 <= number < len(self.names) else UNREADABLE
+        if isinstance(action, np.ndarray) and action.size == 1:
+            action = action.reshape(()).item()
+        whole = isinstance(action, (int, np.integer)) and not isinstance(action, bool)
+        return self.names[int(action)] if whole and 0 <= int(action) < len(self.names) else UNREADABLE
 
     def step(self, action: Any) -> StepResult:
         """One primitive action; anything but a number in range is an invalid turn."""
@@ -79,10 +81,3 @@ class DiscreteActions(AgentWrapper):
         """The number of the oracle's next action."""
         turn = self.unwrapped.oracle()
         return None if turn is None else self.names.index(turn.split(self.unwrapped.action_separator)[0])
-
-
-def _as_int(action: Any) -> int | None:
-    if isinstance(action, np.ndarray) and action.size == 1:
-        action = action.reshape(()).item()
-    whole = isinstance(action, (int, np.integer)) and not isinstance(action, bool)
-    return int(action) if whole else None

@@ -48,14 +48,12 @@ class History(AgentWrapper):
             self._past.append([self._present, what_was_done(action, info)])
             self._present = remembered(obs["text"])
             self._count += 1
-        return {**obs, "text": f"{self._story()}\n{obs['text']}"}, reward, terminated, truncated, info
-
-    def _story(self) -> str:
         first = self._count - len(self._past) + 1
         lines = ["Your turns so far:" if first == 1 else f"Your last {len(self._past)} turns of {self._count}:"]
         for number, (observation, action) in enumerate(self._past, first):
             lines.append(f"[{number}] You saw:\n{observation}\n[{number}] You did: {action}")
-        return "\n".join([*lines, "Now:"])
+        story = "\n".join([*lines, "Now:", obs["text"]])
+        return {**obs, "text": story}, reward, terminated, truncated, info
 
     def _rules(self) -> str:
         turns = "the last turn" if self.turns == 1 else f"the last {self.turns} turns"

@@ -5,35 +5,37 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
-from gymnasium.envs.registration import EnvSpec
 
 from agentrl.core.arguments import finite_number
 from agentrl.core.env import SIDE_TERMS
-from agentrl.core.errors import ConfigError, JudgeFault, MissingExtra
-from agentrl.core.judging import ChecksEnv, Judge, JudgeRequest, Verdict
+from agentrl.core.errors import ConfigError, JudgeFault
+from agentrl.core.judging import JudgeRequest, Verdict
+from agentrl.core.parsing import quote
 from agentrl.core.settling import outcome_term
-from agentrl.core.specs import class_of, resolve
-from agentrl.core.state import State
 from agentrl.core.verdicts import ask, fault_json, verdict_json
-from agentrl.wrappers.base import AgentWrapper, StepResult, add_term, find_layer, require_text
-from agentrl.wrappers.live import LiveJudge, refuse_json
-from agentrl.wrappers.outcome_record import outcome_state
+from agentrl.wrappers.base import StepResult, add_term, clean_text, find_layer, require_text
+from agentrl.wrappers.history import what_was_done
+from agentrl.wrappers.judged import JudgedWrapper
 
 OUTCOME = "outcome"
 # What other wrappers pay for, which `replace` leaves alone, as it does what turns cost.
 FORM_TERMS = ("format", "grounding", "worldmodeling", "repetition")
+MAX_CHARS = 100_000  # of one part; judges cut further
+OWN_WORDS = ("instruction", "answer")  # of a state: what the agent was told, and what it said
+
+Turns = Sequence[tuple[Any, Mapping[str, Any]]]  # the action of each turn, and `info` after it
 
 
-class OutcomeReward(AgentWrapper):
+class OutcomeReward(JudgedWrapper):
     """Adds the term `outcome` when an episode ends: `weight` times the probability that the task was done.
 
     `judge` scores the purpose "outcome": an outcome reward model in this process (`{"kind": "orm", "model": FOLDER}`),
     one at an endpoint (`{"kind": "outcome", ...}`), or an object. It is told the instruction, the actions, the last
-    page and the answer, and nothing of the environment's own judgement (`agentrl.wrappers.outcome_record`).
+    page and the answer, and nothing of the environment's own judgement (`outcome_state`).
 
     - `threshold=0.5` pays the whole weight above it and nothing below, as WebRL does; None pays the probability.
     - `replace=True` takes the environment's own reward for success out, so that training sees the judge's alone. What
@@ -56,40 +58,26 @@ class OutcomeReward(AgentWrapper):
         replace: bool = False,
         deferred: bool = False,
     ) -> None:
-        alive = not isinstance(judge, (str, Mapping))
-        named = {"judge": type(judge).__name__ if alive else judge, "replace": replace, "deferred": deferred}
-        super().__init__(env, weight=weight, threshold=threshold, **named)
+        super().__init__(env, weight=weight, threshold=threshold, judge=judge, replace=replace, deferred=deferred)
         require_text(env, "OutcomeReward")
         if find_layer(env, OutcomeReward):
             raise ConfigError("there is an OutcomeReward in this stack already; use it once")
-        self._judge: Judge | None = None
-        if alive:
-            live: Judge = resolve("judge", judge)
-            self._judge, self._saved_kwargs["judge"] = live, LiveJudge.around(live)
-        self.judge_spec, self.weight = judge, finite_number("weight", weight)
-        self.threshold = None if threshold is None else _fraction(threshold)
-        for name, value in (("replace", replace), ("deferred", deferred)):
-            if not isinstance(value, bool):
-                raise ConfigError(f"{name} must be True or False; got {value!r}")
-        self.replace, self.deferred = replace, deferred
-        self._check_judge()
-        self._seed, self._episode, self._first, self._over = "", -1, "", False
+        self.weight = finite_number("weight", weight)
+        if threshold is not None and not 0 <= finite_number("threshold", threshold) < 1:
+            raise ConfigError(f"threshold must be at least 0 and below 1, or None; got {threshold!r}")
+        self.threshold = None if threshold is None else float(threshold)
+        if not isinstance(replace, bool):
+            raise ConfigError(f"replace must be True or False; got {replace!r}")
+        self.replace = replace
+        self._check_judge("natural", (OUTCOME,))
+        self._first, self._over = "", False
         self._turns: list[list[Any]] = []  # [action, what of info an outcome is judged by]
-
-    @property
-    def spec(self) -> EnvSpec | None:
-        """Gymnasium's spec; where the judge is a live object, its `to_json()` says so."""
-        found = super().spec
-        return found if isinstance(self.judge_spec, (str, Mapping)) else refuse_json(found)
 
     # ------------------------------------------------------------------ turns
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """A new episode. A judge that cannot be made raises here, before the first turn."""
-        if not self.deferred:
-            self._ready_judge()
-        obs, info = self.env.reset(seed=seed, options=options)
-        self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (str(seed), 0)
+        """A new episode, nothing of which is known yet."""
+        obs, info = super().reset(seed=seed, options=options)
         self._first, self._turns, self._over = obs["text"], [], False
         return obs, info
 
@@ -99,7 +87,11 @@ class OutcomeReward(AgentWrapper):
         if self.replace:
             reward, info = _without_success(float(reward), info)
         if not self._over:
-            self._turns.append([action if isinstance(action, str) else type(action).__name__, _kept(info)])
+            # What the line of a turn is written from; the rest of `info` is large and not needed again.
+            kept = {"actions": [str(each) for each in info.get("actions", [])], "valid": bool(info.get("valid", True))}
+            if isinstance(told := info.get("told_actions"), (list, tuple)):
+                kept["told_actions"] = [str(each) for each in told]
+            self._turns.append([action if isinstance(action, str) else type(action).__name__, kept])
         if self._over or not (terminated or truncated):
             return obs, reward, terminated, truncated, info
         self._over = True
@@ -108,11 +100,12 @@ class OutcomeReward(AgentWrapper):
                 f"the environment pays a term {OUTCOME!r} itself; use OutcomeReward with replace=True to pay the "
                 "judge's in its place"
             )
-        reward, info = self._judged(float(reward), info, self._request(obs["text"], info))
+        reward, info = self._judged(float(reward), info, obs["text"])
         return obs, reward, terminated, truncated, info
 
-    def _judged(self, reward: float, info: dict[str, Any], request: JudgeRequest) -> tuple[float, dict[str, Any]]:
-        """(reward, info) with the term, or with what is owed."""
+    def _judged(self, reward: float, info: dict[str, Any], last: str) -> tuple[float, dict[str, Any]]:
+        """(reward, info) with the term, or with what is owed; `last` is the text of the last observation."""
+        request = self._request(last, info)
         asked = {**vars(request), "term": OUTCOME, "weight": self.weight, "threshold": self.threshold}
         owed = [name for name in info.get("pending", []) if name != OUTCOME]
         verdicts, faults = dict(info.get("verdicts", {})), dict(info.get("judge_faults", {}))
@@ -126,8 +119,7 @@ class OutcomeReward(AgentWrapper):
         return reward, {**info, "pending": [*owed, OUTCOME], "verdicts": verdicts, "judge_faults": faults}
 
     def _request(self, last: str, info: dict[str, Any]) -> JudgeRequest:
-        base = self.unwrapped
-        env_id = base.spec.id if base.spec else type(base).__name__
+        env_id = self._env_id()
         rules = str(self.env.get_wrapper_attr("system_prompt")) if self.env.has_wrapper_attr("system_prompt") else ""
         turns = [
             (action, {**kept, **(info if number == len(self._turns) else {})})
@@ -138,40 +130,6 @@ class OutcomeReward(AgentWrapper):
         content = json.dumps([env_id, info.get("task"), place, state, answer], sort_keys=True, default=str)
         digest = hashlib.blake2b(content.encode("utf-8", "replace"), digest_size=8).hexdigest()
         return JudgeRequest(f"{place}.{digest}", env_id, OUTCOME, answer, state)
-
-    # ------------------------------------------------------------------ the judge
-
-    def _ready_judge(self) -> Judge:
-        judge = self._judge
-        if judge is None:
-            judge = self._judge = resolve("judge", self.judge_spec)
-        return judge
-
-    def _check_judge(self) -> None:
-        """Refuse a judge that does not score outcomes: the term would stay pending for ever."""
-        if not issubclass(class_of("judge", self.judge_spec) or object, ChecksEnv):
-            return  # it cannot be found here (reset says why), or accepts every environment
-        try:
-            judge: Any = self._judge or resolve("judge", self.judge_spec)
-        except MissingExtra:
-            return  # reset says so, unless it is judged elsewhere
-        state_type = getattr(self.unwrapped, "state_type", State)
-        env_id = self.unwrapped.spec.id if self.unwrapped.spec else type(self.unwrapped).__name__
-        judge.check_env(env_id, state_type.claims(), "natural", (OUTCOME,))
-        if self._judge is None and callable(close := getattr(judge, "close", None)):
-            close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A judge made from a spec holds what belongs to this process; the other side makes its own.
-        specified = isinstance(self.judge_spec, (str, Mapping))
-        return {**self.__dict__, "_judge": None} if specified else dict(self.__dict__)
-
-
-def _kept(info: Mapping[str, Any]) -> dict[str, Any]:
-    """What the line of a turn is written from; the rest of `info` is large and not needed again."""
-    found = {"actions": [str(each) for each in info.get("actions", [])], "valid": bool(info.get("valid", True))}
-    told = info.get("told_actions")
-    return found | ({"told_actions": [str(each) for each in told]} if isinstance(told, (list, tuple)) else {})
 
 
 def _without_success(reward: float, info: dict[str, Any]) -> tuple[float, dict[str, Any]]:
@@ -185,7 +143,67 @@ def _without_success(reward: float, info: dict[str, Any]) -> tuple[float, dict[s
     return math.fsum(kept.values()) if exact else reward - taken, {**info, **left}
 
 
-def _fraction(value: Any) -> float:
-    if not 0 <= finite_number("threshold", value) < 1:
-        raise ConfigError(f"threshold must be at least 0 and below 1, or None; got {value!r}")
-    return float(value)
+# ---------------------------------------------------------------------- an episode as a judge of its outcome sees it
+#
+# What was asked, what was done, where it ended, what was answered. Whoever decides an outcome must not be told it. So
+# nothing here reads `success`, rewards or the state, but for the two things in a state that the agent has read or
+# written itself, and what the environment says about the last turn is taken out of the last page.
+
+
+def outcome_state(rules: str, first: str, turns: Turns, last: str) -> tuple[dict[str, Any], str]:
+    """The state of a judge's request for the purpose "outcome", and its text.
+
+    `rules` are the system prompt, `first` and `last` the texts of the first and the last observation. The instruction
+    is `info["instruction"]` or the one in the state; where an environment has none, the rules and the first
+    observation are what the agent was told. `info["outcome_page"]` (`AgentEnv.outcome_page`) replaces a last
+    observation that tells the result.
+    """
+    info = turns[-1][1] if turns else {}
+    told = own_words(info, "instruction")
+    instruction = told or "\n".join(part for part in (rules, first) if part)
+    page = info.get("outcome_page")
+    page = page if isinstance(page, str) else without_instruction(without_feedback(last, info), told)
+    state = {
+        "instruction": clean_text(instruction, MAX_CHARS),
+        "actions": [action_line(action, info) for action, info in turns],
+        "page": clean_text(page, MAX_CHARS),
+    }
+    return state, clean_text(own_words(info, "answer"), MAX_CHARS)
+
+
+def own_words(info: Mapping[str, Any], name: str) -> str:
+    """The instruction or the answer of an episode; empty where there is none."""
+    state = info.get("state")
+    for place in (info, state if isinstance(state, Mapping) and name in OWN_WORDS else {}):
+        if isinstance(place.get(name), str):
+            return place[name]
+    return ""
+
+
+def without_feedback(text: str, info: Mapping[str, Any]) -> str:
+    """The last observation without the environment's remark on the last turn, which tells how the episode ended."""
+    feedback = info.get("feedback")
+    if not isinstance(feedback, str) or not feedback.strip():
+        return text
+    # The last occurrence: earlier ones may be history, or the page's own.
+    before, found, after = text.rpartition(feedback)
+    return before.rstrip(" ") + after.lstrip() if found else text
+
+
+def without_instruction(text: str, instruction: str) -> str:
+    """The last observation without the line that repeats the instruction, which a judge is told anyway."""
+    line = f"Instruction: {instruction.replace('<', '(')}\n"
+    return text.replace(line, "", 1) if instruction else text
+
+
+def action_line(action: Any, info: Mapping[str, Any]) -> str:
+    """A turn on one line: in the environment's words (`info["told_actions"]`) where it has some."""
+    told = info.get("told_actions")
+    if isinstance(told, (list, tuple)) and told and all(isinstance(each, str) for each in told):
+        return quote_line(", ".join(told) + ("" if info.get("valid", True) else " (invalid)"))
+    return quote_line(what_was_done(action, dict(info)))
+
+
+def quote_line(text: str) -> str:
+    """On one line, so that no action can pass for two."""
+    return " ".join(clean_text(text, 2000).split()) or quote("")

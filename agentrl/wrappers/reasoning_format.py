@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeGuard
+from typing import Any
 
 import gymnasium as gym
 
@@ -79,7 +79,12 @@ class Reasoning(AgentWrapper):
         require_free_reply(env, "Reasoning")
         require_no_second(env, Reasoning)
         self.strategy = check_strategy(strategy)
-        self.representation = self._check_representation(representation)
+        able = getattr(self.unwrapped, "representations", frozenset())
+        if representation not in REPRESENTATIONS or representation not in able:
+            name = type(self.unwrapped).__name__
+            known = ", ".join(word for word in REPRESENTATIONS if word in able) or "none"
+            raise ConfigError(f"representation {representation!r} is not one that {name} supports ({known})")
+        self.representation = representation
         self.format_reward = finite_number("format_reward", format_reward)
         if format_rule not in FORMAT_RULES:
             raise ConfigError(f"format_rule must be one of {', '.join(FORMAT_RULES)}; got {format_rule!r}")
@@ -87,20 +92,15 @@ class Reasoning(AgentWrapper):
         self._left: int | None = None  # turns that may still be paid in this episode; None: all
         self.memory = () if format_rule == "paper" else ("_left",)
 
-    def _check_representation(self, representation: Any) -> str:
-        able = getattr(self.unwrapped, "representations", frozenset())
-        if representation not in REPRESENTATIONS or representation not in able:
-            name = type(self.unwrapped).__name__
-            known = ", ".join(word for word in REPRESENTATIONS if word in able) or "none"
-            raise ConfigError(f"representation {representation!r} is not one that {name} supports ({known})")
-        return representation
-
     # ------------------------------------------------------------------ turns
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Nothing has been written yet: format, observation, prediction and unpaid are None."""
         obs, info = self.env.reset(seed=seed, options=options)
-        self._left = None if self.format_rule == "paper" else self._turns_needed()
+        # In how many turns right play does this task; None where the environment cannot say.
+        actions = None if self.format_rule == "paper" else self.unwrapped.actions_needed()
+        per_turn = self.env.get_wrapper_attr("max_actions_per_turn") if actions is not None else 1
+        self._left = None if actions is None else math.ceil(actions / per_turn)
         return obs, {**info, "format": None, "observation": None, "prediction": None, "unpaid": None}
 
     def step(self, action: Any) -> StepResult:
@@ -131,9 +131,8 @@ class Reasoning(AgentWrapper):
             return None
         if not info.get("valid"):
             return "invalid"
-        if any(
-            part is not None and _says_nothing(part) for part in (reply.observation, reply.reasoning, reply.prediction)
-        ):
+        parts = [part for part in (reply.observation, reply.reasoning, reply.prediction) if part is not None]
+        if not all(any(character.isalnum() for character in part) for part in parts):  # like the template's dots
             return "template"
         if before == self._anchor():
             return "unchanged"
@@ -142,11 +141,6 @@ class Reasoning(AgentWrapper):
     def _anchor(self) -> str:
         """The true state of this moment, to be compared with that after the turn."""
         return "" if self.format_rule == "paper" else self.unwrapped.state().anchor()
-
-    def _turns_needed(self) -> int | None:
-        """In how many turns right play does this task; None where the environment cannot say."""
-        actions = self.unwrapped.actions_needed()
-        return None if actions is None else math.ceil(actions / self.env.get_wrapper_attr("max_actions_per_turn"))
 
     def _rules(self) -> str:
         fields = fields_of(self.strategy)
@@ -195,44 +189,19 @@ class Reasoning(AgentWrapper):
         try:
             base.render_mode = None  # a window must not show what has not happened
             for turn in turns:
-                base.step(self._translated(turn))
+                layer: gym.Env = self.env
+                while isinstance(layer, gym.Wrapper):  # to the action that the environment itself takes
+                    # Asked of the class: a wrapper may well keep its last action under this name.
+                    if callable(getattr(type(layer), "action", None)):
+                        turn = layer.action(turn)  # pyright: ignore[reportAttributeAccessIssue]
+                    layer = layer.env
+                base.step(turn)
             return base.state()
         finally:
             base.render_mode = render_mode
             base.restore(blob)
             rng.bit_generator.state = drawn
             base._np_random = rng  # a new generator would mean a new episode to those who play
-
-    def _translated(self, action: Any) -> Any:
-        """As the environment itself takes it."""
-        for layer in _layers_below(self):
-            if _translates(layer):
-                action = layer.action(action)
-        return action
-
-
-def _says_nothing(part: str) -> bool:
-    """Has it no letter and no digit, like the dots of the template?"""
-    return not any(character.isalnum() for character in part)
-
-
-class _Translator(Protocol):
-    """A wrapper that translates actions, as Gymnasium's `ActionWrapper` does."""
-
-    def action(self, action: Any) -> Any: ...
-
-
-def _translates(layer: gym.Wrapper) -> TypeGuard[_Translator]:
-    # Asked of the class: a wrapper may well keep its last action under this name.
-    return callable(getattr(type(layer), "action", None))
-
-
-def _layers_below(wrapper: gym.Wrapper) -> list[gym.Wrapper]:
-    layers, env = [], wrapper.env
-    while isinstance(env, gym.Wrapper):
-        layers.append(env)
-        env = env.env
-    return layers
 
 
 def describe(state: State, representation: str) -> str:

@@ -6,20 +6,17 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, SupportsFloat
+from typing import Any
 
 import gymnasium as gym
-from gymnasium.envs.registration import EnvSpec
 
 from agentrl.core.arguments import finite_number
-from agentrl.core.errors import ConfigError, JudgeFault, MissingExtra
-from agentrl.core.judging import ChecksEnv, Judge, JudgeRequest, Purpose, Verdict
+from agentrl.core.errors import ConfigError, JudgeFault
+from agentrl.core.judging import JudgeRequest, Purpose, Verdict
 from agentrl.core.response import fields_of
-from agentrl.core.specs import class_of, resolve
-from agentrl.core.state import State
-from agentrl.core.verdicts import Answer, ask, fault_json, verdict_json
-from agentrl.wrappers.base import AgentWrapper, StepResult, add_term, clean_text, find_layer
-from agentrl.wrappers.live import LiveJudge, refuse_json
+from agentrl.core.verdicts import ask, fault_json, verdict_json
+from agentrl.wrappers.base import StepResult, add_term, clean_text, find_layer
+from agentrl.wrappers.judged import JudgedWrapper
 from agentrl.wrappers.reasoning_format import Reasoning
 
 MAX_CHARS = 20_000  # of one description; nothing true takes more
@@ -39,7 +36,7 @@ class _Open:
         return {**vars(self.request), "term": self.term, "weight": self.weight}
 
 
-class ReasoningReward(AgentWrapper):
+class ReasoningReward(JudgedWrapper):
     """Has a judge compare what the agent wrote with the true state, and rewards what is right.
 
     The observation is judged against the state before the turn (term `grounding`), the prediction against the state
@@ -64,7 +61,6 @@ class ReasoningReward(AgentWrapper):
     same ids, and two requests share an id only if they ask exactly the same.
     """
 
-    memory = ("_seed", "_episode")
     needs = "Reasoning"
 
     def __init__(
@@ -75,35 +71,23 @@ class ReasoningReward(AgentWrapper):
         worldmodeling: float | None = 0.5,
         deferred: bool = False,
     ) -> None:
-        alive = not isinstance(judge, (str, Mapping))
-        named = {"judge": type(judge).__name__ if alive else judge, "deferred": deferred}
-        super().__init__(env, grounding=grounding, worldmodeling=worldmodeling, **named)
-        self._judge: Judge | None = None
-        if alive:
-            live: Judge = resolve("judge", judge)
-            self._judge, self._saved_kwargs["judge"] = live, LiveJudge.around(live)
+        super().__init__(env, grounding=grounding, worldmodeling=worldmodeling, judge=judge, deferred=deferred)
         if find_layer(env, ReasoningReward):
             raise ConfigError("there is a ReasoningReward in this stack already; give it both weights")
-        self.judge_spec, self.deferred = judge, _flag("deferred", deferred)
-        self.reasoning = _reasoning_below(env)
-        self.weights = _weights(self.reasoning.strategy, {"grounding": grounding, "worldmodeling": worldmodeling})
-        self._check_judge()
-        self._seed, self._episode = "", -1
-
-    @property
-    def spec(self) -> EnvSpec | None:
-        """Gymnasium's spec; where the judge is a live object, its `to_json()` says so."""
-        found = super().spec
-        return found if isinstance(self.judge_spec, (str, Mapping)) else refuse_json(found)
+        reasoning = find_layer(env, Reasoning)
+        if reasoning is None:
+            raise ConfigError(
+                'ReasoningReward judges what Reasoning asks for: ReasoningReward(Reasoning(env, "grounding"))'
+            )
+        self.reasoning = reasoning
+        self.weights = _weights(reasoning.strategy, {"grounding": grounding, "worldmodeling": worldmodeling})
+        self._check_judge(reasoning.representation, tuple(self.weights))
 
     # ------------------------------------------------------------------ turns
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Nothing has been judged yet. A judge that cannot be made raises here, before the first turn."""
-        if not self.deferred:
-            self._ready_judge()
-        obs, info = self.env.reset(seed=seed, options=options)
-        self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (str(seed), 0)
+        """A new episode: nothing has been judged yet."""
+        obs, info = super().reset(seed=seed, options=options)
         return obs, {**info, "judge_requests": [], "verdicts": {}, "judge_faults": {}}
 
     def step(self, action: Any) -> StepResult:
@@ -119,7 +103,13 @@ class ReasoningReward(AgentWrapper):
         info = {**info, "judge_requests": asked, **known}
         answers = [None] * len(opened) if self.deferred else ask(self._ready_judge(), [one.request for one in opened])
         for one, answer in zip(opened, answers, strict=True):
-            reward, info = _enter(reward, info, one, answer)
+            if isinstance(answer, Verdict):
+                info["verdicts"] = {**info["verdicts"], one.term: verdict_json(answer)}
+                reward, info = add_term(reward, info, one.term, one.weight * answer.score)
+                continue
+            if isinstance(answer, JudgeFault):
+                info["judge_faults"] = {**info["judge_faults"], one.term: fault_json(answer)}
+            info = {**info, "pending": [*info.get("pending", []), one.term]}  # without a verdict the term is owed
         return obs, reward, terminated, truncated, info
 
     def _open(self, before: dict[str, Any], info: dict[str, Any]) -> list[_Open]:
@@ -145,57 +135,6 @@ class ReasoningReward(AgentWrapper):
         # As JSON also when it is judged at once: a verdict must not depend on when it was given.
         return self.unwrapped.state().to_json()
 
-    # ------------------------------------------------------------------ the judge
-
-    def _ready_judge(self) -> Judge:
-        judge = self._judge
-        if judge is None:
-            judge = self._judge = resolve("judge", self.judge_spec)
-        return judge
-
-    def _check_judge(self) -> None:
-        """Refuse a judge that could never score this environment: its terms would stay pending for ever."""
-        if not issubclass(class_of("judge", self.judge_spec) or object, ChecksEnv):
-            return  # it cannot be found here (reset says why), or accepts every environment
-        try:
-            judge: Any = self._judge or resolve("judge", self.judge_spec)
-        except MissingExtra:
-            return  # reset says so, unless it is judged elsewhere
-        state_type = getattr(self.unwrapped, "state_type", State)
-        judge.check_env(self._env_id(), state_type.claims(), self.reasoning.representation, tuple(self.weights))
-        if self._judge is None and callable(close := getattr(judge, "close", None)):
-            close()
-
-    def _env_id(self) -> str:
-        base = self.unwrapped
-        return base.spec.id if base.spec else type(base).__name__
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A judge made from a spec holds connections of this process; the other side makes its own.
-        specified = isinstance(self.judge_spec, (str, Mapping))
-        return {**self.__dict__, "_judge": None} if specified else dict(self.__dict__)
-
-
-def _enter(
-    reward: SupportsFloat, info: dict[str, Any], one: _Open, answer: Answer | None
-) -> tuple[SupportsFloat, dict[str, Any]]:
-    """(reward, info) with a verdict's term; without a verdict the term is owed."""
-    if isinstance(answer, Verdict):
-        info["verdicts"] = {**info["verdicts"], one.term: verdict_json(answer)}
-        return add_term(reward, info, one.term, one.weight * answer.score)
-    if isinstance(answer, JudgeFault):
-        info["judge_faults"] = {**info["judge_faults"], one.term: fault_json(answer)}
-    return reward, {**info, "pending": [*info.get("pending", []), one.term]}
-
-
-def _reasoning_below(env: gym.Env) -> Reasoning:
-    found = find_layer(env, Reasoning)
-    if found is None:
-        raise ConfigError(
-            'ReasoningReward judges what Reasoning asks for: ReasoningReward(Reasoning(env, "grounding"))'
-        )
-    return found
-
 
 def _weights(strategy: str, chosen: Mapping[Purpose, Any]) -> dict[Purpose, float]:
     """The weight of each part that the strategy asks for."""
@@ -211,9 +150,3 @@ def _weights(strategy: str, chosen: Mapping[Purpose, Any]) -> dict[Purpose, floa
     if not weights:
         raise ConfigError(f"nothing is left to judge: give a weight to {' or '.join(written)}")
     return weights
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ConfigError(f"{name} must be True or False; got {value!r}")
-    return value

@@ -80,7 +80,8 @@ class ToolCalls(AgentWrapper):
         if translated.problem and info.get("fault") in ("invalid_action", "unparsed"):
             obs, info = explain_invalid(obs, info, translated.problem)
         elif translated.dropped and not terminated and info.get("fault") is None:
-            obs, info = self._tell_dropped(obs, info, translated.dropped)
+            remark = f"Only the first {self.max_parallel} calls of a turn run; {translated.dropped} dropped."
+            obs, info = replace_feedback(obs, info, f"{info.get('feedback', '')} {remark}".lstrip())
         return obs, reward, terminated, truncated, info
 
     def action(self, action: Any) -> str:
@@ -120,10 +121,6 @@ class ToolCalls(AgentWrapper):
             return "", f"{function['name']}: these arguments are not possible"
         return text, None
 
-    def _tell_dropped(self, obs: Any, info: dict[str, Any], dropped: int) -> tuple[Any, dict[str, Any]]:
-        remark = f"Only the first {self.max_parallel} calls of a turn run; {dropped} dropped."
-        return replace_feedback(obs, info, f"{info.get('feedback', '')} {remark}".lstrip())
-
     def oracle(self) -> str | None:
         """The oracle's turn as a JSON list of calls; None where it has none or it cannot be put into calls."""
         turn = self.unwrapped.oracle()
@@ -155,9 +152,14 @@ class ToolCalls(AgentWrapper):
 def read_calls(action: Any) -> tuple[list[Any], str | None]:
     """(calls, None) or ([], problem) from JSON text or Python objects."""
     if isinstance(action, str):
-        action, problem = _read_json(action)
+        text: str | None = action
+        if not action.lstrip().startswith(("{", "[")):  # JSON first: a string inside it may well contain a tag
+            text, problem = extract_answer(action)
+            if text is None:
+                return [], problem
+        action, problem = _load(text)
         if problem:
-            return [], problem
+            return [], f"the tool call is {problem}"
     if isinstance(action, dict) and isinstance(action.get("tool_calls"), list):
         action = action["tool_calls"]
     if isinstance(action, dict):
@@ -181,17 +183,6 @@ def unpack_call(call: Any) -> tuple[str, Any, str | None]:
         if problem:
             return "", None, f"the arguments are {problem}"
     return call["name"].strip(), arguments, None
-
-
-def _read_json(text: str) -> tuple[Any, str | None]:
-    # JSON first: a string inside it may well contain a tag.
-    if not text.lstrip().startswith(("{", "[")):
-        answer, problem = extract_answer(text)
-        if answer is None:
-            return None, problem
-        text = answer
-    value, problem = _load(text)
-    return value, problem and f"the tool call is {problem}"
 
 
 def _load(text: str) -> tuple[Any, str | None]:

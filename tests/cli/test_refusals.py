@@ -11,7 +11,7 @@ import agentrl.policies.hf as hf
 from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Generation
 from agentrl.rollout.collect import Collector, EnvSpec, Start
-from agentrl.rollout.record import play_episode
+from agentrl.rollout.episode import play_episode
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 

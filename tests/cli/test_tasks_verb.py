@@ -30,7 +30,7 @@ def test_proposals_are_printed_with_kind_and_arguments(capsys: pytest.CaptureFix
         (["--like", "nonsense"], "a level must be"),
         (["--count", "0"], "count must be"),
         (["--generator", "nobody"], "JSON object"),
-        (["--generator", '{"kind": "llm", "model": "m"}'], "tasks of its own only"),
+        (["--generator", '{"kind": "llm", "model": "m"}'], "built-in tasks only"),
     ],
 )
 def test_what_cannot_work_is_said_in_one_line(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

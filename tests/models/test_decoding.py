@@ -10,14 +10,12 @@ import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from agentrl.models.arm_matmul import quick_products
 from agentrl.models.attention import attend_many, attend_one, reading, shared_attention, supported
 from agentrl.models.chat import Prompt
-from agentrl.models.decoding import FastDecoder, prompt_mask
-from agentrl.models.lanes import KEPT, LaneSets, lane_count
+from agentrl.models.decoding import KEPT, FastDecoder, LaneSets, lane_count, prompt_mask
 from agentrl.models.loading import load_model
 from agentrl.models.sampling import BLOCK, Decoder, Sampling, choose, pack
-from agentrl.policies.hf import HFPolicy
+from agentrl.policies.hf import HFPolicy, quick_products
 
 TOLERANCE = 1e-4
 

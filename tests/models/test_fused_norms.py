@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from agentrl.models.fused_norms import fused, plain_norms
+from agentrl.models.decoding import fused, plain_norms
 from agentrl.models.loading import load_model
 
 

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, Auto
 import agentrl  # noqa: F401 (registers the environments)
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.models import BUILT_IN, resolve_model, smollm2
-from agentrl.models.folders import MANIFEST, cached_folder
+from agentrl.models.loading import HASHES, cached_folder
 from agentrl.models.tokenizer import TEXT_SPECIALS, VISION_SPECIALS, tiny_tokenizer
 
 
@@ -64,8 +64,8 @@ def test_a_damaged_folder_is_built_again(tmp_path, monkeypatch, caplog):
     for damage in (
         lambda: (folder / "weights").write_text("bad"),
         lambda: (folder / "weights").unlink(),
-        lambda: (folder / MANIFEST).write_text("{"),
-        lambda: (folder / MANIFEST).unlink(),
+        lambda: (folder / HASHES).write_text("{"),
+        lambda: (folder / HASHES).unlink(),
     ):
         damage()
         assert (cached_folder("m", build) / "weights").read_text() == "good"
@@ -152,8 +152,8 @@ def test_rows_of_queries_and_keys_are_taken_apart_again():
 
 def test_the_manifest_names_every_file():
     folder = resolve_model("tiny-text")
-    named = json.loads((folder / MANIFEST).read_text())
-    assert set(named) == {path.name for path in folder.iterdir()} - {MANIFEST}
+    named = json.loads((folder / HASHES).read_text())
+    assert set(named) == {path.name for path in folder.iterdir()} - {HASHES}
 
 
 def test_a_pipe_in_a_model_folder_is_refused_at_once(tmp_path):

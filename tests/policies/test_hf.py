@@ -16,9 +16,8 @@ from agentrl.models.loading import load_model
 from agentrl.models.sampling import Sampling, choose, cut, pack
 from agentrl.policies import load_policy
 from agentrl.policies.hf import HFPolicy
-from agentrl.rollout.episode import make
+from agentrl.rollout.episode import make, record_episode
 from agentrl.rollout.evaluate import evaluate
-from agentrl.rollout.record import record_episode
 
 TOLERANCE = 1e-4
 

@@ -125,7 +125,7 @@ def test_trouble_that_passes_costs_time_only(fault):
 def test_trouble_that_stays_is_a_fault_that_names_the_endpoint_and_never_an_empty_answer(fault):
     behave = lambda call: fault if "bad" in call.question else "ok"  # noqa: E731
     with FaultyEndpoint(behave, echo) as endpoint, policy_for(endpoint) as policy:
-        with pytest.raises(EngineFault, match=r"left 1 of 3 questions open.*server runs") as caught:
+        with pytest.raises(EngineFault, match=r"failed on 1 of 3 requests.*server runs") as caught:
             policy.act([user("a"), user("bad"), user("b")])
         assert endpoint.base_url in str(caught.value)
         assert caught.value.__cause__ is None and caught.value.__suppress_context__ is False

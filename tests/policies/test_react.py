@@ -11,8 +11,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Generation
 from agentrl.policies import load_policy
 from agentrl.policies.oracle import OraclePolicy
-from agentrl.policies.react import INSTRUCTIONS, ReActPolicy, solved_episodes
-from agentrl.policies.react_reply import Grammar, read_reply
+from agentrl.policies.react import INSTRUCTIONS, Grammar, ReActPolicy, read_reply, solved_episodes
 from agentrl.rollout.episode import make
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.prompts import rules_of, user_message
@@ -159,11 +158,11 @@ def test_an_environment_without_an_oracle_gets_no_examples_and_says_so(caplog):
         pass
 
     shown = ReActPolicy(Scripted()).prompt([{"role": "user", "content": "x"}], Plain())
-    assert len(shown) == 2 and "shows no examples" in caplog.text
+    assert len(shown) == 2 and "no ReAct examples" in caplog.text
 
 
 def test_it_does_not_go_with_a_wrapper_that_asks_for_another_form():
-    with pytest.raises(ConfigError, match="own form of replies"):
+    with pytest.raises(ConfigError, match="own reply format"):
         evaluate(LAKE, ReActPolicy(Scripted()), 1, wrappers=[{"wrapper": "Reasoning", "strategy": "free_think"}])
 
 

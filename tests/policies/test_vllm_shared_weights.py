@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from agentrl.core.errors import EngineFault
-from agentrl.policies.vllm import shared_weights
+from agentrl.policies.vllm import weights as shared_weights
 from agentrl.policies.vllm.backend import INSIDE
-from agentrl.policies.vllm.shared_weights import ALIGNMENT, SharedWeights, layout_of
+from agentrl.policies.vllm.weights import ALIGNMENT, SharedWeights, layout_of
 
 READ = """
 import json, sys

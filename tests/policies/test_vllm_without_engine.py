@@ -26,11 +26,9 @@ from agentrl.models import resolve_model
 from agentrl.models.loading import load_model
 from agentrl.policies import load_policy
 from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
-from agentrl.policies.vllm.backend import EngineLost
-from agentrl.policies.vllm.client import Client, Refused
-from agentrl.policies.vllm.interpreter import VLLM
-from agentrl.policies.vllm.reader import load_reader
-from agentrl.policies.vllm.server import PortTaken, free_port
+from agentrl.policies.vllm.backend import VLLM, EngineLost
+from agentrl.policies.vllm.engine import load_reader
+from agentrl.policies.vllm.server import Client, PortTaken, Refused, free_port
 from agentrl.policies.vllm.weights import WeightFiles, checkpoint_weights
 
 QUESTION = [{"role": "user", "content": "Which way?"}]

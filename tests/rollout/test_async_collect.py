@@ -12,8 +12,7 @@ import pytest
 import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.policies import load_policy
-from agentrl.rollout.async_collect import AsyncCollector
-from agentrl.rollout.batcher import Batcher
+from agentrl.rollout.async_collect import AsyncCollector, Batcher
 from agentrl.rollout.collect import Collection, Collector, EnvSpec, Start
 from tests import toy_judges as toys
 from tests.rollout.troubled_envs import TROUBLED, Failing, Playing, TroubledEnv, eventually

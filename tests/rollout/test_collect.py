@@ -14,12 +14,11 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.judging import Verdict
 from agentrl.policies import load_policy
 from agentrl.rollout.collect import Collector, EnvSpec, Start, grouped
-from agentrl.rollout.episode import make
+from agentrl.rollout.episode import make, record_episode
 from agentrl.rollout.evaluate import evaluate
-from agentrl.rollout.record import record_episode
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.wrappers.build import wrap
-from agentrl.wrappers.frequency import forget_table
+from agentrl.wrappers.repetition_penalty import forget_table
 from tests import toy_judges as toys
 from tests.rollout.troubled_envs import TROUBLED, Playing, TroubledEnv
 

@@ -12,10 +12,10 @@ import pytest
 
 from agentrl.core.policy import Generation, as_generation
 from agentrl.policies import load_policy
+from agentrl.rollout.episode import numbers_of, play_episode
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.json_lines import encode, from_line
 from agentrl.rollout.parquet import to_parquet
-from agentrl.rollout.record import numbers_of, play_episode
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter, read_trajectories
 from agentrl.viewer.episode_pages import write_episode_pages

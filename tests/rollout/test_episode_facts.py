@@ -11,7 +11,7 @@ from trajectories import JSON
 
 from agentrl.policies import load_policy
 from agentrl.rollout.collect import Collector
-from agentrl.rollout.episode_facts import EpisodeFacts, from_columns, to_columns
+from agentrl.rollout.error_types import EpisodeFacts, from_columns, to_columns
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.starts import EnvSpec, Start
 from agentrl.rollout.trajectory import Trajectory

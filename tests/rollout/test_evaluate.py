@@ -9,10 +9,9 @@ import pytest
 
 import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError, EnvFault, Fault
-from agentrl.rollout.episode import make
+from agentrl.rollout.episode import make, play_episode
 from agentrl.rollout.evaluate import EpisodeScore, effort, evaluate, margin
 from agentrl.rollout.prompts import read_observation, user_message
-from agentrl.rollout.record import play_episode
 from agentrl.rollout.statistics import mean_interval, wilson_interval
 
 KEYS = {

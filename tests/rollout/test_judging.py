@@ -12,8 +12,8 @@ import pytest
 from agentrl.core.errors import ConfigError
 from agentrl.core.response import build_response
 from agentrl.policies import load_policy
+from agentrl.rollout.episode import record_episode
 from agentrl.rollout.judging import settle
-from agentrl.rollout.record import record_episode
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter, read_trajectories
 from agentrl.wrappers import Reasoning, ReasoningReward, RepetitionPenalty

@@ -171,6 +171,6 @@ def test_generators_are_made_from_specs(env: WebArenaLiteEnv) -> None:
     for spec, words in bad:
         with pytest.raises(ConfigError, match=words):
             open_task_generator(spec, env)
-    with pytest.raises(ConfigError, match="tasks of its own only"):
+    with pytest.raises(ConfigError, match="built-in tasks only"):
         open_task_generator({"kind": "llm", "model": "m"}, FrozenLakeEnv(size=3))
     assert MAX_LENGTH > 100

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from agentrl.rollout.outcome_metrics import auc, outcome_metrics
+from agentrl.rollout.outcomes import auc, outcome_metrics
 
 
 def test_figures_by_hand():

@@ -11,8 +11,8 @@ import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import Verdict
 from agentrl.policies import load_policy
-from agentrl.rollout.outcome_request import judged, outcome_request, outcomes
-from agentrl.rollout.record import play_episode
+from agentrl.rollout.episode import play_episode
+from agentrl.rollout.outcomes import judged, outcome_request, outcomes
 from agentrl.rollout.trajectory import Step, Trajectory
 
 LAKE, SHOP, WEB = "agentrl/FrozenLake-Text-v0", "agentrl/WebShop-Text-v0", "agentrl/WebArenaLite-Text-v0"

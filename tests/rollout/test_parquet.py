@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.policies import load_policy
 from agentrl.rollout import parquet
-from agentrl.rollout.episode import make
+from agentrl.rollout.episode import make, record_episode
 from agentrl.rollout.parquet import iterate_parquet, to_parquet, write_parquet
-from agentrl.rollout.record import record_episode
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryReader, TrajectoryWriter, read_trajectories, write_trajectories
 from tests.rollout.trajectories import trajectories
@@ -111,7 +110,7 @@ def test_a_full_disk_leaves_the_lines_as_they_are(tmp_path: Path, monkeypatch: p
     place = {"fill": "agentrl.rollout.parquet.rows", "check": "agentrl.rollout.parquet._check_equal"}
     monkeypatch.setattr(place.get(where, "agentrl.rollout.parquet.os.replace"), full)
     source = written(tmp_path / "a.jsonl", some())
-    with pytest.raises(ConfigError, match=r"stays as it is.*No space left"):
+    with pytest.raises(ConfigError, match=r"was not converted.*No space left"):
         to_parquet(source)
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"] and read_trajectories(source) == some()
 

@@ -127,7 +127,7 @@ def test_what_was_shown_follows_from_the_record(env_id: str, style: str) -> None
 def test_a_record_without_its_pictures_says_so() -> None:
     trajectory = play("agentrl/Sokoban-Visual-v0", Noting(gold=True))
     read = Trajectory.from_json(trajectory.to_json())
-    with pytest.raises(ConfigError, match="not at hand"):
+    with pytest.raises(ConfigError, match="not loaded"):
         prompt_at(read, 0)
     assert prompt_at(read, 0, pictures=trajectory.pictures)[-1]["images"]
     with pytest.raises(ConfigError, match="turn must be"):

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from agentrl.core.errors import ConfigError
-from agentrl.rollout.token_deltas import common_prefix, pack, unpack
-from agentrl.rollout.trajectory import Step, Trajectory
+from agentrl.rollout.trajectory import Step, Trajectory, common_prefix, pack, unpack
 from agentrl.rollout.trajectory_file import TrajectoryReader, TrajectoryWriter, read_trajectories
 from tests.rollout.trajectories import trajectories
 

@@ -16,10 +16,9 @@ import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Generation
 from agentrl.policies import load_policy
-from agentrl.rollout.episode import make
+from agentrl.rollout.episode import make, play_episode, record_episode
 from agentrl.rollout.evaluate import evaluate
 from agentrl.rollout.prompts import read_observation
-from agentrl.rollout.record import play_episode, record_episode
 from agentrl.rollout.trajectory import Step, Trajectory, picture_hash, plain
 from agentrl.rollout.trajectory_file import (
     TrajectoryReader,

@@ -20,8 +20,7 @@ from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.models.loading import load_model
 from agentrl.policies.hf import HFPolicy
 from agentrl.policies.openai import OpenAIPolicy, data_url
-from agentrl.rollout.episode import make
-from agentrl.rollout.record import record_episode
+from agentrl.rollout.episode import make, record_episode
 from agentrl.serve.model_server import ModelServer
 
 KEY = "key-of-the-test-0123456789"

@@ -16,7 +16,7 @@ from agentrl.models.control_net import ControlNet
 from agentrl.policies import load_policy
 from agentrl.policies.control import ControlPolicy
 from agentrl.rollout.collect import Collector, EnvSpec, Start
-from agentrl.rollout.control_demonstrations import GOLD, ControlDemonstrator, control_data
+from agentrl.rollout.demonstrations import GOLD, ControlDemonstrator, control_data
 from agentrl.rollout.evaluate import evaluate
 from agentrl.trainers.behaviour_cloning import BehaviourCloning, demonstrate, train
 from tests.toy_control import PUCK

@@ -11,7 +11,7 @@ import torch
 import agentrl  # noqa: F401
 from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Generation
-from agentrl.rollout.record import play_episode
+from agentrl.rollout.episode import play_episode
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers import gigpo
 from agentrl.trainers.batch import Batch

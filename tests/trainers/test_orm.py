@@ -21,12 +21,20 @@ from agentrl.judges.orm import ORMJudge, OutcomeReader
 from agentrl.judges.outcome import OutcomeJudge
 from agentrl.judges.outcome_form import OutcomeForm, read_form
 from agentrl.models.loading import load_model
-from agentrl.models.yes_no import answer_tokens, yes_chances
+from agentrl.models.scoring import answer_tokens, yes_chances
 from agentrl.rollout.collect import EnvSpec
 from agentrl.rollout.judging import settle
-from agentrl.rollout.outcome_data import Example, examples, load_player, outcome_known, play, swapped
-from agentrl.rollout.outcome_metrics import outcome_metrics
-from agentrl.rollout.outcome_request import outcome_request, outcomes
+from agentrl.rollout.outcomes import (
+    Example,
+    examples,
+    load_player,
+    outcome_known,
+    outcome_metrics,
+    outcome_request,
+    outcomes,
+    play,
+    swapped,
+)
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.serve.model_server import ModelServer
@@ -285,7 +293,7 @@ def test_a_damaged_form_is_said_and_a_model_without_one_is_asked_in_full(run, na
 
 def test_deferred_outcome_rewards_are_settled_by_the_model(judge):
     from agentrl.policies import load_policy
-    from agentrl.rollout.record import play_episode
+    from agentrl.rollout.episode import play_episode
     from agentrl.wrappers import OutcomeReward
 
     with OutcomeReward(gym.make(LAKE), judge.to_json(), threshold=None, replace=True, deferred=True) as env:

@@ -10,8 +10,8 @@ from pathlib import Path
 import gymnasium as gym
 
 from agentrl.core.policy import Generation
-from agentrl.rollout.episode_facts import EpisodeFacts, to_columns
-from agentrl.rollout.record import record_episode
+from agentrl.rollout.episode import record_episode
+from agentrl.rollout.error_types import EpisodeFacts, to_columns
 from agentrl.rollout.statistics import wilson_interval
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from agentrl.core.errors import ConfigError
-from agentrl.rollout.record import record_episode
+from agentrl.rollout.episode import record_episode
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.viewer.episode_gif import episodes_gif
 from agentrl.viewer.replay import replay

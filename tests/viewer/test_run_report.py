@@ -11,7 +11,7 @@ import gymnasium as gym
 import pytest
 
 from agentrl.core.errors import ConfigError
-from agentrl.rollout.record import record_episode
+from agentrl.rollout.episode import record_episode
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.trainers.monitor import KNOWN
 from agentrl.viewer import samples

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from agentrl.core.errors import ConfigError
-from agentrl.rollout.episode_facts import EpisodeFacts, to_columns
+from agentrl.rollout.error_types import EpisodeFacts, to_columns
 from agentrl.viewer.comparison import paired, read_conditions, sign_test, write_comparison
 from agentrl.viewer.curriculum import examples
 from agentrl.viewer.phase_files import Attempt, phase_attempts

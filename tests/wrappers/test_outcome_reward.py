@@ -11,9 +11,9 @@ import pytest
 import agentrl
 from agentrl.core.errors import ConfigError
 from agentrl.policies import load_policy
+from agentrl.rollout.episode import play_episode
 from agentrl.rollout.judging import settle
-from agentrl.rollout.outcome_request import outcome_request
-from agentrl.rollout.record import play_episode
+from agentrl.rollout.outcomes import outcome_request
 from agentrl.wrappers import History, OutcomeReward, Reasoning, ReasoningReward
 from tests.toy_judges import Constant, Down
 

@@ -20,9 +20,8 @@ from PIL import Image
 import agentrl
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.wrappers import Reasoning, RecordEpisode
-from agentrl.wrappers import film as film_module
-from agentrl.wrappers.episode_page import episode_page
-from agentrl.wrappers.film import encode_png, gif, mp4
+from agentrl.wrappers import record_episode as film_module
+from agentrl.wrappers.record_episode import encode_png, episode_page, gif, mp4
 
 OUR_TAGS = re.findall(r"\w+", "html head meta title style body main footer h1 h2 section div img pre dl dt dd")
 HOSTILE = [

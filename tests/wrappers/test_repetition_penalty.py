@@ -16,7 +16,7 @@ import agentrl
 from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.core.response import build_response
 from agentrl.wrappers import Reasoning, ReasoningReward, RepetitionPenalty
-from agentrl.wrappers.frequency import FrequencyTable, forget_table
+from agentrl.wrappers.repetition_penalty import FrequencyTable, forget_table
 from tests import toy_judges as toys
 
 LOW, HIGH = ({"kind": "tests.toy_judges:Constant", "value": value} for value in (0.69, 0.7))

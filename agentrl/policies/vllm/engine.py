@@ -14,17 +14,30 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from agentrl.core.arguments import positive_number, whole_number
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.interpreter import Interpreter, find_interpreter
-from agentrl.policies.vllm.backend import Backend, EngineLost, MemoryUnsettled, Reply, Request
-from agentrl.policies.vllm.interpreter import VLLM, check_version, is_cpu_build
-from agentrl.policies.vllm.local import LocalBackend
-from agentrl.policies.vllm.reader import Reader, load_reader
+from agentrl.policies.vllm.backend import (
+    VLLM,
+    Backend,
+    EngineLost,
+    LocalBackend,
+    MemoryUnsettled,
+    Reply,
+    Request,
+    check_version,
+    is_cpu_build,
+)
 from agentrl.policies.vllm.server import RemoteServer, ServerBackend, Wire
-from agentrl.policies.vllm.shared_weights import SharedWeights
-from agentrl.policies.vllm.transfer import KINDS, DeviceTransfer, Kind
-from agentrl.policies.vllm.weights import WeightFiles
+from agentrl.policies.vllm.weights import KINDS, DeviceTransfer, Kind, SharedWeights, WeightFiles
 
 if TYPE_CHECKING:
     import torch
+
+
+from dataclasses import dataclass
+
+from agentrl.core.errors import MissingExtra
+from agentrl.models import resolve_model
+from agentrl.models.chat import PromptEncoder
+from agentrl.models.loading import quiet
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +46,15 @@ Mode = Literal["process", "server"]
 FIRST = "default"  # vLLM's own name for the weights it was started with
 CACHE_BYTES = 1 << 30  # for keys and values, on a processor
 DTYPES = ("auto", "float32", "bfloat16", "float16")
+VARIABLES = {  # of the engine's process: nothing is downloaded, nothing is reported to anybody
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+    "VLLM_LOGGING_LEVEL": "WARNING",
+    "VLLM_USE_V2_MODEL_RUNNER": "0",  # its sampler is another, see `inside`
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # the trainer wants the same cores
+}
 OURS = (
     "model",
     "worker_extension_cls",
@@ -41,6 +63,52 @@ OURS = (
     "host",
     "api_key",
 )  # not for `options`
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The part of a model that reads and writes tokens, without its weights: those are vLLM's."""
+
+    folder: Path
+    encoder: PromptEncoder
+    stops: frozenset[int]  # every special token ends a turn, as for the transformers policy
+    context: int  # longest sequence the model can read
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer."""
+        return self.encoder.tokenizer
+
+
+def load_reader(name: str | Path) -> Reader:
+    """From a model's name or folder; nothing is ever downloaded and no code of the folder is run."""
+    try:
+        from transformers import AutoConfig, AutoTokenizer
+    except ImportError as error:
+        raise MissingExtra(error.name or "transformers", "train") from error
+    folder = resolve_model(name)
+    try:
+        with quiet():
+            config = AutoConfig.from_pretrained(folder, local_files_only=True)
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            image_token = getattr(config, "image_token_id", None)
+            processor, ends = None, None
+            if image_token is not None:
+                from transformers import AutoImageProcessor
+
+                processor = AutoImageProcessor.from_pretrained(folder, local_files_only=True, backend="pil")
+            if (folder / "generation_config.json").is_file():
+                from transformers import GenerationConfig
+
+                ends = GenerationConfig.from_pretrained(folder, local_files_only=True).eos_token_id
+    except Exception as error:  # a damaged folder fails in as many ways as there are file formats
+        raise ConfigError(f"the model in {folder} cannot be read: {type(error).__name__}: {error}") from error
+    if processor is not None and not hasattr(processor, "merge_size"):
+        raise ConfigError("the model's image processor is not supported; use a model of the Qwen-VL family")
+    encoder = PromptEncoder(tokenizer, processor, image_token)
+    context = int(getattr(config.get_text_config(), "max_position_embeddings", None) or 1 << 20)
+    stops = encoder.specials | frozenset([ends] if isinstance(ends, int) else ends or [])
+    return Reader(folder, encoder, stops, context)
 
 
 class VLLMEngine:
@@ -54,8 +122,8 @@ class VLLMEngine:
       `batch_size` limits the rows computed together, `gpu_memory` is vLLM's share of the GPU. `options` are further
       engine arguments of vLLM.
     - `transfer`: how new weights get there: "file" (written to memory that all processes share), "ipc" (a block of
-      memory that trainer and engine both map, see `shared_weights`: of the GPU where both use the same one), or, with a
-      server and untested, "nccl" (see `transfer`).
+      memory that trainer and engine both map, see `weights`: of the GPU where both use the same one), or, with a
+      server and untested, "nccl" (see there, too).
     - `sleep`: lets `sleep()` move an engine on a GPU out of its memory until the next question or update.
     - `deadline`: seconds without a sign of life (of a server: for one answer) after which an engine is taken for dead.
 
@@ -93,7 +161,9 @@ class VLLMEngine:
         self.transfer: Kind = transfer
         self._sender: DeviceTransfer | None = None
         self.reader: Reader = load_reader(model)
-        self.context = self._checked_length(max_model_len)
+        self.context = self.reader.context
+        if max_model_len is not None:
+            self.context = min(whole_number("max_model_len", max_model_len, at_least=2), self.context)
         times = {
             "deadline": positive_number("deadline", deadline),
             "start_deadline": positive_number("start_deadline", start_deadline),
@@ -106,11 +176,12 @@ class VLLMEngine:
             self.interpreter = find_interpreter(VLLM, python)
             check_version(self.interpreter, mode)
             if sleep and is_cpu_build(self.interpreter):
-                raise ConfigError("sleep frees memory of a GPU; this vLLM computes on processors")
+                raise ConfigError("sleep=True needs a GPU; this vLLM is a CPU build")
             chosen = self._options(dtype, batch_size, gpu_memory, options or {})
             if sleep:
                 chosen["enable_sleep_mode"] = True
-            given = (self.interpreter, self.reader.folder, chosen, _variables())
+            variables = {name: os.environ.get(name, value) for name, value in VARIABLES.items()}
+            given = (self.interpreter, self.reader.folder, chosen, variables)
             self.backend = (
                 LocalBackend(*given, **times) if mode == "process" else ServerBackend(*given, port=port, **times)
             )
@@ -157,7 +228,7 @@ class VLLMEngine:
         replies = self.backend.generate(requests)
         wrong = {version for reply in replies for version in reply.versions} - {self._name}
         if wrong and self.backend.restartable:
-            raise EngineLost(f"vLLM answered with weights {sorted(wrong)}, not {self._name}")
+            raise EngineLost(f"vLLM answered with weights {sorted(wrong)}; expected {self._name}")
         return replies
 
     def _ask(self, rows: int, work: Callable[[], Result]) -> Result:
@@ -169,7 +240,7 @@ class VLLMEngine:
                     self._raise()
                     return work()
             except EngineLost as fault:
-                log.warning("vLLM was lost (%s); asking %d requests once more", str(fault).splitlines()[0], rows)
+                log.warning("vLLM died (%s); retrying %d requests", str(fault).splitlines()[0], rows)
                 self.retries += rows
             with self._noticing_loss():
                 self._raise()
@@ -192,11 +263,11 @@ class VLLMEngine:
         try:
             able = self.backend.start()
         except MemoryUnsettled as fault:  # by the time it measures again, what was given back has been
-            log.warning("starting vLLM once more: %s", str(fault).splitlines()[0])
+            log.warning("restarting vLLM: %s", str(fault).splitlines()[0])
             self._drop()
             able = self.backend.start()
         if able < self.context:
-            log.warning("vLLM reads %d tokens, the model %d", able, self.context)
+            log.warning("vLLM's context is %d tokens, the model's %d; using the shorter one", able, self.context)
             self.context = able
 
     @contextlib.contextmanager
@@ -238,7 +309,7 @@ class VLLMEngine:
             number = self.version + 1 if version is None else whole_number("version", version, at_least=0)
             ticket = self.store.write(weights) if self.transfer != "nccl" else None
             try:
-                self._replace(lambda name: self._hand_over(ticket, weights, name), str(self.updates + 1))
+                self._replace(ticket, weights, str(self.updates + 1))
             except EngineFault as fault:
                 if ticket is not None:
                     self.store.discard(ticket)
@@ -251,6 +322,23 @@ class VLLMEngine:
             self.version = number
             self.update_seconds += time.perf_counter() - begun
 
+    def _replace(self, ticket: str | None, weights: Mapping[str, torch.Tensor], name: str) -> None:
+        if self._mixed:  # whatever the failed update left behind, a fresh engine has nothing of it
+            self._drop()
+        before, self._name = self._name, name
+        try:
+            with self._noticing_loss():
+                self._wake() if self._up else self._begin()
+                self._hand_over(ticket, weights, name)
+        except EngineLost:
+            with self._noticing_loss():
+                self._begin()
+                self._hand_over(ticket, weights, name)
+        except EngineFault:
+            self._name = before
+            raise
+        self._up = True
+
     def _hand_over(self, ticket: str | None, weights: Mapping[str, torch.Tensor], name: str) -> None:
         if ticket is not None:
             self.backend.load(ticket, name)
@@ -258,23 +346,6 @@ class VLLMEngine:
         assert isinstance(self.backend, Wire)
         sender = self._sender = self._sender or DeviceTransfer(self.backend.client)
         self.backend.replace_weights(lambda: sender.send(weights), name)
-
-    def _replace(self, load: Callable[[str], None], name: str) -> None:
-        if self._mixed:  # whatever the failed update left behind, a fresh engine has nothing of it
-            self._drop()
-        before, self._name = self._name, name
-        try:
-            with self._noticing_loss():
-                self._wake() if self._up else self._begin()
-                load(name)
-        except EngineLost:
-            with self._noticing_loss():
-                self._begin()
-                load(name)
-        except EngineFault:
-            self._name = before
-            raise
-        self._up = True
 
     # ------------------------------------------------------------------ end
 
@@ -298,11 +369,6 @@ class VLLMEngine:
         self.close()
 
     # ------------------------------------------------------------------ arguments
-
-    def _checked_length(self, wanted: int | None) -> int:
-        if wanted is None:
-            return self.reader.context
-        return min(whole_number("max_model_len", wanted, at_least=2), self.reader.context)
 
     def _options(self, dtype: str, batch_size: int, gpu_memory: float, further: Mapping[str, Any]) -> dict[str, Any]:
         """vLLM's own arguments; the same for the process and the server."""
@@ -328,17 +394,3 @@ class VLLMEngine:
         if self.transfer == "nccl":
             found["weight_transfer_config"] = {"backend": self.transfer}
         return found | dict(further)
-
-
-def _variables() -> dict[str, str]:
-    """Of the engine's process: nothing is downloaded, nothing is reported to anybody."""
-    found = {
-        "HF_HUB_OFFLINE": "1",
-        "TRANSFORMERS_OFFLINE": "1",
-        "VLLM_NO_USAGE_STATS": "1",
-        "DO_NOT_TRACK": "1",
-        "VLLM_LOGGING_LEVEL": "WARNING",
-        "VLLM_USE_V2_MODEL_RUNNER": "0",  # its sampler is another, see `inside`
-        "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # the trainer wants the same cores
-    }
-    return {name: os.environ.get(name, value) for name, value in found.items()}

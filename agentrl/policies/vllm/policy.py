@@ -125,7 +125,9 @@ class VLLMPolicy:
         fits = [row for row, tokens in enumerate(room) if tokens > 0]
         if len(fits) < len(prompts):
             log.warning(
-                "%d conversations fill the model's context of %d tokens", len(prompts) - len(fits), self.engine.context
+                "%d prompts leave no room to answer in the model's context of %d tokens",
+                len(prompts) - len(fits),
+                self.engine.context,
             )
         requests = [self._request(prompts[row], room[row], row) for row in fits]
         replies, version = self.engine.generate(requests)
@@ -142,11 +144,22 @@ class VLLMPolicy:
     ) -> list[np.ndarray]:
         """The log-probabilities of given responses at the sampling temperature; `images` are those of each prompt."""
         if not len(prompts) == len(responses) == len(images if images is not None else prompts):
-            raise ConfigError("prompts, responses and images belong together: one of each for every row")
+            raise ConfigError("prompts, responses and images must have the same length")
         shown = images if images is not None else [[]] * len(prompts)
         found = [np.zeros(0, np.float32) for _ in prompts]
         asked = [row for row, response in enumerate(responses) if len(response)]
-        requests = [self._forced(prompts[row], responses[row], shown[row]) for row in asked]
+        requests = []
+        for row in asked:
+            prompt, response, pictures = prompts[row], responses[row], shown[row]
+            # The answer must be the response's last token. That one is predicted, never read: a stop token that stands
+            # for a picture needs no picture.
+            whole = Prompt([*prompt, *response[:-1]])
+            if pictures:
+                pixels, grids, _ = self.engine.reader.encoder.pictures(pictures)
+                whole = self._with_pictures(Prompt(whole.ids, pixels, grids), pictures)
+            request = self._request(whole, 1, 0)
+            only = {"prompt_logprobs": 0, "allowed_token_ids": [int(response[-1])], "top_p": 1.0, "top_k": 0}
+            requests.append(replace(request, sampling=request.sampling | only))
         for row, scores in zip(asked, self.engine.score(requests, self.sampling.temperature), strict=True):
             found[row] = np.array(scores[-len(responses[row]) :], dtype=np.float32)
         return found
@@ -161,19 +174,6 @@ class VLLMPolicy:
             self.engine.close()
 
     # ------------------------------------------------------------------ prompts
-
-    def _forced(self, prompt: Sequence[int], response: Sequence[int], images: Sequence[Any]) -> Request:
-        """A request whose answer must be the response's last token.
-
-        That one is predicted, never read: a stop token that stands for a picture needs no picture.
-        """
-        whole = Prompt([*prompt, *response[:-1]])
-        if images:
-            pixels, grids, _ = self.engine.reader.encoder.pictures(images)
-            whole = self._with_pictures(Prompt(whole.ids, pixels, grids), images)
-        request = self._request(whole, 1, 0)
-        only = {"prompt_logprobs": 0, "allowed_token_ids": [int(response[-1])], "top_p": 1.0, "top_k": 0}
-        return replace(request, sampling=request.sampling | only)
 
     def _with_pictures(self, prompt: Prompt, pictures: Sequence[Any]) -> PicturePrompt:
         """The pictures at the size that our own processor gives them: so vLLM's finds nothing left to resize."""
@@ -222,7 +222,7 @@ class VLLMPolicy:
 
     def _generation(self, prompt: Prompt, reply: Reply, version: int) -> Generation:
         if reply.prompt_ids is not None and reply.prompt_ids != prompt.ids:
-            raise EngineFault("vLLM read another prompt than it was given; are its picture settings the model's own?")
+            raise EngineFault("vLLM encoded the prompt differently; check its image processor settings")
         if len(reply.ids) != len(reply.logprobs):
             raise EngineFault(f"vLLM gave {len(reply.logprobs)} log-probabilities of {len(reply.ids)} tokens")
         said = reply.ids[:-1] if reply.stopped else reply.ids

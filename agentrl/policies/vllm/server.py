@@ -1,30 +1,39 @@
-"""vLLM's own server: one that we start on loopback, guard with a key and end, or one that runs already."""
+"""vLLM's own server: one that we start on loopback, guard with a key and end, or one that runs already.
+
+`Client` is a small HTTP client for it: JSON with a key, several questions at a time, a deadline for each.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import secrets
+import select
 import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 from agentrl.core.arguments import whole_number
-from agentrl.core.endpoint import read_key
+from agentrl.core.endpoint import plain_url, read_key
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.core.interpreter import Interpreter
 from agentrl.core.redact import protect, redact
 from agentrl.policies.openai import data_url
 from agentrl.policies.vllm.backend import INSIDE, EngineLost, Reply, Request, start_fault
-from agentrl.policies.vllm.client import Client, Refused
 
+MAX_AT_ONCE = 64  # requests
+WRONG_KEY = (401, 403)
 HOST = "127.0.0.1"
 ROUTE = "/inference/v1/generate"
 SHORT = 30.0  # seconds for questions that need no computing
@@ -36,6 +45,101 @@ HOW_TO_UPDATE = (
     "weights can be replaced only in a server that was started with VLLM_SERVER_DEV_MODE=1 and "
     f"--worker-extension-cls agentrl_vllm_worker.Extension, with {INSIDE} on its PYTHONPATH"
 )
+
+
+class Refused(EngineFault):
+    """The server answered, with an error."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Client:
+    """Connections to one server, one for each thread that asks. The key is asked for when it is needed."""
+
+    def __init__(self, base_url: str, key: Callable[[], str], deadline: float) -> None:
+        parts = urlsplit(plain_url(base_url) or "")
+        if not parts.hostname or parts.query:
+            raise ConfigError(f'base_url must look like "http://127.0.0.1:8000"; got {base_url!r}')
+        self.address = f"{parts.scheme}://{parts.netloc}"
+        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._key, self._deadline = key, deadline
+        self._mine = threading.local()
+        self._opened: list[http.client.HTTPConnection] = []
+        self._threads = ThreadPoolExecutor(MAX_AT_ONCE, "agentrl-vllm")
+        self._ending = weakref.finalize(self, _disconnect, self._opened, self._threads)
+
+    def post(self, path: str, body: Any = None, deadline: float | None = None) -> Any:
+        """The JSON answer; `EngineLost` where there is none, `Refused` where it is an error."""
+        return self._exchange("POST", path, {} if body is None else body, deadline)
+
+    def get(self, path: str, deadline: float | None = None) -> Any:
+        """Likewise."""
+        return self._exchange("GET", path, None, deadline)
+
+    def post_all(self, path: str, bodies: Sequence[Any]) -> list[Any]:
+        """Many at a time; the first trouble is raised when all have ended."""
+        asked = [self._threads.submit(self.post, path, body) for body in bodies]
+        troubles = [one.exception() for one in asked]
+        for trouble in troubles:
+            if isinstance(trouble, EngineLost):  # says more than what it led to elsewhere
+                raise trouble
+        return [one.result() for one in asked]
+
+    def close(self) -> None:
+        """Close the connections and end the threads; also happens when the client is garbage-collected."""
+        self._ending()
+
+    def _exchange(self, method: str, path: str, body: Any, deadline: float | None) -> Any:
+        headers = {"Authorization": f"Bearer {self._key()}", "Content-Type": "application/json"}
+        payload = None if body is None else json.dumps(body).encode()
+        seconds = self._deadline if deadline is None else deadline
+        connection = getattr(self._mine, "connection", None)  # this thread's
+        if connection is None:
+            kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+            connection = self._mine.connection = kind(self._host, self._port)
+            self._opened.append(connection)
+        # It is opened anew where the server closed it or the deadline is another.
+        if connection.sock is not None and (connection.timeout != seconds or _hung_up(connection.sock)):
+            connection.close()
+        connection.timeout = seconds
+        try:
+            connection.request(method, path, payload, headers)
+            answer = connection.getresponse()
+            status, content = answer.status, answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            late = isinstance(error, (TimeoutError, socket.timeout))
+            why = "gave no answer in time" if late else f"cannot be reached ({type(error).__name__}: {error})"
+            raise EngineLost(f"vLLM's server at {self.address} {why}") from error
+        if status == 200:
+            try:
+                return json.loads(content) if content.strip() else None
+            except ValueError as error:
+                raise EngineFault(f"vLLM's server at {self.address} gave an answer that is not JSON") from error
+        said = redact(content[:500].decode("utf-8", "replace"))
+        if status in WRONG_KEY:
+            raise Refused(status, f"vLLM's server at {self.address} refuses the key: {said}")
+        raise Refused(status, f"vLLM's server at {self.address} answered HTTP {status}: {said}")
+
+
+def _disconnect(opened: list[http.client.HTTPConnection], threads: ThreadPoolExecutor) -> None:
+    for connection in opened:
+        if connection.sock is not None:
+            with contextlib.suppress(OSError):  # wakes threads that wait for an answer
+                connection.sock.shutdown(socket.SHUT_RDWR)
+    threads.shutdown(wait=False, cancel_futures=True)
+    for connection in opened:
+        connection.close()
+    opened.clear()
+
+
+def _hung_up(connection: socket.socket) -> bool:
+    """Has the server closed an idle connection? (It has nothing to say in between, so anything to read is the end.)"""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class Wire:
@@ -60,7 +164,15 @@ class Wire:
             self._rpc("agentrl_prompt_heat", str(temperature))
         try:
             answers = self.client.post_all(ROUTE, [_body(request) for request in requests])
-            return [_prompt_scores(answer) + _reply(answer).logprobs for answer in answers]
+            found = []
+            for answer in answers:
+                try:
+                    pairs = list(zip(answer["prompt_token_ids"], answer["prompt_logprobs"], strict=True))
+                    prompt = [float(row[str(token)]["logprob"]) for token, row in pairs[1:]]
+                except (KeyError, TypeError, ValueError) as error:
+                    raise EngineFault(f"vLLM's server gave no log-probabilities of the prompt: {error}") from error
+                found.append(prompt + _reply(answer).logprobs)
+            return found
         finally:
             if temperature != 1.0:
                 self._rpc("agentrl_prompt_heat", "1.0")
@@ -185,10 +297,19 @@ class ServerBackend(Wire):
         variables = inherited | self._environment
         # The key in the environment, not on the command line: every user of the machine can read that.
         variables |= {"VLLM_API_KEY": key, "VLLM_SERVER_DEV_MODE": "1", "PYTHONPATH": str(INSIDE)}
+        words = ["--model", str(self._model), "--served-model-name", NAME, "--host", HOST, "--port", str(port)]
+        words += ["--enable-scale-out", "--middleware", "agentrl_vllm_serve.RequireKey"]
+        words += ["--worker-extension-cls", "agentrl_vllm_worker.Extension"]
+        for name, value in self._options.items():
+            option = "--" + name.replace("_", "-")
+            if isinstance(value, bool):
+                words.append(option if value else "--no-" + option[2:])
+            else:
+                words += [option, json.dumps(value) if isinstance(value, (dict, list)) else str(value)]
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 (`stop` closes it)
         try:
             self._process = subprocess.Popen(
-                [self._interpreter.python, str(INSIDE / "agentrl_vllm_serve.py"), *self._words(port)],
+                [self._interpreter.python, str(INSIDE / "agentrl_vllm_serve.py"), *words],
                 stdin=subprocess.PIPE,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,
@@ -197,19 +318,7 @@ class ServerBackend(Wire):
             )
         except OSError as error:
             raise EngineFault(f"vLLM's server cannot be started by {self._interpreter.python}: {error}") from error
-        self._ending = weakref.finalize(self, _end, self._process)
-
-    def _words(self, port: int) -> list[str]:
-        words = ["--model", str(self._model), "--served-model-name", NAME, "--host", HOST, "--port", str(port)]
-        words += ["--enable-scale-out", "--middleware", "agentrl_vllm_guard.RequireKey"]
-        words += ["--worker-extension-cls", "agentrl_vllm_worker.Extension"]
-        for name, value in self._options.items():
-            option = "--" + name.replace("_", "-")
-            if isinstance(value, bool):
-                words.append(option if value else "--no-" + option[2:])
-            else:
-                words += [option, json.dumps(value) if isinstance(value, (dict, list)) else str(value)]
-        return words
+        self._ending = weakref.finalize(self, _kill, self._process)
 
     def _wait_until_up(self) -> None:
         until = time.monotonic() + self._start_deadline
@@ -254,7 +363,7 @@ def free_port(wanted: int) -> int:
         return probe.getsockname()[1]
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     """The whole group: the server has an engine core and workers of its own."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -288,11 +397,3 @@ def _reply(answer: Any) -> Reply:
         raise EngineFault(
             f"vLLM's server gave an answer that cannot be read: {type(error).__name__}: {error}"
         ) from error
-
-
-def _prompt_scores(answer: Any) -> list[float]:
-    try:
-        ids, rows = answer["prompt_token_ids"], answer["prompt_logprobs"]
-        return [float(row[str(token)]["logprob"]) for token, row in list(zip(ids, rows, strict=True))[1:]]
-    except (KeyError, TypeError, ValueError) as error:
-        raise EngineFault(f"vLLM's server gave no log-probabilities of the prompt: {error}") from error

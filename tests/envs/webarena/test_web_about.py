@@ -11,8 +11,8 @@ from agentrl.core.policy import as_generation
 from agentrl.envs.webarena.about import about, requirements
 from agentrl.envs.webarena.tasks.generated import find_generated
 from agentrl.policies import load_policy
+from agentrl.rollout.episode import play_episode
 from agentrl.rollout.error_types import ERROR_TYPES, error_type
-from agentrl.rollout.record import play_episode
 
 ENV = "agentrl/WebArenaLite-Text-v0"
 MISSING, OTHER = (f'do(action="Click", element="{number}")' for number in (9999, 9998))

@@ -13,7 +13,7 @@ import pytest
 from agentrl.core.errors import EngineFault
 from agentrl.models.loading import LoadedModel, load_model
 from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
-from agentrl.policies.vllm.local import LocalBackend
+from agentrl.policies.vllm.backend import LocalBackend
 from agentrl.policies.vllm.weights import checkpoint_weights
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from tests.policies.vllm_engine.kit import CLOSE, conversations, largest_error, perturb, trainer_scores

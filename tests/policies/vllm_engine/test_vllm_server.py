@@ -17,8 +17,7 @@ from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.models.loading import LoadedModel, load_model
 from agentrl.policies.vllm import VLLMEngine, VLLMPolicy
 from agentrl.policies.vllm.backend import EngineLost
-from agentrl.policies.vllm.client import Refused
-from agentrl.policies.vllm.server import ServerBackend
+from agentrl.policies.vllm.server import Refused, ServerBackend
 from agentrl.policies.vllm.weights import checkpoint_weights
 from tests.policies.vllm_engine.kit import CLOSE, conversations, largest_error, perturb, pictures_of, trainer_scores
 

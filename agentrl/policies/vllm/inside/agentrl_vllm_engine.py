@@ -33,9 +33,19 @@ class Engine:
 
         if self._mixed:
             raise RuntimeError("the weights are partly old and partly new")
-        self._check(requests)
+        known, prompts = self._llm.model_config.get_vocab_size(), []
+        for request in requests:
+            # vLLM without a tokenizer would take any number for a token, and break on it half-way.
+            if not request["ids"] or min(request["ids"]) < 0 or max(request["ids"]) >= known:
+                raise ValueError(f"a prompt is one or more of the model's {known} tokens")
+            prompt: dict[str, Any] = {"prompt_token_ids": request["ids"]}
+            if request.get("images"):
+                from PIL import Image
+
+                prompt["multi_modal_data"] = {"image": [Image.fromarray(picture) for picture in request["images"]]}
+            prompts.append(prompt)
         settings = [SamplingParams(**request["sampling"]) for request in requests]
-        names = self._llm.enqueue([_prompt(request) for request in requests], settings, use_tqdm=False)
+        names = self._llm.enqueue(prompts, settings, use_tqdm=False)
         # Answers come under the number alone; inside, vLLM adds a dash and letters to it.
         self._rows = {name.partition("-")[0]: row for row, name in enumerate(names)}
 
@@ -50,15 +60,8 @@ class Engine:
             done = [output for output in self._llm.llm_engine.step() if output.finished]
             found += [[self._rows.pop(output.request_id), _answer(output)] for output in done]
         if self._rows and not self._llm.llm_engine.has_unfinished_requests():
-            raise RuntimeError(f"vLLM forgot {len(self._rows)} requests")
+            raise RuntimeError(f"vLLM lost {len(self._rows)} requests")
         return found
-
-    def _check(self, requests: list[dict[str, Any]]) -> None:
-        """vLLM without a tokenizer would take any number for a token, and break on it half-way."""
-        known = self._llm.model_config.get_vocab_size()
-        for request in requests:
-            if not request["ids"] or min(request["ids"]) < 0 or max(request["ids"]) >= known:
-                raise ValueError(f"a prompt is one or more of the model's {known} tokens")
 
     def prompt_heat(self, temperature: float) -> None:
         """The temperature of the log-probabilities of prompts from now on."""
@@ -85,23 +88,11 @@ class Engine:
         self._llm.wake_up()
 
 
-def _prompt(request: dict[str, Any]) -> dict[str, Any]:
-    prompt: dict[str, Any] = {"prompt_token_ids": request["ids"]}
-    if request.get("images"):
-        from PIL import Image
-
-        prompt["multi_modal_data"] = {"image": [Image.fromarray(picture) for picture in request["images"]]}
-    return prompt
-
-
 def _answer(output: Any) -> list[Any]:
     said = output.outputs[0]
     ids = list(said.token_ids)
     scores = [float(row[token].logprob) for token, row in zip(ids, said.logprobs or [], strict=True)]
     versions = sorted({span.version for span in getattr(said, "weight_versions", None) or []})
-    return [ids, scores, said.finish_reason, versions, list(output.prompt_token_ids), _prompt_scores(output)]
-
-
-def _prompt_scores(output: Any) -> list[float]:
-    pairs = list(zip(output.prompt_token_ids, output.prompt_logprobs or [], strict=False))
-    return [float(row[token].logprob) for token, row in pairs[1:]]
+    prompt = list(zip(output.prompt_token_ids, output.prompt_logprobs or [], strict=False))
+    prompt_scores = [float(row[token].logprob) for token, row in prompt[1:]]
+    return [ids, scores, said.finish_reason, versions, list(output.prompt_token_ids), prompt_scores]

@@ -7,7 +7,6 @@ import contextlib
 import json
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 
@@ -35,20 +34,17 @@ def shared_block(ticket: str) -> torch.Tensor:
         _mapped.clear()
         facts = json.loads(ticket)
         if "cuda" in facts:
-            _mapped[ticket] = _open_on_gpu(**facts["cuda"])
+            gpu, here = facts["cuda"]["gpu"], torch.cuda.current_device()
+            if (own := str(torch.cuda.get_device_properties(here).uuid)) != gpu:
+                where = f"the weights are on GPU {gpu} and this worker is on {own}"
+                raise ValueError(f"{where}; ipc works on one GPU, file on all")
+            words = [base64.b64decode(one) if isinstance(one, str) else one for one in facts["cuda"]["handle"]]
+            storage = torch.UntypedStorage._new_shared_cuda(here, *words)
+            _mapped[ticket] = torch.empty(0, dtype=torch.uint8, device=f"cuda:{here}").set_(storage)
         else:
             how = {"size": facts["bytes"], "dtype": torch.uint8, "device": "cpu"}
             _mapped[ticket] = torch.from_file(facts["path"], shared=True, **how)
     return _mapped[ticket]
-
-
-def _open_on_gpu(gpu: str, handle: list[Any]) -> torch.Tensor:
-    here = torch.cuda.current_device()
-    if (own := str(torch.cuda.get_device_properties(here).uuid)) != gpu:
-        raise ValueError(f"the weights are on GPU {gpu} and this worker is on {own}; ipc works on one GPU, file on all")
-    words = [base64.b64decode(one) if isinstance(one, str) else one for one in handle]
-    storage = torch.UntypedStorage._new_shared_cuda(here, *words)
-    return torch.empty(0, dtype=torch.uint8, device=f"cuda:{here}").set_(storage)
 
 
 def _place(block: torch.Tensor, kind: str, shape: list[int], start: int) -> torch.Tensor:

@@ -123,16 +123,16 @@ def _wider_forward(forward: Callable[..., Any]) -> Callable[..., Any]:
         width = self.agentrl_width
         if width is None:
             return forward(self, query, key, value, *args, **kwargs)
-        padded = [None if one is None else _padded(one, width) for one in (query, key, value)]
+        padded = []
+        for rows in (query, key, value):
+            if rows is not None:
+                heads = rows.reshape(len(rows), -1, width)
+                rows = torch.nn.functional.pad(heads, (0, NARROWEST_HEAD - width)).reshape(len(rows), -1)
+            padded.append(rows)
         found = forward(self, *padded)
         return found.view(len(found), -1, NARROWEST_HEAD)[..., :width].reshape(len(found), -1)
 
     return wider
-
-
-def _padded(rows: torch.Tensor, width: int) -> torch.Tensor:
-    heads = rows.reshape(len(rows), -1, width)
-    return torch.nn.functional.pad(heads, (0, NARROWEST_HEAD - width)).reshape(len(rows), -1)
 
 
 if current_platform.is_cpu():  # before any model is built, which is when vLLM imports this module
