@@ -17,10 +17,8 @@ from transformers import CLIPVisionConfig, CLIPVisionModelWithProjection, Dinov2
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import scorer_name
 from agentrl.core.specs import resolve
-from agentrl.judges.similarity.adapter import merge_adapter
+from agentrl.judges.similarity.dreamsim import VisionTransformer, load_backbone, merge_adapter
 from agentrl.judges.similarity.dreamsim_files import VARIANTS, find_files
-from agentrl.judges.similarity.dreamsim_model import load_backbone
-from agentrl.judges.similarity.vit import VisionTransformer
 from agentrl.testing.random_weights import Sizes, write_dreamsim
 
 PAIRS = [(icon(96), ring(96)), (icon(96), blank(96)), (stripes(120)[:, :80], icon(50))]

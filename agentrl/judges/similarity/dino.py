@@ -15,8 +15,8 @@ from torch.nn import functional
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.core.files import strange_file
 from agentrl.judges.similarity.network import NetworkScorer
-from agentrl.judges.similarity.pictures import Pair, Size
 from agentrl.judges.similarity.preparation import Preparation, normalised, preparation_of
+from agentrl.judges.similarity.scorer import Pair, Size
 
 WHERE = "get config.json, preprocessor_config.json and model.safetensors of facebook/dinov2-base from huggingface.co"
 MODEL_TYPES = ("dinov2", "dinov2_with_registers")
