@@ -44,7 +44,7 @@ def survey(env_id: str, *, split: str = "test", starts: int = 5, **kwargs: Any) 
         env = gym.make(env_id, split=split, render_mode="rgb_array", **kwargs)
         chosen = starts_by_task(env.unwrapped.tasks(), split, starts)  # pyright: ignore[reportAttributeAccessIssue]
     except Exception as error:  # what is wrong with one environment must not hide the others
-        yield Row(env_id, "", problem=_said(error), seconds=time.perf_counter() - began)
+        yield Row(env_id, "", problem=_one_line(error), seconds=time.perf_counter() - began)
         return
     with env:
         for task, ids in chosen.items():
@@ -66,17 +66,20 @@ def _play(env: gym.Env, env_id: str, task: str, ids: list[str]) -> Row:
     made = drawn = False
     turns: list[int] = []
     played = 0
+    problem = ""
     try:
         for name in ids:
             env.reset(options={"task": name})
-            drawn = drawn or _shows_something(env.render())
+            picture: Any = env.render()
+            drawn = drawn or (isinstance(picture, np.ndarray) and picture.size > 0 and bool(picture.std() > 1.0))
             stepped, script, needed = _follow_oracle(env, may_sample=not made)
             made = made or stepped
             played += script
             turns += [needed] if needed else []
     except Exception as error:
-        return Row(env_id, task, made, drawn, len(turns), played, _mean(turns), _said(error))
-    return Row(env_id, task, made, drawn, len(turns), played, _mean(turns))
+        problem = _one_line(error)
+    mean = float(np.mean(turns)) if turns else None
+    return Row(env_id, task, made, drawn, len(turns), played, mean, problem)
 
 
 def _follow_oracle(env: gym.Env, may_sample: bool) -> tuple[bool, bool, int]:
@@ -94,13 +97,5 @@ def _follow_oracle(env: gym.Env, may_sample: bool) -> tuple[bool, bool, int]:
     raise AssertionError("unreachable")
 
 
-def _shows_something(picture: Any) -> bool:
-    return isinstance(picture, np.ndarray) and picture.size > 0 and bool(picture.std() > 1.0)
-
-
-def _mean(turns: list[int]) -> float | None:
-    return float(np.mean(turns)) if turns else None
-
-
-def _said(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
