@@ -88,7 +88,7 @@ class EndpointJudge:
         extra_body: dict[str, Any] | None = None,
     ) -> None:
         if not isinstance(model, str) or not model:
-            raise ConfigError("model must be the name the endpoint knows the model by")
+            raise ConfigError(f"model must be the name of a model at the endpoint; got {model!r}")
         self.model, self.api_key_env = model, api_key_env
         self.max_text = whole_number("max_text", max_text, at_least=16)
         self.prompts = None if prompts is None else Path(prompts)

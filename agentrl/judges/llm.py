@@ -91,7 +91,7 @@ class LLMJudge(EndpointJudge):
 
     def _compose(self, request: JudgeRequest) -> tuple[Prompt, Filled]:
         if not isinstance(request.text, str):
-            raise ConfigError(f"the text to judge must be text; got {type(request.text).__name__}")
+            raise ConfigError(f"the text to judge must be a string; got {type(request.text).__name__}")
         values = {"text": clean(request.text, self.max_text)}
         prompt = find_prompt(request.env_id, request.purpose, self.protocol, self.prompts)
         if self.protocol == "verdict":
@@ -156,5 +156,5 @@ def read_object(text: str, shape: type[Fitted], code: str) -> Fitted:
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise Malformed("a key stands twice in one object")
+        raise Malformed("duplicate key in a JSON object")
     return found

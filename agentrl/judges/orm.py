@@ -72,7 +72,7 @@ class ORMJudge:
             try:
                 asked[place] = reader.tokens(request)
             except Exception as error:  # one bad request must not cost the others their verdicts
-                answers[place] = JudgeFault(f"the request cannot be put: {type(error).__name__}: {error}"[:500])
+                answers[place] = JudgeFault(f"the request cannot be encoded: {type(error).__name__}: {error}"[:500])
         chances: list[Any]
         try:
             chances = reader.chances(list(asked.values()), self.token_budget)

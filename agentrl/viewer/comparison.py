@@ -72,7 +72,7 @@ def read_conditions(sources: Sequence[tuple[str, str | os.PathLike[str]]]) -> li
         else:
             raise ConfigError(f"{str(path)!r} does not exist; name run folders or files of trajectories")
         if not held or not held[-1].episodes:
-            raise ConfigError(f"{str(path)!r} holds no evaluation that tells how single tasks went (eval_every)")
+            raise ConfigError(f"{str(path)!r} has no evaluation with results by task (see eval_every)")
         found.setdefault(name, Condition(name, len(found) % COLOURS)).runs.append(held)
     # Required steps are estimated over all results, where no environment tells them.
     conditions = list(found.values())

@@ -93,7 +93,7 @@ def test_weights_that_are_not_finite_are_a_fault_and_no_score():
 def test_what_breaks_while_computing_is_a_fault_and_no_score():
     broken = ShiftTolerantLPIPS(threads=1)
     broken.network.convolutions[0].weight.data = torch.zeros(64, 4, 11, 11)
-    with pytest.raises(JudgeFault, match="could not compute"):
+    with pytest.raises(JudgeFault, match="inference failed"):
         broken.score_pairs([(icon(40), blank(40))])
 
 
@@ -128,6 +128,6 @@ def test_bad_arguments_are_named(argument, value):
 
 def test_a_gpu_that_is_not_there_is_the_users_mistake(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ConfigError, match=r"device 'cuda' is not there"):
+    with pytest.raises(ConfigError, match=r"device 'cuda' is not available"):
         ShiftTolerantLPIPS(device="cuda")
     assert ShiftTolerantLPIPS().device.type == "cpu"

@@ -74,7 +74,7 @@ def model_folder(folder: Any) -> Path:
         raise ConfigError(f"folder must be the path of a DINOv2 model; got {folder!r} ({WHERE})")
     path = Path(folder).expanduser()
     if not path.is_dir():
-        raise ConfigError(f"folder {path} is not there; {WHERE}")
+        raise ConfigError(f"folder {path} does not exist; {WHERE}")
     if (strange := strange_file(path)) is not None:
         raise ConfigError(f"folder must hold regular files; {strange} is not one")
     if not (path / "config.json").is_file():

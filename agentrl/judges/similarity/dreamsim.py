@@ -156,7 +156,7 @@ def merge_adapter(folder: Path, backbones: Sequence[nn.Module]) -> None:
             if owner == index:
                 where, weight = f"{folder}: {path} of backbone {index}", parameters.get(f"{path}.weight")
                 if weight is None or set(parts) != {"A", "B"}:
-                    raise ConfigError(f"{where}: the adapter's halves A and B and a weight must be there, all three")
+                    raise ConfigError(f"{where}: lora_A, lora_B and the weight they adapt must all be there")
                 down, up = parts["A"].float().flatten(1), parts["B"].float().flatten(1)
                 shapes = f"{tuple(up.shape)} and {tuple(down.shape)} for {tuple(weight.shape)}"
                 fits = up.shape[1] == down.shape[0] and up.shape[0] == len(weight)
@@ -165,7 +165,7 @@ def merge_adapter(folder: Path, backbones: Sequence[nn.Module]) -> None:
                 with torch.no_grad():
                     weight += factor * (up @ down).reshape(weight.shape)
     if strangers := [place for place in halves if place[0] >= len(backbones)]:
-        raise ConfigError(f"the adapter in {folder} is for a backbone {strangers[0][0]} that there is not")
+        raise ConfigError(f"the adapter in {folder} is for backbone {strangers[0][0]}; the model has {len(backbones)}")
 
 
 def _factor(folder: Path) -> float:

@@ -62,7 +62,7 @@ def chosen_device(device: Any) -> torch.device:
     if found.type not in ("cpu", "cuda"):
         raise ConfigError(f'device must be "auto", "cpu" or "cuda"; got {device!r}')
     if found.type == "cuda" and (not torch.cuda.is_available() or (found.index or 0) >= torch.cuda.device_count()):
-        raise ConfigError(f'device {device!r} is not there; "cpu" always is, "auto" takes what there is')
+        raise ConfigError(f'device {device!r} is not available; use "cpu" or "auto"')
     return found
 
 
@@ -81,7 +81,7 @@ def computing(name: str, threads: int | None) -> Iterator[None]:
         with torch.inference_mode():
             yield
     except RuntimeError as error:  # out of memory, a lost GPU
-        raise JudgeFault(f"{name} could not compute: {error}") from error
+        raise JudgeFault(f"{name} inference failed: {error}") from error
     finally:
         if threads is not None and threads != before:
             torch.set_num_threads(before)

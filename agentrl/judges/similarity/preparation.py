@@ -61,7 +61,7 @@ def preparation_of(folder: Path, otherwise: Preparation) -> Preparation:
     try:
         return _read(msgspec.json.decode(path.read_bytes()))
     except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
-        raise ConfigError(f"{path} describes no preparation of pictures that can be followed: {error!r}") from error
+        raise ConfigError(f"{path} describes preprocessing that is not supported: {error!r}") from error
 
 
 def _read(settings: dict[str, Any]) -> Preparation:
