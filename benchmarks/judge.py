@@ -13,7 +13,7 @@ from typing import Any
 import agentrl
 from agentrl.core.judging import JudgeRequest, Verdict
 from agentrl.core.measure import machine, result
-from agentrl.judges.english import remembered_chunks
+from agentrl.judges.grammar.chunker import remembered_chunks
 from agentrl.judges.rule import RuleJudge, remembered_reading
 from benchmarks.judges import corpus
 from benchmarks.judges.states import visited_states

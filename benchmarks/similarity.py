@@ -21,8 +21,8 @@ import agentrl
 from agentrl.core import measure
 from agentrl.core.errors import ConfigError
 from agentrl.core.specs import resolve
-from agentrl.judges.similarity.pictures import Pair
-from agentrl.judges.similarity.weights_file import stlpips_weights
+from agentrl.judges.similarity.default import stlpips_weights
+from agentrl.judges.similarity.scorer import Pair
 from benchmarks import judge
 
 SIDE = 224

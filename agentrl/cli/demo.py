@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
+from agentrl import __version__
 from agentrl.cli.arguments import Common
-from agentrl.cli.demo_page import write_film, write_page
-from agentrl.cli.demo_promises import Check, Moment, Repeated, checked, columns, markdown, repeated
 from agentrl.cli.output import interval, log, number, print_json, print_table, progress, verdict
 from agentrl.cli.plan import Plan, PlannedRun, make_plan
 from agentrl.cli.signals import STATUS, noticing
@@ -20,8 +20,16 @@ from agentrl.cli.train import resume_line, run_plan, train_one
 from agentrl.cli.train_options import Option, TrainWords
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
+from agentrl.core.html import data_url, page, safe, section
+from agentrl.core.html import write_page as write_whole
 from agentrl.core.measure import machine
+from agentrl.core.seeding import episode_seed
 from agentrl.rollout.evaluate import Evaluation, evaluate
+from agentrl.rollout.trajectory import Trajectory
+from agentrl.viewer.canvas import chart_style
+from agentrl.viewer.episode_gif import episodes_gif
+from agentrl.viewer.eval_report import bar_figure, results_table, short_name
+from agentrl.viewer.findings import card, sharpening
 
 BASELINES = ("random", "oracle")
 LEAST_EPISODES = 500
@@ -230,3 +238,189 @@ def show_runs(arguments: Arguments, outcomes: list[Outcome], table: list[Repeate
     if not arguments.json:
         print_table(["", *columns(seeds)], [[verdict(row.passed), *row.cells()] for row in table])
         print(f"{'runs:':<8} {page.resolve()}")
+
+
+LEAST_ROOM = 2.0  # between the mean of the runs and a limit, in standard deviations of the runs
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The policy at one time: held-out success, sampled and greedy."""
+
+    name: str
+    sampled: Evaluation
+    greedy: Evaluation
+
+    def success(self, mode: str) -> float:
+        """Of sampled or greedy play; 0 where it is not known."""
+        return getattr(self, mode).success or 0.0
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A figure of a run and its limit; `figure` gets the moments before and after reinforcement learning."""
+
+    text: str
+    limit: float
+    figure: Callable[[Moment, Moment], float]
+    below: bool = False  # else at least
+
+    def room(self, value: float) -> float:
+        """How far a value is from the limit, on the right side of it."""
+        return self.limit - value if self.below else value - self.limit
+
+    def kept(self, value: float) -> bool:
+        """Is a value on the right side?"""
+        return self.room(value) > 0 or (self.room(value) == 0 and not self.below)
+
+
+def _promises(mode: str, weak: float, gain: float, good: float) -> tuple[Promise, ...]:
+    return (
+        Promise(f"{mode} success after imitation: below {weak}", weak, lambda before, _: before.success(mode), True),
+        Promise(
+            f"{mode} success gained by reinforcement learning: {gain} or more",
+            gain,
+            lambda before, after: after.success(mode) - before.success(mode),
+        ),
+        Promise(f"{mode} success at the end: {good} or more", good, lambda _, after: after.success(mode)),
+    )
+
+
+PROMISES = (
+    *_promises("sampled", weak=0.6, gain=0.1, good=0.6),
+    *_promises("greedy", weak=0.5, gain=0.25, good=0.65),
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that the demo promises, in one run."""
+
+    text: str
+    value: float
+    passed: bool
+
+
+def checked(found: Sequence[Moment]) -> list[Check]:
+    """The promises with the figures of a run."""
+    values = [promise.figure(*found[-2:]) for promise in PROMISES]
+    return [Check(promise.text, value, promise.kept(value)) for promise, value in zip(PROMISES, values, strict=True)]
+
+
+# ---------------------------------------------------------------------- several runs
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A promise over several runs. `room` counts the standard deviations of the runs between their mean and the limit;
+    None where all runs are equal."""
+
+    text: str
+    values: list[float]
+    mean: float
+    spread: float
+    room: float | None
+    passed: bool
+
+    def cells(self) -> list[str]:
+        """A row of a table, without the verdict."""
+        room = "-" if self.room is None else f"{self.room:.1f}"
+        return [self.text, *(f"{value:.3f}" for value in self.values), f"{self.mean:.3f}", f"{self.spread:.3f}", room]
+
+
+def repeated(runs: Sequence[Sequence[Check]]) -> list[Repeated]:
+    """Each promise over all runs: kept in every one, with a margin of twice their spread."""
+    found = []
+    for place, promise in enumerate(PROMISES):
+        values = [checks[place].value for checks in runs]
+        middle, spread = mean(values), stdev(values)
+        room = promise.room(middle) / spread if spread else None
+        passed = promise.room(middle) >= LEAST_ROOM * spread and all(map(promise.kept, values))
+        found.append(Repeated(promise.text, values, middle, spread, room, passed))
+    return found
+
+
+def columns(seeds: Sequence[int]) -> list[str]:
+    """The head of the table."""
+    return ["what the demo promises", *(f"seed {seed}" for seed in seeds), "mean", "spread", "margin / spread"]
+
+
+def markdown(found: Sequence[Repeated], seeds: Sequence[int], minutes: Sequence[float], about: dict[str, Any]) -> str:
+    """The runs as a page."""
+    head = columns(seeds)
+    lines = [head, ["---"] * len(head), *(row.cells() for row in found)]
+    lines.append(["minutes", *(f"{value:.1f}" for value in minutes), f"{mean(minutes):.1f}", "", ""])
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    facts = ", ".join(f"{name} {value}" for name, value in about.items())
+    return (
+        "# The demo, several times\n\n"
+        f"`agentrl demo --runs {len(seeds)} --seed {seeds[0]}` ({facts}). Success is that on unseen levels; spread is "
+        "the standard deviation of the runs, and the last column says how many spreads lie between their mean and the "
+        f"limit of the promise (at least {LEAST_ROOM:g} are wanted).\n\n{table}\n"
+    )
+
+
+LEVELS = 48  # looked at for one that was lost before and is won after
+INTRO = (
+    "A tiny language model imitates demonstrations that are partly wrong, then learns from its own play and the "
+    "reward alone. All figures are success on levels that were never trained on, with 95 % intervals. Random play is "
+    "the floor; the oracle, which computes shortest solutions from the true state, is the ceiling."
+)
+
+
+def write_film(plan: Plan) -> Path | None:
+    """Two games of one level side by side; None where pictures of it cannot be made."""
+    before, after = (episodes(plan, str(planned.final_policy)) for planned in plan.runs)
+    pairs = [pair for pair in zip(before, after, strict=True) if pair[0].fault is None and pair[1].fault is None]
+    if not pairs:
+        return None
+    # The best to look at is a level that was lost and is won; where there is none, one that is won, or any.
+    lost, won = max(pairs, key=lambda pair: (pair[1].success and not pair[0].success, pair[1].success))
+    titled = {f"after {planned.name}": one for planned, one in zip(plan.runs, (lost, won), strict=True)}
+    try:
+        return episodes_gif(titled, plan.folder / "before_after.gif")
+    except ConfigError:
+        return None
+
+
+def episodes(plan: Plan, model: str) -> list[Trajectory]:
+    """The first test levels, played greedily by a policy."""
+    from agentrl.policies.hf import HFPolicy
+    from agentrl.rollout.collect import Collector, Start
+
+    arguments = plan.runs[-1].arguments
+    policy = HFPolicy(model, greedy=True, max_new_tokens=arguments.max_new_tokens, device=arguments.device)
+    options: dict[str, Any] = {"prompt_style": arguments.prompt_style, "history": arguments.history}
+    collector = Collector(arguments.specs(), policy, split=arguments.eval_split, num_envs=LEVELS, **options)
+    try:
+        return collector.collect([Start(episode_seed(0, index)) for index in range(LEVELS)]).trajectories
+    finally:
+        collector.close()
+
+
+def write_page(
+    plan: Plan, trained: Sequence[Evaluation], baselines: Sequence[Evaluation], film: Path | None, seconds: float
+) -> Path:
+    """`report.html` of the demo; the curves are in the reports of the stages, which it links to."""
+    results = [baselines[0], *trained, baselines[1]]
+    links = "".join(
+        f'<li><a href="{safe(run.name)}/report.html">{safe(run.name)} ({safe(run.algorithm)})</a></li>'
+        for run in plan.runs
+        if (run.folder / "report.html").exists()
+    )
+    # What reinforcement learning did, where it changed how the model plays and not what it would play at best.
+    after = trained[2:]  # sampled and greedy in turn: at the start, after imitation, after reinforcement learning
+    lines = [{"iteration": place, **result.to_json()} for place, result in enumerate(after)]
+    sharpened = sharpening("", lines[::2], lines[1::2])
+    url = data_url(film.read_bytes(), "gif") if film else ""
+    shown = f'<div class="card"><img src="{url}" alt="two games of one level"></div>'
+    sections = [
+        section("Success on unseen levels", bar_figure(results), card("note", *sharpened) if sharpened else ""),
+        section("The same level, before and after reinforcement learning", shown) if film else "",
+        section("Curves and episodes of both stages", f"<ul>{links}</ul>") if links else "",
+        section("Figures", results_table(results)),
+    ]
+    title = f"A tiny model learns {short_name(results[0].id)}"
+    footer = f"agentrl {__version__}, {seconds / 60:.1f} minutes, recipe {plan.recipe}."
+    html = page(title, INTRO, [part for part in sections if part], footer, style=chart_style())
+    return write_whole(plan.folder / "report.html", html)

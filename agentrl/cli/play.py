@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, Literal, NamedTuple, TextIO
 
 import gymnasium as gym
 import numpy as np
+from PIL import Image
 
 from agentrl.cli.arguments import Common, EnvId, JsonText, Split, json_object
-from agentrl.cli.blocks import half_blocks
 from agentrl.cli.output import print_json, waiting
-from agentrl.cli.undo import GameTable
 from agentrl.core.arguments import whole_number
 from agentrl.core.env import AgentEnv
 from agentrl.core.errors import ConfigError, SnapshotUnsupported
+from agentrl.core.snapshot import restore, snapshot
 from agentrl.policies.human import printable, read_action
 from agentrl.policies.oracle import gold_action
 from agentrl.rollout.episode import make
 from agentrl.rollout.evaluate import checked_kwargs
 from agentrl.rollout.prompts import read_observation
+from agentrl.rollout.trajectory import plain
 
 HELP = """Type an action, or one of:
   hint   what the environment itself would do
@@ -121,11 +123,9 @@ class Game:
 
     def _hint(self) -> None:
         action = None if self.table.over else gold_action(self.env)
-        self.screen.say("No solution is known from here." if action is None else f"hint: {self._spell(action)}")
-
-    def _spell(self, action: Any) -> str:
-        naming = getattr(self.env.unwrapped, "action_name", str)
-        return action if isinstance(action, str) else naming(action)
+        if action is not None and not isinstance(action, str):
+            action = getattr(self.env.unwrapped, "action_name", str)(action)
+        self.screen.say("No solution is known from here." if action is None else f"hint: {action}")
 
     def _state(self) -> None:
         if self.base is None:
@@ -193,3 +193,142 @@ class Screen:
             print("> ", end="", file=self.out, flush=True)
         line = sys.stdin.readline()
         return line.rstrip("\r\n") if line else None
+
+
+class Moment(NamedTuple):
+    """What is shown at one time, and the snapshot to return to it (None: impossible)."""
+
+    observation: Any
+    info: dict[str, Any]
+    terminated: bool
+    truncated: bool
+    blob: bytes | None
+
+
+class Turn(NamedTuple):
+    """One finished turn."""
+
+    action: Any
+    reward: float
+    info: dict[str, Any]
+    before: Moment
+
+
+class GameTable:
+    """Plays one environment and keeps a stack of turns to undo."""
+
+    def __init__(self, env: gym.Env, seed: int) -> None:
+        self.env = env
+        self.turns: list[Turn] = []
+        observation, info = env.reset(seed=seed)
+        self._now = self._moment(observation, info, False, False)
+
+    @property
+    def observation(self) -> Any:
+        """What the person sees now."""
+        return self._now.observation
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What the environment says about the last turn."""
+        return self._now.info
+
+    @property
+    def truncated(self) -> bool:
+        """Did the episode end at a limit?"""
+        return self._now.truncated
+
+    @property
+    def over(self) -> bool:
+        """Has the episode ended?"""
+        return self._now.terminated or self._now.truncated
+
+    @property
+    def success(self) -> bool:
+        """Was the task done?"""
+        return bool(self.info.get("success"))
+
+    @property
+    def reward(self) -> float:
+        """The sum of all rewards so far."""
+        return math.fsum(turn.reward for turn in self.turns)
+
+    def step(self, action: Any) -> Turn:
+        """Play one turn."""
+        before = self._now
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._now = self._moment(observation, info, terminated, truncated)
+        self.turns.append(Turn(action, float(reward), info, before))
+        return self.turns[-1]
+
+    def undo(self) -> bool:
+        """Go back to before the last turn; False if there was none."""
+        if not self.turns:
+            return False
+        before = self.turns[-1].before
+        if before.blob is None:
+            raise SnapshotUnsupported("undo is not available: this environment cannot be restored from a snapshot")
+        restore(self.env, before.blob)
+        self.turns.pop()
+        self._now = before
+        return True
+
+    def next(self) -> None:
+        """Start the next task; what was before it is forgotten."""
+        observation, info = self.env.reset()
+        self.turns = []
+        self._now = self._moment(observation, info, False, False)
+
+    def to_json(self) -> dict[str, Any]:
+        """The game so far, as JSON types."""
+        return {
+            "task": self.info.get("task"),
+            "turns": [
+                {
+                    "action": plain(turn.action),
+                    "actions": turn.info.get("actions", []),
+                    "reward": turn.reward,
+                    "reward_terms": turn.info.get("reward_terms", {}),
+                    "valid": turn.info.get("valid"),
+                }
+                for turn in self.turns
+            ],
+            "reward": self.reward,
+            "success": self.success,
+            "terminated": self._now.terminated,
+            "truncated": self._now.truncated,
+        }
+
+    def _moment(self, observation: Any, info: dict[str, Any], terminated: bool, truncated: bool) -> Moment:
+        try:
+            blob = snapshot(self.env)
+        except SnapshotUnsupported:
+            blob = None  # playing works all the same; only undo does not
+        return Moment(observation, info, terminated, truncated, blob)
+
+
+UPPER_HALF = "\N{UPPER HALF BLOCK}"
+RESET = "\x1b[0m"
+
+
+def fit(picture: np.ndarray, columns: int, rows: int) -> np.ndarray:
+    """The picture small enough for that many characters, an even number of pixels high; never enlarged."""
+    height, width = picture.shape[:2]
+    scale = min(1.0, columns / width, 2 * rows / height)
+    size = max(1, int(width * scale)), max(2, 2 * int(height * scale / 2))
+    return np.asarray(Image.fromarray(picture).resize(size, Image.Resampling.BOX))
+
+
+def half_blocks(picture: np.ndarray, columns: int, rows: int) -> str:
+    """The picture as lines of coloured characters that fit into `columns` x `rows`."""
+    small = fit(picture, max(1, columns), max(1, rows))
+    lines = []
+    for upper, lower in zip(small[::2].tolist(), small[1::2].tolist(), strict=True):
+        pixels = zip(upper, lower, strict=True)
+        codes = [(_code(above), _code(below)) for above, below in pixels]
+        lines.append("".join(f"\x1b[38;2;{above};48;2;{below}m{UPPER_HALF}" for above, below in codes) + RESET)
+    return "\n".join(lines)
+
+
+def _code(colour: list[int]) -> str:
+    return ";".join(map(str, colour[:3]))

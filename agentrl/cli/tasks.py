@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -50,26 +49,22 @@ def run(arguments: Arguments) -> int:
         env: Any = made.unwrapped
         if not hasattr(env, "task_generator"):
             raise ConfigError(f"{arguments.id} makes no tasks")
-        generator, seeds = open_task_generator(spec, env), _seeds(env, arguments.like, rng)
+        generator, tasks = open_task_generator(spec, env), env.tasks()
+        names = arguments.like or [
+            tasks[int(place)] for place in rng.choice(len(tasks), min(8, len(tasks)), replace=False)
+        ]
+        seeds = [Task(name, instruction=env.instruction_of(name)) for name in names]  # or there is no such task
         found = generator.propose(seeds, whole_number("count", arguments.count, at_least=1), rng)
     counts = dict(getattr(generator, "counts", {}))
     if arguments.json:
         tasks = [task.to_json() for task in found]
         print_json({"schema": 1, "id": arguments.id, "seeds": [seed.id for seed in seeds], "tasks": tasks, **counts})
         return 0
-    print_table(("kind", "task", "arguments", "instruction"), [_row(task) for task in found])
+    rows = []
+    for task in found:
+        kwargs = ", ".join(f"{name}={value}" for name, value in task.kwargs.items())
+        rows.append((task.kind, task.id if len(task.id) <= 80 else f"{task.id[:77]}...", kwargs, task.instruction))
+    print_table(("kind", "task", "arguments", "instruction"), rows)
     if counts:
         log(", ".join(f"{name} {count}" for name, count in counts.items()))
     return 0
-
-
-def _seeds(env: Any, names: Sequence[str], rng: np.random.Generator) -> list[Task]:
-    """The tasks that were named, each of the training split; else some."""
-    tasks = env.tasks()
-    chosen = names or [tasks[int(place)] for place in rng.choice(len(tasks), min(8, len(tasks)), replace=False)]
-    return [Task(name, instruction=env.instruction_of(name)) for name in chosen]  # says so if there is no such task
-
-
-def _row(task: Task) -> tuple[str, str, str, str]:
-    arguments = ", ".join(f"{name}={value}" for name, value in task.kwargs.items())
-    return task.kind, task.id if len(task.id) <= 80 else f"{task.id[:77]}...", arguments, task.instruction

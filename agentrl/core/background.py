@@ -33,7 +33,14 @@ class BackgroundLoop:
 
     def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         """Run a coroutine on the loop; cancelling the future cancels the coroutine."""
-        return asyncio.run_coroutine_threadsafe(work, self._running())
+        with self._guard:
+            if self._loop is None or self._pid != os.getpid():
+                self._loop, self._pid, self._closers = asyncio.new_event_loop(), os.getpid(), []
+                thread = threading.Thread(target=_serve, args=(self._loop, self._closers), name=self._name, daemon=True)
+                thread.start()
+                self._end = weakref.finalize(self, _stop, self._loop, thread, self._pid)  # also runs at exit
+            loop = self._loop
+        return asyncio.run_coroutine_threadsafe(work, loop)
 
     def wait(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Run a coroutine and block until it is done; an interrupt cancels it."""
@@ -69,15 +76,6 @@ class BackgroundLoop:
         if end is not None:
             end()
 
-    def _running(self) -> asyncio.AbstractEventLoop:
-        with self._guard:
-            if self._loop is None or self._pid != os.getpid():
-                self._loop, self._pid, self._closers = asyncio.new_event_loop(), os.getpid(), []
-                thread = threading.Thread(target=_serve, args=(self._loop, self._closers), name=self._name, daemon=True)
-                thread.start()
-                self._end = weakref.finalize(self, _stop, self._loop, thread, self._pid)  # also runs at exit
-            return self._loop
-
 
 def _serve(loop: asyncio.AbstractEventLoop, closers: list[Closer]) -> None:
     asyncio.set_event_loop(loop)
@@ -89,16 +87,12 @@ def _serve(loop: asyncio.AbstractEventLoop, closers: list[Closer]) -> None:
         loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         loop.run_until_complete(asyncio.gather(*(closer() for closer in closers), return_exceptions=True))
         loop.run_until_complete(loop.shutdown_asyncgens())
-        _drop_connections(loop)
+        # A request that was cancelled at a bad moment leaves its connection behind, unknown to its client.
+        for transport in list(getattr(loop, "_transports", {}).values()):  # of asyncio's own loops on Unix
+            transport.abort()
+        loop.run_until_complete(asyncio.sleep(0))
     finally:
         loop.close()
-
-
-def _drop_connections(loop: asyncio.AbstractEventLoop) -> None:
-    """A request that was cancelled at a bad moment leaves its connection behind, unknown to its client."""
-    for transport in list(getattr(loop, "_transports", {}).values()):  # of asyncio's own loops on Unix
-        transport.abort()
-    loop.run_until_complete(asyncio.sleep(0))
 
 
 def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread, pid: int) -> None:

@@ -9,7 +9,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +62,16 @@ def cached_arrays(
         if (found := _read(path, usable)) is not None:  # another process has built it while we waited
             return found
         arrays = {key: np.ascontiguousarray(value) for key, value in build().items()}
-        _store(path, arrays)
+        for key, array in arrays.items():
+            if array.dtype.hasobject:
+                raise TypeError(f"{key} holds objects, which only pickle could store")
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)  # pyright: ignore[reportArgumentType]  (no array is called allow_pickle)
+        body = buffer.getvalue()
+        try:
+            write_atomically(path, hashlib.sha256(body).digest() + body)
+        except OSError as error:  # read-only home, full disk: slower next time, not broken now
+            log.warning("cannot cache %s: %s", path, error)
     return arrays
 
 
@@ -86,35 +95,17 @@ def builder_lock(path: Path) -> Iterator[None]:
         file.close()
 
 
-def _store(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    for key, array in arrays.items():
-        if array.dtype.hasobject:
-            raise TypeError(f"{key} holds objects, which only pickle could store")
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # pyright: ignore[reportArgumentType]  (no array is called allow_pickle)
-    body = buffer.getvalue()
-    try:
-        write_atomically(path, hashlib.sha256(body).digest() + body)
-    except OSError as error:  # read-only home, full disk: slower next time, not broken now
-        log.warning("cannot cache %s: %s", path, error)
-
-
 def _read(path: Path, usable: Callable[[Arrays], bool]) -> Arrays | None:
     try:
         data = read_regular(path)
     except OSError:
         return None
     digest, body = data[:32], data[32:]
-    arrays = _arrays(body) if hashlib.sha256(body).digest() == digest else None
+    arrays = None
+    if hashlib.sha256(body).digest() == digest:
+        with suppress(Exception), np.load(io.BytesIO(body), allow_pickle=False) as file:
+            arrays = dict(file)  # a zip file of arrays can be wrong in many ways
     if arrays is None or not usable(arrays):
         log.warning("%s is damaged; building it again", path)
         return None
     return arrays
-
-
-def _arrays(body: bytes) -> Arrays | None:
-    try:
-        with np.load(io.BytesIO(body), allow_pickle=False) as file:
-            return dict(file)
-    except Exception:  # a zip file of arrays can be wrong in many ways
-        return None

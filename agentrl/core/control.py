@@ -21,7 +21,11 @@ def read_control(action: Any, space: spaces.Box) -> np.ndarray | str:
     problem = _misfit(action, space)
     if not problem:
         try:
-            values = _converted(action, space.dtype)
+            if isinstance(action, np.ndarray) and action.dtype == space.dtype:
+                values = action.copy()
+            else:
+                with np.errstate(over="ignore"):  # becomes infinite, which is refused below
+                    values = np.array(action, dtype=space.dtype)
         except (OverflowError, TypeError, ValueError):  # a whole number beyond every float, an odd number class
             problem = "got a number that is none"
         else:
@@ -31,13 +35,6 @@ def read_control(action: Any, space: spaces.Box) -> np.ndarray | str:
             place = int(np.argmin(inside))
             problem = f"got {values.flat[place]:g} at place {place}"
     return f"an action must be {describe_box(space)}; {problem}"
-
-
-def _converted(action: Any, dtype: Any) -> np.ndarray:
-    if isinstance(action, np.ndarray) and action.dtype == dtype:
-        return action.copy()
-    with np.errstate(over="ignore"):  # becomes infinite, which is refused by its caller
-        return np.array(action, dtype=dtype)
 
 
 def _misfit(action: Any, space: spaces.Box) -> str:
@@ -50,8 +47,8 @@ def _misfit(action: Any, space: spaces.Box) -> str:
         return f"got {type(action).__name__}"
     if len(action) != space.shape[0]:
         return f"got {len(action)} values"
-    fits = len(space.shape) == 1 and all(isinstance(value, Real) and not _is_bool(value) for value in action)
-    return "" if fits else f"got a {type(action).__name__} of something else"
+    numbers = [isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) for value in action]
+    return "" if len(space.shape) == 1 and all(numbers) else f"got a {type(action).__name__} of something else"
 
 
 def describe_box(space: spaces.Box) -> str:
@@ -66,7 +63,3 @@ def describe_box(space: spaces.Box) -> str:
 def action_text(action: np.ndarray) -> str:
     """An action in a few characters."""
     return "[" + ", ".join([f"{value:.3g}" for value in np.ravel(action).tolist()]) + "]"
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, (bool, np.bool_))

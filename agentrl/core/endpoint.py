@@ -150,7 +150,7 @@ class Endpoint:
         """
         deadline = self._settings.deadline
         if spent >= deadline:
-            raise NoAnswer(f"putting the question together took {spent:.3g} s of the {deadline:g} s it may take in all")
+            raise NoAnswer(f"preparing the prompt took {spent:.3g} s; the deadline is {deadline:g} s")
         async with self._slots:
             self._refuse_while_absent()
             self._refuse_while_down()
@@ -173,12 +173,24 @@ class Endpoint:
             await self._rate.acquire()
             tries.until += _now() - asked  # standing in our own queue is not the endpoint's fault
         got = await self._send(body, tries)
-        self._note_health(got)
+        if not isinstance(got, Trouble) or not got.outage:
+            self._patience = self._down_since = None
+        else:
+            if got.absent and self._absent_since is None:
+                self._absent_since = _now()
+            if self._down_since is None:
+                self._down_since = _now()
         if isinstance(got, Trouble):
             return got
         try:
             completion = read_completion(got)
-            self._account(completion, tries)
+            if (count := completion.usage) is not None:
+                self._usage.tokens_in += count.prompt_tokens
+                self._usage.tokens_out += count.completion_tokens
+                prices = self._settings.input_price, self._settings.output_price
+                cost = count.prompt_tokens * prices[0] + count.completion_tokens * prices[1]
+                self._usage.cost += cost
+                tries.cost += cost
             return read(completion)
         except Malformed as error:
             return Trouble(redact(str(error))[:300], "malformed")
@@ -197,22 +209,16 @@ class Endpoint:
             known = tries.trouble if left < self._settings.timeout else ""
             return Trouble(known or "no answer in time", "way", outage=True)
         except errors.APIStatusError as error:
-            return _status_trouble(error.status_code, error.response.headers, error.message, str(error.code or ""))
+            status, detail = error.status_code, redact(f"HTTP {error.status_code}: {error.message}")[:300]
+            if status in RETRIED or status >= 500:
+                return Trouble(detail, "way", retry_after(error.response.headers), outage=status >= 500)
+            return Trouble(detail, "refused", code=str(error.code or ""))
         except errors.APIConnectionError as error:
             reason = why_absent(error)
             detail = redact(f"no connection ({reason or type(error.__cause__).__name__})")
             return Trouble(detail, "way", outage=True, absent=bool(reason))
         except errors.OpenAIError as error:
             return Trouble(redact(f"{type(error).__name__}: {error}")[:300], "malformed")
-
-    def _account(self, completion: Completion, tries: Tries) -> None:
-        if (count := completion.usage) is None:
-            return
-        self._usage.tokens_in += count.prompt_tokens
-        self._usage.tokens_out += count.completion_tokens
-        cost = count.prompt_tokens * self._settings.input_price + count.completion_tokens * self._settings.output_price
-        self._usage.cost += cost
-        tries.cost += cost
 
     # ------------------------------------------------------------------ trying again
 
@@ -243,31 +249,18 @@ class Endpoint:
 
     # ------------------------------------------------------------------ no server, or a long outage
 
-    def _address(self) -> str:
-        return redact(str(self._client.base_url))
-
     def _give_up_on_nobody(self, trouble: Trouble, pause: float) -> None:
         """`NoAnswer` once there has been no server for too long, or will have been after the pause."""
         since = self._absent_since if self._absent_since is not None else _now()
         if self._patience is None or _now() + pause <= since + self._patience:
             return
         self._patience = 0.0  # the next batch asks once whether it is there now
-        self._absent = f"{trouble.detail}; does the server run at {self._address()}?"
+        self._absent = f"{trouble.detail}; does the server run at {redact(str(self._client.base_url))}?"
         self._refuse_while_absent()
 
     def _refuse_while_absent(self) -> None:
         if self._absent:
             raise NoAnswer(self._absent)
-
-    def _note_health(self, got: bytes | Trouble) -> None:
-        if not isinstance(got, Trouble) or not got.outage:
-            self._patience = None
-        elif got.absent and self._absent_since is None:
-            self._absent_since = _now()
-        if not isinstance(got, Trouble) or not got.outage:
-            self._down_since = None
-        elif self._down_since is None:
-            self._down_since = _now()
 
     def _refuse_while_down(self) -> None:
         """After a whole deadline without a sign of life, a batch's questions fail at once but for a probe now and then.
@@ -295,13 +288,6 @@ def why_absent(error: BaseException | None) -> str:
         return "unknown host"
     inside = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     return next(filter(None, map(why_absent, (*inside, error.__cause__, error.__context__))), "")
-
-
-def _status_trouble(status: int, headers: Any, message: str, code: str) -> Trouble:
-    detail = redact(f"HTTP {status}: {message}")[:300]
-    if status in RETRIED or status >= 500:
-        return Trouble(detail, "way", retry_after(headers), outage=status >= 500)
-    return Trouble(detail, "refused", code=code)
 
 
 def retry_after(headers: Any) -> float | None:

@@ -30,17 +30,11 @@ from agentrl.core.state import State
 from agentrl.core.task_generator import OtherTasks, TaskGenerator
 
 SPLITS = ("train", "dev", "test")
-BRIEF_INFO = (
-    "success",
-    "valid",
-    "effective",
-)  # what `full_info=False` leaves of info; vectorised cores give these, too
+BRIEF_INFO = ("success", "valid", "effective")  # what `full_info=False` leaves; vectorised cores give these, too
 NOT_IN_SNAPSHOTS = ("render_mode", "full_info")  # arguments that say how an environment is watched, not what happens
+SIDE_TERMS = ("step", "invalid")  # what a turn costs, however well the task is done
 ObsType = TypeVar("ObsType")
 ActType = TypeVar("ActType")
-
-
-SIDE_TERMS = ("step", "invalid")  # what a turn costs, however well the task is done
 
 
 class Outcome(NamedTuple):
@@ -69,8 +63,6 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     graded: ClassVar[bool] = False  # is the task reward a degree of success? `info["graded"]` names its terms then
     oracle_may_fail: ClassVar[bool] = False  # True: a script that drives a simulator, which solves most tasks, not all
     snapshot_version: ClassVar[int] = 1
-    # What arguments that came later mean to snapshots without them, where it is not the argument's default.
-    added_parameters: ClassVar[Mapping[str, Any]] = {}
     _arguments: dict[str, Any]  # as given to the constructor
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -148,7 +140,13 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         done, terms, effective, fault = self._run(self._read(action))
         self._turn += 1
         if not self._terminated and self._turn >= self.max_turns:
-            self._reach_limit(terms)
+            # Truncate, unless the environment finds the task solved after all.
+            outcome = self._at_limit()
+            for name, value in outcome.terms.items():
+                terms[name] = terms.get(name, 0.0) + value
+            self._terminated, self._success = outcome.terminated, outcome.success
+            self._truncated = not self._terminated
+            self._feedback = " ".join(filter(None, (self._feedback, outcome.feedback)))
         if self.render_mode == "human":
             self.render()
         info = self._build_info(done, terms, valid=fault is None, effective=effective, fault=fault)
@@ -210,15 +208,6 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         fault = None if error is None else "invalid_action" if turn.actions or done else "unparsed"
         return done, terms, effective, fault
 
-    def _reach_limit(self, terms: dict[str, float]) -> None:
-        """The last turn is over and the task is not: truncate, unless the environment finds it solved after all."""
-        outcome = self._at_limit()
-        for name, value in outcome.terms.items():
-            terms[name] = terms.get(name, 0.0) + value
-        self._terminated, self._success = outcome.terminated, outcome.success
-        self._truncated = not self._terminated
-        self._feedback = " ".join(filter(None, (self._feedback, outcome.feedback)))
-
     def _build_info(
         self, actions: list[str], terms: dict[str, float], *, valid: bool, effective: bool, fault: str | None
     ) -> dict[str, Any]:
@@ -238,15 +227,15 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
         self, actions: list[str], terms: dict[str, float], *, valid: bool, effective: bool, fault: str | None
     ) -> dict[str, Any]:
         state = self.state()
-        told: dict[str, Any] = {}
+        extra: dict[str, Any] = {}
         if self.graded:
-            told["graded"] = [*(name for name in terms if name not in SIDE_TERMS), *self._pending_terms()]
+            extra["graded"] = [*(name for name in terms if name not in SIDE_TERMS), *self._pending_terms()]
         if self._over and (page := self.outcome_page()) is not None:
-            told["outcome_page"] = page
+            extra["outcome_page"] = page
         return {
             "state": state.to_json(),
             "anchor": state.anchor(),
-            **told,
+            **extra,
             "success": self._success,
             "valid": valid,
             "effective": effective,
@@ -302,7 +291,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
 
     def restore(self, blob: bytes) -> None:
         """Continue from `snapshot()`. A bad blob raises `SnapshotError` and changes nothing."""
-        data = open_blob(blob, self._identity(), self._assumed())
+        data = open_blob(blob, self._identity())
         before = self._save_all()
         try:
             self._load_all(data)
@@ -315,12 +304,6 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     def _identity(self) -> dict[str, Any]:
         parameters = json.loads(json.dumps(self.parameters, default=_stable_name))
         return {"env": type(self).__name__, "version": self.snapshot_version, "parameters": parameters}
-
-    def _assumed(self) -> dict[str, Any]:
-        """The values of arguments that a snapshot does not name: they did not exist when it was taken."""
-        defaults = {**keyword_arguments(type(self)), **self.added_parameters}
-        named = {name: defaults[name] for name in self.parameters if name in defaults}
-        return json.loads(json.dumps(named, default=_stable_name))
 
     def _save_all(self) -> dict[str, Any]:
         return {
@@ -338,7 +321,7 @@ class AgentEnv(gym.Env[ObsType, ActType], Generic[ObsType, ActType]):
     def _load_all(self, data: dict[str, Any]) -> None:
         kept = msgspec.convert(data, _Kept)
         if kept.turn is not None and kept.turn > self.max_turns:
-            raise ValueError("it has played more turns than there are")
+            raise ValueError(f"turn must be at most {self.max_turns}; got {kept.turn}")
         if kept.world is not None:
             self._load(kept.world)
         self._np_random = None if kept.random is None else generator_from_json(kept.random)

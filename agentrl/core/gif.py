@@ -25,13 +25,14 @@ def encode_gif(pictures: Sequence[Image.Image], seconds: float, last_seconds: fl
 def same_size(pictures: Sequence[Image.Image]) -> list[Image.Image]:
     """The pictures in RGB on a canvas that fits the largest (pages of a web site differ in height)."""
     size = (max(picture.width for picture in pictures), max(picture.height for picture in pictures))
-    return [picture.convert("RGB") if picture.size == size else _on_canvas(picture, size) for picture in pictures]
-
-
-def _on_canvas(picture: Image.Image, size: tuple[int, int]) -> Image.Image:
-    canvas = Image.new("RGB", size, PAPER)
-    canvas.paste(picture, (0, 0))
-    return canvas
+    found = []
+    for picture in pictures:
+        if picture.size != size:
+            canvas = Image.new("RGB", size, PAPER)
+            canvas.paste(picture, (0, 0))
+            picture = canvas
+        found.append(picture.convert("RGB"))
+    return found
 
 
 def _palette(pictures: Sequence[Image.Image]) -> Image.Image:

@@ -39,6 +39,7 @@ def page(title: str, intro: str, sections: Sequence[str], footer: str = "", *, s
     style = style_sheet("colours") + style_sheet("page") + style
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    opening = f'<p class="soft">{safe(intro)}</p>\n' if intro else ""
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -52,16 +53,12 @@ def page(title: str, intro: str, sections: Sequence[str], footer: str = "", *, s
 <body>
 <main>
 <h1>{safe(title)}</h1>
-{_paragraph(intro)}{chr(10).join(sections)}
+{opening}{chr(10).join(sections)}
 <footer>{safe(footer)}</footer>
 </main>
 </body>
 </html>
 """
-
-
-def _paragraph(intro: str) -> str:
-    return f'<p class="soft">{safe(intro)}</p>\n' if intro else ""
 
 
 def write_page(path: str | os.PathLike[str], text: str) -> Path:

@@ -43,11 +43,7 @@ class FolderLock:
             log.warning("%s cannot be locked (%s); let no other process write there", folder, error)
             return
         self._file = file
-        self._sign(file)
-
-    def _sign(self, file: BinaryIO) -> None:
-        """Say who holds it. A full disk keeps the name away, not the lock."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # say who holds it; a full disk keeps the name away, not the lock
             file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}\n".encode())
             file.flush()

@@ -78,16 +78,13 @@ def merged(name: str, reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def machine() -> dict[str, Any]:
     """The processor and the interpreter."""
-    return {"cpu": _cpu_name(), "cores": os.cpu_count(), "python": platform.python_version()}
-
-
-def _cpu_name() -> str:
     try:
         with open("/proc/cpuinfo") as file:
             named = [line.split(":", 1)[1].strip() for line in file if line.startswith(("model name", "Hardware"))]
     except OSError:
         named = []
-    return named[0] if named else platform.processor() or platform.machine()
+    cpu = named[0] if named else platform.processor() or platform.machine()
+    return {"cpu": cpu, "cores": os.cpu_count(), "python": platform.python_version()}
 
 
 # ---------------------------------------------------------------------- peers

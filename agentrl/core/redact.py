@@ -51,18 +51,14 @@ def spellings(secret: str) -> set[str]:
 def redact(value: Any) -> Any:
     """The same value without secrets: text, or JSON-like containers of text; other things are returned as they are."""
     if isinstance(value, str):
-        return _redact_text(value)
+        for secret in sorted(_secrets, key=len, reverse=True):  # a longer one may contain a shorter one
+            value = value.replace(secret, MASK)
+        return _SHAPES.sub(MASK, value)
     if isinstance(value, dict):
         return {redact(key): redact(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)(map(redact, value)) if type(value) in (list, tuple) else [redact(item) for item in value]
     return value
-
-
-def _redact_text(text: str) -> str:
-    for secret in sorted(_secrets, key=len, reverse=True):  # a longer one may contain a shorter one
-        text = text.replace(secret, MASK)
-    return _SHAPES.sub(MASK, text)
 
 
 class RedactingFilter(logging.Filter):

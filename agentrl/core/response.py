@@ -41,7 +41,7 @@ def check_strategy(strategy: Any) -> str:
     """`strategy` itself, or a `ConfigError` that names the five."""
     if strategy not in STRATEGIES:
         hint = did_you_mean(strategy, STRATEGIES) if isinstance(strategy, str) else ""
-        raise ConfigError(f"strategy must be one of {', '.join(STRATEGIES)}, not {strategy!r}.{hint}")
+        raise ConfigError(f"strategy must be one of {', '.join(STRATEGIES)}; got {strategy!r}.{hint}")
     return strategy
 
 
@@ -79,7 +79,9 @@ def parse_response(text: Any, strategy: str) -> Response:
     tags = list(islice(_TAG.finditer(text), len(form) + 1))  # one too many already decides
     found = [tag.group() for tag in tags]
     if found != list(form):
-        return Response(False, problem=_first_difference(form, found))
+        expected, got = next(pair for pair in zip_longest(form, found) if pair[0] != pair[1])
+        problem = f"expected {expected or 'the end'}, found {got or 'no further tag'}"
+        return Response(False, problem=problem)
     if text[: tags[0].start()].strip() or text[tags[-1].end() :].strip():
         return Response(False, problem="there is text outside the tags")
     fields = {}
@@ -94,13 +96,6 @@ def parse_response(text: Any, strategy: str) -> Response:
         else:
             fields["reasoning" if name == "think" else name] = between.strip()
     return Response(True, **fields)
-
-
-def _first_difference(form: tuple[str, ...], found: list[str]) -> str:
-    for expected, got in zip_longest(form, found):
-        if expected != got:
-            return f"expected {expected or 'the end'}, found {got or 'no further tag'}"
-    raise AssertionError("called on equal forms")
 
 
 def _assemble(strategy: str, texts: Mapping[str, str]) -> str:

@@ -91,18 +91,14 @@ def generator_from_json(text: str) -> np.random.Generator:
     kind = getattr(np.random, state["bit_generator"])
     if not (isinstance(kind, type) and issubclass(kind, np.random.BitGenerator)):  # `np.random.seed` is a name as well
         raise ValueError(f"bit_generator must be a bit generator of numpy; got {state['bit_generator']!r}")
-    _check_places(state)
-    bits = kind()
-    bits.state = state
-    return np.random.Generator(bits)
-
-
-def _check_places(state: dict[str, Any]) -> None:
-    """Numpy believes what a state says about the place in its buffer, and would read beside it."""
+    # Numpy believes what a state says about the place in its buffer, and would read beside it.
     inner = state["state"] if isinstance(state.get("state"), dict) else {}
     for name, place, last in (("pos", inner.get("pos", 0), 624), ("buffer_pos", state.get("buffer_pos", 0), 4)):
         if type(place) is not int or not 0 <= place <= last:
             raise ValueError(f"{name} must be a whole number from 0 to {last}; got {place!r}")
+    bits = kind()
+    bits.state = state
+    return np.random.Generator(bits)
 
 
 def _plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -34,11 +34,8 @@ def seal_blob(identity: dict[str, Any], data: dict[str, Any]) -> bytes:
     return MAGIC + hashlib.blake2b(body, digest_size=DIGEST_SIZE).digest() + body
 
 
-def open_blob(blob: Any, identity: dict[str, Any], added: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The data of a blob that is whole and comes from an equal identity; `SnapshotError` otherwise.
-
-    `added`: the parameters that blobs of earlier versions do not name, and what they would have said.
-    """
+def open_blob(blob: Any, identity: dict[str, Any]) -> dict[str, Any]:
+    """The data of a blob that is whole and comes from an equal identity; `SnapshotError` otherwise."""
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise SnapshotError(f"a snapshot must be bytes; got {type(blob).__name__}")
     blob = bytes(blob)
@@ -53,8 +50,6 @@ def open_blob(blob: Any, identity: dict[str, Any], added: Mapping[str, Any] | No
         theirs, data = content["identity"], content["data"]
     except (msgspec.MsgspecError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise SnapshotError(f"the snapshot cannot be read: {error}") from error
-    if added and isinstance(theirs, dict) and isinstance(theirs.get("parameters"), dict):
-        theirs = {**theirs, "parameters": {**added, **theirs["parameters"]}}
     if theirs != msgspec.msgpack.decode(msgspec.msgpack.encode(identity)):
         raise SnapshotError(f"the snapshot was taken elsewhere: {_difference(theirs, identity)}")
     return data
@@ -144,15 +139,9 @@ def _stack_identity(env: gym.Env, layers: list[gym.Wrapper]) -> dict[str, Any]:
 
 
 def _describe(layer: gym.Wrapper) -> dict[str, Any]:
-    """Class and JSON-able constructor arguments; functions and live objects count by their type alone.
-
-    An argument that the class was given later counts only where it differs from what was the case before, so that
-    older snapshots still fit.
-    """
-    before = getattr(type(layer), "meant_before", {})
+    """Class and JSON-able constructor arguments; functions and live objects count by their type alone."""
     given = getattr(layer, "_saved_kwargs", {})
-    arguments = {name: value for name, value in given.items() if name not in before or value != before[name]}
-    arguments = json.loads(json.dumps(arguments, default=lambda value: type(value).__name__))
+    arguments = json.loads(json.dumps(given, default=lambda value: type(value).__name__))
     if any(secrets_in(arguments)):  # snapshots end up in checkpoints
         arguments = scrub(arguments)
     return {"wrapper": type(layer).__name__, "arguments": arguments}
@@ -233,8 +222,14 @@ def _save_layer(layer: gym.Wrapper) -> bytes:
         return save(layer)
     if type(layer) in _KNOWN:
         return _KNOWN[type(layer)][0](layer)
-    if _is_stateless(type(layer)):
+    if type(layer) in _STATELESS:
         return b""
+    for base in (gym.ObservationWrapper, gym.ActionWrapper, gym.RewardWrapper):
+        if isinstance(layer, base):
+            # A one-way transform that overrides neither reset nor step nor its constructor has nowhere to keep state.
+            if all(getattr(type(layer), name) is getattr(base, name) for name in ("__init__", "reset", "step")):
+                return b""
+            break
     raise SnapshotUnsupported(
         f"the state of wrapper {type(layer).__name__} cannot be saved: give it snapshot() and restore(), "
         "or call agentrl.core.snapshot.register_wrapper"
@@ -246,16 +241,6 @@ def _load_layer(layer: gym.Wrapper, blob: bytes) -> None:
         load(layer, blob)
     elif type(layer) in _KNOWN:
         _KNOWN[type(layer)][1](layer, blob)
-
-
-def _is_stateless(wrapper: type) -> bool:
-    """A one-way transform that overrides neither reset nor step nor its constructor has nowhere to keep state."""
-    if wrapper in _STATELESS:
-        return True
-    for base in (gym.ObservationWrapper, gym.ActionWrapper, gym.RewardWrapper):
-        if issubclass(wrapper, base):
-            return all(getattr(wrapper, name) is getattr(base, name) for name in ("__init__", "reset", "step"))
-    return False
 
 
 _STATELESS = {

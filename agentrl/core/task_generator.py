@@ -78,17 +78,15 @@ class Mutations:
         for _ in range(PATIENCE * count):
             if len(found) == count:
                 break
-            task = self._draw(known, rng)
+            if known:
+                kind = self.kinds[rng.integers(len(self.kinds))]
+                task = self.mutate(kind, known[rng.integers(len(known))], known, rng)
+            else:
+                task = self.new(rng)
             if task is not None and task not in taken and self.feasible(task):
                 taken.add(task)
                 found.append(task)
         return found
-
-    def _draw(self, seeds: list[Task], rng: np.random.Generator) -> Task | None:
-        if not seeds:
-            return self.new(rng)
-        kind = self.kinds[rng.integers(len(self.kinds))]
-        return self.mutate(kind, seeds[rng.integers(len(seeds))], seeds, rng)
 
     @abstractmethod
     def knows(self, task: Task) -> bool:

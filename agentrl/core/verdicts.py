@@ -26,8 +26,14 @@ def ask(judge: Judge, requests: Sequence[JudgeRequest]) -> list[Answer]:
     try:
         answers = judge.score_sync(requests)
     except Exception as error:
-        return [_blamed(error)] * len(requests)
-    return _checked_all(answers, len(requests))
+        if isinstance(error, AgentRLError) and not isinstance(error, Fault):
+            raise  # wrong configuration: for the user to change
+        fault = JudgeFault(scrub(f"the judge raised {type(error).__name__}: {error}"))
+        return [error if isinstance(error, JudgeFault) else fault] * len(requests)
+    if not isinstance(answers, Sequence) or len(answers) != len(requests):
+        count = len(answers) if isinstance(answers, Sequence) else type(answers).__name__
+        return [JudgeFault(f"the judge answered {len(requests)} requests with {count}")] * len(requests)
+    return [_checked(answer) for answer in answers]
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
@@ -43,21 +49,6 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
 def fault_json(fault: Fault) -> dict[str, str]:
     """A fault as a record keeps it: a message of a client library may quote its own headers."""
     return scrub(fault.to_json())
-
-
-def _blamed(error: Exception) -> JudgeFault:
-    if isinstance(error, JudgeFault):
-        return error
-    if isinstance(error, AgentRLError) and not isinstance(error, Fault):
-        raise error  # wrong configuration: for the user to change
-    return JudgeFault(scrub(f"the judge raised {type(error).__name__}: {error}"))
-
-
-def _checked_all(answers: Any, expected: int) -> list[Answer]:
-    if not isinstance(answers, Sequence) or len(answers) != expected:
-        count = len(answers) if isinstance(answers, Sequence) else type(answers).__name__
-        return [JudgeFault(f"the judge answered {expected} requests with {count}")] * expected
-    return [_checked(answer) for answer in answers]
 
 
 def _checked(answer: Any) -> Answer:

@@ -80,7 +80,7 @@ class Worker:
         time; other threads wait.
         """
         if not isinstance(method, str) or not method.isidentifier() or method.startswith("_"):
-            raise ConfigError(f"only public names of {self.target} can be called, not {method!r}")
+            raise ConfigError(f"method must be a public name of {self.target}; got {method!r}")
         seconds = self._deadline if deadline is None else _seconds("deadline", deadline)
         payload = self._encode([method, args, kwargs], f"the arguments of {method}")
         with self._lock:
@@ -157,10 +157,13 @@ class Worker:
 
     def _start(self) -> WorkerProcess:
         python = str(self._python or sys.executable)
+        # Modules meant for this interpreter would break another one.
+        foreign = {"PYTHONPATH", "PYTHONHOME"} if self._python else set()
+        inherited = {name: value for name, value in os.environ.items() if name not in foreign}
         what = f"{self.target} could not start in {python}"
         self._starts += 1
         try:
-            process = WorkerProcess(python, self._variables(), self._max_frame)
+            process = WorkerProcess(python, {**inherited, **self._environment}, self._max_frame)
         except OSError as error:
             raise WorkerFault(f"{what}: {error}", "start") from error
         self._process = process
@@ -184,12 +187,6 @@ class Worker:
             "max_frame": self._max_frame,
         }
         return self._encode(opening, "the constructor's arguments")
-
-    def _variables(self) -> dict[str, str]:
-        # Modules meant for this interpreter would break another one.
-        foreign = {"PYTHONPATH", "PYTHONHOME"} if self._python else set()
-        inherited = {name: value for name, value in os.environ.items() if name not in foreign}
-        return {**inherited, **self._environment}
 
     def _exchange(self, process: WorkerProcess, payload: bytearray, seconds: float, what: str) -> Any:
         """One request and its answer; on any trouble with the process itself, it is ended first."""

@@ -130,19 +130,15 @@ def load_target(start: dict[str, Any]) -> Any:
     """Import what `module:attribute` names and call it with the constructor's arguments."""
     sys.path[:] = start["replace_path"] or start["path"] + sys.path
     if start["memory_limit"] is not None:
-        _limit_memory(start["memory_limit"])
+        import resource
+
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (start["memory_limit"], hard))
     module, _, attribute = start["target"].partition(":")
     found: Any = import_module(module)
     for name in attribute.split("."):
         found = getattr(found, name)
     return found(*start["args"], **start["kwargs"])
-
-
-def _limit_memory(size: int) -> None:
-    import resource
-
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (size, hard))
 
 
 def answer(target: Any, request: bytearray, max_frame: int) -> bytearray:

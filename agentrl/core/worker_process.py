@@ -52,16 +52,10 @@ class WorkerProcess:
         self._requests, self._answers, self._messages = (pipe.fileno() for pipe in self._pipes)
         for descriptor in (self._requests, self._answers, self._messages):
             os.set_blocking(descriptor, False)
-        self._widen_pipes()
-        self._watch_child()
-
-    def _widen_pipes(self) -> None:
-        """Let a picture pass in one piece, not in many wake-ups of both sides (a small pipe works as well)."""
         for descriptor in (self._requests, self._answers):
+            # Let a picture pass in one piece, not in many wake-ups of both sides (a small pipe works as well).
             with contextlib.suppress(AttributeError, OSError):
                 fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, CHUNK)
-
-    def _watch_child(self) -> None:
         self._poll = select.poll()
         self._poll.register(self._answers, select.POLLIN)
         self._poll.register(self._messages, select.POLLIN)
@@ -170,10 +164,6 @@ class WorkerProcess:
             self.kill()
             with self._ending:
                 status = self._process.wait()
-        self._close_pipes()
-        return status
-
-    def _close_pipes(self) -> None:
         last_piece = time.monotonic() + 0.1  # a process that escaped the group might write for ever
         _, answers, messages = self._pipes
         while not messages.closed and self._keep_messages() and time.monotonic() < last_piece:
@@ -183,6 +173,7 @@ class WorkerProcess:
         if self._death >= 0:
             os.close(self._death)
             self._death = -1
+        return status
 
     def _await_exit(self, until: float) -> None:
         """Wait for it, without reaping where the system can tell: the group must keep its number until it is killed."""

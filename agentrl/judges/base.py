@@ -8,6 +8,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
@@ -87,7 +88,7 @@ class EndpointJudge:
         extra_body: dict[str, Any] | None = None,
     ) -> None:
         if not isinstance(model, str) or not model:
-            raise ConfigError("model must be the name the endpoint knows the model by")
+            raise ConfigError(f"model must be the name of a model at the endpoint; got {model!r}")
         self.model, self.api_key_env = model, api_key_env
         self.max_text = whole_number("max_text", max_text, at_least=16)
         self.prompts = None if prompts is None else Path(prompts)
@@ -179,7 +180,16 @@ class EndpointJudge:
     # ------------------------------------------------------------------ a batch
 
     async def _score(self, requests: list[JudgeRequest]) -> list[Verdict | JudgeFault]:
-        questions = [self._question(request) for request in requests]
+        questions: list[Question | JudgeFault] = []
+        for request in requests:
+            begin = time.monotonic()
+            try:
+                prompt, filled = self._compose(request)
+                body = self._body(request)
+                key = digest(filled.identity, body, prompt.name, prompt.version)
+                questions.append(Question(request, key, prompt, filled, body, time.monotonic() - begin))
+            except Exception as error:  # one bad request must not cost the others their verdicts
+                questions.append(_unexpected("this request cannot be asked", error))
         distinct = {each.key: each for each in questions if isinstance(each, Question)}
         stored = self._recall(distinct)
         if len(stored) < len(distinct):
@@ -198,16 +208,6 @@ class EndpointJudge:
                 findings[question.key] = Finding(found.value, cached=True)
         return results
 
-    def _question(self, request: JudgeRequest) -> Question | JudgeFault:
-        begin = time.monotonic()
-        try:
-            prompt, filled = self._compose(request)
-            body = self._body(request)
-            key = digest(filled.identity, body, prompt.name, prompt.version)
-            return Question(request, key, prompt, filled, body, time.monotonic() - begin)
-        except Exception as error:  # one bad request must not cost the others their verdicts
-            return _unexpected("this request cannot be asked", error)
-
     async def _find(self, question: Question, stored: dict[str, Any]) -> Finding | JudgeFault:
         if question.key in stored:
             return Finding(stored[question.key], cached=True)
@@ -216,7 +216,15 @@ class EndpointJudge:
             async with lock:  # the same question at the same time waits for the first answer
                 if found := self._recall([question.key]):
                     return Finding(found[question.key], cached=True)
-                return await self._ask(question)
+                read = partial(self._read, question=question)
+                body = {**question.body, "messages": question.filled.messages}
+                value, cost = await self._connected().ask(body, read, question.seconds)
+                if self._cache is not None:
+                    prompt = f"{question.prompt.name}@{question.prompt.version}"
+                    value = self._cache.put(question.key, value, model=self.model, prompt=prompt)
+                return Finding(value, cost)
+        except NoAnswer as trouble:
+            return JudgeFault(str(trouble))
         except JudgeFault as fault:
             return fault.with_traceback(None)
         except Exception as error:
@@ -234,21 +242,6 @@ class EndpointJudge:
                 self._cache.forget(key)
                 del stored[key]
         return stored
-
-    async def _ask(self, question: Question) -> Finding:
-        body = {**question.body, "messages": question.filled.messages}
-        endpoint = self._connected()
-        try:
-            value, cost = await endpoint.ask(
-                body, lambda completion: self._read(completion, question), question.seconds
-            )
-        except NoAnswer as trouble:
-            raise JudgeFault(str(trouble)) from None
-        if self._cache is not None:
-            value = self._cache.put(
-                question.key, value, model=self.model, prompt=f"{question.prompt.name}@{question.prompt.version}"
-            )
-        return Finding(value, cost)
 
     def _verdict(self, request: JudgeRequest, question: Question, found: Finding | JudgeFault) -> Verdict | JudgeFault:
         if isinstance(found, JudgeFault):
@@ -268,13 +261,10 @@ class EndpointJudge:
         """The endpoint's client on the running loop (a fork or `close` leaves an old one behind)."""
         loop = asyncio.get_running_loop()
         if self._endpoint is None or self._endpoint[0] is not loop:
-            endpoint = Endpoint(self._settings, self._api_key(), self.usage)
+            endpoint = Endpoint(self._settings, read_key(self.api_key_env, self._settings.base_url), self.usage)
             self._background.at_end(endpoint.close)
             self._endpoint = loop, endpoint
         return self._endpoint[1]
-
-    def _api_key(self) -> str:
-        return read_key(self.api_key_env, self._settings.base_url)
 
 
 def _unexpected(what: str, error: Exception) -> JudgeFault:

@@ -78,7 +78,10 @@ class ReplyCache:
         with self._guard:
             for _ in range(2):  # once more after a damaged file was set aside
                 try:
-                    return self._open().execute(statement, values).fetchall()
+                    if self._connection is None or self._pid != os.getpid():  # a connection must not cross a fork
+                        self.path.parent.mkdir(parents=True, exist_ok=True)
+                        self._connection, self._pid = _connect(self.path), os.getpid()
+                    return self._connection.execute(statement, values).fetchall()
                 except sqlite3.DatabaseError as error:
                     damaged = (getattr(error, "sqlite_errorcode", 0) & 0xFF) in DAMAGE
                     log.warning("judge cache %s: %s", self.path, error)
@@ -90,20 +93,15 @@ class ReplyCache:
                     return []
         return []
 
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None or self._pid != os.getpid():  # a connection must not cross a fork
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection, self._pid = _connect(self.path), os.getpid()
-        return self._connection
-
     def _set_aside(self) -> None:
         """Rename the damaged file, unless another process has done so and a sound one stands there now."""
         self.close()
         with _one_at_a_time(self.path):
-            if _is_sound(self.path):
-                return
+            with suppress(sqlite3.DatabaseError), closing(_connect(self.path)) as connection:
+                if connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
+                    return
             mark = f".damaged-{secrets.token_hex(4)}"
-            log.warning("judge cache %s is damaged; set aside as %s", self.path, self.path.name + mark)
+            log.warning("judge cache %s is damaged; renamed to %s", self.path, self.path.name + mark)
             for ending in ("", "-wal", "-shm"):
                 with suppress(OSError):
                     os.replace(f"{self.path}{ending}", f"{self.path}{mark}{ending}")
@@ -119,14 +117,6 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _is_sound(path: Path) -> bool:
-    try:
-        with closing(_connect(path)) as connection:
-            return connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
-    except sqlite3.DatabaseError:
-        return False
 
 
 class _one_at_a_time:

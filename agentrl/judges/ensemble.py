@@ -109,13 +109,13 @@ class AuditedJudge:
     def _chosen(self, requests: Sequence[JudgeRequest], results: list[Result]) -> list[int]:
         if len(results) != len(requests):
             raise JudgeFault(f"the judge gave {len(results)} results for {len(requests)} requests")
-        pairs = enumerate(zip(requests, results, strict=True))
-        return [index for index, (request, result) in pairs if isinstance(result, Verdict) and self._sampled(request)]
-
-    def _sampled(self, request: JudgeRequest) -> bool:
-        mark = json.dumps([self.seed, request.id, request.env_id, request.purpose, str(request.text)])
-        draw = int.from_bytes(hashlib.sha256(mark.encode("utf-8", "surrogatepass")).digest()[:8], "big")
-        return draw < self.fraction * 2.0**64
+        chosen = []
+        for index, (request, result) in enumerate(zip(requests, results, strict=True)):
+            mark = json.dumps([self.seed, request.id, request.env_id, request.purpose, str(request.text)])
+            draw = int.from_bytes(hashlib.sha256(mark.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+            if isinstance(result, Verdict) and draw < self.fraction * 2.0**64:
+                chosen.append(index)
+        return chosen
 
     def _compare(
         self, requests: Sequence[JudgeRequest], results: list[Result], chosen: list[int], audits: Sequence[Result]
@@ -125,19 +125,17 @@ class AuditedJudge:
         for index, audit in zip(chosen, audits, strict=True):
             verdict = results[index]
             assert isinstance(verdict, Verdict)
-            note = self._note(requests[index].purpose, verdict, audit)
+            with self._guard:
+                if isinstance(audit, Verdict):
+                    agrees = self._overall.add(verdict.score, audit.score)
+                    self._by_purpose[requests[index].purpose].add(verdict.score, audit.score)
+                    note = {"score": audit.score, "method": audit.method, "agrees": agrees}
+                    note["difference"] = abs(verdict.score - audit.score)
+                else:
+                    self._faults += 1
+                    note = {"fault": redact(str(audit))}
             results[index] = replace(verdict, evidence={**verdict.evidence, "audit": note})
         return results
-
-    def _note(self, purpose: str, verdict: Verdict, audit: Result) -> dict[str, Any]:
-        with self._guard:
-            if not isinstance(audit, Verdict):
-                self._faults += 1
-                return {"fault": redact(str(audit))}
-            agrees = self._overall.add(verdict.score, audit.score)
-            self._by_purpose[purpose].add(verdict.score, audit.score)
-        difference = abs(verdict.score - audit.score)
-        return {"score": audit.score, "method": audit.method, "agrees": agrees, "difference": difference}
 
 
 def _all_failed(chosen: list[int], error: Exception) -> list[Result]:

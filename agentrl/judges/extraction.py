@@ -11,24 +11,35 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from agentrl.core.claims import Bearing, Claims
+from agentrl.core.claims import Claims
 from agentrl.core.env_class import claims_of
 from agentrl.core.errors import JudgeFault
 from agentrl.core.judging import JudgeRequest
-from agentrl.judges.bearing import DIRECTIONS, Said, score_bearing, together, true_bearing
+from agentrl.judges.bearing import DIRECTIONS, Said, score_bearing, target_nouns, together, true_bearing
 from agentrl.judges.fitting import is_readable
-from agentrl.judges.grammar.coordinates import point_nouns
-from agentrl.judges.grammar.egocentric import target_nouns
-from agentrl.judges.points import score_points, true_points
-from agentrl.judges.relations import Relation, facts_of, relations_of
-from agentrl.judges.reply import RelationsReply
-from agentrl.judges.scoring import score_relations
+from agentrl.judges.points import point_nouns, score_points, true_points
+from agentrl.judges.relations import Relation, facts_of, relations_of, score_relations
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=40)]
 Coordinate = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
 Scored = tuple[float, dict[str, Any]]
 CHOICE = "unclear"  # several directions to choose from
 _TEXT = {"type": "string"}
+
+
+class ClaimedRelation(msgspec.Struct, forbid_unknown_fields=True):
+    """One relation found in a text, seen from the origin."""
+
+    object: Annotated[str, msgspec.Meta(min_length=1, max_length=40)]
+    vertical: Literal["above", "below", "same", "none"]
+    horizontal: Literal["left", "right", "same", "none"]
+
+
+class RelationsReply(msgspec.Struct, forbid_unknown_fields=True):
+    """The whole message under the protocol "extract"."""
+
+    code: str
+    relations: Annotated[list[ClaimedRelation], msgspec.Meta(max_length=64)]
 
 
 class ClaimedDirection(msgspec.Struct, forbid_unknown_fields=True):
@@ -113,17 +124,14 @@ def _one_of(*words: str) -> dict[str, Any]:
 
 def _score_relations(request: JudgeRequest, answer: RelationsReply) -> Scored:
     declared, true = relations_of(request)
-    claimed = [claim for each in answer.relations if (claim := _relation(each)) is not None]
+    claimed = []
+    for each in answer.relations:
+        vertical = None if each.vertical == "none" else each.vertical
+        horizontal = None if each.horizontal == "none" else each.horizontal
+        if vertical or horizontal:
+            claimed.append(Relation(each.object.strip().lower().rstrip("0123456789 _#"), vertical, horizontal))  # box1
     score, evidence = score_relations(declared, claimed, true)
     return score, {**evidence, "claimed": [claim.to_json() for claim in claimed]}
-
-
-def _relation(claim: Any) -> Relation | None:
-    """A claim in the vocabulary of the scoring rules ("box1" is a box); None when it says nothing."""
-    vertical = None if claim.vertical == "none" else claim.vertical
-    horizontal = None if claim.horizontal == "none" else claim.horizontal
-    name = claim.object.strip().lower().rstrip("0123456789 _#")
-    return None if vertical is None and horizontal is None else Relation(name, vertical, horizontal)
 
 
 def _score_directions(request: JudgeRequest, answer: DirectionsReply) -> Scored:
@@ -134,19 +142,17 @@ def _score_directions(request: JudgeRequest, answer: DirectionsReply) -> Scored:
     nouns = target_nouns(declared, name)
     about = [each for each in answer.directions if _plain(each.object) in nouns]
     if not about and prediction:
-        about = [each for each in answer.directions if _is_observer(each.object, declared)]
-    return score_bearing(declared, together(map(_said, about)), facts, prediction)
-
-
-def _said(claim: ClaimedDirection) -> Said:
-    if claim.direction == CHOICE:
-        return Said(voided=True)
-    side = frozenset([claim.direction])
-    return Said(slightly=side) if claim.slightly and claim.direction in ("left", "right") else Said(side)
-
-
-def _is_observer(name: str, declared: Bearing) -> bool:
-    return _plain(name) in declared.observer.split()
+        about = [each for each in answer.directions if _plain(each.object) in declared.observer.split()]
+    said = []
+    for claim in about:
+        side = frozenset([claim.direction])
+        if claim.direction == CHOICE:
+            said.append(Said(voided=True))
+        elif claim.slightly and claim.direction in ("left", "right"):
+            said.append(Said(slightly=side))
+        else:
+            said.append(Said(side))
+    return score_bearing(declared, together(said), facts, prediction)
 
 
 def _score_points(request: JudgeRequest, answer: PointsReply) -> Scored:

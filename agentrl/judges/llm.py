@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import msgspec
 
@@ -18,13 +18,21 @@ from agentrl.judges.base import EndpointJudge, Question
 from agentrl.judges.extraction import check_scorable, closed, extraction_of, reply_type
 from agentrl.judges.fitting import is_readable
 from agentrl.judges.prompting import Filled, Prompt, clean, fill, find_prompt
-from agentrl.judges.reply import VerdictReply, read_object
 
+Fitted = TypeVar("Fitted")
 PROTOCOLS = ("verdict", "extract")
 VERDICTS = {"type": "string", "enum": ["YES", "NO"]}
 VERDICT_SCHEMA = closed({"code": {"type": "string"}, "reasoning": {"type": "string"}, "verdict": VERDICTS})
 FORMATS = ("json_schema", "json_object", "none")
 MAX_FACTS = 16_000  # characters of truth in a prompt
+
+
+class VerdictReply(msgspec.Struct, forbid_unknown_fields=True):
+    """The whole message under the protocol "verdict"."""
+
+    code: str
+    reasoning: str
+    verdict: Literal["YES", "NO"]
 
 
 class LLMJudge(EndpointJudge):
@@ -82,7 +90,9 @@ class LLMJudge(EndpointJudge):
         return body
 
     def _compose(self, request: JudgeRequest) -> tuple[Prompt, Filled]:
-        values = {"text": clean(_text(request.text), self.max_text)}
+        if not isinstance(request.text, str):
+            raise ConfigError(f"the text to judge must be a string; got {type(request.text).__name__}")
+        values = {"text": clean(request.text, self.max_text)}
         prompt = find_prompt(request.env_id, request.purpose, self.protocol, self.prompts)
         if self.protocol == "verdict":
             values["facts"] = clean(describe(request.state, request.representation), MAX_FACTS)
@@ -121,7 +131,30 @@ def describe(state: State | dict[str, Any], representation: str) -> str:
     return told if isinstance(told, str) else json.dumps(told, sort_keys=True, ensure_ascii=False)
 
 
-def _text(text: Any) -> str:
-    if not isinstance(text, str):
-        raise ConfigError(f"the text to judge is a {type(text).__name__}")
-    return text
+def read_object(text: str, shape: type[Fitted], code: str) -> Fitted:
+    """The message as exactly one JSON object of that shape that repeats the secret code of this call.
+
+    The code is what makes a verdict the model's own: text of the policy cannot contain it, so a model that is talked
+    into copying a ready-made reply copies one that does not count. Two objects, text around the object and repeated
+    keys are refused: there is no "last verdict" to win. One leading block of thoughts and one code fence around
+    everything else are left out.
+    """
+    text = text.strip()
+    if text.startswith("<think>"):
+        text = text.partition("</think>")[2].strip()
+    if text.startswith("```") and text.endswith("```"):
+        text = text[3:-3].removeprefix("json").strip()
+    try:
+        found = msgspec.convert(json.loads(text, object_pairs_hook=_distinct_keys), shape)
+    except (ValueError, RecursionError) as error:  # JSON and schema errors are ValueErrors
+        raise Malformed(f"not the object asked for: {error}") from None
+    if found.code != code:  # type: ignore[attr-defined]
+        raise Malformed("the code of this call is missing or wrong")
+    return found
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Malformed("duplicate key in a JSON object")
+    return found

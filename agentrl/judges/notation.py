@@ -65,7 +65,12 @@ def _take_drawings(text: str, vocabulary: Vocabulary, sources: list[list[Relatio
         if fits.fullmatch(row):
             block.append((row, line))
             continue
-        if len(block) > 1 and (claims := _claims(_drawn([row for row, _ in block], vocabulary), vocabulary)):
+        cells = Cells()
+        for r, (drawn, _) in enumerate(block[:64]):
+            for c, symbol in enumerate(drawn):
+                for name in vocabulary.relations.symbols[symbol]:
+                    cells.setdefault(name, []).append((r, c))
+        if len(block) > 1 and (claims := _claims(cells, vocabulary)):
             sources.append(claims)
             rest.append("")
         else:
@@ -73,15 +78,6 @@ def _take_drawings(text: str, vocabulary: Vocabulary, sources: list[list[Relatio
         block = []
         rest.append(line)
     return "\n".join(rest[:-1])
-
-
-def _drawn(rows: list[str], vocabulary: Vocabulary) -> Cells:
-    symbols, cells = vocabulary.relations.symbols, Cells()
-    for r, row in enumerate(rows[:64]):
-        for c, symbol in enumerate(row):
-            for name in symbols[symbol]:
-                cells.setdefault(name, []).append((r, c))
-    return cells
 
 
 # ---------------------------------------------------------------------- dictionaries
@@ -122,7 +118,9 @@ def _listed(text: str, relations: Relations) -> Cells:
             word = key.lower()
             axis = _AXES.get(word)
             if axis is None and word not in _NEUTRAL:
-                name, half = _about(word, relations), {}
+                # The first thing of which the key contains a word.
+                things = (thing for thing, words in relations.key_words if any(part in word for part in words))
+                name, half = next(things, None), {}
         elif name is None:
             continue
         elif row:
@@ -133,8 +131,3 @@ def _listed(text: str, relations: Relations) -> Cells:
                 cells.setdefault(name, []).append((half[0], half[1]))
                 half = {}
     return cells
-
-
-def _about(key: str, relations: Relations) -> str | None:
-    """Which thing a key is about: the first of which it contains a word."""
-    return next((name for name, words in relations.key_words if any(word in key for word in words)), None)

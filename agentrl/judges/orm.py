@@ -60,26 +60,31 @@ class ORMJudge:
 
     def score_sync(self, requests: Sequence[JudgeRequest]) -> list[Verdict | JudgeFault]:
         """The same for callers without an event loop."""
-        reader = _shared(self.model, self.device, self.dtype)
+        folder = orm_folder(self.model)
+        path = Path(folder).expanduser()
+        files = path.iterdir() if path.is_dir() else ()
+        with _loading:  # once for each model, and again when its folder has changed
+            changed = tuple(sorted((file.name, file.stat().st_mtime_ns) for file in files))
+            reader = _load_reader(folder, self.device, self.dtype, changed)
         answers: list[Verdict | JudgeFault | None] = [None] * len(requests)
         asked: dict[int, list[int]] = {}
         for place, request in enumerate(requests):
             try:
                 asked[place] = reader.tokens(request)
             except Exception as error:  # one bad request must not cost the others their verdicts
-                answers[place] = JudgeFault(f"the request cannot be put: {type(error).__name__}: {error}"[:500])
+                answers[place] = JudgeFault(f"the request cannot be encoded: {type(error).__name__}: {error}"[:500])
         chances: list[Any]
         try:
             chances = reader.chances(list(asked.values()), self.token_budget)
         except (RuntimeError, MemoryError) as error:  # out of memory, a lost device
             chances = [JudgeFault(f"the model failed: {type(error).__name__}: {error}"[:500])] * len(asked)
         for place, chance in zip(asked, chances, strict=True):
-            answers[place] = chance if isinstance(chance, JudgeFault) else self._verdict(*chance)
+            if isinstance(chance, JudgeFault):
+                answers[place] = chance
+            else:
+                score, mass = (round(each, DIGITS) for each in chance)
+                answers[place] = Verdict(score, "orm", {"yes": score, "mass": mass, "model": self.model})
         return [answer for answer in answers if answer is not None]
-
-    def _verdict(self, yes: float, mass: float) -> Verdict:
-        score = round(yes, DIGITS)
-        return Verdict(score, "orm", {"yes": score, "mass": round(mass, DIGITS), "model": self.model})
 
     def __repr__(self) -> str:
         return f"ORMJudge(model={self.model!r})"
@@ -116,20 +121,11 @@ def orm_folder(model: str) -> str:
     return model if newest is None else str(newest / "policy")
 
 
-def _shared(model: str, device: str, dtype: str) -> OutcomeReader:
-    """The reader of a model; made once, and again when the folder has changed."""
-    folder = orm_folder(model)
-    place = Path(folder).expanduser()
-    looks = tuple(sorted((file.name, file.stat().st_mtime_ns) for file in place.iterdir())) if place.is_dir() else ()
-    with _making:
-        return _made(folder, device, dtype, looks)
-
-
-_making = threading.Lock()
+_loading = threading.Lock()
 
 
 @lru_cache(maxsize=2)
-def _made(folder: str, device: str, dtype: str, looks: tuple[tuple[str, int], ...]) -> OutcomeReader:
+def _load_reader(folder: str, device: str, dtype: str, changed: tuple[tuple[str, int], ...]) -> OutcomeReader:
     from agentrl.models.loading import load_model
 
     loaded = load_model(folder, device, dtype)

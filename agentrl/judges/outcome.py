@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
@@ -16,7 +17,6 @@ from agentrl.judges.base import EndpointJudge, Question
 from agentrl.judges.fitting import what_works
 from agentrl.judges.outcome_form import FORMS, Form, OutcomeForm
 from agentrl.judges.prompting import Filled, Prompt
-from agentrl.judges.reply import yes_chance
 
 
 class Chance(msgspec.Struct):
@@ -90,3 +90,31 @@ class OutcomeJudge(EndpointJudge):
 
     def _decide(self, request: JudgeRequest, answer: Chance) -> tuple[float, str, dict[str, Any]]:
         return answer.yes, "outcome:logprob", {"yes": answer.yes, "mass": answer.mass}
+
+
+def yes_chance(completion: Completion, least_mass: float = 0.01) -> tuple[float, float]:
+    """(probability of YES among YES and NO, probability of either) of the first token of the answer.
+
+    Spellings count together ("YES", " Yes", "yes"). A word that is not listed is given the most it could have: the
+    chance of the least likely token listed, or what the list leaves over if that is less. A model that spells words in
+    pieces answers with the first: "Y" counts for YES and "N" for NO. Neither word, or both together
+    rarer than `least_mass`: the model was not answering the question.
+    """
+    logprobs = completion.choice.logprobs
+    if logprobs is None or not logprobs.content:
+        raise Malformed("no log-probabilities")
+    first = logprobs.content[0]
+    listed = {each.token: each.logprob for each in [first, *first.top_logprobs]}
+    if any(not math.isfinite(value) or value > 1e-3 for value in listed.values()):
+        raise Malformed("a log-probability above zero")
+    chances = {token: math.exp(min(0.0, value)) for token, value in listed.items()}
+    yes, no = (
+        math.fsum(chance for token, chance in chances.items() if token.strip().casefold() in spellings)
+        for spellings in (("yes", "y"), ("no", "n"))
+    )
+    mass = yes + no
+    if mass < least_mass:
+        raise Malformed("neither YES nor NO among the likely first tokens")
+    unlisted = min(min(chances.values()), max(0.0, 1.0 - math.fsum(chances.values())))
+    yes, no = yes or unlisted, no or unlisted
+    return yes / (yes + no), min(1.0, mass)

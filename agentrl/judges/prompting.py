@@ -74,18 +74,15 @@ def find_prompt(env_id: str, purpose: str, protocol: str, folder: Path | None = 
     """The prompt of an environment, or else the general one; the user's `folder` is looked into first."""
     beside = env_folder(env_id)
     places = [place for place in (folder, beside and beside / "prompts", FOLDER) if place is not None]
-    for name in (*_names(env_name(env_id), places), FALLBACK):
+    # Folders whose name the environment's name begins with, the closest first: from the disk, never from a request.
+    known = {entry.name for place in places if place.is_dir() for entry in place.iterdir() if entry.is_dir()}
+    env = env_name(env_id)
+    fitting = sorted((name for name in known if name != FALLBACK and env.startswith(name)), key=len, reverse=True)
+    for name in (*fitting, FALLBACK):
         for place in places:
             if (path := place / name / f"{purpose}.{protocol}.txt").is_file():
                 return read_prompt(path)
     raise ConfigError(f"there is no {protocol!r} prompt for {purpose!r} of {env_id or 'this environment'!r}")
-
-
-def _names(env: str, places: list[Path]) -> list[str]:
-    """The folders whose name an environment's name begins with, the closest first. Names come from the disk, never from
-    a request."""
-    known = {entry.name for place in places if place.is_dir() for entry in place.iterdir() if entry.is_dir()}
-    return sorted((name for name in known if name != FALLBACK and env.startswith(name)), key=len, reverse=True)
 
 
 @lru_cache(maxsize=256)

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from agentrl.core.claims import Bearing, Claims, Points
+from agentrl.core.claims import Claims
 from agentrl.core.env_class import claims_of
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import JudgeRequest, Purpose, Verdict
 from agentrl.judges.bearing import read_bearing, remembered_bearing, score_bearing, true_bearing
-from agentrl.judges.english import Reading, read_english
 from agentrl.judges.fitting import DESCRIPTIONS, check_purposes, is_readable, what_works
+from agentrl.judges.grammar.chunker import chunks_of
+from agentrl.judges.grammar.clauses import ClauseReader
+from agentrl.judges.grammar.discourse import Discourse
+from agentrl.judges.grammar.facts import Facts
 from agentrl.judges.grammar.tokens import MAX_CHARACTERS
 from agentrl.judges.grammar.vocabulary import Vocabulary, vocabulary_of
 from agentrl.judges.notation import read_notation
 from agentrl.judges.points import read_points, remembered_points, score_points, true_points
-from agentrl.judges.relations import Relation, facts_of, relations_of
-from agentrl.judges.scoring import score_relations
+from agentrl.judges.relations import Relation, facts_of, relations_of, score_relations
 
 CACHED_LENGTH = 2000
+
+
+class Reading(NamedTuple):
+    """What a text claims. A voided claim contradicts itself: it stands among the claims with both axes None."""
+
+    claims: list[Relation]
+    voided: list[str]
 
 
 class RuleJudge:
@@ -61,10 +70,18 @@ def judge(request: JudgeRequest) -> Verdict | JudgeFault:
         return JudgeFault(f"a description must be text; got {type(request.text).__name__}")
     try:
         claims = claims_of(request)
+        text, prediction, short = request.text, request.purpose == "worldmodeling", len(request.text) <= CACHED_LENGTH
         if claims.bearing is not None:
-            score, evidence = _judge_bearing(claims.bearing, facts_of(request), request)
+            facts = facts_of(request)
+            name, _ = true_bearing(claims.bearing, facts)
+            read_it = remembered_bearing if short else read_bearing
+            said, distances = read_it(text, claims.bearing, name, prediction)
+            score, evidence = score_bearing(claims.bearing, said, facts, prediction)
+            evidence["claimed_distances"] = list(distances)
         elif claims.points is not None:
-            score, evidence = _judge_points(claims.points, facts_of(request), request)
+            true = true_points(claims.points, facts_of(request))
+            read_it = remembered_points if short else read_points
+            score, evidence = score_points(claims.points, read_it(text, claims.points, tuple(true), prediction), true)
         else:
             score, evidence = _judge_relations(request)
     except JudgeFault as fault:
@@ -80,37 +97,33 @@ def _judge_relations(request: JudgeRequest) -> tuple[float, dict[str, Any]]:
     text, prediction = request.text, request.purpose == "worldmodeling"
     reading = (remembered_reading if len(text) <= CACHED_LENGTH else _read)(text, vocabulary, prediction, counts)
     score, evidence = score_relations(declared, [complete(claim) for claim in reading.claims], true, dilute=True)
-    return score, {**_evidence(reading, true), **evidence}
-
-
-def _judge_bearing(declared: Bearing, facts: Mapping[str, Any], request: JudgeRequest) -> tuple[float, dict[str, Any]]:
-    name, _ = true_bearing(declared, facts)
-    text, prediction = request.text, request.purpose == "worldmodeling"
-    read_it = remembered_bearing if len(text) <= CACHED_LENGTH else read_bearing
-    said, distances = read_it(text, declared, name, prediction)
-    score, evidence = score_bearing(declared, said, facts, prediction)
-    return score, {**evidence, "claimed_distances": list(distances)}
-
-
-def _judge_points(declared: Points, facts: Mapping[str, Any], request: JudgeRequest) -> tuple[float, dict[str, Any]]:
-    true = true_points(declared, facts)
-    text, prediction = request.text, request.purpose == "worldmodeling"
-    read_it = remembered_points if len(text) <= CACHED_LENGTH else read_points
-    return score_points(declared, read_it(text, declared, tuple(true), prediction), true)
+    said = {
+        "claimed": [claim.to_json() for claim in reading.claims],
+        "true": [relation.to_json() for relation in true],
+        "voided": list(reading.voided),  # the reading is remembered, the evidence is the caller's
+    }
+    return score, said | evidence
 
 
 def read(text: str, vocabulary: Vocabulary, prediction: bool = False, counts: dict[str, int] | None = None) -> Reading:
-    """Everything a text claims, in whatever notation; the claims of different notations add up unless they agree."""
-    text = text[:MAX_CHARACTERS]
-    sources, rest = read_notation(text, vocabulary)
-    reading = read_english(rest, vocabulary, prediction, counts)
+    """Everything a text claims, in whatever notation; the claims of different notations add up unless they agree.
+
+    English is read in steps: lexemes (`tokens`), noun phrases and places (`chunker`), clauses (`clauses`), who is meant
+    (`discourse`), what follows (`facts`). Every step is a total function of the text and takes time linear in its
+    length. `counts` says how many "all the holes" are.
+    """
+    sources, rest = read_notation(text[:MAX_CHARACTERS], vocabulary)
+    people, facts, wanted = Discourse(vocabulary), Facts(), vocabulary.names
+    ClauseReader(prediction, people, facts).read(chunks_of(rest[:MAX_CHARACTERS], vocabulary))
+    claims, voided = facts.relations(people, counts or {})
+    claims, voided = [claim for claim in claims if claim.object in wanted], [cls for cls in voided if cls in wanted]
     if not sources:
-        return reading
+        return Reading(claims, voided)
     drawn: Counter[Relation] = Counter()
     for source in sources:
         drawn |= Counter(source)
-    spoken = Counter(claim for claim in reading.claims if not _said_already(claim, drawn))
-    return Reading(list((drawn | spoken).elements()), reading.voided)
+    spoken = Counter(claim for claim in claims if not _said_already(claim, drawn))
+    return Reading(list((drawn | spoken).elements()), voided)
 
 
 def _read(text: str, vocabulary: Vocabulary, prediction: bool, counts: tuple[tuple[str, int], ...]) -> Reading:
@@ -138,11 +151,3 @@ def _said_already(claim: Relation, drawn: Counter[Relation]) -> bool:
         and claim.horizontal in (None, other.horizontal)
         for other in drawn
     )
-
-
-def _evidence(reading: Reading, true: Sequence[Relation]) -> dict[str, Any]:
-    return {
-        "claimed": [claim.to_json() for claim in reading.claims],
-        "true": [relation.to_json() for relation in true],
-        "voided": list(reading.voided),  # the reading is remembered, the evidence is the caller's
-    }

@@ -6,6 +6,7 @@ score: listing every possibility earns less than one guess. The score is the mea
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -13,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from agentrl.core.claims import Claims, Value
 from agentrl.core.env_class import claims_of
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import JudgeRequest, Purpose, Verdict
-from agentrl.judges.assignment import best_total
 from agentrl.judges.fitting import DESCRIPTIONS, check_purposes, has_values, what_works
 from agentrl.judges.relations import facts_of
 
@@ -102,46 +103,40 @@ def score_values(
     f1: dict[str, float] = {}
     total = weights = 0.0
     for value in values:
-        found = _f1(value, claimed.get(value.key), true.get(value.key))
-        if found is not None:
-            f1[value.key] = found
-            total, weights = total + value.weight * found, weights + value.weight
+        said, there = _entries(value, claimed.get(value.key)), _entries(value, true.get(value.key))
+        if not said and not there:
+            continue
+        found = 0.0
+        if said and there:
+            found = 2 * _matched(value, said, there) / (len(said) + len(there)) * min(1.0, len(there) / len(said))
+        f1[value.key] = found
+        total, weights = total + value.weight * found, weights + value.weight
     return (total / weights if weights else 1.0), f1
-
-
-def _f1(value: Value, claimed: Any, true: Any) -> float | None:
-    """F1 over the entries of a value; None where there is nothing to say and nothing was said."""
-    said, there = _entries(value, claimed), _entries(value, true)
-    if not said or not there:
-        return 0.0 if said or there else None
-    credit = _matched(value, said, there)
-    return 2 * credit / (len(said) + len(there)) * min(1.0, len(there) / len(said))
 
 
 def _matched(value: Value, said: list[Any], there: list[Any]) -> float:
     """The credit of the best pairing. Identical entries are paired first; in the order of their JSON, so that the order
     in which they were written never matters."""
-    claims, truths = ({i: _canonical(entry) for i, entry in enumerate(entries)} for entries in (said, there))
-    identical = Counter(claims.values()) & Counter(truths.values())
-    left = [_without(entries, keys, identical)[:MAX_ENTRIES] for entries, keys in ((said, claims), (there, truths))]
+    keys = [[json.dumps(entry, sort_keys=True, default=str) for entry in entries] for entries in (said, there)]
+    identical = Counter(keys[0]) & Counter(keys[1])
+    left: list[list[Any]] = []
+    for entries, own in zip((said, there), keys, strict=True):
+        taken, others = Counter(identical), []
+        for index in sorted(range(len(entries)), key=own.__getitem__):
+            if taken[own[index]] > 0:
+                taken[own[index]] -= 1
+            else:
+                others.append(entries[index])
+        left.append(others[:MAX_ENTRIES])
     if not left[0] or not left[1]:
         return float(identical.total())
-    return identical.total() + best_total([[_credit(value, one, other) for other in left[1]] for one in left[0]])
-
-
-def _without(entries: list[Any], keys: dict[int, str], taken: Counter[str]) -> list[Any]:
-    """The entries that are left, in the order of their keys."""
-    taken, left = Counter(taken), []
-    for index in sorted(keys, key=keys.__getitem__):
-        if taken[keys[index]] > 0:
-            taken[keys[index]] -= 1
-        else:
-            left.append(entries[index])
-    return left
-
-
-def _canonical(entry: Any) -> str:
-    return json.dumps(entry, sort_keys=True, default=str)
+    credits = [[0.0] * len(left[1]) for _ in left[0]]
+    for (i, one), (j, other) in itertools.product(enumerate(left[0]), enumerate(left[1])):
+        if not value.fields:
+            credits[i][j] = float(_equal(one, other, value.tolerance))
+        elif isinstance(one, Mapping) and isinstance(other, Mapping):
+            credits[i][j] = score_values(value.fields, one, other)[0]
+    return identical.total() + best_total(credits)
 
 
 def _entries(value: Value, found: Any) -> list[Any]:
@@ -154,22 +149,21 @@ def _entries(value: Value, found: Any) -> list[Any]:
     return [found]
 
 
-def _credit(value: Value, claimed: Any, true: Any) -> float:
-    """How far one entry agrees with another, from 0 to 1."""
-    if not value.fields:
-        return float(_equal(claimed, true, value.tolerance))
-    if not isinstance(claimed, Mapping) or not isinstance(true, Mapping):
-        return 0.0
-    return score_values(value.fields, claimed, true)[0]
-
-
 def _equal(claimed: Any, true: Any, tolerance: float) -> bool:
     if isinstance(true, bool) or isinstance(claimed, bool):
         return claimed is true
     if isinstance(true, (int, float)):
-        return isinstance(claimed, (int, float)) and _near(claimed, true, tolerance)
+        try:
+            return isinstance(claimed, (int, float)) and abs(claimed - true) <= tolerance + ROUNDING
+        except OverflowError:  # a whole number of hundreds of digits
+            return False
     if isinstance(true, str):
-        return isinstance(claimed, str) and _same_text(_plain(claimed), _plain(true), tolerance)
+        if not isinstance(claimed, str):
+            return False
+        said, there = (" ".join(text.casefold().split()) for text in (claimed, true))
+        if not (tolerance and _COLOUR.fullmatch(said) and _COLOUR.fullmatch(there)):
+            return said == there
+        return all(abs(int(said[i : i + 2], 16) - int(there[i : i + 2], 16)) <= tolerance for i in (1, 3, 5))
     if isinstance(true, (list, tuple)):
         same_length = isinstance(claimed, (list, tuple)) and len(claimed) == len(true)
         return same_length and all(_equal(*pair, tolerance) for pair in zip(claimed, true, strict=True))
@@ -179,18 +173,34 @@ def _equal(claimed: Any, true: Any, tolerance: float) -> bool:
     return claimed is true
 
 
-def _same_text(claimed: str, true: str, tolerance: float) -> bool:
-    if not (tolerance and _COLOUR.fullmatch(claimed) and _COLOUR.fullmatch(true)):
-        return claimed == true
-    return all(abs(int(claimed[i : i + 2], 16) - int(true[i : i + 2], 16)) <= tolerance for i in (1, 3, 5))
+def best_total(credits: list[list[float]]) -> float:
+    """The largest sum of entries with at most one from each row and each column of a matrix of numbers from 0 up.
 
-
-def _near(claimed: float, true: float, tolerance: float) -> bool:
-    try:
-        return abs(claimed - true) <= tolerance + ROUNDING
-    except OverflowError:  # a whole number of hundreds of digits
-        return False
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+    The Hungarian algorithm with potentials: rows are assigned one by one along shortest augmenting paths, in
+    O(rows^2 columns) steps of which the inner ones are numpy's. The total does not depend on the order of the rows.
+    """
+    costs = -np.array(credits, np.float64)
+    if costs.shape[0] > costs.shape[1]:
+        costs = costs.T
+    rows, columns = costs.shape
+    row_potential, column_potential = np.zeros(rows), np.zeros(columns + 1)
+    owner = np.full(columns + 1, -1)  # of each column; the last one is the start of every path
+    for row in range(rows):
+        owner[columns], column = row, columns
+        distance, before = np.full(columns + 1, np.inf), np.full(columns + 1, columns)
+        visited = np.zeros(columns + 1, bool)
+        while owner[column] != -1:
+            visited[column] = True
+            current = owner[column]
+            reduced = costs[current] - row_potential[current] - column_potential[:columns]
+            closer = ~visited[:columns] & (reduced < distance[:columns])
+            distance[:columns][closer], before[:columns][closer] = reduced[closer], column
+            column = int(np.argmin(np.where(visited[:columns], np.inf, distance[:columns])))
+            step = distance[column]
+            row_potential[owner[visited]] += step
+            column_potential[visited] -= step
+            distance[~visited] -= step
+        while column != columns:
+            owner[column], column = owner[before[column]], before[column]
+    assigned = np.flatnonzero(owner[:columns] >= 0)
+    return float(-costs[owner[assigned], assigned].sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import gymnasium as gym
@@ -44,8 +45,17 @@ def check_pictures(subject: Subject) -> str:
             for name, picture in pictures.items():
                 seen.setdefault(name, []).append(digest(picture))
                 bright |= {name} if np.ptp(picture) else set()
-            _check_still(env, pictures)
-            _check_drawn_anew(env, new, pictures)
+            # A turn that moves nothing, then another look: a frame that was drawn too early, or kept, shows itself.
+            anchor = base(env).state().anchor()
+            still = Result(None, *env.step(None))
+            require(still.info["anchor"] == anchor, "the state changed in a turn without an action")
+            for name, picture in _pictures(env, still).items():
+                same = np.array_equal(picture, pictures[name])
+                require(same, f"{name} is not of the present state: it changed in a turn in which nothing moved")
+            with suppress(SnapshotUnsupported):
+                restore(new, snapshot(env))
+                same = np.array_equal(np.asarray(new.render()), pictures[DRAWN])
+                require(same, "another environment, restored to this state, draws another picture of it")
     for name, found in seen.items():
         require(name in bright, f"{name} is blank: all its pixels are equal at {len(found)} moments")
         require(len(set(found)) > 1, f"{name} is the same picture at {len(found)} moments, though the state changed")
@@ -78,25 +88,6 @@ def _pictures(env: gym.Env, result: Result) -> dict[str, np.ndarray]:
     return {**{name: value for name, value in shown.items() if value.ndim == 3}, DRAWN: drawn}
 
 
-def _check_still(env: gym.Env, before: dict[str, np.ndarray]) -> None:
-    """A turn that moves nothing, then another look. A frame that was drawn too early, or kept, shows itself."""
-    anchor = base(env).state().anchor()
-    result = Result(None, *env.step(None))
-    require(result.info["anchor"] == anchor, "the state changed in a turn without an action")
-    for name, picture in _pictures(env, result).items():
-        same = np.array_equal(picture, before[name])
-        require(same, f"{name} is not of the present state: it changed in a turn in which nothing moved")
-
-
-def _check_drawn_anew(env: gym.Env, new: gym.Env, before: dict[str, np.ndarray]) -> None:
-    try:
-        restore(new, snapshot(env))
-    except SnapshotUnsupported:
-        return
-    same = np.array_equal(np.asarray(new.render()), before[DRAWN])
-    require(same, "another environment, restored to this state, draws another picture of it")
-
-
 # ---------------------------------------------------------------------- vectors and processes
 
 
@@ -105,15 +96,11 @@ def check_vectors(subject: Subject) -> str:
     with subject.opened() as env:
         if not is_control(env):
             return NOT_CONTROL
-        script = _script(env, subject.seed)
+        env.action_space.seed(subject.seed)
+        script = [env.action_space.sample() for _ in range(min(MOMENTS, base(env).max_turns - 1))]
         expected = _played(env, subject.seed, script)
     _check_vector(subject, script, expected)
     return f"{len(script)} actions in a vector of 2" + _isolated(subject, script, expected)
-
-
-def _script(env: gym.Env, seed: int) -> list[np.ndarray]:
-    env.action_space.seed(seed)
-    return [env.action_space.sample() for _ in range(min(MOMENTS, base(env).max_turns - 1))]
 
 
 def _played(env: gym.Env, seed: int, script: list[np.ndarray]) -> list[Result]:
@@ -139,16 +126,12 @@ def _check_vector(subject: Subject, script: list[np.ndarray], expected: list[Res
     for number, (result, (observation, info)) in enumerate(zip(expected, found, strict=True)):
         for place in range(2):
             require_same(
-                {name: _item(observation, name, place) for name in result.observation},
+                {name: _vector_form(observation[name][place]) for name in result.observation},
                 {name: _vector_form(value) for name, value in result.observation.items()},
                 f"call {number}: what environment {place} of a vector sees",
             )
             for name in BRIEF_INFO:
                 require_same(bool(info[name][place]), result.info[name], f"call {number}: info[{name!r}] in a vector")
-
-
-def _item(observation: Any, name: str, place: int) -> Any:
-    return _vector_form(observation[name][place])
 
 
 def _vector_form(value: Any) -> Any:
@@ -170,12 +153,12 @@ def _isolated(subject: Subject, script: list[np.ndarray], expected: list[Result]
     finally:
         env.close()
     for number, (here, there) in enumerate(zip(expected, found, strict=True)):
-        require_same(_told(here), _told(there), f"call {number} in another process")
+        require_same(_comparable(here), _comparable(there), f"call {number} in another process")
     return " and in another process"
 
 
-def _told(result: Result) -> dict[str, Any]:
-    """What must be equal on both sides of a process's edge, where tuples become lists."""
+def _comparable(result: Result) -> dict[str, Any]:
+    """What must be equal in both processes; between them tuples become lists."""
     return {
         "observation": dict(result.observation),
         "reward": float(result.reward),

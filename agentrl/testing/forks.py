@@ -51,7 +51,14 @@ def check_snapshot(subject: Subject) -> str:
         with subject.opened() as unseeded:  # its seed was drawn from the system, and is a large number
             _check_fork(subject, unseeded, other, Player(unseeded, subject.seed), start(unseeded))
         _check_damage(env, subject)
-        _check_stranger(env, subject)
+        blob, here = snapshot(env), base(env).split
+        with subject.opened(split=next(split for split in SPLITS if split != here)) as stranger:
+            start(stranger, seed=subject.seed)
+            refused = _refused(restore, env, snapshot(stranger), "a snapshot from another split")
+        require(refused, "a snapshot from another split was restored as if it came from this one")
+        require_same(
+            blob, snapshot(env), "after refusing a snapshot from another split the environment is not what it was"
+        )
     return f"{subject.episodes} moments forked; bad blobs refused"
 
 
@@ -80,17 +87,12 @@ def _check_damage(env: gym.Env, subject: Subject) -> None:
         if _refused(lambda target, data: base(target).restore(data), env, bad, what):
             require_same(blob, snapshot(env), f"after refusing {what} the environment is not what it was")
         else:
-            _check_accepted(env, subject.seed, what)
+            try:
+                Player(env, subject.seed).play(TURNS_AFTER)
+                start(env)
+            except Exception as error:
+                raise CheckFailed(f"{what} was restored, and then {type(error).__name__} came: {error}") from error
             restore(env, blob)
-
-
-def _check_accepted(env: gym.Env, seed: int, what: str) -> None:
-    """Strange content may turn out to be harmless; if it is not, it should have been refused."""
-    try:
-        Player(env, seed).play(TURNS_AFTER)
-        start(env)
-    except Exception as error:
-        raise CheckFailed(f"{what} was restored, and then {type(error).__name__} came: {error}") from error
 
 
 def _refused(load: Any, env: gym.Env, blob: Any, what: str) -> bool:
@@ -125,15 +127,6 @@ def _forged(blob: bytes, identity: dict[str, Any]) -> Iterator[tuple[str, bytes]
             else:
                 place[path[-1]] = nonsense
             yield f"a snapshot whose {'.'.join(path)} is {name}", seal_blob(identity, forged)
-
-
-def _check_stranger(env: gym.Env, subject: Subject) -> None:
-    blob, here = snapshot(env), base(env).split
-    with subject.opened(split=next(split for split in SPLITS if split != here)) as stranger:
-        start(stranger, seed=subject.seed)
-        refused = _refused(restore, env, snapshot(stranger), "a snapshot from another split")
-    require(refused, "a snapshot from another split was restored as if it came from this one")
-    require_same(blob, snapshot(env), "after refusing a snapshot from another split the environment is not what it was")
 
 
 # ---------------------------------------------------------------------- other ways to copy

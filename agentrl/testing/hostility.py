@@ -68,8 +68,12 @@ def _survive(env: gym.Env, action: Any, number: int) -> Result:
     as_json(result.info, f"{where} info")
     require(result.observation in env.observation_space, f"{where} the observation is not in its space")
     require(math.isfinite(result.reward), f"{where} the reward is {result.reward}")
-    for text in _texts(result.observation):
-        require(_encodes(text), f"{where} the observation's text cannot be encoded as UTF-8")
+    values = result.observation.values() if isinstance(result.observation, dict) else [result.observation]
+    for text in values:
+        try:
+            text.encode("utf-8") if isinstance(text, str) else None
+        except UnicodeEncodeError:
+            raise CheckFailed(f"{where} the observation's text cannot be encoded as UTF-8") from None
     return result
 
 
@@ -94,19 +98,6 @@ def never_an_action(action: Any, space: spaces.Box) -> bool:
     return action is None or isinstance(action, (str, bytes, bytearray, dict, set, type, Thorny))
 
 
-def _texts(observation: Any) -> list[str]:
-    values = observation.values() if isinstance(observation, dict) else [observation]
-    return [value for value in values if isinstance(value, str)]
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def describe(action: Any) -> str:
     """A short, safe form of an action that may be huge, unprintable or thorny."""
     if isinstance(action, (str, bytes)):
@@ -127,7 +118,9 @@ def hostile_action(env: gym.Env, random: np.random.Generator, number: int) -> An
         return (odd if random.random() < 0.7 else _no_action)(env.action_space.sample(), random)
     sample = str(env.action_space.sample())
     if number % HUGE_EVERY == HUGE_EVERY - 1:
-        return _huge(sample, random)
+        unit = _pick(["a", ",", "<answer>", " ", "\ud800", f"{sample},", "é", "((((a+)+)+", "\n"], random)
+        text = unit * (MEGABYTE // len(unit))
+        return _pick([text, f"<answer>{text}</answer>", sample + text], random)
     kinds: list[Callable[[str, np.random.Generator], Any]] = [_noise, _near_miss, _near_miss, _tangled_tags, _no_action]
     return kinds[random.integers(len(kinds))](sample, random)
 
@@ -174,12 +167,6 @@ def _tangled_tags(sample: str, random: np.random.Generator) -> str:
         ],
         random,
     )  # fmt: skip
-
-
-def _huge(sample: str, random: np.random.Generator) -> str:
-    unit = _pick(["a", ",", "<answer>", " ", "\ud800", f"{sample},", "é", "((((a+)+)+", "\n"], random)
-    text = unit * (MEGABYTE // len(unit))
-    return _pick([text, f"<answer>{text}</answer>", sample + text], random)
 
 
 def _no_action(sample: Any, random: np.random.Generator) -> Any:

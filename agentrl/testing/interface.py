@@ -27,13 +27,20 @@ NO_BOUNDS = re.compile(r"A Box observation space (minimum|maximum) value is -?in
 
 def check_gymnasium(subject: Subject) -> str:
     """Gymnasium's own checker passes without a single warning, in every render mode that can be shown here."""
-    with subject.opened() as env, _no_screen(), _collected_warnings() as caught:
-        bare = base(env)
-        modes = _showable(bare)
-        # On this instance only: the checker goes through these modes, each with a new environment.
-        bare.metadata = {**bare.metadata, "render_modes": modes}
-        gymnasium_check_env(bare)
-    messages = dict.fromkeys(text for text in map(_plain_text, caught) if not NO_BOUNDS.match(text))
+    level = gym.logger.min_level
+    gym.logger.min_level = gym.logger.WARN  # the caller may have silenced Gymnasium
+    try:
+        with subject.opened() as env, _no_screen(), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            bare = base(env)
+            modes = _showable(bare)
+            # On this instance only: the checker goes through these modes, each with a new environment.
+            bare.metadata = {**bare.metadata, "render_modes": modes}
+            gymnasium_check_env(bare)
+    finally:
+        gym.logger.min_level = level
+    texts = [re.sub(r"\x1b\[[0-9;]*m", "", str(each.message)).removeprefix("WARN: ") for each in caught]
+    messages = dict.fromkeys(text for text in texts if not NO_BOUNDS.match(text))
     require(not messages, "; ".join(messages))
     return f"no warnings; {_modes_shown(modes)}"
 
@@ -50,12 +57,7 @@ def check_spaces(subject: Subject) -> str:
             kept.append((where, result, digest(result[1:])))
         for where, result, before in kept:
             require(digest(result[1:]) == before, f"{where} or its info changed after it had been returned")
-    _check_that_results_are_copies(subject)
-    return f"{seen} observations, all fresh"
-
-
-def _check_that_results_are_copies(subject: Subject) -> None:
-    """Scribbling over what one environment returned must not change what it does next."""
+    # Scribbling over what one environment returned must not change what it does next.
     with subject.opened() as clean, subject.opened() as scribbled:
         expected, found = trajectory(clean, subject.seed, subject.episodes), []
         for result in retrace(scribbled, expected, subject.seed):
@@ -63,6 +65,7 @@ def _check_that_results_are_copies(subject: Subject) -> None:
             _scribble(result.observation)
             _scribble(result.info)
         require_same_results(expected, found, "changing a returned observation or info changes the environment")
+    return f"{seen} observations, all fresh"
 
 
 def _scribble(value: Any) -> None:
@@ -85,21 +88,18 @@ def check_close(subject: Subject) -> str:
     with _no_screen():
         for mode in [None, *modes]:
             for begun in (False, True):
-                _close_twice(subject.make(render_mode=mode), begun, subject.seed)
+                env = subject.make(render_mode=mode)
+                if begun:
+                    start(env, seed=subject.seed)
+                    if mode is not None:
+                        env.render()
+                env.close()
+                try:
+                    env.close()
+                except Exception as error:
+                    when = f"render_mode={mode!r}, {'after' if begun else 'before'} reset"
+                    raise CheckFailed(f"the second close() raised {type(error).__name__}: {error} ({when})") from error
     return f"closed twice without rendering and in {_modes_shown(modes)}"
-
-
-def _close_twice(env: gym.Env, begun: bool, seed: int) -> None:
-    if begun:
-        start(env, seed=seed)
-        if env.render_mode is not None:
-            env.render()
-    env.close()
-    try:
-        env.close()
-    except Exception as error:
-        when = f"render_mode={env.render_mode!r}, {'after' if begun else 'before'} reset"
-        raise CheckFailed(f"the second close() raised {type(error).__name__}: {error} ({when})") from error
 
 
 def check_rendering(subject: Subject) -> str:
@@ -122,26 +122,22 @@ def _check_mode(env: gym.Env, mode: str, expected: list[Result], seed: int) -> N
     for result in retrace(env, expected, seed):
         found.append(copy.deepcopy(result))
         before, picture = base(env).state(), env.render()
-        _check_picture(picture, mode)
-        if isinstance(picture, np.ndarray):
+        array, kind = isinstance(picture, np.ndarray), type(picture).__name__
+        if mode == "rgb_array":
+            kind = f"{picture.dtype}{list(picture.shape)}" if array else kind
+            fits = array and picture.dtype == np.uint8 and picture.ndim == 3 and picture.shape[2] == 3
+            require(fits and picture.size > 0, f"rgb_array must be uint8 [height, width, 3]; got {kind}")
+        elif mode == "ansi":
+            require(isinstance(picture, str), f"ansi must be a str; got {kind}")
+            picture.encode("utf-8")
+        elif mode == "human":
+            require(picture is None, f"human rendering must return None; got {kind}")
+        if array:
             first = digest(picture)
             _scribble(picture)
             require(digest(env.render()) == first, f"rendering twice as {mode} gives two different pictures")
         require_same(before.to_json(), base(env).state().to_json(), f"rendering as {mode} changed the state")
     require_same_results(expected, found, f"rendering as {mode} changed what happened")
-
-
-def _check_picture(picture: Any, mode: str) -> None:
-    if mode == "rgb_array":
-        fits = isinstance(picture, np.ndarray) and picture.dtype == np.uint8
-        fits = fits and picture.ndim == 3 and picture.shape[2] == 3 and picture.size > 0
-        kind = f"{picture.dtype}{list(picture.shape)}" if isinstance(picture, np.ndarray) else type(picture).__name__
-        require(fits, f"rgb_array must be uint8 [height, width, 3]; got {kind}")
-    elif mode == "ansi":
-        require(isinstance(picture, str), f"ansi must be a str; got {type(picture).__name__}")
-        picture.encode("utf-8")
-    elif mode == "human":
-        require(picture is None, f"human rendering must return None; got {type(picture).__name__}")
 
 
 def _showable(env: gym.Env) -> list[str]:
@@ -151,22 +147,6 @@ def _showable(env: gym.Env) -> list[str]:
 
 def _modes_shown(modes: list[str]) -> str:
     return f"modes {', '.join(modes)}" + ("" if "human" in modes else " (human not tried: pygame is not installed)")
-
-
-def _plain_text(warning: warnings.WarningMessage) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", str(warning.message)).removeprefix("WARN: ")
-
-
-@contextmanager
-def _collected_warnings() -> Iterator[list[warnings.WarningMessage]]:
-    level = gym.logger.min_level
-    gym.logger.min_level = gym.logger.WARN  # the caller may have silenced Gymnasium
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield caught
-    finally:
-        gym.logger.min_level = level
 
 
 @contextmanager

@@ -42,7 +42,12 @@ def write_dreamsim(folder: Path, variant: str = "ensemble", sizes: Sizes | None 
     for backbone in backbones:
         path = folder / backbone.places[0]
         path.parent.mkdir(parents=True, exist_ok=True)
-        torch.save(_wrapped(path.name, _random(_backbone_shapes(path.name, sizes), chance)), path)
+        state: dict[str, Any] = _random(_backbone_shapes(path.name, sizes), chance)
+        if _is_clip(path.name):  # in its publisher's wrapping
+            state = {"state_dict": state}
+        elif "synclr" in path.name:
+            state = {"model": {f"module.visual.{name}": tensor for name, tensor in state.items()}, "epoch": 1}
+        torch.save(state, path)
     _write_adapter(folder / VARIANTS[variant].adapter, len(backbones), sizes, chance)
     return folder
 
@@ -79,42 +84,29 @@ def _random(shapes: Shapes, chance: torch.Generator) -> dict[str, Tensor]:
     return {name: torch.randn(shape, generator=chance) * 0.1 + around[name] for name, shape in shapes.items()}
 
 
-def _wrapped(file: str, state: dict[str, Tensor]) -> dict[str, Any]:
-    """A state dict in its publisher's wrapping."""
-    if _is_clip(file):
-        return {"state_dict": state}
-    if "synclr" in file:
-        return {"model": {f"module.visual.{name}": tensor for name, tensor in state.items()}, "epoch": 1}
-    return state
-
-
 def _is_clip(file: str) -> bool:
     return "clip_vitb" in file
 
 
 def _backbone_shapes(file: str, sizes: Sizes) -> Shapes:
-    width, patch = sizes.width, next(size for name, size in PATCHES.items() if name in file)
+    width, hidden, patch = sizes.width, sizes.hidden, next(size for name, size in PATCHES.items() if name in file)
     grid = 37 if "dinov2" in file else 224 // patch  # DINOv2 was trained on larger pictures
     shapes: Shapes = {"cls_token": (1, 1, width), "pos_embed": (1, 1 + grid**2, width)}
     shapes |= {"patch_embed.proj.weight": (width, 3, patch, patch), "patch_embed.proj.bias": (width,)}
     shapes |= {"norm.weight": (width,), "norm.bias": (width,)}
+    block: Shapes = {"attn.qkv.weight": (3 * width, width), "attn.qkv.bias": (3 * width,)}
+    block |= {"attn.proj.weight": (width, width), "attn.proj.bias": (width,)}
+    block |= {"mlp.fc1.weight": (hidden, width), "mlp.fc1.bias": (hidden,)}
+    block |= {"mlp.fc2.weight": (width, hidden), "mlp.fc2.bias": (width,)}
+    block |= {f"norm{i}.{part}": (width,) for i in (1, 2) for part in ("weight", "bias")}
+    block |= {"ls1.gamma": (width,), "ls2.gamma": (width,)} if "dinov2" in file else {}
     for index in range(sizes.depth):
-        shapes |= {f"blocks.{index}.{name}": shape for name, shape in _block_shapes(sizes, "dinov2" in file).items()}
+        shapes |= {f"blocks.{index}.{name}": shape for name, shape in block.items()}
     if "dinov2" in file:
         shapes["mask_token"] = (1, width)
     if _is_clip(file):
         shapes |= {"pos_drop.weight": (width,), "pos_drop.bias": (width,), "proj": (width, sizes.projected)}
     return shapes
-
-
-def _block_shapes(sizes: Sizes, scaled: bool) -> Shapes:
-    width, hidden = sizes.width, sizes.hidden
-    shapes: Shapes = {"attn.qkv.weight": (3 * width, width), "attn.qkv.bias": (3 * width,)}
-    shapes |= {"attn.proj.weight": (width, width), "attn.proj.bias": (width,)}
-    shapes |= {"mlp.fc1.weight": (hidden, width), "mlp.fc1.bias": (hidden,)}
-    shapes |= {"mlp.fc2.weight": (width, hidden), "mlp.fc2.bias": (width,)}
-    shapes |= {f"norm{i}.{part}": (width,) for i in (1, 2) for part in ("weight", "bias")}
-    return shapes | ({"ls1.gamma": (width,), "ls2.gamma": (width,)} if scaled else {})
 
 
 def _write_adapter(folder: Path, backbones: int, sizes: Sizes, chance: torch.Generator) -> None:

@@ -9,23 +9,24 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
 from agentrl.core.errors import SnapshotUnsupported
 from agentrl.core.snapshot import restore, snapshot
-from agentrl.testing.compare import difference, digest, require_same_results
-from agentrl.testing.replay import replay
+from agentrl.testing.compare import difference, digest, fingerprint, require_same_results
 from agentrl.testing.report import CheckFailed, require
 from agentrl.testing.subject import Player, Subject, base, spec_of, start, trajectory
 
 HASH_SEEDS = ("1", "2")
 PROCESS_SECONDS = 300
 OTHER_SEEDS = 8
+TURNS_AFTER_RESTORE = 8
 WATCHED_SEED = 2_718_281_828
 
 
@@ -38,14 +39,12 @@ def check_seed_determinism(subject: Subject) -> str:
         require_same_results(first, trajectory(new, subject.seed, subject.episodes), "the same seed in a new one")
         if len(base(env).tasks()) < 2:
             return f"{len(first)} calls repeat; there is one task only, so seeds need not differ"
-        openings = {_openings(env, subject.seed + i, subject.episodes) for i in range(OTHER_SEEDS)}
+        openings = set()  # how the first episodes of each seed begin
+        for other in range(OTHER_SEEDS):
+            seeds = [subject.seed + other, *[None] * (subject.episodes - 1)]
+            openings.add(digest([start(env, seed=seed)[1:] for seed in seeds]))
     require(len(openings) > 1, f"{OTHER_SEEDS} different seeds all start the same {subject.episodes} episodes")
     return f"{len(first)} calls repeat; {len(openings)} of {OTHER_SEEDS} seeds differ"
-
-
-def _openings(env: gym.Env, seed: int, episodes: int) -> str:
-    """A digest of how the first episodes of a seed begin."""
-    return digest([start(env, seed=seed if episode == 0 else None)[1:] for episode in range(episodes)])
 
 
 # ---------------------------------------------------------------------- other processes
@@ -53,14 +52,38 @@ def _openings(env: gym.Env, seed: int, episodes: int) -> str:
 
 def check_process_determinism(subject: Subject) -> str:
     """Processes with different hash seeds, and this one, play exactly the same episodes, also from a snapshot."""
-    job = {"spec": _portable_spec(subject), "seed": subject.seed, "episodes": subject.episodes, "blob": _blob(subject)}
+    with subject.opened() as env:
+        spec = spec_of(env)
+    if callable(spec.entry_point):
+        # A callable object has no such name; the form it is printed in has a "<" as well.
+        module, local = spec.entry_point.__module__, getattr(spec.entry_point, "__qualname__", repr(spec.entry_point))
+        require("<" not in local, f"the entry point {local} is local to a function: no other process can import it")
+        spec = replace(spec, entry_point=f"{module}:{local}")
+    in_script = str(spec.entry_point).startswith("__main__:")
+    require(not in_script, f"{spec.entry_point} lives in a script: move it to a module that other processes can import")
+    job: dict[str, Any] = {"spec": replace(spec, vector_entry_point=None).to_json(), "seed": subject.seed}
+    job |= {"episodes": subject.episodes, "blob": None}
+    with subject.opened() as env, suppress(SnapshotUnsupported):  # from the middle of an episode, to be continued
+        start(env, seed=subject.seed + 1)
+        Player(env, subject.seed).play(1)
+        job["blob"] = base64.b64encode(snapshot(env)).decode()
     children = {f"a process with PYTHONHASHSEED={seed}": _start_child(seed) for seed in HASH_SEEDS}
     try:
         for child in children.values():  # all of them first: they start up side by side
-            _send(child, job)
+            assert child.stdin is not None
+            try:
+                child.stdin.write(json.dumps(job))
+                child.stdin.close()
+                child.stdin = None  # so that communicate() leaves it alone
+            except BrokenPipeError:
+                pass  # it died already; what it printed says why
         expected = json.loads(json.dumps(replay(job)))
         for name, child in children.items():
-            if place := difference(expected, _receive(child)):
+            output, errors = child.communicate(timeout=PROCESS_SECONDS)
+            if child.returncode:
+                last = errors.strip().splitlines()[-1:] or [f"exit status {child.returncode}"]
+                raise CheckFailed(f"another process could not play the environment: {last[0]}")
+            if place := difference(expected, json.loads(output)):
                 raise CheckFailed(f"this process and {name} differ: {place}")
     finally:
         for child in children.values():
@@ -69,35 +92,10 @@ def check_process_determinism(subject: Subject) -> str:
     return f"{len(expected['episodes'])} calls equal in {1 + len(children)} processes"
 
 
-def _portable_spec(subject: Subject) -> str:
-    """The spec as JSON, with an entry point that another process can import."""
-    with subject.opened() as env:
-        spec = spec_of(env)
-    if callable(spec.entry_point):
-        # A callable object has no such name; the form it is printed in has a "<" as well.
-        module, name = spec.entry_point.__module__, getattr(spec.entry_point, "__qualname__", repr(spec.entry_point))
-        require("<" not in name, f"the entry point {name} is local to a function: no other process can import it")
-        spec = replace(spec, entry_point=f"{module}:{name}")
-    in_script = str(spec.entry_point).startswith("__main__:")
-    require(not in_script, f"{spec.entry_point} lives in a script: move it to a module that other processes can import")
-    return replace(spec, vector_entry_point=None).to_json()
-
-
-def _blob(subject: Subject) -> str | None:
-    """A snapshot from the middle of an episode, for the other processes to continue."""
-    with subject.opened() as env:
-        start(env, seed=subject.seed + 1)
-        Player(env, subject.seed).play(1)
-        try:
-            return base64.b64encode(snapshot(env)).decode()
-        except SnapshotUnsupported:
-            return None
-
-
 def _start_child(hash_seed: str) -> subprocess.Popen[str]:
     here = [path or os.getcwd() for path in sys.path]
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", "from agentrl.testing.replay import main; main()"],
+        [sys.executable, "-P", "-c", "from agentrl.testing.repeatability import main; main()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -107,22 +105,26 @@ def _start_child(hash_seed: str) -> subprocess.Popen[str]:
     )
 
 
-def _send(child: subprocess.Popen[str], job: dict[str, Any]) -> None:
-    assert child.stdin is not None
-    try:
-        child.stdin.write(json.dumps(job))
-        child.stdin.close()
-        child.stdin = None  # so that communicate() leaves it alone
-    except BrokenPipeError:
-        pass  # it died already; _receive says why
+def replay(job: dict[str, Any]) -> dict[str, Any]:
+    """Digests of some episodes from a seed, and of what follows a snapshot."""
+    env = gym.make(EnvSpec.from_json(job["spec"]), disable_env_checker=True)
+    results = [fingerprint(result) for result in trajectory(env, job["seed"], job["episodes"])]
+    continued = []
+    if job["blob"] is not None:
+        restore(env, base64.b64decode(job["blob"]))
+        player = Player(env, job["seed"])
+        continued = [fingerprint(result) for result in player.play(TURNS_AFTER_RESTORE)]
+    env.close()
+    return {"episodes": results, "continued": continued}
 
 
-def _receive(child: subprocess.Popen[str]) -> dict[str, Any]:
-    output, errors = child.communicate(timeout=PROCESS_SECONDS)
-    if child.returncode:
-        last = errors.strip().splitlines()[-1:] or [f"exit status {child.returncode}"]
-        raise CheckFailed(f"another process could not play the environment: {last[0]}")
-    return json.loads(output)
+def main() -> None:
+    """Read a job as JSON from standard input and write the digests as JSON to standard output."""
+    # Whatever an environment prints must not get between the digests.
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    json.dump(replay(json.load(sys.stdin)), answer)
+    answer.close()
 
 
 # ---------------------------------------------------------------------- global random state
@@ -142,22 +144,16 @@ def check_random_state(subject: Subject) -> str:
                 unmoved("oracle or a sample of the action space")
                 env.step(action)
                 unmoved(f"step({action!r:.80})")
-            _look_around(env, unmoved)
+            env.render()
+            unmoved("render")
+            base(env).state().to_json()
+            unmoved("state")
+            with suppress(SnapshotUnsupported):
+                restore(env, snapshot(env))
+                unmoved("snapshot or restore")
         env.close()
         unmoved("close")
     return f"untouched over {subject.episodes} episodes"
-
-
-def _look_around(env: gym.Env, unmoved: Callable[[str], None]) -> None:
-    env.render()
-    unmoved("render")
-    base(env).state().to_json()
-    unmoved("state")
-    try:
-        restore(env, snapshot(env))
-    except SnapshotUnsupported:
-        return
-    unmoved("snapshot or restore")
 
 
 @contextmanager

@@ -63,8 +63,13 @@ def check_env(
     arguments that the environment refuses, raise what `gym.make` raises.
     """
     began = time.perf_counter()
-    chosen = _choose(checks)
-    budget = budget or _budget_of(id)
+    chosen = list(CHECKS) if checks is None else [checks] if isinstance(checks, str) else list(checks)
+    for name in chosen:
+        if name not in CHECKS:
+            known = ", ".join(CHECKS)
+            raise ConfigError(f"unknown check {name!r}.{did_you_mean(str(name), CHECKS)} Known checks: {known}.")
+    family = family_of(id.rpartition(":")[2])  # with or without its module: "agentrl:agentrl/Sokoban-Text-v0"
+    budget = budget or (family.kit if family else KitBudget())
     if episodes is not None:
         budget = replace(budget, episodes=whole_number("episodes", episodes, at_least=1))
     subject = Subject(id, kwargs, budget, whole_number("seed", seed, at_least=0))
@@ -72,24 +77,15 @@ def check_env(
     return Report(id, status, round(time.perf_counter() - began, 3), tuple(results))
 
 
-def _budget_of(id: str) -> KitBudget:
-    """The budget of an id of the registry, with or without its module ("agentrl:agentrl/Sokoban-Text-v0")."""
-    family = family_of(id.rpartition(":")[2])
-    return family.kit if family else KitBudget()
-
-
-def _choose(names: Iterable[str] | None) -> list[str]:
-    chosen = list(CHECKS) if names is None else [names] if isinstance(names, str) else list(names)
-    for name in chosen:
-        if name not in CHECKS:
-            known = ", ".join(CHECKS)
-            raise ConfigError(f"unknown check {name!r}.{did_you_mean(str(name), CHECKS)} Known checks: {known}.")
-    return chosen
-
-
 def _attempt(subject: Subject, chosen: list[str]) -> tuple[Status, list[Check]]:
     try:
-        subject = _probed(subject)
+        with subject.opened() as env:
+            kind, sized = type(env.unwrapped), hasattr(env.unwrapped, "image_size")
+        require(
+            issubclass(kind, AgentEnv), f"the environment must be a subclass of agentrl.AgentEnv; got {kind.__name__}"
+        )
+        if subject.budget.image_size is not None and sized:  # it has pictures, whose size may be chosen
+            subject = replace(subject, kwargs={"image_size": subject.budget.image_size, **subject.kwargs})
     except MissingExtra as error:
         return "unavailable", [Check("make", False, _tidy(str(error)))]
     except gym.error.UnregisteredEnv:
@@ -102,35 +98,19 @@ def _attempt(subject: Subject, chosen: list[str]) -> tuple[Status, list[Check]]:
     return ("ok" if all(check.passed for check in results) else "failed"), results
 
 
-def _probed(subject: Subject) -> Subject:
-    """The subject with the budget's size of pictures, where the environment has one to choose."""
-    with subject.opened() as env:
-        if not isinstance(env.unwrapped, AgentEnv):
-            raise CheckFailed(
-                f"the environment must be a subclass of agentrl.AgentEnv; got {type(env.unwrapped).__name__}"
-            )
-        if subject.budget.image_size is None or not hasattr(env.unwrapped, "image_size"):
-            return subject
-    return replace(subject, kwargs={"image_size": subject.budget.image_size, **subject.kwargs})
-
-
 def _run(name: str, subject: Subject) -> Check:
     began = time.perf_counter()
     try:
         detail = CHECKS[name](subject)
-        _check_time(time.perf_counter() - began, subject.budget)
+        seconds, budget = time.perf_counter() - began, subject.budget
+        played = f"{budget.episodes} episodes and {budget.hostile_replies} hostile replies"
+        late = f"took {seconds:.1f} s, more than the budget of {budget.seconds:g} s, with {played}"
+        require(seconds <= budget.seconds, f"{late}; a smaller KitBudget plays less")
         return Check(name, True, _tidy(detail))
     except CheckSkipped as reason:
         return Check(name, True, _tidy(str(reason)), skipped=True)
     except Exception as error:
         return Check(name, False, _explain(error))
-
-
-def _check_time(seconds: float, budget: KitBudget) -> None:
-    advice = (
-        f"with {budget.episodes} episodes and {budget.hostile_replies} hostile replies; a smaller KitBudget plays less"
-    )
-    require(seconds <= budget.seconds, f"took {seconds:.1f} s, more than the budget of {budget.seconds:g} s, {advice}")
 
 
 def _explain(error: Exception) -> str:

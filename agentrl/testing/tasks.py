@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import gymnasium as gym
 import numpy as np
 
 from agentrl.core.env import SPLITS, AgentEnv
@@ -28,7 +27,13 @@ def check_limits(subject: Subject) -> str:
         env = base(wrapped)  # a TimeLimit around it would be an external limit
         for result in episodes(env, subject.seed, subject.episodes):
             _check_end(env, result, f"after {result.action!r:.80}")
-        _check_wasted_episode(env, subject.seed)
+        # Turns that do nothing run into the limit, exactly at its turn, and it truncates.
+        result, limit = start(env, seed=subject.seed), env.max_turns
+        for turn in range(1, limit + 1):
+            require(not result.over, f"a turn that does nothing ended the episode on turn {turn - 1} of {limit}")
+            result = _waste_turn(env)
+            require(result.info["turn"] == turn, f"turn {turn} is counted as {result.info['turn']}")
+            _check_end(env, result, f"wasting turn {turn}")
         tries = min(subject.episodes, 5)
         solved = sum(_solves_on_last_turn(env, subject.seed + i) for i in range(tries))
     last = f"{solved} of {tries} tasks solved on the last turn" if has_oracle(env) else "no oracle to try the last turn"
@@ -47,41 +52,26 @@ def _check_end(env: AgentEnv, result: Result, where: str) -> None:
     require(info["limit"] == ("task" if at_limit else None), f"{where} the limit is misnamed: {flags}")
 
 
-def _check_wasted_episode(env: AgentEnv, seed: int) -> None:
-    """Turns that do nothing run into the limit, exactly at its turn, and it truncates."""
-    result = start(env, seed=seed)
-    for turn in range(1, env.max_turns + 1):
-        require(not result.over, f"a turn that does nothing ended the episode on turn {turn - 1} of {env.max_turns}")
-        result = _waste_turn(env)
-        require(result.info["turn"] == turn, f"turn {turn} is counted as {result.info['turn']}")
-        _check_end(env, result, f"wasting turn {turn}")
-
-
 def _waste_turn(env: AgentEnv) -> Result:
     return Result(None, *env.step(None))  # never an action, and a turn all the same
 
 
 def _solves_on_last_turn(env: AgentEnv, seed: int) -> bool:
     """Waste as many turns as the oracle can spare, then let it finish."""
-    needed = _oracle_turns(env, seed)
-    if needed is None:
+    result = start(env, seed=seed)
+    while not result.over and (turn := env.oracle()) is not None:
+        result = Result(turn, *env.step(turn))
+    if not result.info["success"]:
         return False
+    spare = env.max_turns - result.info["turn"]
     start(env, seed=seed)
-    for _ in range(env.max_turns - needed):
+    for _ in range(spare):
         _waste_turn(env)
     result = None
     while (turn := env.oracle()) is not None and not (result and result.over):
         result = Result(turn, *env.step(turn))
-        _check_end(env, result, f"wasting {env.max_turns - needed} turns, then following the oracle")
+        _check_end(env, result, f"wasting {spare} turns, then following the oracle")
     return bool(result and result.info["success"] and result.info["turn"] == env.max_turns)
-
-
-def _oracle_turns(env: AgentEnv, seed: int) -> int | None:
-    """How many turns the oracle takes to solve the task of a seed; None if it does not."""
-    result = start(env, seed=seed)
-    while not result.over and (turn := env.oracle()) is not None:
-        result = Result(turn, *env.step(turn))
-    return result.info["turn"] if result.info["success"] else None
 
 
 # ---------------------------------------------------------------------- gold turns
@@ -163,40 +153,31 @@ def check_splits(subject: Subject) -> str:
             half = TASKS_COMPARED // 2
             tasks = base(env).tasks()
             listed = [tasks[i] for i in range(min(half, len(tasks)))] + _some(tasks, half, subject.seed)
-            for task in [*listed, *_met(env, subject)]:
+            # The tasks that seeds lead to need not be those that `tasks()` lists.
+            listed += [start(env, seed=subject.seed + i).info["task"] for i in range(4 * subject.episodes)]
+            for task in listed:
                 require(
                     isinstance(task, str), f"the {split} task {task!r:.80} must be a str; got {type(task).__name__}"
                 )
                 owner = owners.setdefault(task, split)
                 require(owner == split, f"task {task!r:.120} is in {owner} and in {split}")
             for task in _some(tasks, subject.episodes, subject.seed):
-                _check_chosen(env, task, f"{split} task {task!r:.120}")
-            _check_unknown(env)
+                where = f"{split} task {task!r:.120}"
+                first, second = (start(env, seed=seed, options={"task": task}) for seed in (1, 2))
+                for result in (first, second):
+                    require(result.info["task"] == task, f"{where}: reset chose {result.info['task']!r:.120} instead")
+                require_same(first.info["state"], second.info["state"], f"{where}: how it begins depends on the seed")
+            start(env, seed=0)
+            before = digest(base(env).state().to_json())
+            for task in UNKNOWN_TASKS:
+                try:
+                    env.reset(options={"task": task})
+                except ConfigError:
+                    same = digest(base(env).state().to_json()) == before
+                    require(same, f"refusing the unknown task {task!r} changed the environment")
+                except Exception as error:
+                    raised = f"the unknown task {task!r} raised {type(error).__name__}, not ConfigError"
+                    raise CheckFailed(raised) from error
+                else:
+                    raise CheckFailed(f"the unknown task {task!r} was accepted")
     return f"{len(owners)} tasks, each in one split"
-
-
-def _met(env: gym.Env, subject: Subject) -> list[str]:
-    """The tasks that seeds lead to, which need not be those that `tasks()` lists."""
-    return [start(env, seed=subject.seed + i).info["task"] for i in range(4 * subject.episodes)]
-
-
-def _check_chosen(env: gym.Env, task: str, where: str) -> None:
-    first, second = (start(env, seed=seed, options={"task": task}) for seed in (1, 2))
-    for result in (first, second):
-        require(result.info["task"] == task, f"{where}: reset chose {result.info['task']!r:.120} instead")
-    require_same(first.info["state"], second.info["state"], f"{where}: how it begins depends on the seed")
-
-
-def _check_unknown(env: gym.Env) -> None:
-    start(env, seed=0)
-    before = digest(base(env).state().to_json())
-    for task in UNKNOWN_TASKS:
-        try:
-            env.reset(options={"task": task})
-        except ConfigError:
-            same = digest(base(env).state().to_json()) == before
-            require(same, f"refusing the unknown task {task!r} changed the environment")
-        except Exception as error:
-            raise CheckFailed(f"the unknown task {task!r} raised {type(error).__name__}, not ConfigError") from error
-        else:
-            raise CheckFailed(f"the unknown task {task!r} was accepted")

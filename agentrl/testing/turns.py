@@ -9,14 +9,13 @@ from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 from typing import Any
 
-import gymnasium as gym
 from gymnasium import spaces
 
 from agentrl.core.errors import UnsupportedRepresentation
 from agentrl.core.state import REPRESENTATIONS, State
 from agentrl.testing.compare import digest, require_same
 from agentrl.testing.report import CheckFailed, require
-from agentrl.testing.subject import RESET, Result, Subject, base, episodes, start, takes_text
+from agentrl.testing.subject import RESET, Subject, base, episodes, start, takes_text
 
 
 def check_rewards(subject: Subject) -> str:
@@ -53,10 +52,6 @@ def _list_of_str(value: Any) -> bool:
     return type(value) is list and all(type(item) is str for item in value)
 
 
-def _terms(value: Any) -> bool:
-    return type(value) is dict and all(type(name) is str for name in value)
-
-
 INFO: dict[str, tuple[str, Test]] = {
     "state": ("a dict", _is(dict)),
     "anchor": ("a str", _is(str)),
@@ -65,7 +60,10 @@ INFO: dict[str, tuple[str, Test]] = {
     "effective": ("a bool", _is(bool)),
     "actions": ("a list of str", _list_of_str),
     "feedback": ("one line of text", lambda value: type(value) is str and "\n" not in value),
-    "reward_terms": ("a dict of floats by name", _terms),
+    "reward_terms": (
+        "a dict of floats by name",
+        lambda value: type(value) is dict and all(type(name) is str for name in value),
+    ),
     "pending": ("a list of str", _list_of_str),
     "format": ("True, False or None", _is(bool, type(None))),
     "fault": ("a str or None", _is(str, type(None))),
@@ -83,7 +81,14 @@ def check_info(subject: Subject) -> str:
             where = f"after {result.action!r:.80}"
             check_info_keys(result.info, where)
             as_json(result.info, f"{where} info")
-            _check_info_sense(env, result, where)
+            info = result.info
+            require_same(info["state"], base(env).state().to_json(), f"{where} info['state'] is not the true state")
+            require(info["valid"] or info["fault"], f"{where} valid is False but fault is {info['fault']!r}")
+            require(result.terminated or not info["success"], f"{where} success is True but the episode has not ended")
+            if result.action is RESET:
+                quiet = not info["actions"] and not info["reward_terms"] and info["limit"] is None
+                require(quiet and info["turn"] == 0, f"{where} info after a reset must not hold a turn: {info!r:.300}")
+                check_about(getattr(base(env), "about_task", dict)(), where)
             calls += 1
     return f"{len(INFO)} keys at {calls} calls"
 
@@ -103,17 +108,6 @@ def as_json(value: Any, what: str) -> str:
         return text
     except (TypeError, ValueError, RecursionError) as error:
         raise CheckFailed(f"{what} cannot be written as JSON: {error}") from error
-
-
-def _check_info_sense(env: gym.Env, result: Result, where: str) -> None:
-    info = result.info
-    require_same(info["state"], base(env).state().to_json(), f"{where} info['state'] is not the true state")
-    require(info["valid"] or info["fault"], f"{where} valid is False but fault is {info['fault']!r}")
-    require(result.terminated or not info["success"], f"{where} success is True but the episode has not ended")
-    if result.action is RESET:
-        quiet = not info["actions"] and not info["reward_terms"] and info["limit"] is None
-        require(quiet and info["turn"] == 0, f"{where} info after a reset must not hold a turn: {info!r:.300}")
-        check_about(getattr(base(env), "about_task", dict)(), where)
 
 
 ABOUT: dict[str, tuple[str, Callable[[Any], bool]]] = {
@@ -177,32 +171,24 @@ def _check_state(state: Any, declared: frozenset[str]) -> None:
         f"state() must return a dataclass of type State; got {kind.__name__}",
     )
     for name in {*vars(state), *(field.name for field in fields(state))}:
-        require(_is_frozen(state, name), f"state() is not frozen: {kind.__name__}.{name} can be set")
+        try:
+            setattr(state, name, getattr(state, name))
+        except FrozenInstanceError:
+            continue
+        raise CheckFailed(f"state() is not frozen: {kind.__name__}.{name} can be set")
     require(isinstance(state.to_json(), dict), "State.to_json() must be a dict")
     as_json(state.to_json(), "State.to_json()")
     types = {"natural": list, "symbolic": str, "structured": dict}
     for name, expected in types.items():
         if name not in declared:
-            _check_unsupported(state, name)
-            continue
+            try:
+                state.represent(name)
+            except UnsupportedRepresentation:
+                continue
+            missing = f"{name}() raises no UnsupportedRepresentation"
+            raise CheckFailed(f"{name} is not declared in representations, but {missing}")
         said = state.represent(name)
         require(isinstance(said, expected), f"{name}() must be a {expected.__name__}; got {type(said).__name__}")
         sentences = name != "natural" or all(isinstance(fact, str) for fact in said)
         require(sentences, "natural() must be a list of sentences")
         as_json(said, f"{name}()")
-
-
-def _is_frozen(state: State, name: str) -> bool:
-    try:
-        setattr(state, name, getattr(state, name))
-    except FrozenInstanceError:
-        return True
-    return False
-
-
-def _check_unsupported(state: State, name: str) -> None:
-    try:
-        state.represent(name)
-    except UnsupportedRepresentation:
-        return
-    raise CheckFailed(f"{name} is not declared in representations, but {name}() raises no UnsupportedRepresentation")

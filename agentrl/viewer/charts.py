@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from agentrl.core.html import safe
+from agentrl.rollout.statistics import Interval
 from agentrl.viewer.canvas import COLOURS, Look, chart_svg, legend, nice_ticks, plot_top, tick_text
 
 MAX_POINTS = 240  # of one line: more would not be visible, and pages must stay small
@@ -65,7 +66,8 @@ class _Frame:
             if abs(tick - round(tick)) > 1e-9:  # iterations and episodes are counted: there is no half one
                 continue
             x = self.x(tick)
-            parts.append(f'<text class="tick" x="{x:.1f}" y="{self.floor + 16:.1f}" {_anchor(x, end)}>')
+            anchor = "end" if x > end - 12 else "middle"
+            parts.append(f'<text class="tick" x="{x:.1f}" y="{self.floor + 16:.1f}" text-anchor="{anchor}">')
             parts.append(f"{tick_text(tick)}</text>")
         for alarm in self.look.alarms:
             if low <= alarm <= high:
@@ -77,10 +79,6 @@ class _Frame:
         return "".join(parts) + f"{name}{safe(self.look.x_name)}</text>"
 
 
-def _anchor(x: float, end: float) -> str:
-    return 'text-anchor="end"' if x > end - 12 else 'text-anchor="middle"'
-
-
 def _spread(values: Sequence[float], limits: tuple[float, float] | None) -> tuple[float, float]:
     """A range that holds all values with a little air, and the limits."""
     low, high = min(values, default=0.0), max(values, default=1.0)
@@ -89,12 +87,9 @@ def _spread(values: Sequence[float], limits: tuple[float, float] | None) -> tupl
     air = 0.05 * (high - low)
     # Air must not carry a quantity that is never negative below zero.
     low, high = (low - air if low < 0 or low > air else 0.0), high + air
-    return (low, high) if limits is None else (min(low, limits[0]), max(min(high, values_top(values)), limits[1]))
-
-
-def values_top(values: Sequence[float]) -> float:
-    """The largest value itself: where limits are given, they are air enough."""
-    return max(values, default=0.0)
+    if limits is not None:  # they are air enough
+        low, high = min(low, limits[0]), max(min(high, max(values, default=0.0)), limits[1])
+    return low, high
 
 
 # ---------------------------------------------------------------------- lines
@@ -108,14 +103,16 @@ def line_chart(series: Sequence[Series], look: Look) -> str:
     xs = [x for one in shown for x, _ in one.points]
     ys = [y for one in shown for _, y in one.points] + [y for one in shown for _, *pair in one.band for y in pair]
     signs, rows = legend([(one.label, one.colour, one.dashed) for one in shown], look)
-    frame = _Frame(look, _x_range(xs), _spread(ys, look.limits), top=plot_top(rows))
-    body = "".join(_band(one, frame) for one in shown) + "".join(_line(one, frame) for one in shown)
-    return chart_svg(look, signs + frame.axes() + body)
-
-
-def _x_range(xs: Sequence[float]) -> tuple[float, float]:
-    low, high = min(xs), max(xs)
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
+    first, last = (min(xs), max(xs)) if max(xs) > min(xs) else (xs[0] - 0.5, xs[0] + 0.5)
+    frame = _Frame(look, (first, last), _spread(ys, look.limits), top=plot_top(rows))
+    bands = []
+    for one in shown:
+        if len(one.band) > 1:
+            upper = [f"{frame.x(x):.1f} {frame.y(high):.1f}" for x, _, high in one.band]
+            lower = [f"{frame.x(x):.1f} {frame.y(low):.1f}" for x, low, _ in reversed(one.band)]
+            bands.append(f'<path class="band fill c{one.colour % COLOURS}" d="M{"L".join([*upper, *lower])}Z"/>')
+    lines = "".join(_line(one, frame) for one in shown)
+    return chart_svg(look, signs + frame.axes() + "".join(bands) + lines)
 
 
 def thinned(series: Series) -> Series:
@@ -130,14 +127,6 @@ def thinned(series: Series) -> Series:
 
 def _mean(rows: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
     return tuple(math.fsum(column) / len(rows) for column in zip(*rows, strict=True))
-
-
-def _band(series: Series, frame: _Frame) -> str:
-    if len(series.band) < 2:
-        return ""
-    upper = [f"{frame.x(x):.1f} {frame.y(high):.1f}" for x, _, high in series.band]
-    lower = [f"{frame.x(x):.1f} {frame.y(low):.1f}" for x, low, _ in reversed(series.band)]
-    return f'<path class="band fill c{series.colour % COLOURS}" d="M{"L".join([*upper, *lower])}Z"/>'
 
 
 def _line(series: Series, frame: _Frame) -> str:
@@ -158,12 +147,6 @@ def _line(series: Series, frame: _Frame) -> str:
 # ---------------------------------------------------------------------- bars
 
 
-@dataclass
-class _Stack:
-    below: float = 0.0
-    parts: list[str] = field(default_factory=list)
-
-
 def stacked_bars(xs: Sequence[float], layers: Mapping[str, Sequence[float]], look: Look) -> str:
     """One bar for each x, made of the layers' values (never negative), in order; "" where all is nought."""
     if not xs or not any(value > 0 for layer in layers.values() for value in layer):
@@ -176,26 +159,23 @@ def stacked_bars(xs: Sequence[float], layers: Mapping[str, Sequence[float]], loo
     half = (xs[-1] - xs[0]) / max(1, len(xs) - 1) / 2 or 0.5
     frame = _Frame(look, (xs[0] - half, xs[-1] + half), (0.0, max(heights) * 1.05), top=plot_top(rows))
     width = max(1.0, (frame.x(xs[0] + half) - frame.x(xs[0] - half)) * 0.86)
-    bars = "".join(_bar(x, {name: layer[i] for name, layer in layers.items()}, frame, width) for i, x in enumerate(xs))
-    return chart_svg(look, signs + frame.axes() + bars)
+    bars = []
+    for i, x in enumerate(xs):
+        below = 0.0
+        for colour, (name, layer) in enumerate(layers.items()):
+            if (value := layer[i]) > 0:
+                top, base = frame.y(below + value), frame.y(below)
+                place = f'x="{frame.x(x) - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" height="{base - top:.1f}"'
+                shown = tick_text(round(value, 3), look.percent)
+                said = f"{safe(name)}, {safe(look.x_name)} {tick_text(x)}: {shown}"
+                bars.append(f'<rect class="fill c{colour % COLOURS}" {place}><title>{said}</title></rect>')
+                below += value
+    return chart_svg(look, signs + frame.axes() + "".join(bars))
 
 
 def _binned(values: Sequence[float], size: int) -> list[float]:
     parts = (values[i : i + size] for i in range(0, len(values), size))
     return [math.fsum(part) / len(part) for part in parts]
-
-
-def _bar(x: float, values: Mapping[str, float], frame: _Frame, width: float) -> str:
-    stack = _Stack()
-    for colour, (name, value) in enumerate(values.items()):
-        if value > 0:
-            top, base = frame.y(stack.below + value), frame.y(stack.below)
-            place = f'x="{frame.x(x) - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" height="{base - top:.1f}"'
-            size = tick_text(round(value, 3), frame.look.percent)
-            said = f"{safe(name)}, {safe(frame.look.x_name)} {tick_text(x)}: {size}"
-            stack.parts.append(f'<rect class="fill c{colour % COLOURS}" {place}><title>{said}</title></rect>')
-            stack.below += value
-    return "".join(stack.parts)
 
 
 def share_bar(values: Mapping[str, float], look: Look, show: Callable[[float], str]) -> str:
@@ -216,3 +196,109 @@ def share_bar(values: Mapping[str, float], look: Look, show: Callable[[float], s
         parts.append(f'<rect class="fill c{colour % COLOURS}" {place}/>')
         x += width
     return chart_svg(Look(look.title, look.width, top + 40), signs + "".join(parts))
+
+
+LEFT, RIGHT, BOTTOM = 54.0, 14.0, 56.0
+LETTER = 6.6  # the approximate width of a letter under a category
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: its height, the interval drawn on it, and what it says when pointed at."""
+
+    value: float
+    bounds: Interval | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Bars:
+    """The bars of one colour, one for each category; None where there is nothing to show."""
+
+    label: str
+    bars: Sequence[Bar | None]
+    colour: int = 0
+
+
+def grouped_bars(categories: Sequence[str], series: Sequence[Bars], look: Look) -> str:
+    """A group of bars for each category; "" where there is not a single bar."""
+    shown = [one for one in series if any(bar is not None for bar in one.bars)]
+    if not categories or not shown:
+        return ""
+    signs, rows = legend([(one.label, one.colour, False) for one in shown], look)
+    bars = [bar for one in shown for bar in one.bars if bar is not None]
+    tops = [max(bar.value, bar.bounds[1] if bar.bounds else 0.0) for bar in bars]
+    highest = max([*tops, look.limits[1] if look.limits else 0.0]) or 1.0
+    frame = _Groups(look, plot_top(rows), len(categories), len(shown), highest)
+    parts = [frame.axes(), *(frame.category(place, name) for place, name in enumerate(categories))]
+    for row, one in enumerate(shown):
+        named = zip(categories, one.bars, strict=True)
+        parts += [frame.bar(place, row, one, name, bar) for place, (name, bar) in enumerate(named) if bar is not None]
+    return chart_svg(look, signs + "".join(parts))
+
+
+@dataclass(frozen=True)
+class _Groups:
+    look: Look
+    top: float
+    categories: int
+    rows: int
+    highest: float
+
+    def y(self, value: float) -> float:
+        return self.floor - value / self.highest * (self.floor - self.top)
+
+    @property
+    def floor(self) -> float:
+        return self.look.height - BOTTOM
+
+    @property
+    def group(self) -> float:
+        """The width that a category has."""
+        return (self.look.width - LEFT - RIGHT) / self.categories
+
+    def axes(self) -> str:
+        end, parts = self.look.width - RIGHT, []
+        for tick in nice_ticks(0.0, self.highest, about=4):
+            y = self.y(tick)
+            kind = "zero" if tick == 0 else "axis"
+            parts.append(f'<line class="{kind}" x1="{LEFT}" x2="{end}" y1="{y:.1f}" y2="{y:.1f}"/>')
+            parts.append(f'<text class="tick" x="{LEFT - 7}" y="{y + 4:.1f}" text-anchor="end">')
+            parts.append(f"{tick_text(tick, self.look.percent)}</text>")
+        middle = (LEFT + end) / 2
+        parts.append(f'<text class="tick" x="{middle:.1f}" y="{self.look.height - 6}" text-anchor="middle">')
+        return "".join(parts) + f"{safe(self.look.x_name)}</text>"
+
+    def category(self, place: int, name: str) -> str:
+        """Its name in one or two lines."""
+        middle, most = LEFT + (place + 0.5) * self.group, max(4, int(self.group / LETTER))
+        lines = two_lines(name, most)
+        return "".join(
+            f'<text class="tick" x="{middle:.1f}" y="{self.floor + 16 + 14 * row:.1f}" text-anchor="middle">'
+            f"{safe(line)}</text>"
+            for row, line in enumerate(lines)
+        )
+
+    def bar(self, place: int, row: int, series: Bars, category: str, bar: Bar) -> str:
+        width = min(44.0, self.group * 0.8 / self.rows)
+        x = LEFT + (place + 0.5) * self.group + (row - self.rows / 2) * width
+        top, height = self.y(bar.value), max(1.0, self.floor - self.y(bar.value))
+        said = f"{series.label}, {category}: {tick_text(round(bar.value, 4), self.look.percent)}"
+        said += f" ({bar.note})" if bar.note else ""
+        frame = f'x="{x + 1:.1f}" y="{min(top, self.floor - 1):.1f}" width="{width - 2:.1f}" height="{height:.1f}"'
+        drawn = f'<rect class="fill c{series.colour % COLOURS}" {frame}><title>{safe(said)}</title></rect>'
+        if bar.bounds is not None:
+            low, high = (self.y(bound) for bound in bar.bounds)
+            x += width / 2
+            tips = f"M{x - 3:.1f} {low:.1f}h6M{x - 3:.1f} {high:.1f}h6"
+            drawn += f'<path class="whisker" d="M{x:.1f} {low:.1f}V{high:.1f}{tips}"/>'
+        return drawn
+
+
+def two_lines(name: str, most: int) -> list[str]:
+    """A name in at most two lines of so many letters; what does not fit is cut."""
+    if len(name) <= most:
+        return [name]
+    space = name.rfind(" ", 0, most + 1)
+    first, rest = (name[:space], name[space + 1 :]) if space > 0 else (name[:most], name[most:])
+    return [first, rest if len(rest) <= most else rest[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"]

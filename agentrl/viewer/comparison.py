@@ -15,12 +15,10 @@ from agentrl.core.html import page, percent, safe, section, write_page
 from agentrl.rollout.error_types import EpisodeFacts
 from agentrl.rollout.trajectory_file import TrajectoryReader
 from agentrl.viewer.canvas import COLOURS, Look, chart_style
-from agentrl.viewer.charts import Series, line_chart
-from agentrl.viewer.grouped_bars import Bars, grouped_bars
+from agentrl.viewer.charts import Bars, Series, grouped_bars, line_chart
 from agentrl.viewer.held_out import HOW_THEY_FAIL, NUMBERS, bar_of
-from agentrl.viewer.layout import charts, in_two_sizes, wide
+from agentrl.viewer.layout import charts, in_two_sizes, share_cell, table, wide
 from agentrl.viewer.run_data import read_run
-from agentrl.viewer.tables import share_cell, table
 from agentrl.viewer.task_groups import (
     Measured,
     Share,
@@ -65,27 +63,22 @@ def read_conditions(sources: Sequence[tuple[str, str | os.PathLike[str]]]) -> li
     """The conditions in the order of their names; `ConfigError` where a source tells nothing about its tasks."""
     found: dict[str, Condition] = {}
     for name, path in sources:
-        held = _evaluations(Path(path))
+        source = Path(path)
+        if source.is_dir():
+            held = measured(read_run(source))[1]
+        elif source.exists():
+            played = [None if one.fault is not None else EpisodeFacts.of(one) for one in TrajectoryReader(source)]
+            held = [Measured(0, tuple(played))]
+        else:
+            raise ConfigError(f"{str(path)!r} does not exist; name run folders or files of trajectories")
         if not held or not held[-1].episodes:
-            raise ConfigError(f"{str(path)!r} holds no evaluation that tells how single tasks went (eval_every)")
+            raise ConfigError(f"{str(path)!r} has no evaluation with results by task (see eval_every)")
         found.setdefault(name, Condition(name, len(found) % COLOURS)).runs.append(held)
-    return _filled(list(found.values()))
-
-
-def _evaluations(path: Path) -> list[Measured]:
-    if path.is_dir():
-        return measured(read_run(path))[1]
-    if not path.exists():
-        raise ConfigError(f"{str(path)!r} does not exist; name run folders or files of trajectories")
-    played = [None if one.fault is not None else EpisodeFacts.of(one) for one in TrajectoryReader(path)]
-    return [Measured(0, tuple(played))]
-
-
-def _filled(conditions: list[Condition]) -> list[Condition]:
-    """With the required steps estimated over all results, where no environment tells them."""
+    # Required steps are estimated over all results, where no environment tells them.
+    conditions = list(found.values())
     tables = iter(with_steps([result for one in conditions for result in one.results])[0])
     for condition in conditions:
-        condition.runs = [[*found[:-1], Measured(found[-1].iteration, tuple(next(tables)))] for found in condition.runs]
+        condition.runs = [[*run[:-1], Measured(run[-1].iteration, tuple(next(tables)))] for run in condition.runs]
     return conditions
 
 
@@ -116,18 +109,15 @@ def course_chart(conditions: Sequence[Condition]) -> str:
     """Held-out success over the run, the mean of a condition's runs; nothing where all have one evaluation."""
     if all(len(found) < 2 for one in conditions for found in one.runs):
         return ""
-    lines = [Series(one.name, _course(one), colour=one.colour, marks=True) for one in conditions]
+    lines = []
+    for condition in conditions:
+        held: dict[float, list[float]] = {}
+        for one in (one for found in condition.runs for one in found):
+            held.setdefault(one.iteration, []).append(success(one.episodes).rate)
+        means = [(at, sum(rates) / len(rates)) for at, rates in sorted(held.items())]  # over those evaluated then
+        lines.append(Series(condition.name, means, colour=condition.colour, marks=True))
     look = wide("Held-out success", limits=(0.0, 1.0), percent=True, x_name="iteration or phase")
     return in_two_sizes(partial(line_chart, lines), look)
-
-
-def _course(condition: Condition) -> list[tuple[float, float]]:
-    """The mean over those runs that were evaluated then."""
-    held: dict[float, list[float]] = {}
-    for found in condition.runs:
-        for one in found:
-            held.setdefault(one.iteration, []).append(success(one.episodes).rate)
-    return [(at, sum(rates) / len(rates)) for at, rates in sorted(held.items())]
 
 
 def number_chart(conditions: Sequence[Condition], name: str) -> str:
@@ -195,17 +185,14 @@ def paired(first: Condition, second: Condition) -> tuple[int, int, int] | None:
     """Tasks that only the first solved, that only the second solved, and how many both played; None where the tasks
     are not the same."""
     pairs = list(zip(first.results, second.results, strict=False))
-    if not pairs or any(not _same_tasks(*pair) for pair in pairs):
+    if not pairs:
         return None
+    for one, other in pairs:  # as many, of the same groups and complexity, place by place, as far as can be told
+        known = [(a, b) for a, b in zip(one, other, strict=False) if a and b]
+        if len(one) != len(other) or any((a.group, a.complexity) != (b.group, b.complexity) for a, b in known):
+            return None
     both = [(one.success, other.success) for pair in pairs for one, other in zip(*pair, strict=True) if one and other]
     return both.count((True, False)), both.count((False, True)), len(both)
-
-
-def _same_tasks(first: Places, second: Places) -> bool:
-    """As far as can be told: as many, of the same groups and complexity, place by place."""
-    known = [(one, other) for one, other in zip(first, second, strict=False) if one and other]
-    alike = (one.group == other.group and one.complexity == other.complexity for one, other in known)
-    return len(first) == len(second) and all(alike)
 
 
 def sign_test(first: int, second: int) -> float:

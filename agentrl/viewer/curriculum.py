@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from agentrl.core.files import open_regular
 from agentrl.core.html import percent, safe, section
 from agentrl.viewer.canvas import Look
 from agentrl.viewer.charts import Series, line_chart, stacked_bars
-from agentrl.viewer.layout import charts, in_two_sizes
-from agentrl.viewer.phase_files import Attempt, phase_attempts
+from agentrl.viewer.layout import charts, in_two_sizes, table
 from agentrl.viewer.run_data import Line, RunData, figure, points
-from agentrl.viewer.tables import table
 
 # What becomes of a proposal, in the order of the filters.
 FATES = {
@@ -32,12 +38,18 @@ def curriculum_section(run: RunData) -> str:
     lines = [line for line in run.train if isinstance(line.get("phase"), Mapping)]
     if not lines:
         return ""
-    attempts = phase_attempts(run.folder)
+    attempts, arguments = phase_attempts(run.folder), run.config.get("arguments")
+    judged = isinstance(arguments, Mapping) and bool(str(arguments.get("orm") or ""))
+    who = "an outcome reward model" if judged else "the environment's own evaluator"
+    intro = (
+        f"An iteration is a phase: tasks are played, {who} says which episodes succeeded, and the policy learns from "
+        "them and from replayed successes. New tasks are made from those that failed."
+    )
     return section(
         "Phases",
-        f'<p class="soft">{_intro(run)}</p>',
-        charts([labels_chart(lines, judged=bool(_judge(run))), proposals_chart(lines)]),
-        phases_table(lines, judged=bool(_judge(run))),
+        f'<p class="soft">{intro}</p>',
+        charts([labels_chart(lines, judged=judged), proposals_chart(lines)]),
+        phases_table(lines, judged=judged),
         _under("The tasks that were played, by how they were made", kinds_table(attempts)),
         _under("Examples of new instructions", examples_table(attempts)),
     )
@@ -45,19 +57,6 @@ def curriculum_section(run: RunData) -> str:
 
 def _under(title: str, content: str) -> str:
     return f"<h3>{title}</h3>{content}" if content else ""
-
-
-def _judge(run: RunData) -> str:
-    arguments = run.config.get("arguments")
-    return str(arguments.get("orm") or "") if isinstance(arguments, Mapping) else ""
-
-
-def _intro(run: RunData) -> str:
-    who = "an outcome reward model" if _judge(run) else "the environment's own evaluator"
-    return (
-        f"An iteration is a phase: tasks are played, {who} says which episodes succeeded, and the policy learns from "
-        "them and from replayed successes. New tasks are made from those that failed."
-    )
 
 
 # ---------------------------------------------------------------------- charts
@@ -105,14 +104,15 @@ def phases_table(lines: Sequence[Line], *, judged: bool) -> str:
         "in the buffer": ("buffer", "trajectories"),
         "failed tasks": ("buffer", "failed_tasks"),
     }
-    shown = {name: path for name, path in columns.items() if any(_known(line, path) for line in lines)}
+    known = {name for name, path in columns.items() for line in lines if figure(line, "phase", *path) is not None}
+    shown = {name: path for name, path in columns.items() if name in known}
     rates: dict[str, str] = {"called a success": "success"}
     if judged:
         rates |= {"right labels": "accuracy", "precision": "precision", "recall": "recall"}
     rows = [
         [
             f"{line['iteration']:g}",
-            *(_whole(figure(line, "phase", *path)) for path in shown.values()),
+            *("-" if (n := figure(line, "phase", *path)) is None else f"{n:,.0f}" for path in shown.values()),
             *(percent(figure(line, "phase", "labels", name)) for name in rates.values()),
         ]
         for line in lines
@@ -120,38 +120,22 @@ def phases_table(lines: Sequence[Line], *, judged: bool) -> str:
     return table(["phase", *shown, *rates], rows, texts=0)
 
 
-def _known(line: Line, path: Sequence[str]) -> bool:
-    return figure(line, "phase", *path) is not None
-
-
-def _whole(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.0f}"
-
-
 def kinds_table(attempts: Mapping[int, Sequence[Attempt]]) -> str:
     """What the tasks of each phase were like, and how many of which kind were solved."""
     kinds = sorted({one.kind for held in attempts.values() for one in held})
-    rows = [
-        [
-            str(phase),
-            str(len(held)),
-            *(_mean(one.about.get(name) for one in held) for name in ("steps", "complexity")),
-            *(_solved([one for one in held if one.kind == kind]) for kind in kinds),
-        ]
-        for phase, held in attempts.items()
-    ]
+    rows = []
+    for phase, held in attempts.items():
+        row = [str(phase), str(len(held))]
+        for name in ("steps", "complexity"):
+            values = [one.about.get(name) for one in held]
+            known = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
+            row.append(f"{sum(known) / len(known):.1f}" if known else "-")
+        for kind in kinds:
+            ends = [one.success for one in held if one.kind == kind and one.success is not None]
+            row.append(f"{sum(ends)} of {len(ends)}" if ends else "-")
+        rows.append(row)
     names = [f"{kind or 'training split'}, solved" for kind in kinds]
     return table(["phase", "episodes", "mean required steps", "mean complexity", *names], rows, texts=0)
-
-
-def _solved(held: Sequence[Attempt]) -> str:
-    known = [one.success for one in held if one.success is not None]
-    return f"{sum(known)} of {len(known)}" if known else "-"
-
-
-def _mean(values: Any) -> str:
-    known = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
-    return f"{sum(known) / len(known):.1f}" if known else "-"
 
 
 def examples_table(attempts: Mapping[int, Sequence[Attempt]]) -> str:
@@ -160,15 +144,13 @@ def examples_table(attempts: Mapping[int, Sequence[Attempt]]) -> str:
     for phase, held in attempts.items():
         for one in examples(held):
             texts = one.kind or "training split", str(one.about.get("group") or ""), one.instruction
-            rows.append([str(phase), *(safe(text, MAX_EXAMPLE) for text in texts), _ended(one)])
+            called, end = ("solved" if won else "failed" for won in (one.labelled, one.success))
+            if one.success is None:
+                end = f"called {called}"
+            elif called != end:
+                end = f"{end}, called {called}"
+            rows.append([str(phase), *(safe(text, MAX_EXAMPLE) for text in texts), end])
     return table(["phase", "made as", "group", "instruction", "first try"], rows, texts=5, kind="wrapped")
-
-
-def _ended(one: Attempt) -> str:
-    called, truth = ("solved" if won else "failed" for won in (one.labelled, one.success))
-    if one.success is None:
-        return f"called {called}"
-    return truth if called == truth else f"{truth}, called {called}"
 
 
 def examples(held: Sequence[Attempt], most: int = EXAMPLES) -> list[Attempt]:
@@ -181,3 +163,74 @@ def examples(held: Sequence[Attempt], most: int = EXAMPLES) -> list[Attempt]:
     longest = max(map(len, rounds), default=0)
     mixed = [found[place] for place in range(longest) for found in rounds if place < len(found)]
     return mixed[:most]
+
+
+log = logging.getLogger(__name__)
+MAX_READ = 2_000  # trajectories of one phase
+NAME = re.compile(r"phase_(\d{1,9})\.jsonl")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One labelled episode of a phase."""
+
+    task: str
+    instruction: str
+    kind: (
+        str  # how the task was made from one that failed: "nearby", "easier", ...; empty for one of the training split
+    )
+    labelled: bool  # was it called a success?
+    success: bool | None  # by the environment's own evaluator; None where it has none for this task
+    about: dict[str, Any]
+
+
+class _Task(msgspec.Struct):
+    id: str = ""
+    instruction: str = ""
+    kind: str = ""
+
+
+class _Label(msgspec.Struct):
+    score: float
+    truth: bool | None = None
+    task: _Task | None = None
+
+
+class _Info(msgspec.Struct):
+    label: _Label | None = None
+
+
+class _Step(msgspec.Struct):
+    info: _Info
+
+
+class _Record(msgspec.Struct):  # only these fields are decoded: the tokens of a phase may fill gigabytes
+    steps: list[_Step]
+    about: dict[str, Any] = {}
+    task: str | None = None
+
+
+def phase_attempts(folder: Path) -> dict[int, list[Attempt]]:
+    """The labelled episodes of each phase; what cannot be read is left out."""
+    found: dict[int, list[Attempt]] = {}
+    for path in sorted((folder / "replay").glob("phase_*.jsonl")):
+        if match := NAME.fullmatch(path.name):
+            try:
+                found[int(match[1])] = list(_attempts(path))
+            except OSError as error:
+                log.warning("the tasks of a phase are not shown: %s", error)
+    return dict(sorted(found.items()))
+
+
+def _attempts(path: Path) -> Iterator[Attempt]:
+    with open_regular(path) as file:
+        for line in islice(file, MAX_READ):
+            try:
+                record = msgspec.json.decode(line, type=_Record)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                continue  # the half line of a run that was killed, or another file altogether
+            label = record.steps[-1].info.label if record.steps else None
+            if label is not None:
+                task = label.task or _Task(record.task or "")
+                won = label.score > 0.5
+                yield Attempt(task.id, task.instruction, task.kind, won, label.truth, record.about)

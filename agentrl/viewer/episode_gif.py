@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -16,7 +16,7 @@ from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
 from agentrl.core.gif import PAPER, encode_gif
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.viewer.replay import Scene, replay
+from agentrl.viewer.replay import replay
 
 INK, SOFT, GOOD, BAD = "#1d2228", "#5c6670", "#217a45", "#b3352c"
 HEAD, FOOT, EDGE = 34, 52, 14  # pixels above, below and beside a picture
@@ -47,7 +47,12 @@ def episodes_gif(
     frames, shown = [], [film[0] for film in films]
     for moment in zip_longest(*films):
         shown = [new or old for new, old in zip(moment, shown, strict=True)]
-        frames.append(_beside([_draw(panel) for panel in shown]))
+        drawn = [_draw(panel) for panel in shown]
+        frame, x = Image.new("RGB", (sum(each.width for each in drawn), max(each.height for each in drawn)), PAPER), 0
+        for each in drawn:
+            frame.paste(each, (x, 0))
+            x += each.width
+        frames.append(frame)
     try:
         write_atomically(Path(path), encode_gif(frames, seconds))
     except OSError as error:
@@ -63,29 +68,20 @@ def _panels(trajectory: Trajectory, title: str, size: int) -> list[_Panel]:
             f"the episode {trajectory.id or '(no id)'} in {trajectory.env_id or 'an unknown environment'} cannot be "
             "played again, so there is nothing to draw"
         )
-    scenes = scenes[:MAX_FRAMES]
-    captions = _captions(scenes, len(trajectory.steps))
-    panels = [_Panel(_sized(s.picture, size), title, text) for s, text in zip(scenes, captions, strict=True)]
+    panels, turn, ran = [], 0, list[str]()
+    for number, scene in enumerate(scenes[:MAX_FRAMES]):
+        image = Image.fromarray(np.ascontiguousarray(scene.picture)).convert("RGB")
+        scale = size / max(image.size)
+        method = Image.Resampling.NEAREST if scale >= 1 else Image.Resampling.LANCZOS  # small pixels stay sharp
+        image = image.resize((max(1, round(image.width * scale)), max(1, round(image.height * scale))), method)
+        caption = "start"
+        if number:  # the actions of a turn so far: two equal ones in a row must look like two
+            turn, ran = scene.turn, [*(ran if scene.turn == turn else []), scene.action]
+            caption = f"turn {turn} of {len(trajectory.steps)}: {', '.join(ran)}"
+        panels.append(_Panel(image, title, caption))
     end = "solved" if trajectory.success else "out of turns" if trajectory.truncated else "not solved"
     last = panels[-1]
     return [*panels, _Panel(last.picture, title, end, GOOD if trajectory.success else BAD)]
-
-
-def _captions(scenes: Sequence[Scene], turns: int) -> list[str]:
-    """The actions of a turn so far: two equal ones in a row must look like two."""
-    captions, turn, ran = ["start"], 0, list[str]()
-    for scene in scenes[1:]:
-        turn, ran = scene.turn, [*(ran if scene.turn == turn else []), scene.action]
-        captions.append(f"turn {turn} of {turns}: {', '.join(ran)}")
-    return captions
-
-
-def _sized(picture: np.ndarray, size: int) -> Image.Image:
-    """As large as asked for; small pixels stay sharp."""
-    image = Image.fromarray(np.ascontiguousarray(picture)).convert("RGB")
-    scale = size / max(image.size)
-    method = Image.Resampling.NEAREST if scale >= 1 else Image.Resampling.LANCZOS
-    return image.resize((max(1, round(image.width * scale)), max(1, round(image.height * scale))), method)
 
 
 # ---------------------------------------------------------------------- drawing
@@ -109,12 +105,3 @@ def _text(pen: ImageDraw.ImageDraw, place: tuple[int, int], text: str, size: int
     while shown and pen.textlength(shown if shown == whole else f"{shown}...", font=font) > room:
         shown = shown[:-1]
     pen.text(place, shown if shown == whole else f"{shown}...", fill=colour, font=font)
-
-
-def _beside(panels: Sequence[Image.Image]) -> Image.Image:
-    canvas = Image.new("RGB", (sum(p.width for p in panels), max(p.height for p in panels)), PAPER)
-    x = 0
-    for panel in panels:
-        canvas.paste(panel, (x, 0))
-        x += panel.width
-    return canvas

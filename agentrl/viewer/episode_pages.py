@@ -78,7 +78,8 @@ def write_episode_pages(
         rows += [_row(number, trajectory, written) for number, trajectory in batch]
         batch = following
     if not rows:
-        raise ConfigError(_why_nothing(reader, start))
+        why = f": line {reader.damaged[0][0]}: {reader.damaged[0][1]}" if reader.damaged else ""
+        raise ConfigError(f"{source} has no episode {start + 1}" if start else f"no trajectory in {source}{why}")
     more = next(stream, None) is not None
     overview = write_page(target / "index.html", _overview(source, rows, more, len(reader.damaged)))
     return EpisodePages(overview, written, len(rows), more, len(reader.damaged))
@@ -93,13 +94,6 @@ def batched(items: Iterable[tuple[int, Trajectory]], size: int) -> Iterator[list
 def page_name(number: int) -> str:
     """The file of a page."""
     return f"page_{number}.html"
-
-
-def _why_nothing(reader: TrajectoryReader, passed: int) -> str:
-    if passed:
-        return f"{reader.path} has no episode {passed + 1}"
-    why = f": line {reader.damaged[0][0]}: {reader.damaged[0][1]}" if reader.damaged else ""
-    return f"no trajectory in {reader.path}{why}"
 
 
 # ---------------------------------------------------------------------- a page of episodes
@@ -151,13 +145,11 @@ def _overview(source: Path, rows: Sequence[_Row], more: bool, damaged: int) -> s
     said += f" {damaged} of its lines could not be read." if damaged else ""
     names = ("environment", "policy", "split", "seed", "turns")
     head = "<th>episode</th><th>end</th><th>reward</th>" + "".join(f"<th>{name}</th>" for name in names)
-    body = "\n".join(_cells(row) for row in rows)
+    lines = []
+    for row in rows:
+        mark = f'<span class="tag {row.ending[1]}">{safe(row.ending[0])}</span>'
+        cells = f'<td><a href="{row.place}">{row.number}</a></td><td>{mark}</td><td>{safe(number(row.reward))}</td>'
+        lines.append(f"<tr>{cells}{''.join(f'<td>{safe(cell, 120)}</td>' for cell in row.cells)}</tr>")
+    body = "\n".join(lines)
     table = f'<div class="card wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
     return page(source.name, said, [section("Episodes", table)])
-
-
-def _cells(row: _Row) -> str:
-    link = f'<a href="{row.place}">{row.number}</a>'
-    mark = f'<span class="tag {row.ending[1]}">{safe(row.ending[0])}</span>'
-    further = "".join(f"<td>{safe(cell, 120)}</td>" for cell in row.cells)
-    return f"<tr><td>{link}</td><td>{mark}</td><td>{safe(number(row.reward))}</td>{further}</tr>"

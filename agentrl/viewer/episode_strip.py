@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Mapping, Sequence
+import math
+import os
+import random
+import re
+from collections import deque
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from agentrl.core.errors import ConfigError
+from agentrl.core.errors import AgentRLError, ConfigError
+from agentrl.core.files import open_regular
 from agentrl.core.html import details, number_signed, picture_url, safe
 from agentrl.rollout.error_types import ERROR_TYPES, error_type
 from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.rollout.trajectory_file import open_picture
-from agentrl.viewer.control_charts import control_charts, is_control, spread
+from agentrl.rollout.trajectory_file import TrajectoryReader, images_folder, open_picture, picture_names
+from agentrl.viewer.canvas import COLOURS, Look
+from agentrl.viewer.charts import Series, line_chart
 from agentrl.viewer.replay import replay
 
 log = logging.getLogger(__name__)
@@ -42,7 +51,12 @@ def episode_strip(
     total = "reward not known" if trajectory.reward is None else f"reward {number_signed(trajectory.reward)}"
     facts = [*failure(trajectory), total, *([trajectory.env_id] if trajectory.env_id else [])]
     facts.append(f"seed {trajectory.seed}")
-    return _strip(title, ending(trajectory), facts, frames, control_charts(trajectory) if control else "")
+    end, mood = ending(trajectory)
+    tags = f'<span class="tag {mood}">{safe(end)}</span>'
+    tags += "".join(f'<span class="tag">{safe(fact)}</span>' for fact in facts)
+    head = f'<div class="strip-head"><h3>{safe(title)}</h3>{tags}</div>'
+    below = control_charts(trajectory) if control else ""
+    return f'<div class="card">{head}<ol class="strip">{"".join(frames)}</ol>{below}</div>'
 
 
 def ending(trajectory: Trajectory) -> tuple[str, str]:
@@ -65,28 +79,15 @@ def _turn(number: int, step: Step, picture: np.ndarray | None) -> str:
     actions = ", ".join(map(str, ran)) if isinstance(ran, list) else str(step.action)
     said = step.action if step.response is None else step.response
     said = said if isinstance(said, str) else actions  # an array is shown as the environment spelt it
-    owed = f'<span class="soft">pending: {safe(", ".join(step.pending))}</span>' if step.pending else ""
     body = f'<div class="action other"><b>{safe(actions or "nothing ran")}</b></div>'
-    body += _reward_line(step.reward, step.reward_terms) + owed
+    mood = "gain" if step.reward > 0 else "loss" if step.reward < 0 else "soft"
+    reward = f'<span class="{mood}">reward {number_signed(step.reward)}</span>'
+    terms = ", ".join(f"{safe(str(name))} {number_signed(value)}" for name, value in step.reward_terms.items())
+    body += f'<div>{reward}<br><span class="soft">{terms}</span></div>'
+    body += f'<span class="soft">pending: {safe(", ".join(step.pending))}</span>' if step.pending else ""
     body += f"<pre>{safe(said)}</pre>" if said.strip() not in ("", actions) else ""
     seen = details("what it saw", step.observation) if step.observation else ""
     return _frame(f"Turn {number}", picture, "", body + seen)
-
-
-def _strip(title: str, ending: tuple[str, str], facts: Sequence[str], frames: Sequence[str], below: str) -> str:
-    """Frames in a row under a title; `ending` is how it ended and whether that is "good" or "bad"."""
-    tags = f'<span class="tag {ending[1]}">{safe(ending[0])}</span>'
-    tags += "".join(f'<span class="tag">{safe(fact)}</span>' for fact in facts)
-    head = f'<div class="strip-head"><h3>{safe(title)}</h3>{tags}</div>'
-    return f'<div class="card">{head}<ol class="strip">{"".join(frames)}</ol>{below}</div>'
-
-
-def _reward_line(reward: float, terms: Mapping[str, float]) -> str:
-    """A reward and the terms it is made of."""
-    spelled = ", ".join(f"{safe(str(name))} {number_signed(value)}" for name, value in terms.items())
-    mood = "gain" if reward > 0 else "loss" if reward < 0 else "soft"
-    shown = f'<span class="{mood}">reward {number_signed(reward)}</span>'
-    return f'<div>{shown}<br><span class="soft">{spelled}</span></div>'
 
 
 def _frame(label: str, picture: np.ndarray | None, text: str, body: str) -> str:
@@ -117,3 +118,129 @@ def _stored(images: Path, name: Any) -> np.ndarray | None:
     except (ConfigError, OSError, ValueError, Image.DecompressionBombError) as error:
         log.warning("a picture is missing: %s", error)
         return None
+
+
+def is_control(trajectory: Trajectory) -> bool:
+    """Are the actions of this episode arrays?"""
+    return any(isinstance(step.action, list) for step in trajectory.steps)
+
+
+def spread(count: int, most: int) -> list[int]:
+    """At most `most` of `count` places, evenly spread, the first among them."""
+    return list(range(count)) if count <= most else [round(place * count / most) for place in range(most)]
+
+
+def control_charts(trajectory: Trajectory) -> str:
+    """Two charts over the control steps; empty where a record has nothing that can be drawn."""
+    actions: list[Any] = []
+    for step in trajectory.steps:
+        ran = step.info.get("ran")
+        if isinstance(step.action, list) and step.action and isinstance(step.action[0], list):  # rows of a chunk
+            actions += step.action[: ran if isinstance(ran, int) else None]
+        else:
+            actions.append(step.action)
+    proprio = [*(step.proprio for step in trajectory.steps), trajectory.final_proprio]
+    charts = [_chart("Actions", "control step", actions), _chart("Proprioception", "turn", proprio)]
+    drawn = "".join(chart for chart in charts if chart)
+    return f'<div class="charts">{drawn}</div>' if drawn else ""
+
+
+def _chart(title: str, over: str, rows: Sequence[Any]) -> str:
+    """A line for each of the numbers, as far as there are colours; rows that are not numbers leave a gap."""
+    kept = [
+        (place, row)
+        for place, row in enumerate(rows)
+        if isinstance(row, list) and all(isinstance(value, (int, float)) and math.isfinite(value) for value in row)
+    ]
+    width = max((len(row) for _, row in kept), default=0)
+    lines = [
+        Series(f"{number}", [(place, float(row[number])) for place, row in kept if number < len(row)], colour=number)
+        for number in range(min(width, COLOURS))
+    ]
+    said = title if width <= COLOURS else f"{title} (the first {COLOURS} of {width} numbers)"
+    return line_chart(lines, Look(said, height=240, x_name=over))
+
+
+NOT_DRAWN = '<p class="soft">No pictures were recorded; <code>agentrl report RUN --replay</code> draws them.</p>'
+MAX_READ = 512  # trajectories of one file that are looked at
+TAIL_BYTES = 32 << 20  # how far from the end of a long file the newest ones are looked for
+
+
+def sample_sections(folder: Path, *, play_again: bool = False) -> list[tuple[str, list[str]]]:
+    """(heading, episodes as HTML) for the first and the last iteration that left trajectories."""
+    found = trajectory_files(folder / "trajectories")
+    if not found:
+        return []
+    first, last = _group(found[0], newest=False), _group(found[-1], newest=True)
+    same = found[0] == found[-1] and _version(first) == _version(last)
+    groups = [("Episodes", last, found[-1])] if same else [
+        ("Episodes of the first iteration", first, found[0]),
+        ("Episodes of the last iteration", last, found[-1]),
+    ]  # fmt: skip
+    return [(title, _samples(held, images_folder(path), play_again)) for title, held, path in groups if held]
+
+
+def trajectory_files(folder: Path) -> list[Path]:
+    """The files of a run in order of their numbers; evaluations only where there is nothing else."""
+    found = {path.stem: path for suffix in ("jsonl", "parquet") for path in sorted(folder.glob(f"*.{suffix}"))}
+    trained = [path for stem, path in found.items() if not stem.startswith("eval")]
+    parts = {path: re.split(r"(\d+)", path.stem) for path in trained or found.values()}
+    return sorted(parts, key=lambda path: [(int(one), "") if one.isdigit() else (-1, one) for one in parts[path]])
+
+
+def _group(path: Path, *, newest: bool) -> list[Trajectory]:
+    """The trajectories at one end of a file that the same weights played."""
+    try:
+        held = _last(path) if newest else list(islice(TrajectoryReader(path), MAX_READ))
+    except AgentRLError as error:  # damaged, or parquet without its reader: the rest of the report is still there
+        log.warning("no sample episodes: %s", error)
+        return []
+    version = _version(held[-1:] if newest else held[:1])
+    return [trajectory for trajectory in held if _version([trajectory]) == version]
+
+
+def _version(held: Sequence[Trajectory]) -> int | None:
+    return next((step.version for trajectory in held for step in trajectory.steps), None)
+
+
+def _last(path: Path) -> list[Trajectory]:
+    if path.suffix != ".jsonl":
+        return list(deque(TrajectoryReader(path), maxlen=MAX_READ))
+    try:
+        with open_regular(path) as file:
+            start = max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES)
+            file.seek(start)
+            lines = file.read().splitlines()[1 if start else 0 :]
+    except OSError as error:
+        raise ConfigError(f"cannot read trajectories: {error}") from error
+    held = []
+    for line in lines[-MAX_READ:]:
+        try:
+            held.append(Trajectory.from_json(json.loads(line)))
+        except (ValueError, RecursionError):
+            continue  # the half line of a run that was killed
+    return held
+
+
+# ---------------------------------------------------------------------- which ones
+
+
+def choose(held: Sequence[Trajectory]) -> list[tuple[str, Trajectory]]:
+    """The best, the worst and one at random, each only once; whole episodes with a known reward go first."""
+    known = [(trajectory.reward, trajectory) for trajectory in held if trajectory.reward is not None]
+    if not known:
+        return [("one", held[0])] if held else []
+    best, worst = max(known, key=lambda pair: pair[0])[1], min(known, key=lambda pair: pair[0])[1]
+    chosen = [("best", best)] if worst is best else [("best", best), ("worst", worst)]
+    others = [trajectory for _, trajectory in known if trajectory is not best and trajectory is not worst]
+    return chosen + ([("at random", random.Random(0).choice(others))] if others else [])
+
+
+def _samples(held: Sequence[Trajectory], images: Path, play_again: bool) -> list[str]:
+    prompt = next((trajectory.system_prompt for trajectory in held if trajectory.system_prompt), "")
+    told = [details("What the agent is told", prompt)] if prompt else []
+    strips = [
+        episode_strip(f"{name[:1].upper()}{name[1:]}", one, images, play_again=play_again) for name, one in choose(held)
+    ]
+    drawn = play_again or any(picture_names(trajectory) for trajectory in held)
+    return told + strips + ([] if drawn else [NOT_DRAWN])

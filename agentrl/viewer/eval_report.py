@@ -16,22 +16,22 @@ def results_table(evaluations: Sequence[Evaluation]) -> str:
     """One row for each evaluation, intervals beside their figures."""
     head = ("environment", "policy"), ("success", "reward", "valid turns", "turns", "episodes", "faults", "seconds")
     names = "".join(f"<th>{name}</th>" for name in head[0]) + "".join(f'<th class="figure">{n}</th>' for n in head[1])
-    rows = "\n".join(f"<tr>{_result_cells(result)}</tr>" for result in evaluations)
+    lines = []
+    for result in evaluations:
+        figures = (
+            percent(result.success) + _range(result.success_ci, percent),
+            number(result.reward_mean) + _range(result.reward_ci, number),
+            percent(result.valid_rate),
+            number(result.turns_mean),
+            str(result.episodes),
+            str(result.faults),
+            f"{result.seconds:.1f}",
+        )
+        cells = f"<td>{safe(result.id)}</td><td>{safe(result.policy)}</td>"
+        cells += "".join(f'<td class="figure">{figure}</td>' for figure in figures)
+        lines.append(f"<tr>{cells}</tr>")
+    rows = "\n".join(lines)
     return f'<div class="card wide"><table><thead><tr>{names}</tr></thead><tbody>\n{rows}\n</tbody></table></div>'
-
-
-def _result_cells(result: Evaluation) -> str:
-    figures = (
-        percent(result.success) + _range(result.success_ci, percent),
-        number(result.reward_mean) + _range(result.reward_ci, number),
-        percent(result.valid_rate),
-        number(result.turns_mean),
-        str(result.episodes),
-        str(result.faults),
-        f"{result.seconds:.1f}",
-    )
-    names = f"<td>{safe(result.id)}</td><td>{safe(result.policy)}</td>"
-    return names + "".join(f'<td class="figure">{figure}</td>' for figure in figures)
 
 
 def _range(bounds: Interval | None, show: Callable[[float], str]) -> str:
@@ -75,26 +75,20 @@ def _bars(evaluations: Sequence[Evaluation], layout: _Layout) -> str:
             y += GROUP if previous is not None else 0
             parts.append(f'<text x="0" y="{y + BAR - 4}">{safe(short_name(result.id))}</text>')
             y += TEXT if layout.above else 0
-        parts.append(_policy(result.policy, y, layout))
+        place = f'x="{layout.start}"' if layout.above else f'x="{layout.start - 12}" text-anchor="end"'
+        parts.append(f'<text class="soft" {place} y="{y + BAR - 4}">{safe(result.policy)}</text>')
         y += TEXT - 4 if layout.above else 0
         parts.append(_bar(result, y, layout))
         previous, y = result.id, y + TEXT
-    grid = "".join(_grid_line(share, y, layout) for share in layout.shares)
+    grid = ""
+    for share in layout.shares:
+        x = layout.start + share * layout.scale
+        grid += f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="20" y2="{y}"/>'
+        grid += f'<text class="soft" x="{x:.1f}" y="13" text-anchor="middle">{share:.0%}</text>'
     body = "\n".join(parts)
     label = "Success rate of each policy in each environment, with 95 % Wilson intervals"
     frame = f'viewBox="0 0 {layout.width} {y + 8}" role="img" aria-label="{label}"'
     return f"<svg {frame}>{grid}\n{body}</svg>"
-
-
-def _grid_line(share: float, bottom: int, layout: _Layout) -> str:
-    x = layout.start + share * layout.scale
-    line = f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="20" y2="{bottom}"/>'
-    return f'{line}<text class="soft" x="{x:.1f}" y="13" text-anchor="middle">{share:.0%}</text>'
-
-
-def _policy(name: str, y: int, layout: _Layout) -> str:
-    place = f'x="{layout.start}"' if layout.above else f'x="{layout.start - 12}" text-anchor="end"'
-    return f'<text class="soft" {place} y="{y + BAR - 4}">{safe(name)}</text>'
 
 
 def _bar(result: Evaluation, y: int, layout: _Layout) -> str:

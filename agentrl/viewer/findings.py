@@ -9,7 +9,8 @@ from statistics import median
 
 from agentrl.core.html import number, percent, safe
 from agentrl.rollout.statistics import Interval
-from agentrl.viewer.ceiling_chart import CEILING
+from agentrl.viewer.canvas import Look
+from agentrl.viewer.charts import Series, line_chart
 from agentrl.viewer.run_data import Line, RunData, eval_pairs, figure, interval, points
 
 FEWEST_ITERATIONS = 8  # before a critic can be blamed: it has to learn first
@@ -93,3 +94,23 @@ def _gain(lines: Sequence[Line]) -> tuple[float, Interval] | None:
 def _span(lines: Sequence[Line]) -> str:
     known = [value for line in lines if (value := figure(line, "success")) is not None]
     return f"{percent(known[0])} to {percent(known[-1])}"
+
+
+CRITIC, CEILING = "explained_variance_at_turns", "explained_variance_ceiling"
+IN_THE_CHART = (CRITIC, CEILING, f"{CRITIC}_error", f"{CEILING}_error")
+
+
+def ceiling_chart(run: RunData, look: Look) -> str:
+    """Both with 95 % intervals; empty where the ceiling was never measured."""
+    lines = [_measured(run, CRITIC, "critic", 0), _measured(run, CEILING, "best critic possible", 7)]
+    return line_chart(lines, look) if lines[1].points else ""
+
+
+def _measured(run: RunData, name: str, label: str, colour: int) -> Series:
+    known = [
+        (line["iteration"], value - 1.96 * error, value + 1.96 * error)
+        for line in run.train
+        if (value := figure(line, "loss", name)) is not None
+        and (error := figure(line, "loss", f"{name}_error")) is not None
+    ]
+    return Series(label, points(run.train, "loss", name), known, colour=colour, dashed=name == CEILING, marks=True)

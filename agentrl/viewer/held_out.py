@@ -8,11 +8,9 @@ from functools import partial
 from agentrl.core.html import safe, section
 from agentrl.rollout.error_types import EpisodeFacts
 from agentrl.viewer.canvas import COLOURS, Look
-from agentrl.viewer.charts import Series, line_chart, stacked_bars
-from agentrl.viewer.grouped_bars import Bar, Bars, grouped_bars
-from agentrl.viewer.layout import charts, in_two_sizes, wide
+from agentrl.viewer.charts import Bar, Bars, Series, grouped_bars, line_chart, stacked_bars
+from agentrl.viewer.layout import change_cell, charts, in_two_sizes, share_cell, table, wide
 from agentrl.viewer.run_data import RunData
-from agentrl.viewer.tables import change_cell, share_cell, table
 from agentrl.viewer.task_groups import (
     Bin,
     Measured,
@@ -34,6 +32,10 @@ HOW_THEY_FAIL = (
     "worked after it), stopped at the wrong place (it ended by itself, without success), ran out of turns (none of "
     "these)."
 )
+ESTIMATED_STEPS = (
+    '<p class="soft">The environment does not tell how many actions a task takes: it is the fewest turns in which '
+    "any of these evaluations solved it. Tasks that were never solved are left out there.</p>"
+)
 
 
 def held_out_section(run: RunData) -> str:
@@ -41,7 +43,8 @@ def held_out_section(run: RunData) -> str:
     how, found = measured(run)
     if not found:
         return ""
-    found, estimated = _with_steps(found)
+    tables, estimated = with_steps([one.places for one in found])
+    found = [Measured(one.iteration, tuple(places)) for one, places in zip(found, tables, strict=True)]
     told = "Every evaluation plays the same tasks" if len({len(one.places) for one in found}) == 1 else "Evaluations"
     intro = f"{told}, here with {how} answers. Ranges are 95 % intervals; groups of a few tasks say little."
     parts = charts([steps_chart(found), complexity_chart(found)], across=group_chart(found))
@@ -51,23 +54,8 @@ def held_out_section(run: RunData) -> str:
         f'<p class="soft">{intro}</p>',
         parts,
         parts_table(found),
-        _note(estimated and len(bins(one.steps for one in found[-1].episodes)) > 1),
+        ESTIMATED_STEPS if estimated and len(bins(one.steps for one in found[-1].episodes)) > 1 else "",
         errors and f'<p class="soft">{HOW_THEY_FAIL}</p>{charts([], across=errors_chart(found))}{errors}',
-    )
-
-
-def _with_steps(found: Sequence[Measured]) -> tuple[list[Measured], bool]:
-    tables, estimated = with_steps([one.places for one in found])
-    pairs = zip(found, tables, strict=True)
-    return [Measured(one.iteration, tuple(table)) for one, table in pairs], estimated
-
-
-def _note(estimated: bool) -> str:
-    if not estimated:
-        return ""
-    return (
-        '<p class="soft">The environment does not tell how many actions a task takes: it is the fewest turns in which '
-        "any of these evaluations solved it. Tasks that were never solved are left out there.</p>"
     )
 
 
@@ -79,19 +67,15 @@ def group_chart(found: Sequence[Measured]) -> str:
     sizes = success_by_group(found[-1].episodes)
     if len(sizes) < 2:
         return ""
-    lines = [
-        Series(f"{name} ({share.of})", _course(found, name), colour=colour, marks=True)
-        for colour, (name, share) in enumerate(list(sizes.items())[: COLOURS - 1])
-    ]
+    lines = []
+    for colour, (name, share) in enumerate(list(sizes.items())[: COLOURS - 1]):
+        known = ((one.iteration, success_by_group(one.episodes).get(name)) for one in found)
+        course = [(at, then.rate) for at, then in known if then is not None]
+        lines.append(Series(f"{name} ({share.of})", course, colour=colour, marks=True))
     overall = [(one.iteration, success(one.episodes).rate) for one in found]
     lines.append(Series("all", overall, colour=7, dashed=True))
     look = wide("Held-out success by group (number of tasks)", limits=(0.0, 1.0), percent=True)
     return in_two_sizes(partial(line_chart, lines), look)
-
-
-def _course(found: Sequence[Measured], group: str) -> list[tuple[float, float]]:
-    known = ((one.iteration, success_by_group(one.episodes).get(group)) for one in found)
-    return [(at, share.rate) for at, share in known if share is not None]
 
 
 def steps_chart(found: Sequence[Measured]) -> str:

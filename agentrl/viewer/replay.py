@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -15,7 +14,7 @@ from agentrl.core.env import AgentEnv
 from agentrl.core.env_class import env_class
 from agentrl.core.specs import built_in_only
 from agentrl.rollout.episode import make
-from agentrl.rollout.trajectory import Step, Trajectory, plain
+from agentrl.rollout.trajectory import Trajectory, plain
 
 log = logging.getLogger(__name__)
 
@@ -38,30 +37,22 @@ def replay(trajectory: Trajectory, *, each_action: bool = False) -> list[Scene] 
     only for records you trust that far. A record cannot name code: only environments that are registered here are
     made, with built-in scorers.
     """
-    if trajectory.task is None or not _is_ours(trajectory.env_id):
+    if trajectory.task is None:
         return None
+    try:  # only registered environments of our interface: others may take code as an argument
+        found = env_class(trajectory.env_id) if trajectory.env_id in gym.registry else None
+    except ImportError:
+        return None
+    if found is None or not issubclass(found, AgentEnv):
+        return None
+    kwargs = (trajectory.spec or {}).get("kwargs")
+    known = {str(name): value for name, value in kwargs.items()} if isinstance(kwargs, dict) else {}
     try:
-        with built_in_only(), closing(make(trajectory.env_id, **_arguments(trajectory))) as env:
+        with built_in_only(), closing(make(trajectory.env_id, **{**known, "render_mode": "rgb_array"})) as env:
             return _play(env, trajectory, each_action)
     except Exception as error:  # whatever a record of unknown origin makes an environment do: no picture
         log.info("%s is not drawn: %s", trajectory.id, error)
         return None
-
-
-def _is_ours(env_id: str) -> bool:
-    """Is this the id of a registered environment of our interface? Others may take code as an argument."""
-    try:
-        found = env_class(env_id) if env_id in gym.registry else None
-    except ImportError:
-        return False
-    return found is not None and issubclass(found, AgentEnv)
-
-
-def _arguments(trajectory: Trajectory) -> dict[str, Any]:
-    spec = trajectory.spec or {}
-    kwargs = spec.get("kwargs")
-    known = {str(name): value for name, value in kwargs.items()} if isinstance(kwargs, dict) else {}
-    return {**known, "render_mode": "rgb_array"}
 
 
 def _play(env: gym.Env, trajectory: Trajectory, each_action: bool) -> list[Scene] | None:
@@ -70,9 +61,14 @@ def _play(env: gym.Env, trajectory: Trajectory, each_action: bool) -> list[Scene
     world.reset(seed=trajectory.seed, options={"task": trajectory.task})
     scenes = [Scene(_picture(world), 0)]
     for number, step in enumerate(trajectory.steps, 1):
-        ran = _actions(step)
+        told = step.info.get("actions")  # as the environment itself said: wrappers may have turned anything into it
+        ran = [str(action) for action in told] if isinstance(told, list) else [str(step.action)]
         if isinstance(world.action_space, spaces.Box):
-            info = _control(world, step)
+            # An array, or the rows of a chunk as far as they ran.
+            chunk = isinstance(step.action, list) and any(isinstance(row, list) for row in step.action)
+            whole = [step.action if step.info.get("valid", True) else None]
+            rows = step.action[: step.info.get("ran", 1)] if chunk else whole
+            info = [world.step(row) for row in rows][-1][4]
         else:
             if each_action:
                 scenes += _steps_within(world, number, ran)
@@ -82,19 +78,6 @@ def _play(env: gym.Env, trajectory: Trajectory, each_action: bool) -> list[Scene
             return None
         scenes.append(Scene(_picture(world), number, ran[-1] if ran else "nothing ran"))
     return scenes
-
-
-def _control(world: AgentEnv, step: Step) -> dict[str, Any]:
-    """Run an array, or the rows of a chunk as far as they ran; `info` of the last one."""
-    chunk = isinstance(step.action, list) and any(isinstance(row, list) for row in step.action)
-    rows = step.action[: step.info.get("ran", 1)] if chunk else [step.action if step.info.get("valid", True) else None]
-    return [world.step(row) for row in rows][-1][4]
-
-
-def _actions(step: Step) -> list[str]:
-    """What ran, as the environment itself said: wrappers may have turned anything into it."""
-    ran = step.info.get("actions")
-    return [str(action) for action in ran] if isinstance(ran, list) else [str(step.action)]
 
 
 def _steps_within(world: AgentEnv, turn: int, actions: list[str]) -> list[Scene]:

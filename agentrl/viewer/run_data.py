@@ -61,9 +61,19 @@ def read_run(folder: str | os.PathLike[str]) -> RunData:
     if not path.is_file():
         raise ConfigError(f"run folder {str(place)!r} has no metrics.jsonl")
     try:
-        lines, damaged = _json_lines(read_regular(path))
+        content = read_regular(path)
     except OSError as error:
         raise ConfigError(f"cannot read the metrics: {error}") from error
+    lines, damaged = [], 0
+    for raw in filter(bytes.strip, content.splitlines()):
+        try:
+            line = json.loads(raw)
+        except (ValueError, RecursionError):
+            line = None
+        if isinstance(line, dict):
+            lines.append(line)
+        else:
+            damaged += 1
     return RunData(
         place,
         _config(place / "config.json"),
@@ -72,22 +82,6 @@ def read_run(folder: str | os.PathLike[str]) -> RunData:
         _newest(lines, "warning", ("warning",)),
         damaged,
     )
-
-
-def _json_lines(data: bytes) -> tuple[list[Line], int]:
-    found, damaged = [], 0
-    for raw in data.splitlines():
-        if not raw.strip():
-            continue
-        try:
-            line = json.loads(raw)
-        except (ValueError, RecursionError):
-            line = None
-        if isinstance(line, dict):
-            found.append(line)
-        else:
-            damaged += 1
-    return found, damaged
 
 
 def _newest(lines: Iterable[Line], kind: str, keys: Sequence[str]) -> list[Line]:

@@ -15,15 +15,14 @@ from typing import Any
 
 from agentrl.core.html import details, number, page, percent, safe, section, write_page
 from agentrl.viewer.canvas import Look, chart_style
-from agentrl.viewer.ceiling_chart import CRITIC, IN_THE_CHART, ceiling_chart
 from agentrl.viewer.charts import Series, line_chart, share_bar, stacked_bars
 from agentrl.viewer.curriculum import curriculum_section
+from agentrl.viewer.episode_strip import sample_sections
 from agentrl.viewer.eval_report import short_name
-from agentrl.viewer.findings import findings
+from agentrl.viewer.findings import CRITIC, IN_THE_CHART, ceiling_chart, findings
 from agentrl.viewer.held_out import held_out_section
 from agentrl.viewer.layout import charts, in_two_sizes, small, wide
 from agentrl.viewer.run_data import Line, RunData, band, eval_groups, figure, interval, names, points, read_run, series
-from agentrl.viewer.samples import sample_sections
 
 PHASES = {"generate": "generation", "environment": "environment", "judge": "judge", "update": "update"}
 # In words, in the order in which they are shown; docs/training.md explains each.

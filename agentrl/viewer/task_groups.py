@@ -108,14 +108,12 @@ def measured(run: RunData) -> tuple[str, list[Measured]]:
     several = len({line.get("env_id") for line in chosen}) > 1
     held: dict[float, list[EpisodeFacts | None]] = {}
     for line in chosen:
-        prefix = f"{short_name(str(line.get('env_id')))} " if several else ""
         found = from_columns(line["by_task"])
-        held.setdefault(line["iteration"], []).extend(_named(one, prefix) for one in found)
+        if several:
+            name = short_name(str(line.get("env_id")))
+            found = [one and replace(one, group=f"{name} {one.group or ''}".strip()) for one in found]
+        held.setdefault(line["iteration"], []).extend(found)
     return "greedy" if greedy else "sampled", [Measured(at, tuple(rows)) for at, rows in sorted(held.items())]
-
-
-def _named(one: EpisodeFacts | None, prefix: str) -> EpisodeFacts | None:
-    return one if one is None or not prefix else replace(one, group=f"{prefix}{one.group or ''}".strip())
 
 
 def with_steps(tables: Sequence[Sequence[EpisodeFacts | None]]) -> tuple[list[list[EpisodeFacts | None]], bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, SupportsFloat, TypeVar, cast
+from typing import Any, SupportsFloat, TypeVar, cast
 
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
@@ -27,7 +27,6 @@ class AgentWrapper(gym.Wrapper, RecordConstructorArgs):
 
     memory: tuple[str, ...] = ()  # attributes the future depends on
     needs: str | None = None  # the wrapper that must be inside this one
-    meant_before: ClassVar[Mapping[str, Any]] = {}  # arguments added later -> what records without them mean
 
     def __init__(self, env: gym.Env, **arguments: Any) -> None:
         plain = {}  # as JSON gives them back, so that a rebuilt stack has an equal spec

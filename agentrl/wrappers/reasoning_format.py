@@ -63,7 +63,6 @@ class Reasoning(AgentWrapper):
     `format`, `observation`, `prediction` and `unpaid` are None after a reset.
     """
 
-    meant_before = {"format_rule": "paper"}
 
     def __init__(
         self,

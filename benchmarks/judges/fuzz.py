@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 from agentrl.core.claims import Relations
-from agentrl.judges.grammar.lexicon import build
+from agentrl.judges.grammar.vocabulary import build
 
 _UNICODE = "áßΩж中文العربية🙂🧊\u200b\u202e\u0000\ud7ff\uffff\u0301ﬁİ½²Ⅷ"
 _MARKS = "{}[]()<>\"'`.,;:!?=->#*_|/\\\n\t 0123456789"

@@ -13,9 +13,8 @@ from typing import Any
 
 from agentrl.core.claims import Relations
 from agentrl.core.judging import JudgeRequest, Purpose, Verdict
-from agentrl.judges.relations import Relation, truth
+from agentrl.judges.relations import Relation, score_relations, truth
 from agentrl.judges.rule import RuleJudge
-from agentrl.judges.scoring import score_relations
 
 EVERYTHING = [Relation("", v, h) for v in ("above", "same", "below") for h in ("left", "same", "right")]
 _SIDES = ("above", "below", "to the left of", "to the right of")

@@ -10,8 +10,7 @@ from typing import Any
 
 from agentrl.core.claims import Relations, Thing
 from agentrl.judges.fitting import DESCRIPTIONS
-from agentrl.judges.relations import Relation
-from agentrl.judges.scoring import score_relations
+from agentrl.judges.relations import Relation, score_relations
 from benchmarks.judges import corpus, room, selfcheck_llm, texts
 from benchmarks.judges.accuracy import hedging, hostile, injection_shift
 from benchmarks.judges.states import envs_declaring, envs_with_relations

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from agentrl.cli import demo, demo_page
-from agentrl.cli.demo import demo_plan, free_folder
-from agentrl.cli.demo_promises import PROMISES, Moment, checked, markdown, repeated
+from agentrl.cli import demo
+from agentrl.cli.demo import PROMISES, Moment, checked, demo_plan, free_folder, markdown, repeated
 from agentrl.recipes import load_recipe
 from agentrl.rollout.evaluate import Evaluation
 from agentrl.rollout.statistics import wilson_interval
@@ -46,7 +46,7 @@ minibatches = 1
 @pytest.fixture
 def small(tmp_path, monkeypatch):
     """A recipe that is over in seconds."""
-    monkeypatch.setattr("agentrl.cli.demo_page.LEVELS", 4)
+    monkeypatch.setattr("agentrl.cli.demo.LEVELS", 4)
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     return str(path)
@@ -149,12 +149,16 @@ def test_several_runs_are_told_apart_by_their_seeds_and_summed_up_in_a_page(agen
     assert json.loads((tmp_path / "d-runs.json").read_text())["promises"] == found["promises"]
 
 
-def test_the_page_says_where_greedy_play_did_not_gain():
-    def learned(*shares):
-        return demo_page._learned([result(0.0), result(0.0), *map(result, shares)])
+def test_the_page_says_where_greedy_play_did_not_gain(tmp_path):
+    plan = SimpleNamespace(runs=[], folder=tmp_path, recipe="small")
 
-    assert "only sharpened sampling" in learned(0.57, 0.89, 0.83, 0.88)
-    assert learned(0.57, 0.60, 0.83, 0.88) == learned(0.57, 0.89, 0.58, 0.88) == ""
+    def says_so(*shares):
+        trained, baselines = [result(0.0), result(0.0), *map(result, shares)], [result(0.0), result(1.0)]
+        page = demo.write_page(plan, trained, baselines, None, 60.0)
+        return "only sharpened sampling" in page.read_text()
+
+    assert says_so(0.57, 0.89, 0.83, 0.88)
+    assert not says_so(0.57, 0.60, 0.83, 0.88) and not says_so(0.57, 0.89, 0.58, 0.88)
 
 
 def test_the_recipe_of_the_demo_measures_at_least_500_unseen_levels_in_both_modes(tmp_path):

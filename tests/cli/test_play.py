@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from agentrl.cli.blocks import UPPER_HALF, fit, half_blocks
-from agentrl.cli.play import Game, Screen
-from agentrl.cli.undo import GameTable
+from agentrl.cli.play import UPPER_HALF, Game, GameTable, Screen, fit, half_blocks
 from agentrl.core.errors import ConfigError, SnapshotUnsupported
 
 TEXT, GRID, VISUAL = (f"agentrl/FrozenLake-{kind}-v0" for kind in ("Text", "Grid", "Visual"))

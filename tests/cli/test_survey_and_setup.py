@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentrl.testing.survey import starts_by_task, survey
+from agentrl.cli.survey import starts_by_task, survey
 
 
 def test_ids_are_grouped_by_the_task_before_the_split() -> None:

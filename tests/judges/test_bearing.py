@@ -14,8 +14,7 @@ from agentrl.core.errors import JudgeFault
 from agentrl.core.judging import JudgeRequest, Purpose, Verdict
 from agentrl.core.state import State
 from agentrl.envs.navigation.claims import HOME
-from agentrl.judges.bearing import DIRECTIONS, is_right, read_bearing
-from agentrl.judges.grammar.egocentric import plain_words
+from agentrl.judges.bearing import DIRECTIONS, is_right, plain_words, read_bearing
 from agentrl.judges.rule import RuleJudge
 from agentrl.judges.structured import StructuredJudge
 from benchmarks.judges.fuzz import random_texts

@@ -106,7 +106,7 @@ def test_the_deadline_covers_putting_the_question_together(monkeypatch):
     monkeypatch.setattr(LLMJudge, "_compose", slow)
     with FaultyEndpoint(lambda call: "ok") as endpoint:
         results, usage = ask(endpoint, ["TRUTHFUL"], deadline=0.2)
-        assert isinstance(results[0], JudgeFault) and "putting the question together took 0.3" in str(results[0])
+        assert isinstance(results[0], JudgeFault) and "preparing the prompt took 0.3" in str(results[0])
         assert usage.calls == 0 and not endpoint.calls
         assert ask(endpoint, ["TRUTHFUL"], deadline=60.0)[0][0].score == 1.0
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentrl.core.completion import Malformed, read_completion
-from agentrl.judges.reply import VerdictReply, read_object, yes_chance
+from agentrl.judges.llm import VerdictReply, read_object
+from agentrl.judges.outcome import yes_chance
 from benchmarks.judges.faulty_endpoint import EMPTY_CHOICES, completion, word_chances
 
 GOOD = {"code": "c0de", "reasoning": "because", "verdict": "YES"}

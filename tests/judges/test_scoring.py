@@ -8,8 +8,7 @@ import random
 import pytest
 from grid_vocabularies import LAKES, ROOMS
 
-from agentrl.judges.relations import Relation
-from agentrl.judges.scoring import credit, match_half, score_relations
+from agentrl.judges.relations import Relation, credit, match_half, score_relations
 
 BOX, TARGET, HOLE = (lambda v, h, name=name: Relation(name, v, h) for name in ("box", "target", "hole"))
 

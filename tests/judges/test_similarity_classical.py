@@ -8,10 +8,21 @@ from similarity_pictures import PICTURES, blank, icon, recoloured, ring, shifted
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.specs import resolve
-from agentrl.judges.similarity.classical import MIX
-from agentrl.judges.similarity.colours import Colours, colour_distance
-from agentrl.judges.similarity.edges import Edges, edge_distance, edge_map, widen
-from agentrl.judges.similarity.structure import CONTRAST, LUMINANCE, SIGMA, WEIGHTS, structural_similarity, structure_of
+from agentrl.judges.similarity.classical import (
+    CONTRAST,
+    LUMINANCE,
+    MIX,
+    SIGMA,
+    WEIGHTS,
+    Colours,
+    Edges,
+    colour_distance,
+    edge_distance,
+    edge_map,
+    structural_similarity,
+    structure_of,
+    widen,
+)
 
 KINDS = ("msssim", "edges", "colours", "classical")
 

@@ -91,7 +91,7 @@ def test_what_is_missing_is_said_with_where_to_get_it(folder, tmp_path):
         with pytest.raises(ConfigError, match=rf"{missing}.*huggingface\.co") as caught:
             resolve("scorer", spec(folder))
         assert str(folder) in str(caught.value)
-    with pytest.raises(ConfigError, match=r"is not there; get config\.json"):
+    with pytest.raises(ConfigError, match=r"does not exist; get config\.json"):
         resolve("scorer", spec(tmp_path / "nowhere"))
     for wrong in ("", None, 3):
         with pytest.raises(ConfigError, match="folder must be"):

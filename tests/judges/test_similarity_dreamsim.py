@@ -17,10 +17,8 @@ from transformers import CLIPVisionConfig, CLIPVisionModelWithProjection, Dinov2
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import scorer_name
 from agentrl.core.specs import resolve
-from agentrl.judges.similarity.adapter import merge_adapter
+from agentrl.judges.similarity.dreamsim import VisionTransformer, load_backbone, merge_adapter
 from agentrl.judges.similarity.dreamsim_files import VARIANTS, find_files
-from agentrl.judges.similarity.dreamsim_model import load_backbone
-from agentrl.judges.similarity.vit import VisionTransformer
 from agentrl.testing.random_weights import Sizes, write_dreamsim
 
 PAIRS = [(icon(96), ring(96)), (icon(96), blank(96)), (stripes(120)[:, :80], icon(50))]
@@ -198,7 +196,7 @@ def test_positions_are_stretched_over_another_grid(tmp_path):
 
 
 def test_everything_that_is_missing_is_said_with_where_to_get_it(tmp_path):
-    with pytest.raises(ConfigError, match=r"is not there; unpack https://.*dreamsim_ensemble_checkpoint\.zip"):
+    with pytest.raises(ConfigError, match=r"does not exist; unpack https://.*dreamsim_ensemble_checkpoint\.zip"):
         resolve("scorer", spec(tmp_path / "nowhere"))
     with pytest.raises(ConfigError) as caught:
         resolve("scorer", spec(tmp_path))
@@ -276,11 +274,11 @@ QKV = "base_model.model.extractor_list.0.model.blocks.0.attn.qkv"
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({f"{QKV}.lora_B.weight": None}, "halves A and B"),
+        ({f"{QKV}.lora_B.weight": None}, "lora_A, lora_B"),
         ({f"{QKV}.lora_magnitude_vector": torch.ones(2)}, "belongs to no low-rank adapter"),
         ({f"{QKV}.lora_A.weight": torch.ones(4, 63)}, "an adapter of"),
-        ({f"{QKV.replace('list.0', 'list.1')}.lora_A.weight": torch.ones(4, 64)}, "backbone 1 that there is not"),
-        ({f"{QKV.replace('qkv', 'kqv')}.lora_A.weight": torch.ones(4, 64)}, "all three"),
+        ({f"{QKV.replace('list.0', 'list.1')}.lora_A.weight": torch.ones(4, 64)}, "is for backbone 1; the model has 1"),
+        ({f"{QKV.replace('qkv', 'kqv')}.lora_A.weight": torch.ones(4, 64)}, "must all be there"),
     ],
 )
 def test_tensors_without_a_place_are_not_passed_over(tmp_path, change, message):

@@ -12,10 +12,9 @@ from similarity_pictures import PICTURES, icon, ring, shifted, stripes
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import Scorer, scorer_name
 from agentrl.core.specs import known_kinds, resolve
-from agentrl.judges.similarity import default, weights_file
+from agentrl.judges.similarity import default
 from agentrl.judges.similarity.classical import ClassicalSimilarity, EdgeSimilarity
-from agentrl.judges.similarity.memory import Memory
-from agentrl.judges.similarity.pictures import content_hash
+from agentrl.judges.similarity.scorer import Memory, content_hash
 
 READY = ("msssim", "edges", "colours", "classical", "stlpips", "default")
 
@@ -167,7 +166,7 @@ def test_the_default_is_the_network_where_it_is_installed_and_says_so(scorers):
 @pytest.mark.parametrize("missing", ["torch", "weights"])
 def test_the_default_is_the_mix_where_the_network_cannot_be(monkeypatch, missing):
     if missing == "weights":
-        monkeypatch.setattr(weights_file, "PACKAGE", "no_such_package_of_weights")
+        monkeypatch.setattr(default, "PACKAGE", "no_such_package_of_weights")
     else:
         found = default.importlib.util.find_spec
         monkeypatch.setattr(default.importlib.util, "find_spec", lambda name: None if name == "torch" else found(name))

@@ -10,9 +10,8 @@ from torch import nn
 
 from agentrl.core.errors import ConfigError, JudgeFault, MissingExtra
 from agentrl.core.specs import resolve
-from agentrl.judges.similarity import stlpips, weights_file
-from agentrl.judges.similarity.stlpips import ShiftTolerantLPIPS
-from agentrl.judges.similarity.stlpips_network import ShiftTolerantAlexNet, thin_out, thinned_convolution
+from agentrl.judges.similarity import default, stlpips
+from agentrl.judges.similarity.stlpips import ShiftTolerantAlexNet, ShiftTolerantLPIPS, thin_out, thinned_convolution
 
 # Distances that the code of stlpips-pytorch 0.0.2 itself gives for these pairs (AlexNet, shift-tolerant).
 GOLDEN = [
@@ -94,13 +93,13 @@ def test_weights_that_are_not_finite_are_a_fault_and_no_score():
 def test_what_breaks_while_computing_is_a_fault_and_no_score():
     broken = ShiftTolerantLPIPS(threads=1)
     broken.network.convolutions[0].weight.data = torch.zeros(64, 4, 11, 11)
-    with pytest.raises(JudgeFault, match="could not compute"):
+    with pytest.raises(JudgeFault, match="inference failed"):
         broken.score_pairs([(icon(40), blank(40))])
 
 
 def test_missing_weights_are_a_missing_extra(monkeypatch):
-    monkeypatch.setattr(weights_file, "PACKAGE", "no_such_package_of_weights")
-    assert weights_file.stlpips_weights() is None
+    monkeypatch.setattr(default, "PACKAGE", "no_such_package_of_weights")
+    assert default.stlpips_weights() is None
     with pytest.raises(MissingExtra, match=r"stlpips-pytorch is not installed.*agentrl-suite\[similarity\]"):
         ShiftTolerantLPIPS()
 
@@ -129,6 +128,6 @@ def test_bad_arguments_are_named(argument, value):
 
 def test_a_gpu_that_is_not_there_is_the_users_mistake(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ConfigError, match=r"device 'cuda' is not there"):
+    with pytest.raises(ConfigError, match=r"device 'cuda' is not available"):
         ShiftTolerantLPIPS(device="cuda")
     assert ShiftTolerantLPIPS().device.type == "cpu"

@@ -19,8 +19,7 @@ from agentrl.core.errors import JudgeFault
 from agentrl.core.judging import ChecksEnv, Judge, JudgeRequest, Verdict
 from agentrl.core.specs import resolve
 from agentrl.core.state import State
-from agentrl.judges.assignment import best_total
-from agentrl.judges.structured import StructuredJudge, read_object, score_values
+from agentrl.judges.structured import StructuredJudge, best_total, read_object, score_values
 
 CUP = (Value("kind"), Value("colour", tolerance=16), Value("at", tolerance=2))
 VALUES = (

@@ -14,10 +14,10 @@ from agentrl.core.errors import ConfigError
 from agentrl.rollout.episode import record_episode
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.trainers.monitor import KNOWN
-from agentrl.viewer import samples
+from agentrl.viewer import episode_strip
+from agentrl.viewer.episode_strip import choose, trajectory_files
 from agentrl.viewer.run_data import eval_groups, interval, read_run
 from agentrl.viewer.run_report import LOSSES, WARNINGS, in_words, write_run_report
-from agentrl.viewer.samples import choose, trajectory_files
 from tests.core.markup import HOSTILE, Tags
 from tests.viewer.run_folders import LAKE, Halting, eval_line, played, rl_lines, sft_lines, train_line, write_run
 
@@ -218,10 +218,10 @@ def test_damaged_trajectories_leave_the_rest_of_the_page(tmp_path):
 
 
 def test_the_newest_of_a_long_file_are_found_at_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(samples, "MAX_READ", 3)
-    monkeypatch.setattr(samples, "TAIL_BYTES", 20_000)
+    monkeypatch.setattr(episode_strip, "MAX_READ", 3)
+    monkeypatch.setattr(episode_strip, "TAIL_BYTES", 20_000)
     folder = write_run(tmp_path, [], train=[*played(0.1, 1, count=8), *played(1.0, 9, count=8)])
-    first, last = samples.sample_sections(folder)
+    first, last = episode_strip.sample_sections(folder)
     assert first[0] == "Episodes of the first iteration" and last[0] == "Episodes of the last iteration"
     assert "solved" in last[1][1] and len(last[1]) == 5  # what it is told, three episodes, how to draw them
 

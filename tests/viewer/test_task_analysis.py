@@ -11,8 +11,7 @@ import pytest
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.error_types import EpisodeFacts, to_columns
 from agentrl.viewer.comparison import paired, read_conditions, sign_test, write_comparison
-from agentrl.viewer.curriculum import examples
-from agentrl.viewer.phase_files import Attempt, phase_attempts
+from agentrl.viewer.curriculum import Attempt, examples, phase_attempts
 from agentrl.viewer.run_data import read_run
 from agentrl.viewer.run_report import write_run_report
 from agentrl.viewer.task_groups import (

@@ -47,7 +47,7 @@ from agentrl.envs.webshop.pages import (
     available_actions,
     instruction,
 )
-from agentrl.envs.webshop.protocols import SUITE, named, settings_of
+from agentrl.envs.webshop.protocols import named, settings_of
 from agentrl.envs.webshop.reward import Reward, exact_terms, purchase_parts
 from agentrl.envs.webshop.shop import RANDOM, ShopSpec, open_shop
 from agentrl.envs.webshop.state import ShopState
@@ -221,11 +221,6 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     graded = True
     state_type = ShopState
-    added_parameters: ClassVar[dict[str, Any]] = {
-        "cuts": SUITE.cuts,
-        "reward": SUITE.reward,
-        "prompt": SUITE.prompt,
-    }
     representations = frozenset({"natural", "structured"})
     guides: ClassVar[dict[str, str]] = {
         "natural": "Say which page this is (with the search and its page of results, or the product), which options "

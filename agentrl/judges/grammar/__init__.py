@@ -1,1 +1,1 @@
-"""A small grammar of English about places on a grid; `agentrl.judges.english` puts its steps together."""
+"""A small grammar of English about places on a grid; `agentrl.judges.rule.read` puts its steps together."""

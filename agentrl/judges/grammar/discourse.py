@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agentrl.judges.grammar.chunks import Mention
-from agentrl.judges.grammar.lexicon import ORIGIN, SCENERY
-from agentrl.judges.grammar.vocabulary import Vocabulary
+from agentrl.judges.grammar.vocabulary import ORIGIN, SCENERY, Vocabulary
 
 SELF = 0  # the individual from which all is seen
 MAX_INDIVIDUALS = 96
@@ -62,10 +61,13 @@ class Discourse:
         if how == "they" or (cls is None and how in ("both", "all")):
             group = [i for i in (self._last_group or self._recent_things()[:2]) if i not in avoid]
             return group if len(group) > 1 else [SELF] if how == "they" else group
-        if cls is None:
-            cls = self._recent_class()
-            if cls is None:
+        if cls is None and self._denied is not None:
+            cls = self._denied
+        elif cls is None:
+            things = self._recent_things()
+            if not things:
                 return []
+            cls = self.classes[things[0]]
         if cls in self.unique:
             return [self._named(cls, "unique", 0)]
         return self._individuals(cls, mention)
@@ -92,7 +94,11 @@ class Discourse:
         if how == "the" and isinstance(number, str):
             return self._set_group(cls, [self._named(cls, "label", number)], distinct=True)
         if how == "all" or (how == "the" and mention.plural):
-            return group if len(group) > 1 else [self._everyone(cls)]
+            if len(group) > 1:
+                return group
+            if cls not in self.everyone:
+                self.everyone[cls] = self._new(cls)
+            return [self.everyone[cls]]
         if how in ("a", "some") or (how == "bare" and cls in self.many):
             return self._set_group(cls, [self._new(cls)], distinct=False)
         return [group[-1]] if group else self._set_group(cls, [self._new(cls)], distinct=False)
@@ -117,11 +123,6 @@ class Discourse:
         if distinct:
             self.distinct.update(group)
         return group
-
-    def _everyone(self, cls: str) -> int:
-        if cls not in self.everyone:
-            self.everyone[cls] = self._new(cls)
-        return self.everyone[cls]
 
     def _named(self, cls: str, kind: str, name: object) -> int:
         key = (cls, kind, name)
@@ -153,9 +154,3 @@ class Discourse:
 
     def _recent_things(self) -> list[int]:
         return list(dict.fromkeys(i for i in reversed(self._recent[-24:]) if i != SELF))
-
-    def _recent_class(self) -> str | None:
-        if self._denied is not None:
-            return self._denied
-        things = self._recent_things()
-        return self.classes[things[0]] if things else None

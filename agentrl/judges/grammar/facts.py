@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from agentrl.judges.grammar.chunks import Spot
@@ -61,8 +60,15 @@ class Facts:
 
     def relations(self, people: Discourse, counts: dict[str, int]) -> tuple[list[Relation], list[str]]:
         """Claims about the player's surroundings in order of mention, and the classes of those that void themselves."""
-        values = self.solve()
-        claims = list(self._claims(people, values[0], values[1]))
+        rows, columns = self.solve()
+        claims = []
+        for individual in sorted({*rows, *columns, *self.void}):
+            cls, down, along = people.classes[individual], rows.get(individual), columns.get(individual)
+            if individual in self.void:
+                claims.append((individual, Relation(cls)))
+            else:
+                vertical, horizontal = down and VERTICAL[down[0]], along and HORIZONTAL[along[0]]
+                claims.append((individual, Relation(cls, vertical, horizontal)))
         return _settle(claims, people, counts), [people.classes[i] for i in sorted(self.void)]
 
     def solve(self) -> tuple[dict[int, Value], dict[int, Value]]:
@@ -71,22 +77,15 @@ class Facts:
             self._compare_spots()
         values = self._solve(0), self._solve(1)
         for figure, one, other in self.middles:
-            for axis in (0, 1):
-                self._beyond(values[axis], figure, one, other)
+            if SELF in (one, other):  # what lies between the player and a thing lies in the direction of that thing
+                far = other if one == SELF else one
+                for known, unknown in ((figure, far), (far, figure)):
+                    for along in values:
+                        if known in along and unknown not in along:
+                            along[unknown] = along[known][0], None
         for axis in (0, 1):
             self._chain(axis, values[axis])
         return values
-
-    def _claims(
-        self, people: Discourse, rows: dict[int, Value], columns: dict[int, Value]
-    ) -> Iterator[tuple[int, Relation]]:
-        for individual in sorted({*rows, *columns, *self.void}):
-            cls, down, along = people.classes[individual], rows.get(individual), columns.get(individual)
-            if individual in self.void:
-                yield individual, Relation(cls)
-            else:
-                vertical, horizontal = down and VERTICAL[down[0]], along and HORIZONTAL[along[0]]
-                yield individual, Relation(cls, vertical, horizontal)
 
     def _solve(self, axis: int) -> dict[int, Value]:
         """What is said directly about each individual and the player; contradictions void the individual."""
@@ -113,20 +112,13 @@ class Facts:
         for _ in range(3 if between and values else 0):
             before = len(values)
             for figure, ground, sign, cells, _ in between:
-                if ground in values and figure not in values:
-                    _put(values, figure, _sum(values[ground], (sign, cells)))
-                elif figure in values and ground not in values:
-                    _put(values, ground, _sum(values[figure], (-sign, cells)))
+                if (ground in values) == (figure in values):
+                    continue
+                known, unknown, step = (ground, figure, sign) if ground in values else (figure, ground, -sign)
+                if (value := _sum(values[known], (step, cells))) is not None:
+                    values[unknown] = value
             if len(values) == before:
                 break
-
-    def _beyond(self, values: dict[int, Value], figure: int, one: int, other: int) -> None:
-        """What lies between the player and a thing lies in the direction of that thing."""
-        if SELF in (one, other):
-            far = other if one == SELF else one
-            for known, unknown in ((figure, far), (far, figure)):
-                if known in values and unknown not in values:
-                    values[unknown] = values[known][0], None
 
     def _compare_spots(self) -> None:
         mine = self.spots.get(SELF, [])
@@ -144,11 +136,6 @@ class Facts:
 
 def _on_axis(spots: list[Spot], axis: int) -> set[tuple[str, int]]:
     return {place for spot in spots if (place := spot[axis]) is not None}
-
-
-def _put(values: dict[int, Value], individual: int, value: Value | None) -> None:
-    if value is not None:
-        values[individual] = value
 
 
 def _sum(one: Value, other: Value) -> Value | None:
@@ -183,7 +170,7 @@ def _settle(claims: list[tuple[int, Relation]], people: Discourse, counts: dict[
             continue
         members = [i for i, relation in claims if relation.object == cls and i != everyone]
         if members:
-            claims = [(i, _merge(r, common) if i in members else r) for i, r in claims if i != everyone]
+            claims = [(i, r.completed_by(common) if i in members else r) for i, r in claims if i != everyone]
         else:
             claims = [entry for entry in claims if entry[0] != everyone]
             claims += [(-1, common)] * min(counts.get(cls, 1), 99)
@@ -196,10 +183,3 @@ def _settle(claims: list[tuple[int, Relation]], people: Discourse, counts: dict[
             seen.add(relation)
         found.append(relation)
     return found
-
-
-def _merge(own: Relation, common: Relation) -> Relation:
-    """What is said of one, completed by what is said of all; a contradiction leaves nothing."""
-    vertical, horizontal = own.vertical or common.vertical, own.horizontal or common.horizontal
-    clash = (common.vertical and vertical != common.vertical) or (common.horizontal and horizontal != common.horizontal)
-    return Relation(own.object) if clash else Relation(own.object, vertical, horizontal)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agentrl.judges.grammar.lexicon import LEXICON, Lexeme
-from agentrl.judges.grammar.vocabulary import COLON, COMMA, MARKS, ODD_WORDS, STOP, Vocabulary
+from agentrl.judges.grammar.vocabulary import COLON, COMMA, LEXICON, MARKS, ODD_WORDS, STOP, Lexeme, Vocabulary
 
 MAX_CHARACTERS = 6000  # a description is a few sentences; what comes after is not read
 MAX_TOKENS = 1200
@@ -59,11 +58,17 @@ def lex(text: str, vocabulary: Vocabulary) -> list[Lexeme]:
             lexemes += odd[1]
             i += odd[0]
         else:
-            known = lexicon.get(word) if len(word) > 1 else _letter(words, found, i, vocabulary)
+            raw = found[i]
+            if len(word) > 1:
+                known = lexicon.get(word)
+            elif raw in _COMPASS and words[i + 1] == "of":
+                known = LEXICON[_COMPASS[raw]]
+            else:  # "a", "I", a mark, or the symbol of a drawing used as a name
+                known = vocabulary.letters.get(raw) or lexicon.get(word)
             if known is not None:
                 lexemes.append(known)
             else:
-                _append_other(lexemes, word, found[i], lexicon)
+                _append_other(lexemes, word, raw, lexicon)
             i += 1
     lexemes += (STOP, STOP)
     return _contracted(lexemes) if "'s" in text else lexemes
@@ -82,8 +87,9 @@ def _odd(
 ) -> tuple[int, tuple[Lexeme, ...]] | None:
     """How many words to take and what they mean here; None for the usual meaning."""
     word, after = words[i], words[i + 1] if i + 1 < len(words) else ""
-    if word == "(":
-        alias = words[i + 2 : i + 3] == [")"] and _is_alias(before, after, lexicon)
+    if word == "(":  # "the target (goal)", "the player (P)": another name of what came before
+        closed = words[i + 2 : i + 3] == [")"] and before and before[-1].kind in ("noun", "index")
+        alias = closed and (len(after) == 1 or lexicon.get(after, STOP).kind == "noun" or after[-1].isdigit())
         return (3, ()) if alias else None
     if word == "→":
         return (1, (COLON,)) if lexicon.get(after, STOP).kind in ("dir", "at", "to") else None
@@ -93,41 +99,28 @@ def _odd(
     return (1, (LEXICON["directly"],)) if intensifier else None
 
 
-def _is_alias(before: list[Lexeme], word: str, lexicon: dict[str, Lexeme]) -> bool:
-    """ "The target (goal)", "the player (P)": another name of what came before."""
-    after_noun = bool(before) and before[-1].kind in ("noun", "index")
-    return after_noun and (len(word) == 1 or lexicon.get(word, STOP).kind == "noun" or word[-1].isdigit())
-
-
-def _letter(words: list[str], found: list[str], i: int, vocabulary: Vocabulary) -> Lexeme | None:
-    """A single character: "a", "I", a mark, the symbol of a drawing used as a name, or a point of the compass."""
-    raw = found[i]
-    if raw in _COMPASS and words[i + 1 : i + 2] == ["of"]:
-        return LEXICON[_COMPASS[raw]]
-    return vocabulary.letters.get(raw) or vocabulary.lexicon.get(words[i])
-
-
 def _contracted(lexemes: list[Lexeme]) -> list[Lexeme]:
     """ "The hole's below me": an owner that opens a clause is a noun and a verb, unless it owns what follows."""
     found: list[Lexeme] = []
     opening = True
     for i, lexeme in enumerate(lexemes):
-        if lexeme.kind == "poss" and opening and _is_verb(lexemes[i + 1].kind, lexemes[i + 2].kind):
-            found += (Lexeme("noun", (lexeme.value, False, False)), LEXICON["is"])
-            continue
+        if lexeme.kind == "poss" and opening:
+            after, then = lexemes[i + 1].kind, lexemes[i + 2].kind
+            owned = after == "dir" and then in ("is", "side", "has", "colon", "unk")
+            if after in _PREDICATES and not owned:
+                found += (Lexeme("noun", (lexeme.value, False, False)), LEXICON["is"])
+                continue
         found.append(lexeme)
         opening = lexeme.kind in _CLAUSE_OPENERS or (opening and lexeme.kind in ("the", "a"))
     return found
 
 
-def _is_verb(after: str, then: str) -> bool:
-    owned = after == "dir" and then in ("is", "side", "has", "colon", "unk")
-    return after in _PREDICATES and not owned
-
-
 def _append_other(lexemes: list[Lexeme], word: str, raw: str, lexicon: dict[str, Lexeme]) -> None:
     """Marks, numbers, coordinates, contractions, possessives and numbered nouns such as box0."""
     first = word[0]
+    base, apostrophe, suffix = word.partition("'")
+    name = base.rstrip("0123456789")
+    known = lexicon.get(name)
     if word in MARKS:
         lexemes.append(MARKS[word])
     elif first in "([":
@@ -139,15 +132,7 @@ def _append_other(lexemes: list[Lexeme], word: str, raw: str, lexicon: dict[str,
         lexemes.append(STOP)
     elif not first.isalpha():
         lexemes.append(COMMA)  # a dash
-    else:
-        _append_word(lexemes, word, raw, lexicon)
-
-
-def _append_word(lexemes: list[Lexeme], word: str, raw: str, lexicon: dict[str, Lexeme]) -> None:
-    base, apostrophe, suffix = word.partition("'")
-    name = base.rstrip("0123456789")
-    known = lexicon.get(name)
-    if apostrophe and known is not None:
+    elif apostrophe and known is not None:
         if known.kind == "noun" and suffix == "s" and not known.value[2]:
             lexemes.append(Lexeme("poss", known.value[0]))
         else:

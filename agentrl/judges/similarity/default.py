@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from agentrl.core.specs import resolve
-from agentrl.judges.similarity.pictures import Pair
-from agentrl.judges.similarity.weights_file import stlpips_weights
+from agentrl.judges.similarity.scorer import Pair
 
 
 def default_kind() -> str:
@@ -38,3 +38,16 @@ class DefaultSimilarity:
     def to_json(self) -> dict[str, Any]:
         """The spec of the chosen scorer: elsewhere, another might be chosen."""
         return self.chosen.to_json()
+
+
+PACKAGE = "stlpips_pytorch"
+INSIDE = Path("weights", "vST0.0", "alex_shift_tolerant.pth")
+
+
+def stlpips_weights() -> Path | None:
+    """The weight file inside the installed package; None where there is none."""
+    found = importlib.util.find_spec(PACKAGE)
+    for place in (found.submodule_search_locations or []) if found else []:
+        if (path := Path(place) / INSIDE).is_file():
+            return path
+    return None

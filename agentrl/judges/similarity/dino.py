@@ -15,8 +15,8 @@ from torch.nn import functional
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.core.files import strange_file
 from agentrl.judges.similarity.network import NetworkScorer
-from agentrl.judges.similarity.pictures import Pair, Size
 from agentrl.judges.similarity.preparation import Preparation, normalised, preparation_of
+from agentrl.judges.similarity.scorer import Pair, Size
 
 WHERE = "get config.json, preprocessor_config.json and model.safetensors of facebook/dinov2-base from huggingface.co"
 MODEL_TYPES = ("dinov2", "dinov2_with_registers")
@@ -74,7 +74,7 @@ def model_folder(folder: Any) -> Path:
         raise ConfigError(f"folder must be the path of a DINOv2 model; got {folder!r} ({WHERE})")
     path = Path(folder).expanduser()
     if not path.is_dir():
-        raise ConfigError(f"folder {path} is not there; {WHERE}")
+        raise ConfigError(f"folder {path} does not exist; {WHERE}")
     if (strange := strange_file(path)) is not None:
         raise ConfigError(f"folder must hold regular files; {strange} is not one")
     if not (path / "config.json").is_file():

@@ -88,7 +88,7 @@ def find_files(folder: Path, name: str) -> Files:
     """All files of a variant; `ConfigError` with everything that is missing and where to get each."""
     variant = VARIANTS[name]
     if not folder.is_dir():
-        raise ConfigError(f"folder {folder} is not there; unpack {variant.archive} into it")
+        raise ConfigError(f"folder {folder} does not exist; unpack {variant.archive} into it")
     missing, found = [], []
     for backbone in variant.backbones:
         path = next((folder / place for place in backbone.places if (folder / place).is_file()), None)

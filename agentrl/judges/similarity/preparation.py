@@ -13,7 +13,7 @@ from PIL import Image
 from torch import Tensor
 
 from agentrl.core.errors import ConfigError
-from agentrl.judges.similarity.pictures import Size
+from agentrl.judges.similarity.scorer import Size
 
 Triple = tuple[float, float, float]
 IMAGENET: tuple[Triple, Triple] = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -31,7 +31,12 @@ class Preparation:
 
     def fit(self, picture: np.ndarray) -> np.ndarray:
         """The picture at the size that the model takes, uint8 still."""
-        height, width = self._resized(*picture.shape[:2])
+        height, width = picture.shape[:2]
+        if isinstance(self.resize, int):
+            longer = int(self.resize * max(height, width) / min(height, width))
+            height, width = (self.resize, longer) if height <= width else (longer, self.resize)
+        else:
+            height, width = self.resize
         if (height, width) != picture.shape[:2]:
             image = Image.fromarray(np.ascontiguousarray(picture))
             picture = np.asarray(image.resize((width, height), self.resample))
@@ -39,12 +44,6 @@ class Preparation:
             top, left = (height - self.crop[0]) // 2, (width - self.crop[1]) // 2
             picture = picture[top : top + self.crop[0], left : left + self.crop[1]]
         return picture
-
-    def _resized(self, height: int, width: int) -> Size:
-        if not isinstance(self.resize, int):
-            return self.resize
-        longer = int(self.resize * max(height, width) / min(height, width))
-        return (self.resize, longer) if height <= width else (longer, self.resize)
 
 
 def normalised(pictures: np.ndarray, colours: tuple[Triple, Triple], device: torch.device) -> Tensor:
@@ -62,7 +61,7 @@ def preparation_of(folder: Path, otherwise: Preparation) -> Preparation:
     try:
         return _read(msgspec.json.decode(path.read_bytes()))
     except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
-        raise ConfigError(f"{path} describes no preparation of pictures that can be followed: {error!r}") from error
+        raise ConfigError(f"{path} describes preprocessing that is not supported: {error!r}") from error
 
 
 def _read(settings: dict[str, Any]) -> Preparation:

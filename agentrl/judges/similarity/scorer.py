@@ -6,16 +6,18 @@ pair is the *target*: its features are kept, as the same target comes back every
 
 from __future__ import annotations
 
+import hashlib
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from PIL import Image
 
 from agentrl.core.arguments import number_from_zero, whole_number
 from agentrl.core.errors import ConfigError, JudgeFault
-from agentrl.judges.similarity.memory import Memory
-from agentrl.judges.similarity.pictures import Pair, Size, check_pairs, common_size, content_hash, fit, white
 
 # A target this near to the blank picture has nothing to be measured from: dividing would only magnify rounding.
 NOTHING_DRAWN = 1e-4
@@ -64,8 +66,12 @@ class FeatureScorer(ABC):
         for size, members in groups.items():
             for start in range(0, len(members), self.batch_size):
                 part = members[start : start + self.batch_size]
-                for index, score in zip(part, self._score_batch([pairs[i] for i in part], size), strict=True):
-                    scores[index] = score
+                targets = self._targets([pairs[i][0] for i in part], size)
+                drawings = self._features([self._fit(pairs[i][1], size) for i in part])
+                distances = self._checked_distances([target.features for target in targets], drawings)
+                for index, target, distance in zip(part, targets, distances, strict=True):
+                    scale = target.blank if self.above_blank and target.blank > NOTHING_DRAWN else 1.0
+                    scores[index] = min(1.0, max(0.0, 1.0 - distance / scale))
         return scores
 
     def to_json(self) -> dict[str, Any]:
@@ -96,16 +102,6 @@ class FeatureScorer(ABC):
 
     # ------------------------------------------------------------------ one batch
 
-    def _score_batch(self, pairs: list[Pair], size: Size) -> list[float]:
-        targets = self._targets([target for target, _ in pairs], size)
-        drawings = self._features([self._fit(drawing, size) for _, drawing in pairs])
-        distances = self._checked_distances([target.features for target in targets], drawings)
-        return [self._score(d, target.blank) for d, target in zip(distances, targets, strict=True)]
-
-    def _score(self, distance: float, blank: float) -> float:
-        scale = blank if self.above_blank and blank > NOTHING_DRAWN else 1.0
-        return min(1.0, max(0.0, 1.0 - distance / scale))
-
     def _targets(self, pictures: list[np.ndarray], size: Size) -> list[Target]:
         """Remembered, or computed now: each different picture once, all of them together."""
         keys = [(size, content_hash(picture)) for picture in pictures]
@@ -119,27 +115,100 @@ class FeatureScorer(ABC):
             else:
                 missing[key] = picture
         if missing:
-            new = self._new_targets([self._fit(picture, size) for picture in missing.values()], size)
-            for key, target in zip(missing, new, strict=True):
-                self.memory.put(key, target, target.features.nbytes)
-                found[key] = target
+            features = self._features([self._fit(picture, size) for picture in missing.values()])
+            blanks = [1.0] * len(features)
+            if self.above_blank:
+                if (blank := self.memory.get(size)) is None:
+                    [blank] = self._features([white(size)])
+                    self.memory.put(size, blank, blank.nbytes)
+                blanks = self._checked_distances(features, [blank] * len(features))
+            for key, *target in zip(missing, features, blanks, strict=True):
+                found[key] = Target(*target)
+                self.memory.put(key, found[key], found[key].features.nbytes)
         return [found[key] for key in keys]
-
-    def _new_targets(self, pictures: list[np.ndarray], size: Size) -> list[Target]:
-        features = self._features(pictures)
-        if not self.above_blank:
-            return [Target(one, 1.0) for one in features]
-        blanks = self._checked_distances(features, [self._blank(size)] * len(features))
-        return [Target(one, blank) for one, blank in zip(features, blanks, strict=True)]
-
-    def _blank(self, size: Size) -> Any:
-        if (known := self.memory.get(size)) is None:
-            [known] = self._features([white(size)])
-            self.memory.put(size, known, known.nbytes)
-        return known
 
     def _checked_distances(self, targets: list[Any], drawings: list[Any]) -> list[float]:
         distances = np.asarray(self._distances(targets, drawings), np.float64)
         if not np.isfinite(distances).all():
             raise JudgeFault(f"{self.name} computed a distance that is not a finite number")
         return distances.tolist()
+
+
+class Memory:
+    """A least-recently-used store bounded by the size of what it holds. Safe to use from several threads."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.held = limit, 0
+        self.hits = self.misses = 0
+        self._entries: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Hashable) -> Any | None:
+        """What was stored under `key`, now the most recent; None where there is nothing."""
+        with self._lock:
+            if (entry := self._entries.get(key)) is None:
+                self.misses += 1
+                return None
+            self.hits += 1
+            self._entries.move_to_end(key)
+            return entry[0]
+
+    def put(self, key: Hashable, value: Any, size: int) -> None:
+        """Store; the oldest entries go. A value larger than the whole store is not kept at all."""
+        with self._lock:
+            if key in self._entries:
+                self.held -= self._entries.pop(key)[1]
+            if size > self.limit:
+                return
+            self._entries[key] = value, size
+            self.held += size
+            while self.held > self.limit:
+                self.held -= self._entries.popitem(last=False)[1][1]
+
+
+Pair = tuple[np.ndarray, np.ndarray]
+Size = tuple[int, int]
+
+
+def check_pairs(pairs: Sequence[Pair]) -> None:
+    """Wrong pictures are the caller's mistake and are named by their pair; nothing is guessed."""
+    for index, pair in enumerate(pairs):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise ConfigError(f"pair {index}: a pair must be (target, drawing); got {type(pair).__name__}")
+        for picture in pair:
+            if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8:
+                found = getattr(picture, "dtype", type(picture))
+                raise ConfigError(f"pair {index}: a picture must be a uint8 array; got {found}")
+            if picture.ndim != 3 or picture.shape[2] != 3 or 0 in picture.shape:
+                raise ConfigError(f"pair {index}: a picture must be [height, width, 3]; got {picture.shape}")
+
+
+def common_size(pair: Pair, at_most: int, at_least: int = 1) -> Size:
+    """The larger height and width of both, scaled down to `at_most` pixels on the longer side."""
+    height, width = (max(pair[0].shape[axis], pair[1].shape[axis]) for axis in (0, 1))
+    scale = min(1.0, at_most / max(height, width))
+    return max(at_least, round(height * scale)), max(at_least, round(width * scale))
+
+
+def fit(picture: np.ndarray, size: Size) -> np.ndarray:
+    """The picture at a size of its own or another; the array itself where nothing is to be done."""
+    if picture.shape[:2] == size:
+        return picture
+    image = Image.fromarray(np.ascontiguousarray(picture))
+    # reducing_gap: whole factors are taken out by averaging first, twice as quick and hardly different
+    return np.asarray(image.resize((size[1], size[0]), Image.Resampling.BILINEAR, reducing_gap=1.0))
+
+
+def content_hash(picture: np.ndarray) -> bytes:
+    """Equal for equal pictures only, whatever memory they lie in."""
+    found = hashlib.sha256(b"%d,%d," % picture.shape[:2])
+    found.update(np.ascontiguousarray(picture).data)
+    return found.digest()
+
+
+def white(size: Size) -> np.ndarray:
+    """The blank drawing."""
+    return np.full((*size, 3), 255, np.uint8)

@@ -8,7 +8,7 @@ import pytest
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.judging import JudgeRequest
-from agentrl.judges.english import remembered_chunks
+from agentrl.judges.grammar.chunker import remembered_chunks
 from agentrl.judges.rule import RuleJudge, remembered_reading
 from benchmarks.judges import corpus, selfcheck
 from benchmarks.judges.accuracy import report
