@@ -17,29 +17,31 @@ from agentrl.core.errors import ConfigError, Fault, did_you_mean
 from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.task_generator import TaskGenerator
-from agentrl.envs.webarena.about import about
-from agentrl.envs.webarena.acting.actions import Action
-from agentrl.envs.webarena.acting.grammars import GRAMMARS, check_grammar, read_turn, write
-from agentrl.envs.webarena.acting.performing import perform
-from agentrl.envs.webarena.acting.prompts import describe
-from agentrl.envs.webarena.acting.tools import action_of_call, call_of_action, tool_schemas
-from agentrl.envs.webarena.browsing.backend import ActionFailed, Backend
+from agentrl.envs.webarena.acting.actions import Action, perform
+from agentrl.envs.webarena.acting.grammars import (
+    GRAMMARS,
+    action_of_call,
+    call_of_action,
+    check_grammar,
+    describe,
+    read_turn,
+    tool_schemas,
+    write,
+)
+from agentrl.envs.webarena.backend import ActionFailed, Backend, View
 from agentrl.envs.webarena.browsing.dom import DomBackend
-from agentrl.envs.webarena.browsing.view import View
 from agentrl.envs.webarena.evaluators.answers import DIALECTS
 from agentrl.envs.webarena.evaluators.evaluate import evaluate, missing
 from agentrl.envs.webarena.evaluators.judge import answer_judge
 from agentrl.envs.webarena.evaluators.pages import Seen
-from agentrl.envs.webarena.facts import cart_of, form_fields, page_kind, quoted_words, records, site_name
-from agentrl.envs.webarena.live.accounts import accounts_for
-from agentrl.envs.webarena.live.places import EMBEDDED, live_addresses, site_of
+from agentrl.envs.webarena.live.places import EMBEDDED, accounts_for, live_addresses, site_of
 from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, observe
 from agentrl.envs.webarena.observing.names import Names
-from agentrl.envs.webarena.oracle import next_action
+from agentrl.envs.webarena.oracle import about, next_action
 from agentrl.envs.webarena.picturing.page_picture import PagePicture
 from agentrl.envs.webarena.sites.places import PLACES, cookies
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.state import WebState
+from agentrl.envs.webarena.state import WebState, cart_of, form_fields, page_kind, quoted_words, records, site_name
 from agentrl.envs.webarena.tasks.addresses import resolve
 from agentrl.envs.webarena.tasks.generated import Instance
 from agentrl.envs.webarena.tasks.generated import templates as generated_templates

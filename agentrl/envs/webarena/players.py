@@ -14,10 +14,10 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Conversation, Generation, as_generation, require_envs
 from agentrl.envs.webarena.acting.actions import Action
 from agentrl.envs.webarena.acting.grammars import write
-from agentrl.envs.webarena.browsing.view import View
-from agentrl.envs.webarena.facts import quoted_words
+from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.observing.compact import compact_text
 from agentrl.envs.webarena.observing.names import Names
+from agentrl.envs.webarena.state import quoted_words
 
 MAX_LINKS = 6  # that are followed before the guess
 _SEARCH = re.compile(r"search|query|\bq\b", re.IGNORECASE)

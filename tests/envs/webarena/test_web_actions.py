@@ -12,12 +12,19 @@ from hypothesis import strategies as st
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.tools import fit_arguments
-from agentrl.envs.webarena.acting.actions import MAY_BE_EMPTY, NEEDS, Action
-from agentrl.envs.webarena.acting.grammars import GRAMMARS, MAX_REPLY, check_grammar, read_turn, write
-from agentrl.envs.webarena.acting.performing import key_name, perform
-from agentrl.envs.webarena.acting.prompts import describe
-from agentrl.envs.webarena.acting.tools import action_of_call, call_of_action, tool_schemas
-from agentrl.envs.webarena.browsing.backend import ActionFailed
+from agentrl.envs.webarena.acting.actions import MAY_BE_EMPTY, NEEDS, Action, key_name, perform
+from agentrl.envs.webarena.acting.grammars import (
+    GRAMMARS,
+    MAX_REPLY,
+    action_of_call,
+    call_of_action,
+    check_grammar,
+    describe,
+    read_turn,
+    tool_schemas,
+    write,
+)
+from agentrl.envs.webarena.backend import ActionFailed
 from tests.envs.webarena.web_replies import CLICK, EXIT, TABLE, WEBRL, A
 
 

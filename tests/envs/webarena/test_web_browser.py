@@ -20,11 +20,11 @@ from fake_web import HOME, FakeWorld
 
 from agentrl.core.errors import ConfigError, EnvFault, SnapshotUnsupported
 from agentrl.envs.common.browser import chromium
-from benchmarks.webarena.differential import compare
-from benchmarks.webarena.templates import play
 from agentrl.envs.webarena.browsing.dom import DomBackend
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.tasks.generated import generated_ids, templates
+from benchmarks.webarena.differential import compare
+from benchmarks.webarena.templates import play
 
 pytestmark = pytest.mark.browser
 SITES = ("shop", "admin", "forum", "code", "map", "across")

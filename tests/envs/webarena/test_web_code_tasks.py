@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from benchmarks.webarena.templates import play
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.generated import generated_ids, novelty
 from agentrl.envs.webarena.tasks.template import Template
 from agentrl.envs.webarena.tasks.templates.code import TEMPLATES
+from benchmarks.webarena.templates import play
 
 FEW = {"code-most-discussed-issue", "code-finish-todo", "code-merge"}  # as many as the data has
 

@@ -10,11 +10,10 @@ import pytest
 from lxml import etree, html
 
 from agentrl.core.errors import ConfigError
-from agentrl.envs.webarena.browsing.view import Box, Tab, View
+from agentrl.envs.webarena.backend import Box, Tab, View
 from agentrl.envs.webarena.observing.accessibility import accessibility_tree
 from agentrl.envs.webarena.observing.compact import compact_text
-from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, check_mode, observe
-from agentrl.envs.webarena.observing.raw import raw_html
+from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, check_mode, observe, raw_html
 from agentrl.envs.webarena.observing.simplified import MAX_LENGTH, simplified_html
 from agentrl.envs.webarena.observing.tokens import token_bound
 from tests.envs.webarena.web_views import view_of

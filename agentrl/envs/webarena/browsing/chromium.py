@@ -6,27 +6,52 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine
+from functools import lru_cache
 from io import BytesIO
 from typing import Any, TypeVar
 
 import numpy as np
 from PIL import Image
+from playwright.async_api import Error as PlaywrightError
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.common.browser import BrowserTab, Window, engine
 from agentrl.envs.common.browser.engine import START_DEADLINE
 from agentrl.envs.common.browser.tab import Unresponsive
-from agentrl.envs.webarena.browsing.backend import ActionFailed
-from agentrl.envs.webarena.browsing.clicks import check_typable
+from agentrl.envs.webarena.backend import VIEWPORT, ActionFailed, Box, View
+from agentrl.envs.webarena.backend import Tab as TabName
 from agentrl.envs.webarena.browsing.dom import BUTTONS
-from agentrl.envs.webarena.browsing.forms import acceptable, is_disabled, option_text, options_of
-from agentrl.envs.webarena.browsing.keyboard import is_known, normal
-from agentrl.envs.webarena.browsing.labels import labelled_control
-from agentrl.envs.webarena.browsing.numbered import NumberedDocument, numbered_document
+from agentrl.envs.webarena.browsing.forms import acceptable, is_disabled
+from agentrl.envs.webarena.browsing.input import check_typable, is_known, normal
 from agentrl.envs.webarena.browsing.session import MAX_TABS
-from agentrl.envs.webarena.browsing.view import VIEWPORT, Box, View
-from agentrl.envs.webarena.browsing.view import Tab as TabName
+from agentrl.envs.webarena.layout.document import Document, option_text, options_of, strip_attributes
+from agentrl.envs.webarena.layout.page import labelled_control
 
+ATTRIBUTE = "data-agentrl-n"  # set by the browser's script
+
+
+class NumberedDocument(Document):
+    """A page out of a browser. `elements` has None in the place of an element that was left out."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(html)
+        numbers = {element: int(element.get(ATTRIBUTE, -1)) for element in self.elements}
+        self.elements = [None] * (max(numbers.values(), default=-1) + 1)
+        for element, number in numbers.items():
+            if number >= 0:
+                self.elements[number] = element
+        self.index: dict[Any, int] = {element: number for element, number in numbers.items() if number >= 0}
+        strip_attributes(self.root, ATTRIBUTE)
+        self.controls = [control for control in self.controls if control in self.index]
+
+
+@lru_cache(64)
+def numbered_document(html: str) -> NumberedDocument:
+    """The same tree for the same text: a page that has not changed keeps its elements."""
+    return NumberedDocument(html)
+
+
+CONTENT = "'<!DOCTYPE html>' + document.documentElement.outerHTML"
 Result = TypeVar("Result")
 DEADLINE = 30.0  # seconds that a page may take for one action
 _MARGIN = 10.0  # more for the work around it
@@ -423,3 +448,13 @@ def _has(elements: list[Any], number: int) -> bool:
 def _names(keys: str, key: str) -> list[str]:
     """The keys of a combination; a single character as it was written."""
     return [key] if len(key) == 1 else keys.split("+") if keys != "+" else ["+"]
+
+
+async def printed(tab: BrowserTab, expression: str) -> str:
+    """The value of an expression as the benchmark's evaluator prints it."""
+    try:
+        return str(await tab.page.evaluate(expression))
+    except PlaywrightError as error:
+        if tab.gone:
+            raise EnvFault("the page or its browser has crashed") from error
+        return ""

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any, NamedTuple
 from urllib.parse import quote_plus
 
-from agentrl.envs.webarena.browsing.document import Document, whole
+from agentrl.envs.webarena.layout.document import Document, option_value, options_of, whole
 from agentrl.envs.webarena.sites.messages import Fields
 
 _BUTTON_TYPES = {"submit", "button", "reset", "image"}
@@ -79,22 +79,6 @@ def form_of(element: Any) -> Any:
         found = element.getroottree().xpath("//form[@id=$name]", name=name)
         return found[0] if found else None
     return next(element.iterancestors("form"), None)
-
-
-def options_of(select: Any) -> list[Any]:
-    """The options of a <select>."""
-    return list(select.iter("option"))
-
-
-def option_text(option: Any) -> str:
-    """What a user reads."""
-    return " ".join("".join(option.itertext()).split())
-
-
-def option_value(option: Any) -> str:
-    """What a form sends."""
-    value = option.get("value")
-    return option_text(option) if value is None else value
 
 
 class Contents:

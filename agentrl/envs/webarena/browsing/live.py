@@ -15,14 +15,17 @@ from playwright.async_api import Error as PlaywrightError
 from agentrl.core.errors import EnvFault, SnapshotUnsupported
 from agentrl.envs.common.browser import BrowserTab, Fence, Gateway, Window, engine
 from agentrl.envs.common.browser.tab import Visit
-from agentrl.envs.webarena.browsing.addresses import BLANK, BadAddress, origin_of, typed
-from agentrl.envs.webarena.browsing.backend import ActionFailed, EvaluationPage
-from agentrl.envs.webarena.browsing.browser_evaluation import CONTENT, printed
-from agentrl.envs.webarena.browsing.chromium import DEADLINE, ChromiumBackend, tab_names
-from agentrl.envs.webarena.browsing.loading import Page, failed, unreachable
-from agentrl.envs.webarena.browsing.numbered import NumberedDocument
+from agentrl.envs.webarena.backend import VIEWPORT, ActionFailed, EvaluationPage, View
+from agentrl.envs.webarena.browsing.chromium import (
+    CONTENT,
+    DEADLINE,
+    ChromiumBackend,
+    NumberedDocument,
+    printed,
+    tab_names,
+)
+from agentrl.envs.webarena.browsing.loading import BLANK, BadAddress, Page, failed, origin_of, typed, unreachable
 from agentrl.envs.webarena.browsing.session import typed_address
-from agentrl.envs.webarena.browsing.view import VIEWPORT, View
 
 # Failures that come of where the agent went. Every other one means that the site is down, which no agent has done.
 _OWN_FAILURES = (

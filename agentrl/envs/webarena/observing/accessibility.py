@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentrl.envs.webarena.browsing.view import View
+from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.observing.names import (
     FIELDS,
     FROM_CONTENT,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from agentrl.envs.webarena.browsing.view import View
+from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.observing.names import Names, labels_of_fields
 from agentrl.envs.webarena.observing.texts import UNSEEN, harmless, squeezed, under_header, walk, written
 from agentrl.envs.webarena.observing.texts import header as header_of

@@ -1,18 +1,62 @@
-"""The modes by name."""
+"""The modes by name, and the short ones: the page's whole HTML, a list of what the marks in a picture stand for,
+nothing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from lxml import html
+
 from agentrl.core.errors import ConfigError, did_you_mean
-from agentrl.envs.webarena.browsing.view import View
+from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.observing.accessibility import accessibility_tree
 from agentrl.envs.webarena.observing.compact import compact_text
-from agentrl.envs.webarena.observing.marked import marked_list, nothing
-from agentrl.envs.webarena.observing.raw import raw_html
+from agentrl.envs.webarena.observing.names import Names
 from agentrl.envs.webarena.observing.simplified import simplified_html
+from agentrl.envs.webarena.observing.texts import harmless, squeezed, under_header
+
+# Inside attributes and scripts "<" may stand unescaped; a picture's mark or a chat marker there must not be one.
+_MARKS = re.compile(r"<(?=image\s*/?>|\|)", re.IGNORECASE)
+
+
+def raw_html(view: View, *, header: bool = False) -> str:
+    """The document as it came. What was typed is not in it, as in a page's source."""
+    text = str(html.tostring(view.root, encoding="unicode", method="html", with_tail=False))
+    return under_header(view, _MARKS.sub("&lt;", text), header)
+
+
+MAX_NAME = 60
+MAX_LINES = 300
+
+
+def marked_list(view: View, *, header: bool = False) -> str:
+    """Lines such as `[12] a Checkout` and `[3] input "lamp" Search`: id, tag, contents of a field, name."""
+    names = Names(view)
+    lines = [_line(number, element, names) for number, element in enumerate(view.labels[:MAX_LINES])]
+    if len(view.labels) > MAX_LINES:
+        lines.append(f"... and {len(view.labels) - MAX_LINES} more")
+    return under_header(view, harmless("\n".join(lines)), header)
+
+
+def nothing(view: View, *, header: bool = False) -> str:
+    """No text: the picture says it all."""
+    return under_header(view, "", header)
+
+
+def _line(number: int, element: Any, names: Names) -> str:
+    role = names.role(element)
+    kind = (element.get("type") or "").lower() if element.tag == "input" else ""
+    parts = [f"[{number}]", kind if kind in ("checkbox", "radio", "submit") else str(element.tag)]
+    value = names.value(element, role)
+    if kind in ("checkbox", "radio"):
+        parts.append("(checked)" if names.view.values.get(element) else "(not checked)")
+    elif value:
+        parts.append(f'"{squeezed(value, MAX_NAME)}"')
+    return " ".join([*parts, squeezed(names.name(element, role), MAX_NAME)]).rstrip()
+
 
 # Of each mode: how it writes a page, and whether tabs and address stand above it unless said otherwise.
 MODES: dict[str, tuple[Callable[..., str], bool]] = {

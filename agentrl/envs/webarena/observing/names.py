@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentrl.envs.webarena.browsing.view import View
+from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.observing.texts import UNSEEN, chosen_option, squeezed, walk
 
 MAX_NAME = 300

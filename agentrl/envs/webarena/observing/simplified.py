@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from agentrl.envs.webarena.browsing.view import Box, View
+from agentrl.envs.webarena.backend import Box, View
 from agentrl.envs.webarena.observing.texts import UNSEEN, chosen_option, under_header
 
 # In this order; a value that an earlier attribute has is not repeated.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from agentrl.envs.webarena.browsing.view import View
+from agentrl.envs.webarena.backend import View
 
 UNSEEN = frozenset({"script", "style", "template", "noscript"})  # what they hold is no text of the page
 MAX_ADDRESS = 300

@@ -17,7 +17,7 @@ import pytest
 from hostile_web import HOME, HostileSite, SmallWorld, hostile_site
 
 from agentrl.core.errors import ConfigError, EnvFault
-from agentrl.envs.webarena.browsing.backend import ActionFailed
+from agentrl.envs.webarena.backend import ActionFailed
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra_web]
 EPISODES = 8

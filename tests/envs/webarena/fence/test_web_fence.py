@@ -21,7 +21,7 @@ import pytest
 from hostile_web import ESCAPED, Canary, HostileSite, Reply, canary, hostile_site
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.webarena.browsing.backend import ActionFailed
+from agentrl.envs.webarena.backend import ActionFailed
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra_web]
 SECRET = "text-of-a-file-of-this-machine"

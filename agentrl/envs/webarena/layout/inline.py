@@ -7,15 +7,14 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from agentrl.envs.webarena.browsing.boxes import BREAK, INLINE, Node
-from agentrl.envs.webarena.browsing.font import text_width, widths
-from agentrl.envs.webarena.browsing.line import ATOM, CLOSE, OPEN, SPACE, TEXT, Atom, LinePlacer, Piece
-from agentrl.envs.webarena.browsing.line import BREAK as LINE_BREAK
-from agentrl.envs.webarena.browsing.style import Style
-from agentrl.envs.webarena.browsing.text import Run, line_widths, may_break, run_of
+from agentrl.envs.webarena.layout.boxes import BREAK, INLINE, Node
+from agentrl.envs.webarena.layout.line import ATOM, CLOSE, OPEN, SPACE, TEXT, Atom, LinePlacer, Piece
+from agentrl.envs.webarena.layout.line import BREAK as LINE_BREAK
+from agentrl.envs.webarena.layout.style import Style
+from agentrl.envs.webarena.layout.text import Run, line_widths, may_break, run_of, text_width, widths
 
 if TYPE_CHECKING:
-    from agentrl.envs.webarena.browsing.layout import Layout
+    from agentrl.envs.webarena.layout.blocks import Layout
 
 _SPACE_WIDTH = widths()[" "]
 _UNIT = 64  # browsers calculate in 64ths of a pixel

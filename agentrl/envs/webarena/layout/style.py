@@ -17,8 +17,8 @@ import math
 from functools import cached_property, lru_cache
 from typing import Any
 
-from agentrl.envs.webarena.browsing.font import ASCENT, DESCENT
-from agentrl.envs.webarena.browsing.stylesheet import Compound, Declarations, Em, Percent, Rule, Sheet, declare
+from agentrl.envs.webarena.layout.stylesheet import Compound, Declarations, Em, Percent, Rule, Sheet, declare
+from agentrl.envs.webarena.layout.text import ASCENT, DESCENT
 
 MAX_CHAINS = 40_000  # kept for one set of style sheets; hostile pages could make any number
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Any
 
-from agentrl.envs.webarena.browsing.style import Cascade, Chain, Style
-from agentrl.envs.webarena.browsing.text import Run, run_of
+from agentrl.envs.webarena.layout.style import Cascade, Chain, Style
+from agentrl.envs.webarena.layout.text import Run, run_of
 
 # What a box does with its contents.
 INLINE, BLOCK, FLEX, GRID, TABLE, TABLE_PART, REPLACED, BREAK, NOTHING = range(9)

@@ -98,6 +98,22 @@ def serialise(root: Any) -> str:
     return "<!DOCTYPE html>" + etree.tostring(root, encoding="unicode", method="html")
 
 
+def options_of(select: Any) -> list[Any]:
+    """The options of a <select>."""
+    return list(select.iter("option"))
+
+
+def option_text(option: Any) -> str:
+    """What a user reads."""
+    return " ".join("".join(option.itertext()).split())
+
+
+def option_value(option: Any) -> str:
+    """What a form sends."""
+    value = option.get("value")
+    return option_text(option) if value is None else value
+
+
 class Document:
     """A parsed page. Nobody may change its tree: pages with the same text share it."""
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentrl.envs.webarena.browsing.boxes import BREAK, FLEX, GRID, INLINE, REPLACED, TABLE, TABLE_PART, Node
-from agentrl.envs.webarena.browsing.font import text_width, widths
-from agentrl.envs.webarena.browsing.style import Style
-from agentrl.envs.webarena.browsing.text import run_of
+from agentrl.envs.webarena.layout.boxes import BREAK, FLEX, GRID, INLINE, REPLACED, TABLE, TABLE_PART, Node
+from agentrl.envs.webarena.layout.style import Style
+from agentrl.envs.webarena.layout.text import run_of, text_width, widths
 
 _DEFAULT_SIZES = {"img": (0.0, 0.0), "svg": (300.0, 150.0), "video": (300.0, 150.0), "canvas": (300.0, 150.0)}
 _ARROW = 20.0  # the sign at the right end of a select

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentrl.envs.webarena.browsing.boxes import Node
-from agentrl.envs.webarena.browsing.font import X_HEIGHT
-from agentrl.envs.webarena.browsing.style import Style
+from agentrl.envs.webarena.layout.boxes import Node
+from agentrl.envs.webarena.layout.style import Style
+from agentrl.envs.webarena.layout.text import X_HEIGHT
 
 if TYPE_CHECKING:
-    from agentrl.envs.webarena.browsing.layout import Layout
+    from agentrl.envs.webarena.layout.blocks import Layout
 
 # What a line is made of. An atom is a box that stands in it like one big letter.
 TEXT, SPACE, OPEN, CLOSE, ATOM, BREAK = range(6)

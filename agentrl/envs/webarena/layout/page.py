@@ -1,0 +1,191 @@
+"""Pages laid out, and which of their elements an agent can act on.
+
+The rules are those of WebArena-Lite's script, which follow those of Vimium. An element is labelled if it looks
+clickable (by tag, role, attributes, or a hand as its pointer), if the middle of its box on any line lies in the
+viewport and is not clipped away, and if nothing inside it is labelled. Two rules differ: a hand that an element only
+inherits does not count, so that a link is labelled itself and not every piece within it; and <summary> is labelled
+rather than the <details> around it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import zip_longest
+from typing import Any
+
+from agentrl.envs.webarena.backend import Box
+from agentrl.envs.webarena.layout.blocks import Placed, lay_out, lay_out_with_texts
+from agentrl.envs.webarena.layout.document import Document, document
+from agentrl.envs.webarena.layout.style import Chain, Style, cascade
+
+_TAGS = {"input", "textarea", "select", "button", "a", "iframe", "video", "object", "embed", "summary"}
+# Attributes that make other elements clickable, and how they look in HTML; most pages have few of them.
+_RARE = {
+    name: re.compile(pattern)
+    for name, pattern in (
+        ("role", "role="), ("tabindex", "tabindex="), ("contenteditable", "contenteditable"), ("onclick", "onclick="),
+        ("usemap", "usemap="), ("class", "class=[\"']?[^\"'>]*[bB]utton"),
+    )
+}  # fmt: skip
+_CONTROLS = ("input", "select", "textarea", "button")
+_ROLES = {"button", "tab", "link", "checkbox", "menuitem", "menuitemcheckbox", "menuitemradio", "radio"}
+
+
+def clickable_by_markup(document: Document) -> set[Any]:
+    """Elements of a page that look clickable whatever their style."""
+    found = set(document.root.iter(*_TAGS))
+    found.update(label for label in document.root.iter("label") if labelled_control(label, document) is not None)
+    for name, pattern in _RARE.items():
+        if pattern.search(document.html):
+            values = ((element, element.get(name)) for element in document.elements)
+            found.update(element for element, value in values if value is not None and _makes_clickable(name, value))
+    return found
+
+
+def _makes_clickable(name: str, value: str) -> bool:
+    """Does an attribute with this value make an element clickable?"""
+    value = value.strip().lower()
+    match name:
+        case "role":
+            return value in _ROLES
+        case "tabindex":
+            return value.isdigit()
+        case "contenteditable":
+            return value in ("", "true", "contenteditable")
+        case "class":
+            return "button" in value
+    return True
+
+
+def labelled_control(label: Any, document: Document) -> Any:
+    """The enabled control that a <label> belongs to, or None."""
+    name = label.get("for")
+    if name is not None:
+        found = document.identified.get(name)
+        if found is None or found.tag not in _CONTROLS:
+            return None
+    else:
+        found = next((element for element in label.iter(*_CONTROLS) if not _is_hidden(element)), None)
+    return None if found is None or found.get("disabled") is not None else found
+
+
+def _is_hidden(element: Any) -> bool:
+    return (element.get("type") or "").lower() == "hidden"
+
+
+def choose(
+    candidates: Iterable[Any],
+    boxes: Mapping[Any, Box],
+    further: Mapping[Any, Sequence[Box]],
+    clipping: set[Any],
+    viewport: tuple[int, int],
+) -> tuple[Any, ...]:
+    """The labelled ones of clickable elements, which are in document order; `further` has boxes on later lines."""
+    visible = []
+    for element in candidates:
+        parts = [boxes[element], *further.get(element, ())] if element in boxes else []
+        if any([_is_in_sight(element, part, boxes, clipping, viewport) for part in parts]):
+            visible.append(element)
+    return tuple(
+        element
+        for element, following in zip_longest(visible, visible[1:])
+        if following is None or not len(element) or element not in following.iterancestors()
+    )
+
+
+def _is_in_sight(
+    element: Any, box: Box, boxes: Mapping[Any, Box], clipping: set[Any], viewport: tuple[int, int]
+) -> bool:
+    if not box.width or not box.height:
+        return False
+    x, y = box.left + box.width / 2, box.top + box.height / 2
+    if not (0 <= x < viewport[0] and 0 <= y < viewport[1]):
+        return False
+    return not clipping or all(
+        _contains(boxes[ancestor], x, y) for ancestor in element.iterancestors() if ancestor in clipping
+    )
+
+
+def _contains(box: Box, x: float, y: float) -> bool:
+    return box.left <= x < box.left + box.width and box.top <= y < box.top + box.height
+
+
+CACHE_SIZE = 128
+
+
+class LaidOut:
+    """A page with the boxes of its elements. Nobody may change it."""
+
+    def __init__(self, document: Document, sheets: tuple[str, ...], opened: frozenset[int], viewport: tuple[int, int]):
+        self.document, self.viewport = document, viewport
+        self._details = details = {document.elements[number] for number in opened}
+        self._cascade = cascade(sheets)
+        self._placement = lay_out(document.root, self._cascade, details, viewport[0])
+        self.height = max(math.floor(self._placement.height + 0.5), viewport[1])
+        self._seen: dict[int, tuple[dict[Any, Box], tuple[Any, ...]]] = {}
+
+    @property
+    def bottom(self) -> int:
+        """How far the page can be scrolled."""
+        return self.height - self.viewport[1]
+
+    def at(self, scroll: int) -> tuple[dict[Any, Box], tuple[Any, ...]]:
+        """The boxes in pixels of the viewport, and the labelled elements, when the page is scrolled this far."""
+        found = self._seen.get(scroll)
+        if found is None:
+            if len(self._seen) >= 8:
+                self._seen.clear()
+            boxes = {placed[0]: _box(placed, scroll) for placed in self._placement.boxes}
+            found = self._seen[scroll] = (boxes, self._labels(boxes, scroll))
+        return found
+
+    def _labels(self, boxes: dict[Any, Box], scroll: int) -> tuple[Any, ...]:
+        further = {
+            element: [_box(placed, scroll) for placed in parts] for element, parts in self._placement.further.items()
+        }
+        return choose(self._clickables, boxes, further, self._placement.clipping, self.viewport)
+
+    def style(self, element: Any) -> Style:
+        """The style of an element."""
+        return self._chain(element).style
+
+    def _chain(self, element: Any) -> Chain:
+        parent, get = element.getparent(), element.get
+        above = self._cascade.root if parent is None else self._chain(parent)
+        return above.child(element.tag, get("class"), get("id"), get("style"))
+
+    @cached_property
+    def everything(self) -> list[Placed]:
+        """All that is to be seen, texts as well; see `Layout`."""
+        return lay_out_with_texts(self.document.root, self._cascade, self._details, self.viewport[0])
+
+    @cached_property
+    def styles(self) -> dict[Any, Style]:
+        """The styles of all elements."""
+        chains: dict[Any, Chain] = {}
+        for element in self.document.elements:
+            get, parent = element.get, chains.get(element.getparent(), self._cascade.root)
+            chains[element] = parent.child(element.tag, get("class"), get("id"), get("style"))
+        return {element: chain.style for element, chain in chains.items()}
+
+    @cached_property
+    def _clickables(self) -> list[Any]:
+        """Elements that could be labelled, in document order."""
+        found = (clickable_by_markup(self.document) | self._placement.pointers) - self._placement.invisible
+        return sorted(found, key=self.document.index.__getitem__)
+
+
+def _box(placed: Placed, scroll: int) -> Box:
+    """A box in whole pixels of the viewport, as a script rounds it."""
+    _, left, top, width, height = placed
+    floor = math.floor
+    return Box(floor(left + 0.5), floor(top + 0.5) - scroll, floor(width + 0.5), floor(height + 0.5))
+
+
+@lru_cache(CACHE_SIZE)
+def laid_out(html: str, sheets: tuple[str, ...], opened: frozenset[int], viewport: tuple[int, int]) -> LaidOut:
+    """The page with this text and these style sheets; `opened` are the numbers of its open <details>."""
+    return LaidOut(document(html), sheets, opened, viewport)
