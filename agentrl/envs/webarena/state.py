@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from agentrl.core.claims import Claims, Value
 from agentrl.core.parsing import quote
 from agentrl.core.state import State
@@ -158,3 +160,18 @@ class WebState(State):
 def _safe(text: str) -> str:
     """Page texts inside a sentence: on one line, and without anything that could pass for a tag."""
     return " ".join(text.replace("<", "(").replace(">", ")").split())[:300]
+
+
+class Saved(msgspec.Struct):
+    """What a snapshot keeps of an episode."""
+
+    index: int
+    stride: int
+    task: str
+    world: dict[str, Any]
+    backend: dict[str, Any]
+    done: list[str]
+    unread: int
+    answer: str | None
+    score: float | None
+    pending: bool

@@ -16,15 +16,15 @@ from agentrl.envs.webarena.acting.actions import MAY_BE_EMPTY, NEEDS, Action, ke
 from agentrl.envs.webarena.acting.grammars import (
     GRAMMARS,
     MAX_REPLY,
+    PROMPTS,
     action_of_call,
     call_of_action,
-    check_grammar,
-    describe,
     read_turn,
     tool_schemas,
     write,
 )
 from agentrl.envs.webarena.backend import ActionFailed
+from agentrl.envs.webarena.env import WebArenaLiteEnv
 from tests.envs.webarena.web_replies import CLICK, EXIT, TABLE, WEBRL, A
 
 
@@ -185,10 +185,10 @@ def test_what_is_no_text_is_refused(reply):
 
 def test_unknown_grammars_are_refused():
     with pytest.raises(ConfigError, match=r"one of webrl, webarena, browsergym; got 'webarna'.*webarena"):
-        check_grammar("webarna")
+        WebArenaLiteEnv(action_format="webarna")
     with pytest.raises(ConfigError, match="strict_upstream"):
-        check_grammar("webarena", strict_upstream=True)
-    assert check_grammar("webrl", strict_upstream=True) == "webrl"
+        WebArenaLiteEnv(action_format="webarena", strict_upstream=True)
+    assert WebArenaLiteEnv(strict_upstream=True).action_format == "webrl"
 
 
 EXAMPLES = {
@@ -200,7 +200,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
 def test_the_description_shows_only_what_can_be_read(grammar):
-    examples = re.findall(EXAMPLES[grammar], describe(grammar))
+    examples = re.findall(EXAMPLES[grammar], PROMPTS[grammar])
     assert len(examples) > 8
     for example in examples:
         assert read_turn(example, grammar).actions, example

@@ -11,9 +11,10 @@ from lxml import etree, html
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webarena.backend import Box, Tab, View
+from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.observing.accessibility import accessibility_tree
 from agentrl.envs.webarena.observing.compact import compact_text
-from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, check_mode, observe, raw_html
+from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, observe, raw_html
 from agentrl.envs.webarena.observing.simplified import MAX_LENGTH, simplified_html
 from agentrl.envs.webarena.observing.tokens import token_bound
 from tests.envs.webarena.web_views import view_of
@@ -256,8 +257,8 @@ def test_unknown_modes_are_refused():
     with pytest.raises(
         ConfigError, match=r"one of simplified, accessibility, html, compact, marks, none; got 'compct'.*compact"
     ):
-        check_mode("compct")
-    assert check_mode("compact") == "compact"
+        WebArenaLiteEnv(kind="visual", observation_mode="compct")
+    assert WebArenaLiteEnv(observation_mode="compact").observation_mode == "compact"
 
 
 # ---------------------------------------------------------------------- every page

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.parsing import Turn, extract_answer
 from agentrl.core.tools import function_schema
 from agentrl.envs.webarena.acting.actions import NEEDS, Action, checked
@@ -48,12 +47,7 @@ goto("http://...") opens an address. go_back(), go_forward(), new_tab(), tab_foc
 noop() waits. note("text") keeps a note. send_msg_to_user("answer") ends the task with an answer (or with "" if nothing
 was asked), report_infeasible("reason") says that it cannot be done."""
 
-_TEXTS = {"webrl": WEBRL, "webarena": WEBARENA, "browsergym": BROWSERGYM}
-
-
-def describe(grammar: str) -> str:
-    """The rules of a grammar, for the system prompt."""
-    return _TEXTS[grammar]
+PROMPTS = {"webrl": WEBRL, "webarena": WEBARENA, "browsergym": BROWSERGYM}
 
 
 _ELEMENT = {"type": "integer", "description": "The id of the element."}
@@ -135,15 +129,6 @@ GRAMMARS: dict[str, Grammar] = {
     "webarena": Grammar(read_webarena, write_webarena),
     "browsergym": Grammar(read_browsergym, write_browsergym),
 }
-
-
-def check_grammar(name: Any, strict_upstream: bool = False) -> str:
-    """The name of a grammar; ConfigError for anything else."""
-    if not isinstance(name, str) or name not in GRAMMARS:
-        raise ConfigError(f"grammar must be one of {', '.join(GRAMMARS)}; got {name!r}.{did_you_mean(name, GRAMMARS)}")
-    if strict_upstream and name != "webrl":
-        raise ConfigError(f"strict_upstream is for the webrl grammar only; got {name!r}")
-    return name
 
 
 def read_turn(reply: Any, grammar: str = "webrl", *, strict_upstream: bool = False) -> Turn:

@@ -10,7 +10,6 @@ from typing import Any
 
 from lxml import html
 
-from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.observing.accessibility import accessibility_tree
 from agentrl.envs.webarena.observing.compact import compact_text
@@ -67,16 +66,15 @@ MODES: dict[str, tuple[Callable[..., str], bool]] = {
     "marks": (marked_list, False),
     "none": (nothing, False),
 }
+EXPLANATIONS = {
+    "simplified": "You see the part of the page that is in view as HTML; what you can act on has an id.",
+    "accessibility": "You see what is in view of the page as a tree; what you can act on has an id in brackets.",
+    "compact": "You see what is in view of the page line by line; what you can act on has an id in brackets.",
+    "html": "You see the HTML of the whole page. What is in view and can be acted on is counted from 0, in order.",
+    "marks": "Below it is a list of what you can act on: id, tag and text.",
+    "none": "",
+}
 BESIDE_PICTURES = ("marks", "none")  # say too little without a picture
-
-
-def check_mode(name: Any) -> str:
-    """The name of a mode; ConfigError for anything else."""
-    if not isinstance(name, str) or name not in MODES:
-        raise ConfigError(
-            f"observation_mode must be one of {', '.join(MODES)}; got {name!r}.{did_you_mean(name, MODES)}"
-        )
-    return name
 
 
 def observe(view: View, mode: str = "simplified", *, header: bool | None = None) -> str:
