@@ -32,6 +32,13 @@ try:
 except ImportError as error:  # pragma: no cover (set-up installs it)
     raise MissingExtra("starlette", "web") from error
 
+COOKIE = "agentrl_visitor"
+ENTRANCE = "/.visitor"  # the one path that no site answers: it gives a browser the visitor's cookie
+MAX_FORM = 8 << 20  # bytes; sites take fields of a megabyte
+FORM_TYPE = "application/x-www-form-urlencoded"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
 ABOUT = {
     "shopping": ("The shop", "Products, search, cart, checkout, orders, reviews, wish list"),
     "shopping_admin": ("The shop's administration", "Orders, customers, products, reviews, pages, reports"),
@@ -46,41 +53,26 @@ STYLE = """main { padding: 32px 40px; width: 1000px; } h1 { padding: 0 0 8px 0; 
 
 def start_page(places: Mapping[str, Place], port: int | None, changes: Mapping[str, Any]) -> str:
     """The HTML. `changes` is what the visitor has changed: data -> table -> rows."""
-    cards = "".join(_card(name, place, port) for name, place in places.items())
+    cards = ""
+    for name, place in places.items():
+        title, about = ABOUT.get(name, (name, ""))
+        parts, account = urlsplit(place.url), place.account
+        address = f"http://{parts.hostname}{f':{port}' if port else ''}{parts.path or '/'}"
+        who = f"{escape(account.name)}<br>password {escape(account.password)}" if account else "no account is needed"
+        cards += (
+            f'<div class="card"><h2><a href="{escape(address)}">{escape(title)}</a></h2>'
+            f'<div class="about">{escape(about)}<br>{escape(address)}</div><div class="account">{who}</div></div>\n'
+        )
+    rows = sum(len(table) for tables in changes.values() for table in tables.values())
+    changed = "nothing" if not rows else "1 record" if rows == 1 else f"{rows} records"
     return (
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>Web sites</title>'
         f'<link rel="stylesheet" href="/static/base.css"><style>{STYLE}</style></head>\n<body data-page="start">\n'
         "<main>\n<h1>Web sites</h1>\n<p>These are the sites that agents work on. What you change, only you see; you "
         f"are logged in everywhere.</p>\n{cards}"
-        f'<form method="post" action="/reset"><p>{_changed(changes)}</p>'
+        f'<form method="post" action="/reset"><p>You have changed {changed} so far.</p>'
         '<button type="submit">Reset everything</button></form>\n</main>\n</body>\n</html>\n'
     )
-
-
-def _card(name: str, place: Place, port: int | None) -> str:
-    title, about = ABOUT.get(name, (name, ""))
-    parts = urlsplit(place.url)
-    address = f"http://{parts.hostname}{f':{port}' if port else ''}{parts.path or '/'}"
-    account = place.account
-    who = f"{escape(account.name)}<br>password {escape(account.password)}" if account else "no account is needed"
-    return (
-        f'<div class="card"><h2><a href="{escape(address)}">{escape(title)}</a></h2>'
-        f'<div class="about">{escape(about)}<br>{escape(address)}</div><div class="account">{who}</div></div>\n'
-    )
-
-
-def _changed(changes: Mapping[str, Any]) -> str:
-    rows = sum(len(table) for tables in changes.values() for table in tables.values())
-    if not rows:
-        return "You have changed nothing so far."
-    return f"You have changed {rows} {'record' if rows == 1 else 'records'} so far."
-
-
-COOKIE = "agentrl_visitor"
-ENTRANCE = "/.visitor"  # the one path that no site answers: it gives a browser the visitor's cookie
-MAX_FORM = 8 << 20  # bytes; sites take fields of a megabyte
-FORM_TYPE = "application/x-www-form-urlencoded"
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
 class WebSites:
@@ -108,7 +100,13 @@ class WebSites:
         request = Request(scope, receive)
         host = _Host.of(request)
         response = await self._answer(request, host)
-        response.headers.update(_headers(request, host))
+        own = f"'self' http://*.localhost{host.suffix} {_start_url(request)}"
+        response.headers["Content-Security-Policy"] = (
+            "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; "
+            f"form-action {own}; base-uri 'none'; frame-ancestors 'none'"
+        )
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Referrer-Policy"] = "same-origin"
         response.headers.setdefault("Cache-Control", "no-store")
         await response(scope, receive, send)
 
@@ -196,18 +194,17 @@ class WebSites:
         found = await run_in_threadpool(world.fetch, asked)
         response = _passed_on(found, self.linked(found.body, host.suffix))
         if found.location is not None:
-            response.headers["location"] = self._location(found.location, host.suffix)
+            origins = (known.origin for known in self.places.values())
+            here = (known for known in origins if re.match(rf"{re.escape(known)}(?:[/?#]|$)", found.location))
+            origin = next(here, "")
+            port = host.suffix if origin else ""
+            response.headers["location"] = f"{origin}{port}{found.location.removeprefix(origin)}"
         _set_cookies(response, found.cookies)
         return response
 
     def linked(self, body: str | bytes, port: str) -> str | bytes:
         """A page whose links to sites lead to this port (":8000")."""
         return self._addresses.sub(rf"\g<0>{port}", body) if port and isinstance(body, str) else body
-
-    def _location(self, location: str, port: str) -> str:
-        origins = (place.origin for place in self.places.values())
-        origin = next((known for known in origins if re.match(rf"{re.escape(known)}(?:[/?#]|$)", location)), "")
-        return f"{origin}{port if origin else ''}{location.removeprefix(origin)}"
 
 
 def make_site(
@@ -246,16 +243,6 @@ class _Host(NamedTuple):
     def suffix(self) -> str:
         """What follows the name of a host in addresses."""
         return f":{self.port}" if self.port not in (None, 80) else ""
-
-
-def _headers(request: Request, host: _Host) -> dict[str, str]:
-    own = f"'self' http://*.localhost{host.suffix} {_start_url(request)}"
-    return {
-        "Content-Security-Policy": "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-        f"font-src 'self'; form-action {own}; base-uri 'none'; frame-ancestors 'none'",
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "same-origin",
-    }
 
 
 def _passed_on(found: messages.Response, body: str | bytes) -> Response:

@@ -14,7 +14,7 @@ from agentrl.core.claims import Claims, Value
 from agentrl.core.parsing import quote
 from agentrl.core.state import State
 from agentrl.envs.webarena.backend import View
-from agentrl.envs.webarena.sites.places import PLACES, Place
+from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.sites.world import World, place_of
 
 MAX_VALUE = 200  # characters of a form field or column
@@ -53,38 +53,33 @@ def form_fields(view: View) -> dict[str, str]:
 
 def cart_of(world: World, cookies: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
     """What the visitor with these cookies has in the shopping cart."""
-    return tuple(item for place in PLACES.values() for item in _facts(world, place, cookies).get("cart", ()))
-
-
-def _facts(world: World, place: Place, cookies: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    known = cookies.get(place.origin)
-    token = known.get(place.site.cookie) if known and place.account else None
-    if token is None:
-        return {}
-    db = world.database(place.data)
-    session = db.row("SELECT user_id FROM session WHERE site = ? AND token = ?", place.site.name, token)
-    return place.site.facts(db, None if session is None else session["user_id"])
+    found: list[Any] = []
+    for place in PLACES.values():
+        known = cookies.get(place.origin)
+        token = known.get(place.site.cookie) if known and place.account else None
+        if token is not None:
+            db = world.database(place.data)
+            session = db.row("SELECT user_id FROM session WHERE site = ? AND token = ?", place.site.name, token)
+            found += place.site.facts(db, None if session is None else session["user_id"]).get("cart", ())
+    return tuple(found)
 
 
 def records(world: World) -> dict[str, Any]:
     """The rows that the episode has changed: "store.review" -> id -> row, None where it was deleted."""
-    return {
-        f"{data}.{table}": {str(row_id): _clipped_row(row) for row_id, row in sorted(rows.items())}
-        for data, tables in world.changes().items()
-        for table, rows in tables.items()
-        if table != "session"  # logins and messages on the way
-    }
+    found: dict[str, Any] = {}
+    for data, tables in world.changes().items():
+        for table, rows in tables.items():
+            if table != "session":  # logins and messages on the way
+                found[f"{data}.{table}"] = {
+                    str(row_id): row and {name: clipped(value) for name, value in row.items()}
+                    for row_id, row in sorted(rows.items())
+                }
+    return found
 
 
-def _clipped_row(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if row is None:
-        return None
-    return {name: clipped(value) if isinstance(value, str) else value for name, value in row.items()}
-
-
-def clipped(text: str) -> str:
-    """The beginning of a text that may be a megabyte long."""
-    return text if len(text) <= MAX_VALUE else text[:MAX_VALUE] + "..."
+def clipped(value: Any) -> Any:
+    """The beginning of a text that may be a megabyte long; other values as they are."""
+    return value[:MAX_VALUE] + "..." if isinstance(value, str) and len(value) > MAX_VALUE else value
 
 
 def quoted_words(instruction: str) -> list[str]:

@@ -73,12 +73,6 @@ def checked(name: str, element: Any = None, text: Any = None, number: Any = None
         return f"{shown} needs the number of a tab, such as 0"
     if "text" not in needs:
         return Action(name, found, "", tab)
-    problem = _problem_of_text(name, text)
-    return problem if problem else Action(name, found, text)
-
-
-def _problem_of_text(name: str, text: Any) -> str:
-    shown = name.replace("_", " ")
     if not isinstance(text, str):
         return f"{shown} needs a text"
     if not text.strip() and name not in MAY_BE_EMPTY:
@@ -86,7 +80,7 @@ def _problem_of_text(name: str, text: Any) -> str:
     longest = _MAX_LENGTH.get(name)
     if longest is not None and len(text) > longest:
         return f"the text of {shown} has {len(text):,} characters; {longest:,} at most"
-    return ""
+    return Action(name, found, text)
 
 
 def whole(value: Any) -> int | None:
@@ -112,59 +106,47 @@ _NO_FIELD = ("button", "submit", "reset", "image", "checkbox", "radio", "file", 
 def perform(action: Action, backend: Backend) -> str:
     """Do it; a remark for the agent, mostly empty. `ActionFailed` where it cannot be done on this page, with a sentence
     that ends without a full stop. Answers and notes do nothing here: the environment keeps them."""
+    name, element, text = action.name, action.element, action.text
     try:
-        return _perform(action, backend)
+        if element is not None:
+            _on_element(name, element, text, backend)
+        elif name == "press":
+            backend.press(key_name(text))
+        elif name in ("scroll_up", "scroll_down"):
+            backend.scroll(name.removeprefix("scroll_"))
+        elif name == "tab_focus":
+            backend.focus_tab(action.number or 0)
+        elif name == "goto":
+            backend.open(text.strip())
+        elif name == "wait":
+            backend.refresh()
+        elif name in ("back", "forward", "new_tab", "close_tab"):
+            getattr(backend, name)()
     except ActionFailed as problem:
         # It may repeat a part of the action, and will stand in an observation.
         raise ActionFailed(harmless(str(problem)).rstrip(".")) from problem
+    return "Noted." if name == "note" else ""
 
 
-def _perform(action: Action, backend: Backend) -> str:
-    name, element = action.name, action.element
-    if element is not None:
-        return _on_element(action, element, backend)
-    if name == "press":
-        backend.press(key_name(action.text))
-    elif name in ("scroll_up", "scroll_down"):
-        backend.scroll(name.removeprefix("scroll_"))
-    elif name == "tab_focus":
-        backend.focus_tab(action.number or 0)
-    elif name == "goto":
-        backend.open(action.text.strip())
-    elif name == "wait":
-        backend.refresh()
-    elif name == "note":
-        return "Noted."
-    elif name in ("back", "forward", "new_tab", "close_tab"):
-        getattr(backend, name)()
-    return ""
-
-
-def _on_element(action: Action, element: int, backend: Backend) -> str:
-    name = action.name
+def _on_element(name: str, element: int, text: str, backend: Backend) -> None:
     if name in ("type", "search"):
-        backend.type(element, action.text, enter=name == "search")
+        backend.type(element, text, enter=name == "search")
     elif name == "select":
-        backend.select(element, action.text)
+        backend.select(element, text)
     elif name == "hover":
         backend.hover(element)
     elif name == "focus":
         _focus(element, backend)
     elif name == "press":
-        return _press_on(element, key_name(action.text), backend)
+        key = key_name(text)
+        if key in ("Enter", "Space") and not _is_field(element, backend):
+            backend.click(element)
+        else:
+            _focus(element, backend)
+            backend.press(key)
     else:
         # A double click is a click: pages without scripts know no other, and a link has led away after the first.
         backend.click(element, "right" if name == "right_click" else "left")
-    return ""
-
-
-def _press_on(element: int, key: str, backend: Backend) -> str:
-    if not _is_field(element, backend) and key in ("Enter", "Space"):
-        backend.click(element)
-    else:
-        _focus(element, backend)
-        backend.press(key)
-    return ""
 
 
 def _focus(element: int, backend: Backend) -> None:

@@ -71,11 +71,19 @@ class Builder:
         chain = parent.children.get(key) or parent.child(*key)
         kind, style = chain.kind, chain.style
         if kind is None:
-            kind = chain.kind = _kind(tag, style)
+            kind = _KINDS.get(style.display, BLOCK)
+            if kind != NOTHING:
+                kind = BREAK if tag == "br" else REPLACED if tag in _REPLACED else kind
+            chain.kind = kind
         if kind == NOTHING or get("hidden") is not None:
             return None
         if style.special:
-            self._note(element, style, parent.style)
+            if style.pointer and not parent.style.pointer:
+                self.pointers.add(element)
+            if style.hidden:
+                self.invisible.add(element)
+            if style.clips:
+                self.clipping.add(element)
         if kind < REPLACED:
             node = Node(element, tag, style, kind)
             self._fill(node, chain)
@@ -86,14 +94,6 @@ class Builder:
                 return None
             style = style.bare if type_ in ("checkbox", "radio") else style
         return Node(element, tag, style, kind)
-
-    def _note(self, element: Any, style: Style, parent: Style) -> None:
-        if style.pointer and not parent.pointer:
-            self.pointers.add(element)
-        if style.hidden:
-            self.invisible.add(element)
-        if style.clips:
-            self.clipping.add(element)
 
     def _fill(self, node: Node, chain: Chain) -> None:
         element, children = node.element, node.children
@@ -135,7 +135,12 @@ class Builder:
         else:
             node.children = [child for child in node.children if child.__class__ is Node]
         if not node.root and node.children:
-            _share_margins(node)
+            # Margins of the first and last child reach through a box that has nothing between them and its own.
+            style = node.style
+            if not style.top:
+                node.above = collapse(style.margin_top, node.children[0].margins[0])
+            if not style.bottom and style.height is None:
+                node.below = collapse(style.margin_bottom, node.children[-1].margins[1])
 
 
 def _look_for_simple_contents(node: Node) -> None:
@@ -155,13 +160,6 @@ def _look_for_simple_contents(node: Node) -> None:
     node.single = inside
 
 
-def _kind(tag: str, style: Style) -> int:
-    kind = _KINDS.get(style.display, BLOCK)
-    if kind == NOTHING:
-        return kind
-    return BREAK if tag == "br" else REPLACED if tag in _REPLACED else kind
-
-
 def _wrap(node: Node, chain: Chain, *, blockify: bool) -> None:
     """Put texts, and what flows in lines, into boxes of their own between blocks."""
     wrapped: list[Node] = []
@@ -170,8 +168,11 @@ def _wrap(node: Node, chain: Chain, *, blockify: bool) -> None:
         if child.__class__ is str or (child is not None and child.level and not blockify):
             group.append(child)
             continue
-        if group and not _is_blank(group, node.style):
-            wrapped.append(_anonymous(group, chain))
+        collapses = node.style.collapses
+        if group and not (collapses and all(part.__class__ is str and not run_of(part).words for part in group)):
+            anonymous = Node(None, "", chain.child("", None, None, None).style, BLOCK)
+            anonymous.level, anonymous.root, anonymous.children = False, False, group
+            wrapped.append(anonymous)
         group = []
         if child is not None:
             if blockify:
@@ -179,17 +180,6 @@ def _wrap(node: Node, chain: Chain, *, blockify: bool) -> None:
                 child.kind = BLOCK if child.kind == INLINE else child.kind
             wrapped.append(child)
     node.children = wrapped
-
-
-def _anonymous(children: list[Any], chain: Chain) -> Node:
-    """A block without an element around texts and what flows in lines."""
-    node = Node(None, "", chain.child("", None, None, None).style, BLOCK)
-    node.level, node.root, node.children = False, False, children
-    return node
-
-
-def _is_blank(group: list[Any], style: Style) -> bool:
-    return style.collapses and all(child.__class__ is str and not run_of(child).words for child in group)
 
 
 def _needs_frame_around(child: Any, style: Style) -> bool:
@@ -202,15 +192,6 @@ def _needs_frame_around(child: Any, style: Style) -> bool:
         or bool(own.margin_left or own.margin_right)
         or (own.font_size, own.ascent, own.descent) != (style.font_size, style.ascent, style.descent)
     )
-
-
-def _share_margins(node: Node) -> None:
-    """Margins of the first and last child reach through a box that has nothing between them and its own."""
-    style = node.style
-    if not style.top:
-        node.above = collapse(style.margin_top, node.children[0].margins[0])
-    if not style.bottom and style.height is None:
-        node.below = collapse(style.margin_bottom, node.children[-1].margins[1])
 
 
 def collapse(first: float, second: float) -> float:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from agentrl.envs.webarena.layout.blocks import Layout
 
+_MAX_COLUMNS = 1000
 _SLACK = 0.02  # browsers calculate in 64ths of a pixel
 
 
@@ -71,21 +72,6 @@ def _base(item: Node, width: float) -> float:
     return preferred_width(item)
 
 
-def _shares(items: list[Node], style: Style, width: float) -> list[float]:
-    """The widths of boxes in a row: what they want, and then their share of what is left or lacking."""
-    bases = [_base(item, width) for item in items]
-    room = width - style.column_gap * (len(items) - 1)
-    room -= sum(item.style.margin_left + item.style.margin_right for item in items)
-    free = room - sum(bases)
-    if free >= -_SLACK:
-        weights = [item.style.grow for item in items]
-    else:
-        weights = [item.style.shrink * base for item, base in zip(items, bases, strict=True)]
-    if not any(weights):
-        return bases
-    return _distribute(items, bases, weights, room)
-
-
 def _distribute(items: list[Node], bases: list[float], weights: list[float], room: float) -> list[float]:
     """Boxes grow or shrink by their weights; those that reach a limit stop there, and the others go on."""
     sizes = list(bases)
@@ -97,8 +83,13 @@ def _distribute(items: list[Node], bases: list[float], weights: list[float], roo
         excess, low, high = 0.0, [], []
         for number in loose:
             wanted = bases[number] + free * weights[number] / total
-            least, most = _least(items[number], wanted), items[number].style.max_width
-            sizes[number] = max(min(wanted, most), least)
+            item, style = items[number], items[number].style
+            least = style.min_width
+            if not style.clips and not least and wanted < preferred_width(item):
+                # Boxes do not shrink below their contents, unless they clip them.
+                least = smallest_contents(item)
+                least = least if style.width is None else min(least, style.width)
+            sizes[number] = max(min(wanted, style.max_width), least)
             excess += sizes[number] - wanted
             (low if sizes[number] > wanted else high if sizes[number] < wanted else []).append(number)
         if abs(excess) < 1e-6 or not (low or high):
@@ -108,21 +99,18 @@ def _distribute(items: list[Node], bases: list[float], weights: list[float], roo
     return sizes
 
 
-def _least(item: Node, wanted: float) -> float:
-    """Boxes do not shrink below their contents, unless they clip them."""
-    style = item.style
-    if style.clips or style.min_width:
-        return style.min_width
-    if wanted >= preferred_width(item):
-        return 0.0
-    smallest = smallest_contents(item)
-    return smallest if style.width is None else min(smallest, style.width)
-
-
 def _lay_one_row(
     layout: Layout, style: Style, items: list[Node], x: float, y: float, width: float, height: float | None
 ) -> tuple[float, list[Item]]:
-    sizes = _shares(items, style, width)
+    bases = sizes = [_base(item, width) for item in items]
+    room = width - style.column_gap * (len(items) - 1)
+    room -= sum(item.style.margin_left + item.style.margin_right for item in items)
+    if room - sum(bases) >= -_SLACK:
+        weights = [item.style.grow for item in items]
+    else:
+        weights = [item.style.shrink * base for item, base in zip(items, bases, strict=True)]
+    if any(weights):
+        sizes = _distribute(items, bases, weights, room)
     outer = [size + item.style.margin_left + item.style.margin_right for size, item in zip(sizes, items, strict=True)]
     free = width - sum(outer) - style.column_gap * (len(items) - 1)
     autos = sum(item.style.auto_left + item.style.auto_right for item in items)
@@ -139,7 +127,7 @@ def _lay_one_row(
     tallest = max((item.height + _margins(item.node) for item in placed), default=0.0)
     row_height = tallest if height is None else height
     for item in placed:
-        _align(layout, item, style, row_height)
+        _make_room(layout, item, style, row_height - item.height - _margins(item.node))
     return row_height, placed
 
 
@@ -164,11 +152,6 @@ def _spread(style: Style, x: float, free: float, count: int) -> tuple[float, flo
     return x, gap
 
 
-def _align(layout: Layout, item: Item, style: Style, row_height: float) -> None:
-    """Move or stretch a box within the height of its row."""
-    _make_room(layout, item, style, row_height - item.height - _margins(item.node))
-
-
 def _make_room(layout: Layout, item: Item, style: Style, room: float) -> None:
     """The row of a box is higher than the box by this much, or lower: the box moves or grows."""
     own = item.node.style
@@ -178,18 +161,13 @@ def _make_room(layout: Layout, item: Item, style: Style, room: float) -> None:
     if how in ("center", "flex-end", "end"):
         layout.shift(item.start, item.end, 0.0, room / 2 if how == "center" else room)
     elif how in ("stretch", "normal") and own.height is None and item.node.element is not None:
-        tall = min(max(item.height + room, own.min_height), own.max_height)
-        _grow(layout, item, tall - item.height)
-
-
-def _grow(layout: Layout, item: Item, by: float) -> None:
-    """Make a box higher; what is in it may move."""
-    element, x, y, width, height = layout.placed[item.end - 1]
-    layout.placed[item.end - 1] = (element, x, y, width, height + by)
-    if item.node.tag == "button":
-        layout.shift(item.start, item.end - 1, 0.0, by / 2)
-    for inside in item.node.items:
-        _make_room(layout, inside, item.node.style, by)
+        grown = min(max(item.height + room, own.min_height), own.max_height) - item.height
+        element, x, y, width, height = layout.placed[item.end - 1]
+        layout.placed[item.end - 1] = (element, x, y, width, height + grown)
+        if item.node.tag == "button":
+            layout.shift(item.start, item.end - 1, 0.0, grown / 2)
+        for inside in item.node.items:
+            _make_room(layout, inside, own, grown)
 
 
 def lay_column(layout: Layout, node: Node, x: float, y: float, width: float, height: float | None) -> float:
@@ -221,43 +199,30 @@ def _column_width(layout: Layout, item: Node, width: float) -> float:
 def lay_grid(layout: Layout, node: Node, x: float, y: float, width: float) -> float:
     """Boxes in rows of given columns."""
     style, top = node.style, y
-    tracks = _tracks(style, width)
-    lefts = [x + sum(tracks[:number]) + style.column_gap * number for number in range(len(tracks))]
-    for first in range(0, len(node.children), len(tracks)):
-        y += style.row_gap if first else 0.0
-        placed: list[Item] = []
-        for item, left, track in zip(node.children[first:], lefts, tracks, strict=False):
-            placed.append(_cell(layout, item, left, y, track))
-        tallest = max(item.height + _margins(item.node) for item in placed)
-        for item in placed:
-            _align(layout, item, style, tallest)
-        y += tallest
-    return y - top
-
-
-def _cell(layout: Layout, item: Node, left: float, y: float, track: float) -> Item:
-    own = item.style
-    size = replaced_size(item, None)[0] if item.kind == REPLACED else _column_width(layout, item, track)
-    start = len(layout.placed)
-    tall = layout.box(item, left + own.margin_left, y + own.margin_top, size)
-    return Item(item, start, len(layout.placed), tall)
-
-
-def _tracks(style: Style, width: float) -> list[float]:
-    """The widths of the columns of a grid."""
     columns = style.columns or (Fraction(1.0),)
     shares = [
         1.0 if isinstance(track, str) else track.share if isinstance(track, Fraction) else 0.0 for track in columns
     ]
     fixed = [track if isinstance(track, float) else 0.0 for track in columns]
     free = max(0.0, width - sum(fixed) - style.column_gap * (len(columns) - 1))
-    return [
+    tracks = [
         size + free * share / max(sum(shares), 1.0) if share else size
         for size, share in zip(fixed, shares, strict=True)
     ]
-
-
-_MAX_COLUMNS = 1000
+    lefts = [x + sum(tracks[:number]) + style.column_gap * number for number in range(len(tracks))]
+    for first in range(0, len(node.children), len(tracks)):
+        y += style.row_gap if first else 0.0
+        placed: list[Item] = []
+        for item, left, track in zip(node.children[first:], lefts, tracks, strict=False):
+            own, start = item.style, len(layout.placed)
+            size = replaced_size(item, None)[0] if item.kind == REPLACED else _column_width(layout, item, track)
+            tall = layout.box(item, left + own.margin_left, y + own.margin_top, size)
+            placed.append(Item(item, start, len(layout.placed), tall))
+        tallest = max(item.height + _margins(item.node) for item in placed)
+        for item in placed:
+            _make_room(layout, item, style, tallest - item.height - _margins(item.node))
+        y += tallest
+    return y - top
 
 
 class _Cell(NamedTuple):
@@ -273,7 +238,13 @@ _Rows = dict[Node, list[_Cell]]
 def lay_table(layout: Layout, node: Node, x: float, y: float, width: float) -> float:
     """Place captions, rows and cells; the height of the table's contents."""
     top = y
-    rows: _Rows = {row: [_Cell(cell, _span(cell)) for cell in row.children] for row in rows_of(node)}
+    rows: _Rows = {}
+    for row in rows_of(node):
+        rows[row] = []
+        for cell in row.children:
+            text = (cell.element.get("colspan") if cell.element is not None else None) or ""
+            is_number = text.isascii() and text.isdigit() and len(text) < 6
+            rows[row].append(_Cell(cell, min(max(int(text), 1), _MAX_COLUMNS) if is_number else 1))
     columns = _columns(node, rows, width)
     whole = sum(columns)
     for child in node.children:
@@ -290,20 +261,27 @@ def lay_table(layout: Layout, node: Node, x: float, y: float, width: float) -> f
     return y - top
 
 
-def _span(cell: Node) -> int:
-    text = cell.element.get("colspan") if cell.element is not None else None
-    if text is None or not (text.isascii() and text.isdigit() and len(text) < 6):
-        return 1
-    return min(max(int(text), 1), _MAX_COLUMNS)
-
-
 def _columns(node: Node, rows: _Rows, width: float) -> list[float]:
     """The widths of the columns."""
     count = max((sum(cell.span for cell in cells) for cells in rows.values()), default=0)
     count = min(count, _MAX_COLUMNS)
     if node.style.width is None and node.style.width_share is None:
-        return _by_contents(rows, count, width)
-    wanted = _wanted(next(iter(rows.values()), []), count, width)
+        # As wide as their contents want, less where there is no room.
+        widest = [0.0] * count
+        for cells in rows.values():
+            at = 0
+            for cell, span in cells:
+                if span == 1 and at < count:
+                    widest[at] = max(widest[at], preferred_width(cell))
+                at += span
+        total = sum(widest)
+        return [size * min(1.0, width / total) for size in widest] if total else widest
+    wanted: list[float | None] = []  # what the first row says; None where it says nothing
+    for cell, span in next(iter(rows.values()), []):
+        style = cell.style
+        size = style.width if style.width_share is None else style.width_share * width
+        wanted += [None if size is None else size / span] * span
+    wanted = (wanted + [None] * count)[:count]
     fixed = sum(size for size in wanted if size is not None)
     free = wanted.count(None)
     if free:
@@ -311,29 +289,6 @@ def _columns(node: Node, rows: _Rows, width: float) -> list[float]:
         return [share if size is None else size for size in wanted]
     stretch = width / fixed if fixed and fixed < width else 1.0
     return [(size or 0.0) * stretch for size in wanted]
-
-
-def _wanted(first: list[_Cell], count: int, width: float) -> list[float | None]:
-    """What the first row says about the columns; None where it says nothing."""
-    wanted: list[float | None] = []
-    for cell, span in first:
-        style = cell.style
-        size = style.width if style.width_share is None else style.width_share * width
-        wanted += [None if size is None else size / span] * span
-    return (wanted + [None] * count)[:count]
-
-
-def _by_contents(rows: _Rows, count: int, width: float) -> list[float]:
-    """Columns of a table without a width: as wide as their contents want, less where there is no room."""
-    wanted = [0.0] * count
-    for cells in rows.values():
-        at = 0
-        for cell, span in cells:
-            if span == 1 and at < count:
-                wanted[at] = max(wanted[at], preferred_width(cell))
-            at += span
-    total = sum(wanted)
-    return [size * min(1.0, width / total) for size in wanted] if total else wanted
 
 
 def _lay_row(layout: Layout, row: Node, cells: list[_Cell], x: float, y: float, columns: list[float]) -> float:
@@ -349,15 +304,11 @@ def _lay_row(layout: Layout, row: Node, cells: list[_Cell], x: float, y: float, 
         done.append((cell, start, len(placed), height))
         at, left = at + span, left + width
     for cell, start, end, height in done:
-        if height != tallest:
-            _stretch(layout, cell, start, end, tallest - height)
+        if height != tallest:  # its contents stand at the top, in the middle or at the bottom
+            room, valign = tallest - height, cell.style.valign
+            if valign in ("middle", "bottom"):
+                layout.shift(start, end - 1, 0.0, room / 2 if valign == "middle" else room)
+            element, left_edge, upper_edge, width, own = placed[end - 1]
+            placed[end - 1] = (element, left_edge, upper_edge, width, own + room)
     placed.append((row.element, x, y, left - x, tallest))
     return tallest
-
-
-def _stretch(layout: Layout, cell: Node, start: int, end: int, room: float) -> None:
-    """Make a cell as tall as its row; its contents stand at the top, in the middle or at the bottom."""
-    element, x, y, width, height = layout.placed[end - 1]
-    if cell.style.valign in ("middle", "bottom"):
-        layout.shift(start, end - 1, 0.0, room / 2 if cell.style.valign == "middle" else room)
-    layout.placed[end - 1] = (element, x, y, width, height + room)

@@ -34,7 +34,11 @@ def _preferred(node: Node) -> float:
         inner = sum(tracks) + style.column_gap * max(0, len(tracks) - 1)
         inner = inner or max((outer_width(child) for child in node.children), default=0.0)
     elif node.kind == TABLE:
-        inner = _table_width(node)
+        columns: dict[int, float] = {}
+        for row in rows_of(node):
+            for at, cell in enumerate(row.children):
+                columns[at] = max(columns.get(at, 0.0), preferred_width(cell))
+        inner = sum(columns.values())
     elif node.stacks:
         inner = max((outer_width(child) for child in node.children), default=0.0)
     elif node.run is not None:
@@ -47,14 +51,6 @@ def _preferred(node: Node) -> float:
 def outer_width(node: Node) -> float:
     """The preferred width with margins."""
     return preferred_width(node) + node.style.margin_left + node.style.margin_right
-
-
-def _table_width(node: Node) -> float:
-    columns: dict[int, float] = {}
-    for row in rows_of(node):
-        for at, cell in enumerate(row.children):
-            columns[at] = max(columns.get(at, 0.0), preferred_width(cell))
-    return sum(columns.values())
 
 
 def rows_of(node: Node) -> list[Node]:
@@ -89,8 +85,18 @@ class _Measure:
 
     def add(self, children: list[Any], style: Style) -> None:
         for child in children:
-            if isinstance(child, str):
-                self._add_text(child, style)
+            if isinstance(child, str) and style.collapses:
+                run, space = run_of(child), widths()[" "] * style.scale
+                if run.leading and self._width:
+                    self._space = space
+                if run.words:
+                    self._put(run.width * style.scale)
+                    self._space = space if run.trailing else 0.0
+            elif isinstance(child, str):
+                for number, row in enumerate(child.split("\n")):
+                    if number:
+                        self.end()
+                    self._put(text_width(row.expandtabs(8)) * style.scale)
             elif child.kind == INLINE:
                 self._width += child.style.margin_left + child.style.left
                 self.add(child.children, child.style)
@@ -99,22 +105,6 @@ class _Measure:
                 self.end()
             else:
                 self._put(outer_width(child))
-
-    def _add_text(self, text: str, style: Style) -> None:
-        scale = style.scale
-        if not style.collapses:
-            for number, row in enumerate(text.split("\n")):
-                if number:
-                    self.end()
-                self._put(text_width(row.expandtabs(8)) * scale)
-            return
-        run = run_of(text)
-        space = widths()[" "] * scale
-        if run.leading and self._width:
-            self._space = space
-        if run.words:
-            self._put(run.width * scale)
-            self._space = space if run.trailing else 0.0
 
     def _put(self, width: float) -> None:
         self._width += self._space + width

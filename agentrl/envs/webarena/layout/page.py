@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import zip_longest
 from typing import Any
@@ -21,6 +20,7 @@ from agentrl.envs.webarena.layout.blocks import Placed, lay_out, lay_out_with_te
 from agentrl.envs.webarena.layout.document import Document, document
 from agentrl.envs.webarena.layout.style import Chain, Style, cascade
 
+CACHE_SIZE = 128
 _TAGS = {"input", "textarea", "select", "button", "a", "iframe", "video", "object", "embed", "summary"}
 # Attributes that make other elements clickable, and how they look in HTML; most pages have few of them.
 _RARE = {
@@ -68,52 +68,9 @@ def labelled_control(label: Any, document: Document) -> Any:
         if found is None or found.tag not in _CONTROLS:
             return None
     else:
-        found = next((element for element in label.iter(*_CONTROLS) if not _is_hidden(element)), None)
+        inside = label.iter(*_CONTROLS)
+        found = next((element for element in inside if (element.get("type") or "").lower() != "hidden"), None)
     return None if found is None or found.get("disabled") is not None else found
-
-
-def _is_hidden(element: Any) -> bool:
-    return (element.get("type") or "").lower() == "hidden"
-
-
-def choose(
-    candidates: Iterable[Any],
-    boxes: Mapping[Any, Box],
-    further: Mapping[Any, Sequence[Box]],
-    clipping: set[Any],
-    viewport: tuple[int, int],
-) -> tuple[Any, ...]:
-    """The labelled ones of clickable elements, which are in document order; `further` has boxes on later lines."""
-    visible = []
-    for element in candidates:
-        parts = [boxes[element], *further.get(element, ())] if element in boxes else []
-        if any([_is_in_sight(element, part, boxes, clipping, viewport) for part in parts]):
-            visible.append(element)
-    return tuple(
-        element
-        for element, following in zip_longest(visible, visible[1:])
-        if following is None or not len(element) or element not in following.iterancestors()
-    )
-
-
-def _is_in_sight(
-    element: Any, box: Box, boxes: Mapping[Any, Box], clipping: set[Any], viewport: tuple[int, int]
-) -> bool:
-    if not box.width or not box.height:
-        return False
-    x, y = box.left + box.width / 2, box.top + box.height / 2
-    if not (0 <= x < viewport[0] and 0 <= y < viewport[1]):
-        return False
-    return not clipping or all(
-        _contains(boxes[ancestor], x, y) for ancestor in element.iterancestors() if ancestor in clipping
-    )
-
-
-def _contains(box: Box, x: float, y: float) -> bool:
-    return box.left <= x < box.left + box.width and box.top <= y < box.top + box.height
-
-
-CACHE_SIZE = 128
 
 
 class LaidOut:
@@ -139,14 +96,33 @@ class LaidOut:
             if len(self._seen) >= 8:
                 self._seen.clear()
             boxes = {placed[0]: _box(placed, scroll) for placed in self._placement.boxes}
-            found = self._seen[scroll] = (boxes, self._labels(boxes, scroll))
+            further = self._placement.further  # boxes on later lines
+            visible = []
+            for element in self._clickables:
+                parts = [boxes[element]] if element in boxes else []
+                parts += [_box(placed, scroll) for placed in further.get(element, ())]
+                if any(self._is_in_sight(element, part, boxes) for part in parts):
+                    visible.append(element)
+            labels = tuple(
+                element
+                for element, following in zip_longest(visible, visible[1:])
+                if following is None or not len(element) or element not in following.iterancestors()
+            )
+            found = self._seen[scroll] = (boxes, labels)
         return found
 
-    def _labels(self, boxes: dict[Any, Box], scroll: int) -> tuple[Any, ...]:
-        further = {
-            element: [_box(placed, scroll) for placed in parts] for element, parts in self._placement.further.items()
-        }
-        return choose(self._clickables, boxes, further, self._placement.clipping, self.viewport)
+    def _is_in_sight(self, element: Any, box: Box, boxes: dict[Any, Box]) -> bool:
+        """Does the middle of a box lie in the viewport, and is it not clipped away?"""
+        x, y = box.left + box.width / 2, box.top + box.height / 2
+        if not (box.width and box.height and 0 <= x < self.viewport[0] and 0 <= y < self.viewport[1]):
+            return False
+        clipping = self._placement.clipping
+        for ancestor in element.iterancestors() if clipping else ():
+            if ancestor in clipping:
+                left, top, width, height = boxes[ancestor]
+                if not (left <= x < left + width and top <= y < top + height):
+                    return False
+        return True
 
     def style(self, element: Any) -> Style:
         """The style of an element."""

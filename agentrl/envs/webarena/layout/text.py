@@ -40,20 +40,19 @@ class _Widths(dict[str, int]):
         self.own = frozenset(own)  # the characters of the font
 
     def __missing__(self, character: str) -> int:
-        width = self[character] = self._estimate(character)
-        return width
-
-    def _estimate(self, character: str) -> int:
-        if character == "\xa0":
-            return self[" "]
-        if unicodedata.combining(character) or unicodedata.category(character) in ("Cc", "Cf", "Mn", "Me"):
-            return 0
         plain = unicodedata.normalize("NFD", character)[0]
-        if plain != character and plain in _ACCENTED:
-            return _ACCENTED[plain]
-        if unicodedata.east_asian_width(character) in "WF":
-            return _WIDE
-        return _FALLBACK.get(character, 600)
+        if character == "\xa0":
+            width = self[" "]
+        elif unicodedata.combining(character) or unicodedata.category(character) in ("Cc", "Cf", "Mn", "Me"):
+            width = 0
+        elif plain != character and plain in _ACCENTED:
+            width = _ACCENTED[plain]
+        elif unicodedata.east_asian_width(character) in "WF":
+            width = _WIDE
+        else:
+            width = _FALLBACK.get(character, 600)
+        self[character] = width
+        return width
 
 
 # Widths in the fonts that browsers mostly fall back to, Liberation Sans and DejaVu Sans: of letters with accents, by
@@ -83,14 +82,9 @@ def widths() -> _Widths:
     for number in range(struct.unpack_from(">H", data, 4)[0]):
         tag, _, offset, _ = struct.unpack_from(">4sLLL", data, 12 + 16 * number)
         tables[tag] = offset
-    advances = _advances(data, tables)
-    return _Widths({character: advances[min(glyph, len(advances) - 1)] for character, glyph in _glyphs(data, tables)})
-
-
-def _advances(data: bytes, tables: dict[bytes, int]) -> list[int]:
-    """Width of every glyph (table `hmtx`)."""
     count = struct.unpack_from(">H", data, tables[b"hhea"] + 34)[0]
-    return [struct.unpack_from(">H", data, tables[b"hmtx"] + 4 * number)[0] for number in range(count)]
+    advances = [struct.unpack_from(">H", data, tables[b"hmtx"] + 4 * number)[0] for number in range(count)]
+    return _Widths({character: advances[min(glyph, len(advances) - 1)] for character, glyph in _glyphs(data, tables)})
 
 
 def _glyphs(data: bytes, tables: dict[bytes, int]) -> list[tuple[str, int]]:
@@ -169,32 +163,25 @@ def run_of(text: str) -> Run:
     """The words of a text; what was read last is kept."""
     found = _runs.get(text)
     if found is None:
-        found = _read(text)
+        width_of = widths().__getitem__
+        parts = _SPACES.split(text)
+        leading, trailing = parts[0] == "", parts[-1] == ""
+        words: list[Word] = []
+        total = 0
+        for part in filter(None, parts):
+            space = bool(words) or leading
+            total += _SPACE_WIDTH if words else 0
+            for piece in filter(None, _BREAKS.split(part) if _NEEDS_BREAKS.search(part) else (part,)):
+                width = sum(map(width_of, piece))
+                words.append(Word(piece, width, space))
+                total += width
+                space = False
+        found = Run(tuple(words), total, leading and len(parts) > 1, trailing and len(parts) > 1)
         if len(text) <= _LONG:
             if len(_runs) >= CACHE_SIZE:
                 _runs.clear()
             _runs[text] = found
     return found
-
-
-def _read(text: str) -> Run:
-    width_of = widths().__getitem__
-    parts = _SPACES.split(text)
-    leading, trailing = parts[0] == "", parts[-1] == ""
-    words: list[Word] = []
-    total = 0
-    for part in parts:
-        if not part:
-            continue
-        space = bool(words) or leading
-        total += _SPACE_WIDTH if words else 0
-        for piece in _BREAKS.split(part) if _NEEDS_BREAKS.search(part) else (part,):
-            if piece:
-                width = sum(map(width_of, piece))
-                words.append(Word(piece, width, space))
-                total += width
-                space = False
-    return Run(tuple(words), total, leading and len(parts) > 1, trailing and len(parts) > 1)
 
 
 def may_break(before: str, after: str) -> bool:

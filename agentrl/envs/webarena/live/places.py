@@ -16,6 +16,10 @@ from agentrl.envs.webarena.sites.places import PLACES, Account
 from agentrl.envs.webarena.tasks.addresses import addresses_from_environment
 from agentrl.envs.webarena.tasks.schema import SITE_NAME
 
+EMBEDDED, ENVIRONMENT = "embedded", "environment"
+ADDRESS = re.compile(r"https?://[^/\s?#@]+(/[^\s?#]*)?")
+
+
 FORM = '{"shopping": {"name": "...", "password": "..."}}'
 
 
@@ -47,22 +51,17 @@ def _from_file(path: str | os.PathLike[str]) -> dict[str, Account]:
         raise ConfigError(f"{os.fspath(path)} must be a JSON object such as {FORM}") from None
     if not isinstance(raw, dict):
         raise ConfigError(f"{os.fspath(path)} must be a JSON object such as {FORM}")
-    return {site: _account(site, entry, path) for site, entry in raw.items()}
-
-
-def _account(site: str, entry: Any, path: str | os.PathLike[str]) -> Account:
-    if site not in PLACES or PLACES[site].account is None:
-        known = [name for name, place in PLACES.items() if place.account is not None]
-        raise ConfigError(f"{os.fspath(path)} may have accounts of {', '.join(known)}; got {site!r}")
-    values = [entry.get(name) for name in ("name", "password")] if isinstance(entry, dict) else []
-    values = [value for value in values if isinstance(value, str) and value]
-    if len(values) != 2:
-        raise ConfigError(f"{os.fspath(path)} must give {site} a name and a password: {FORM}")
-    return Account(*values)
-
-
-EMBEDDED, ENVIRONMENT = "embedded", "environment"
-ADDRESS = re.compile(r"https?://[^/\s?#@]+(/[^\s?#]*)?")
+    known = [name for name, place in PLACES.items() if place.account is not None]
+    found: dict[str, Account] = {}
+    for site, entry in raw.items():
+        if site not in known:
+            raise ConfigError(f"{os.fspath(path)} may have accounts of {', '.join(known)}; got {site!r}")
+        values = [entry.get(name) for name in ("name", "password")] if isinstance(entry, dict) else []
+        values = [value for value in values if isinstance(value, str) and value]
+        if len(values) != 2:
+            raise ConfigError(f"{os.fspath(path)} must give {site} a name and a password: {FORM}")
+        found[site] = Account(*values)
+    return found
 
 
 def live_addresses(sites_at: Any) -> dict[str, str] | None:
@@ -82,19 +81,12 @@ def live_addresses(sites_at: Any) -> dict[str, str] | None:
             f"sites_at must be {EMBEDDED!r}, {ENVIRONMENT!r} or addresses such as "
             f'{{"shopping": "http://localhost:7770"}}; got {sites_at!r:.80}'
         )
-    return {_name(name): _address(name, url) for name, url in sites_at.items()}
-
-
-def _name(name: Any) -> str:
-    if not isinstance(name, str) or not SITE_NAME.fullmatch(name):
-        raise ConfigError(f'sites_at must name sites in small letters, such as "my_wiki"; got {name!r:.80}')
-    return name
-
-
-def _address(name: str, url: Any) -> str:
-    if not isinstance(url, str) or not ADDRESS.fullmatch(url):
-        raise ConfigError(f"sites_at[{name!r}] must be an address such as http://localhost:7770; got {url!r:.80}")
-    return url.rstrip("/")
+    for name, url in sites_at.items():
+        if not isinstance(name, str) or not SITE_NAME.fullmatch(name):
+            raise ConfigError(f'sites_at must name sites in small letters, such as "my_wiki"; got {name!r:.80}')
+        if not isinstance(url, str) or not ADDRESS.fullmatch(url):
+            raise ConfigError(f"sites_at[{name!r}] must be an address such as http://localhost:7770; got {url!r:.80}")
+    return {name: url.rstrip("/") for name, url in sites_at.items()}
 
 
 def site_of(url: str, addresses: Mapping[str, str]) -> str:

@@ -26,6 +26,14 @@ from agentrl.envs.webarena.browsing.live import LiveBackend
 from agentrl.envs.webarena.sites.places import Account
 from agentrl.envs.webarena.tasks.schema import WebTask
 
+log = logging.getLogger(__name__)
+RESET_DEADLINE = 1800.0  # seconds; restarting the benchmark's containers takes minutes
+Reset = Callable[[Sequence[str]], Any] | Sequence[str]
+State = Mapping[str, Any]  # what Playwright saves of a browser: cookies and local storage
+_logins: dict[str, State] = {}  # of this process, by who logged in and where
+_locks: dict[str, threading.Lock] = {}  # environments side by side share one login
+
+
 PATIENCE = 30.0  # seconds for one page
 
 
@@ -69,36 +77,26 @@ class Visitor:
         window = Window(engine(), Gateway(Fence(self.addresses.values())), VIEWPORT)
         try:
             await window.open()
-            page = await self._page(window)
+            page = (await window.new_tab()).page
+            page.set_default_timeout(self.patience * 1000)
             for site in sites:
-                await self._log_in(page, site)
+                form, account = FORMS[site], self.accounts[site]
+                await self._open(page, site, self.addresses[site] + form.path)
+                try:
+                    await find(page, form.name).fill(account.name)
+                    await find(page, form.password).fill(account.password)
+                    async with page.expect_navigation():
+                        await find(page, form.button).click()
+                except PlaywrightError as error:
+                    raise EnvFault(f"cannot log in to {self._name(site)}: {_reason(error)}") from None
             for site in sites:  # after all of them: one login may have undone another
-                if not await self._is_member(page, site):
+                url = members_page(site, self.addresses[site], self.accounts[site])
+                status = await self._open(page, site, url)
+                if not shows_members(site, url, status, page.url, await page.content()):
                     raise EnvFault(f"{self._name(site)} did not accept the account {self.accounts[site].name!r}")
             return dict(await window.context.storage_state())
         finally:
             await window.close()
-
-    async def _page(self, window: Window) -> Page:
-        page = (await window.new_tab()).page
-        page.set_default_timeout(self.patience * 1000)
-        return page
-
-    async def _log_in(self, page: Page, site: str) -> None:
-        form, account = FORMS[site], self.accounts[site]
-        await self._open(page, site, self.addresses[site] + form.path)
-        try:
-            await find(page, form.name).fill(account.name)
-            await find(page, form.password).fill(account.password)
-            async with page.expect_navigation():
-                await find(page, form.button).click()
-        except PlaywrightError as error:
-            raise EnvFault(f"cannot log in to {self._name(site)}: {_reason(error)}") from None
-
-    async def _is_member(self, page: Page, site: str) -> bool:
-        url = members_page(site, self.addresses[site], self.accounts[site])
-        status = await self._open(page, site, url)
-        return shows_members(site, url, status, page.url, await page.content())
 
     async def _open(self, page: Page, site: str, url: str) -> int:
         """The status of a page of a site; `EnvFault` where the site fails."""
@@ -142,14 +140,6 @@ def _reason(error: PlaywrightError) -> str:
     return (str(error).strip().splitlines() or ["no reason given"])[0][:200]
 
 
-log = logging.getLogger(__name__)
-RESET_DEADLINE = 1800.0  # seconds; restarting the benchmark's containers takes minutes
-Reset = Callable[[Sequence[str]], Any] | Sequence[str]
-State = Mapping[str, Any]  # what Playwright saves of a browser: cookies and local storage
-_logins: dict[str, State] = {}  # of this process, by who logged in and where
-_locks: dict[str, threading.Lock] = {}  # environments side by side share one login
-
-
 class LiveSites:
     """Real sites at `addresses`. `reset` brings them into the state in which an episode starts; without one they stay
     as the episode before has left them. With `storage_state` nobody logs in: the browser starts with that."""
@@ -163,7 +153,21 @@ class LiveSites:
         storage_state: str | os.PathLike[str] | None = None,
     ) -> None:
         self.addresses, self.accounts, self.backend = dict(addresses), dict(accounts), backend
-        self.reset, self.storage_state = _checked(reset), _checked_state(storage_state)
+        if reset is not None and not callable(reset):
+            is_list = isinstance(reset, Sequence) and not isinstance(reset, (str, bytes))
+            if not is_list or not reset or not all(isinstance(word, str) for word in reset):
+                raise ConfigError(
+                    "reset_sites must be a function of the names of the sites, or a command such as "
+                    f'["docker", "restart", "shop"]; got {type(reset).__name__}'
+                )
+            reset = list(reset)
+        if storage_state is not None:
+            is_path = isinstance(storage_state, (str, os.PathLike))
+            if not is_path or _read_state(Path(storage_state)) is None:
+                raise ConfigError(
+                    f"storage_state must be the path of a file that Playwright has saved; got {storage_state!r:.200}"
+                )
+        self.reset, self.storage_state = reset, storage_state
 
     def start(self, task: WebTask) -> None:
         """Reset the sites, log in to those of the task and open its first pages. `EnvFault` where that fails: no agent
@@ -179,16 +183,15 @@ class LiveSites:
         sites = self._with_login(task)
         state = self._login(sites)
         self._open(task, state)
-        if not all(map(self._is_member, sites)):  # a login of earlier that has ended meanwhile
-            self._open(task, self._login(sites, ended=state))
+        for site in sites:
+            url = members_page(site, self.addresses[site], self.accounts[site])
+            if not shows_members(site, url, *self.backend.read(url)):  # a login of earlier that has ended meanwhile
+                self._open(task, self._login(sites, ended=state))
+                return
 
     def _open(self, task: WebTask, state: State | str | os.PathLike[str] | None) -> None:
         self.backend.storage_state = state
         self.backend.start(task.start_urls, {})
-
-    def _is_member(self, site: str) -> bool:
-        url = members_page(site, self.addresses[site], self.accounts[site])
-        return shows_members(site, url, *self.backend.read(url))
 
     def _reset(self, reset: Reset, sites: Sequence[str]) -> None:
         try:
@@ -211,60 +214,35 @@ class LiveSites:
         if not task.require_login:
             return ()
         sites = tuple(site for site in FORMS if site in task.sites and site in self.accounts)
-        if {"shopping", "reddit"} <= set(sites) and self._host("shopping") == self._host("reddit"):
+        hosts = {site: urlsplit(self.addresses[site]).hostname for site in sites}
+        if {"shopping", "reddit"} <= hosts.keys() and hosts["shopping"] == hosts["reddit"]:
             # Both keep their session in the cookie PHPSESSID, and a browser's cookies know hosts, not ports: only one
             # login can be kept. The benchmark's own tasks keep the forum's.
             log.warning("the shop and the forum are on one host: logged in to the forum only")
             sites = tuple(site for site in sites if site != "shopping")
         return sites
 
-    def _host(self, site: str) -> str | None:
-        return urlsplit(self.addresses[site]).hostname
-
     def _login(self, sites: tuple[str, ...], ended: State | None = None) -> State | None:
         """The last login to these sites, in this process or kept in the cache folder; a fresh one if there is none, or
         only the one that has `ended`."""
         if not sites:
             return None
-        key = self._key(sites)
+        # Stands for these accounts at these addresses. A new password makes a new key.
+        who = [[site, self.addresses[site], self.accounts[site].name, self.accounts[site].password] for site in sites]
+        key = hashlib.blake2b(json.dumps(who).encode(), digest_size=16).hexdigest()
         with _locks.setdefault(key, threading.Lock()):
-            state = _logins.get(key) or _kept(key)
+            path = cache_dir() / "webarena" / "logins" / f"{key}.json"
+            state = _logins.get(key) or _read_state(path)
             if state is None or state == ended:
                 state = Visitor(self.addresses, self.accounts).logged_in(sites)
-                _keep(key, state)
+                try:  # for the next process; only this user can read the folder: who has the cookies has the account
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.parent.chmod(0o700)
+                    write_atomically(path, json.dumps(state).encode())
+                except OSError as error:
+                    log.info("the login is not kept: %s", error)
             _logins[key] = state
             return state
-
-    def _key(self, sites: tuple[str, ...]) -> str:
-        """Stands for these accounts at these addresses. A new password makes a new key."""
-        who = [[site, self.addresses[site], self.accounts[site].name, self.accounts[site].password] for site in sites]
-        return hashlib.blake2b(json.dumps(who).encode(), digest_size=16).hexdigest()
-
-
-def _checked(reset: Any) -> Reset | None:
-    if reset is None or callable(reset):
-        return reset
-    is_list = isinstance(reset, Sequence) and not isinstance(reset, (str, bytes))
-    if is_list and reset and all(isinstance(word, str) for word in reset):
-        return list(reset)
-    raise ConfigError(
-        'reset_sites must be a function of the names of the sites, or a command such as ["docker", "restart", "shop"]; '
-        f"got {type(reset).__name__}"
-    )
-
-
-def _checked_state(path: Any) -> Any:
-    if path is not None and (not isinstance(path, (str, os.PathLike)) or _read_state(Path(path)) is None):
-        raise ConfigError(f"storage_state must be the path of a file that Playwright has saved; got {path!r:.200}")
-    return path
-
-
-def _file(key: str) -> Path:
-    return cache_dir() / "webarena" / "logins" / f"{key}.json"
-
-
-def _kept(key: str) -> State | None:
-    return _read_state(_file(key))
 
 
 def _read_state(path: Path) -> State | None:
@@ -273,14 +251,3 @@ def _read_state(path: Path) -> State | None:
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) and found.keys() == {"cookies", "origins"} else None
-
-
-def _keep(key: str, state: State) -> None:
-    """For the next process. Only this user can read the folder: who has the cookies has the account."""
-    path = _file(key)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.parent.chmod(0o700)
-        write_atomically(path, json.dumps(state).encode())
-    except OSError as error:
-        log.info("the login is not kept: %s", error)

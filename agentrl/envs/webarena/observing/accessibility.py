@@ -90,19 +90,16 @@ class _Writer:
             self._line(f"{_line(element, role or 'generic', label, self.names)}")
             self._be_silent(element)
             if element.tag == "select":
-                self._options(element)
+                chosen = chosen_option(element, self.view)
+                for option in element.iter("option"):
+                    mark = " selected: True" if option is chosen else ""
+                    text = squeezed("".join(option.itertext()), MAX_NAME)
+                    self.lines.append("\t" * min(self.depth + 1, DEEPEST) + f"option {_quoted(text)}{mark}")
         else:
             name = self.names.name(element, role) if role not in FROM_CONTENT else ""
             self.waiting.append((element, self.depth, f"{role} {_quoted(name)}" if name else role))
         self.shown.add(element)
         self.depth += 1
-
-    def _options(self, select: Any) -> None:
-        chosen = chosen_option(select, self.view)
-        for option in select.iter("option"):
-            mark = " selected: True" if option is chosen else ""
-            text = squeezed("".join(option.itertext()), MAX_NAME)
-            self.lines.append("\t" * min(self.depth + 1, DEEPEST) + f"option {_quoted(text)}{mark}")
 
     def _text(self, text: str | None) -> None:
         if self.silent is None and text and (clean := squeezed(text, MAX_TEXT)):

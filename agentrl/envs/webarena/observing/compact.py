@@ -62,16 +62,15 @@ class _Item:
         name = squeezed(self.text, longest)
         if self.kind == "select":
             value = squeezed(self.value, longest)
-            parts += [f"{name}: {value}" if name else value, *self._options(level)]
+            shown = [squeezed(option, level.name) for option in self.options[: level.options]]
+            more = f" and {len(self.options) - len(shown)} more" if len(shown) < len(self.options) else ""
+            parts.append(f"{name}: {value}" if name else value)
+            if shown:
+                parts.append(f"| options {', '.join(shown)}{more}")
         else:
             parts += [name] if name else []
             parts += [f"= {squeezed(self.value, longest)}"] if self.value else []
         return " ".join(parts)
-
-    def _options(self, level: _Level) -> list[str]:
-        shown = [squeezed(option, level.name) for option in self.options[: level.options]]
-        more = f" and {len(self.options) - len(shown)} more" if len(shown) < len(self.options) else ""
-        return [f"| options {', '.join(shown)}{more}"] if shown else []
 
 
 def compact_text(view: View, *, header: bool = False, most_tokens: int = MAX_TOKENS) -> str:
@@ -80,20 +79,12 @@ def compact_text(view: View, *, header: bool = False, most_tokens: int = MAX_TOK
     navigation, headers and footers, then others. A line says how much is missing."""
     items = _Gatherer(view).items
     above = token_bound(header_of(view)) if header else 0
-    scroll = _scroll_line(view)
+    above_view, below_view = view.scroll > 0, view.scroll + view.viewport[1] < view.height
+    ways = [way for way, there in (("up", above_view), ("down", below_view)) if there]
+    scroll = f"(scroll {' or '.join(ways)} for more)" if ways else ""
     told = above + token_bound(f"{squeezed(view.error, 300)} {scroll}") + _CLOSING
-    at_end = view.scroll > 0 and not _is_more_below(view)
-    lines = _fitted(items, round(_SURELY * most_tokens) - told, at_end)
+    lines = _fitted(items, round(_SURELY * most_tokens) - told, at_end=above_view and not below_view)
     return under_header(view, written("\n".join([*lines, scroll] if scroll else lines)), header)
-
-
-def _scroll_line(view: View) -> str:
-    ways = [way for way, there in (("up", view.scroll > 0), ("down", _is_more_below(view))) if there]
-    return f"(scroll {' or '.join(ways)} for more)" if ways else ""
-
-
-def _is_more_below(view: View) -> bool:
-    return view.scroll + view.viewport[1] < view.height
 
 
 def _fitted(items: list[_Item], room: int, at_end: bool) -> list[str]:
@@ -101,16 +92,6 @@ def _fitted(items: list[_Item], room: int, at_end: bool) -> list[str]:
         pieces, costs = _written_at(level, items)
         if sum(costs) + len(items) <= room:  # a line break each
             return pieces
-    return _partly_brief(items, room, at_end)
-
-
-def _written_at(level: _Level, items: list[_Item]) -> tuple[list[str], list[int]]:
-    """Every item as text, and what it costs."""
-    pieces = [harmless(item.shown(level)) for item in items]
-    return pieces, [_kept_cost(piece) if len(piece) <= _MAX_KEPT else token_bound(piece) for piece in pieces]
-
-
-def _partly_brief(items: list[_Item], room: int, at_end: bool) -> list[str]:
     pieces, costs = _written_at(_BRIEF, items)
     costs = [0 if item.label is None else cost for item, cost in zip(items, costs, strict=True)]
     room -= len({item.row for item in items if item.label is not None})  # line breaks
@@ -119,9 +100,24 @@ def _partly_brief(items: list[_Item], room: int, at_end: bool) -> list[str]:
     order = sorted(range(len(items)), key=lambda place: (items[place].chrome, -place if at_end else place))
     told = _tell_more(items, pieces, costs, order, room) if not gone else set()
     gone |= {place for place, item in enumerate(items) if item.label is None and place not in told}
+    lines: list[str] = []
+    row = -1
+    for place, item in enumerate(items):
+        if place in gone:
+            continue
+        if item.row == row and item.label is not None:  # neighbours of a row stand on one line
+            lines[-1] += " " + pieces[place]
+        else:
+            lines.append(pieces[place])
+        row = item.row
     elements = sum(items[place].label is not None for place in gone)
-    lines = _lines(items, pieces, [place for place in range(len(items)) if place not in gone])
     return [*lines, f"({elements} elements and {len(gone) - elements} texts left out)"] if gone else lines
+
+
+def _written_at(level: _Level, items: list[_Item]) -> tuple[list[str], list[int]]:
+    """Every item as text, and what it costs."""
+    pieces = [harmless(item.shown(level)) for item in items]
+    return pieces, [_kept_cost(piece) if len(piece) <= _MAX_KEPT else token_bound(piece) for piece in pieces]
 
 
 def _tell_more(items: list[_Item], pieces: list[str], costs: list[int], order: Sequence[int], room: int) -> set[int]:
@@ -139,20 +135,6 @@ def _tell_more(items: list[_Item], pieces: list[str], costs: list[int], order: S
             elif items[place].label is None:
                 break  # what comes behind is not told in this detail
     return told
-
-
-def _lines(items: list[_Item], pieces: list[str], kept: list[int]) -> list[str]:
-    """Neighbours of a row stand on one line."""
-    lines: list[str] = []
-    row = -1
-    for place in kept:
-        item = items[place]
-        if item.row == row and item.label is not None:
-            lines[-1] += " " + pieces[place]
-        else:
-            lines.append(pieces[place])
-        row = item.row
-    return lines
 
 
 def _least_useful(items: list[_Item], costs: list[int], room: int) -> set[int]:

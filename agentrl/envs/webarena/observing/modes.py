@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from lxml import html
 
@@ -34,7 +33,17 @@ MAX_LINES = 300
 def marked_list(view: View, *, header: bool = False) -> str:
     """Lines such as `[12] a Checkout` and `[3] input "lamp" Search`: id, tag, contents of a field, name."""
     names = Names(view)
-    lines = [_line(number, element, names) for number, element in enumerate(view.labels[:MAX_LINES])]
+    lines = []
+    for number, element in enumerate(view.labels[:MAX_LINES]):
+        role = names.role(element)
+        kind = (element.get("type") or "").lower() if element.tag == "input" else ""
+        parts = [f"[{number}]", kind if kind in ("checkbox", "radio", "submit") else str(element.tag)]
+        value = names.value(element, role)
+        if kind in ("checkbox", "radio"):
+            parts.append("(checked)" if view.values.get(element) else "(not checked)")
+        elif value:
+            parts.append(f'"{squeezed(value, MAX_NAME)}"')
+        lines.append(" ".join([*parts, squeezed(names.name(element, role), MAX_NAME)]).rstrip())
     if len(view.labels) > MAX_LINES:
         lines.append(f"... and {len(view.labels) - MAX_LINES} more")
     return under_header(view, harmless("\n".join(lines)), header)
@@ -43,18 +52,6 @@ def marked_list(view: View, *, header: bool = False) -> str:
 def nothing(view: View, *, header: bool = False) -> str:
     """No text: the picture says it all."""
     return under_header(view, "", header)
-
-
-def _line(number: int, element: Any, names: Names) -> str:
-    role = names.role(element)
-    kind = (element.get("type") or "").lower() if element.tag == "input" else ""
-    parts = [f"[{number}]", kind if kind in ("checkbox", "radio", "submit") else str(element.tag)]
-    value = names.value(element, role)
-    if kind in ("checkbox", "radio"):
-        parts.append("(checked)" if names.view.values.get(element) else "(not checked)")
-    elif value:
-        parts.append(f'"{squeezed(value, MAX_NAME)}"')
-    return " ".join([*parts, squeezed(names.name(element, role), MAX_NAME)]).rstrip()
 
 
 # Of each mode: how it writes a page, and whether tabs and address stand above it unless said otherwise.

@@ -56,20 +56,19 @@ class Names:
 
     def name(self, element: Any, role: str) -> str:
         """The name; empty if it has none."""
-        for source in (self._given, self._of_field, self._of_content):
-            found = source(element, role)
-            if found:
-                return found
-        return squeezed(element.get("title") or element.get("placeholder"), MAX_NAME)
-
-    def _given(self, element: Any, role: str) -> str:
         others = element.get("aria-labelledby")
         if others:
-            found = [self._by_id(name) for name in others.split()[:5]]
-            text = " ".join(text_of(other) for other in found if other is not None)
+            # As a variable: the name may hold quotation marks.
+            found = [self.view.root.xpath("//*[@id = $name]", name=name)[:1] for name in others.split()[:5]]
+            text = " ".join(text_of(other) for first in found for other in first)
             if text:
                 return squeezed(text, MAX_NAME)
-        return squeezed(element.get("aria-label"), MAX_NAME)
+        return (
+            squeezed(element.get("aria-label"), MAX_NAME)
+            or self._of_field(element, role)
+            or self._of_content(element, role)
+            or squeezed(element.get("title") or element.get("placeholder"), MAX_NAME)
+        )
 
     def _of_field(self, element: Any, role: str) -> str:
         if element.tag == "img":
@@ -105,11 +104,6 @@ class Names:
                 return parent
             parent = parent.getparent()
         return None
-
-    def _by_id(self, name: str) -> Any:
-        # As a variable: the name may hold quotation marks.
-        found = self.view.root.xpath("//*[@id = $name]", name=name)
-        return found[0] if found else None
 
     def value(self, element: Any, role: str) -> str:
         """What a field holds: text, or the text of the chosen option."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentrl.envs.webarena.backend import View
+from agentrl.envs.webarena.layout.document import option_value
 
 UNSEEN = frozenset({"script", "style", "template", "noscript"})  # what they hold is no text of the page
 MAX_ADDRESS = 300
@@ -76,9 +77,3 @@ def chosen_option(select: Any, view: View) -> Any:
             return option
         first = option if first is None else first
     return first
-
-
-def option_value(option: Any) -> str:
-    """What a form sends for this option."""
-    value = option.get("value")
-    return squeezed("".join(option.itertext())) if value is None else value
