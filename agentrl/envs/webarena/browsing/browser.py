@@ -76,18 +76,14 @@ class Responding:
             cookies = self.loader.cookies.get(origin_of(url), {})
             response = self.loader.fetch(Request(method, url, tuple(form), cookies, b"" if typed else body))
             if response.location is not None and 300 <= response.status < 400:
-                return self._redirect(url, response.location)
+                self._redirects += 1
+                if self._redirects <= MAX_REDIRECTS:  # send the browser on, as often as without one
+                    return Answer(status=303, headers={"location": response.location, "cache-control": "no-store"})
+                self._redirects = 0
+                return self._shown(failed(url, "The page redirects too often."))
             stored = self.loader.page(url, response)
         self._redirects = 0
         return self._shown(stored)
-
-    def _redirect(self, url: str, location: str) -> Answer:
-        """Send the browser on, as often as without one."""
-        self._redirects += 1
-        if self._redirects > MAX_REDIRECTS:
-            self._redirects = 0
-            return self._shown(failed(url, "The page redirects too often."))
-        return Answer(status=303, headers={"location": location, "cache-control": "no-store"})
 
     def refuse(self, url: str) -> Answer:
         """The page in the place of one that may not be opened."""
@@ -198,7 +194,8 @@ class BrowserBackend(ChromiumBackend):
         tab = await self._current()
         entry = self._session.tabs[self._active].entry
         if url == BLANK:
-            await self._leave_for(tab, Entry(blank(), BLANK), replace=entry.url == BLANK)
+            self._session.tabs[self._active].push(Entry(blank(), BLANK), replace=entry.url == BLANK)
+            await self._show(tab, self._active)
             return
         self._note(await self._ask(tab, url))
         await self._moved(tab, self._active)
@@ -209,10 +206,6 @@ class BrowserBackend(ChromiumBackend):
             await tab.goto(BLANK, self._until())
         tab.take_visits()
         return await tab.goto(url, self._until())
-
-    async def _leave_for(self, tab: BrowserTab, entry: Entry, *, replace: bool = False) -> None:
-        self._session.tabs[self._active].push(entry, replace=replace)
-        await self._show(tab, self._active)
 
     async def _moved(self, tab: BrowserTab, number: int) -> None:
         """Keep the history of a tab that went elsewhere."""

@@ -218,28 +218,24 @@ class Contents:
                 return "must be filled in"
         if kind != "text" or not value:
             return ""
-        return _bad_text(control, value)
-
-
-def _bad_text(control: Any, value: str) -> str:
-    kind = input_type(control)
-    if kind == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
-        return "must be an e-mail address"
-    if kind == "url" and not re.match(r"[a-zA-Z][\w+.-]*:", value):
-        return "must be an address such as http://example.com"
-    if kind == "number":
-        for name, word, beyond in (("min", "least", float.__lt__), ("max", "most", float.__gt__)):
-            limit = (control.get(name) or "").strip()
-            if _NUMBER.fullmatch(limit) and beyond(float(value), float(limit)):
-                return f"must be at {word} {limit}"
-    pattern = control.get("pattern")
-    if pattern and len(value) < 1000 and kind not in ("number", "date"):
-        try:
-            fits = re.fullmatch(pattern, value)
-        except re.error:
-            return ""
-        return "" if fits else "has not the form that the page asks for"
-    return ""
+        kind = input_type(control)
+        if kind == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
+            return "must be an e-mail address"
+        if kind == "url" and not re.match(r"[a-zA-Z][\w+.-]*:", value):
+            return "must be an address such as http://example.com"
+        if kind == "number":
+            for name, word, beyond in (("min", "least", float.__lt__), ("max", "most", float.__gt__)):
+                limit = (control.get(name) or "").strip()
+                if _NUMBER.fullmatch(limit) and beyond(float(value), float(limit)):
+                    return f"must be at {word} {limit}"
+        pattern = control.get("pattern")
+        if pattern and len(value) < 1000 and kind not in ("number", "date"):
+            try:
+                fits = re.fullmatch(pattern, value)
+            except re.error:
+                return ""
+            return "" if fits else "has not the form that the page asks for"
+        return ""
 
 
 def initial(element: Any) -> str:
@@ -248,20 +244,16 @@ def initial(element: Any) -> str:
         text = "".join(element.itertext())
         return text[1:] if text.startswith("\n") else text
     if element.tag == "select":
-        return _initially_chosen(element)
+        options = list(enumerate(options_of(element)))
+        chosen = [str(number) for number, option in options if option.get("selected") is not None]
+        if element.get("multiple") is not None:
+            return ",".join(chosen)
+        if chosen:
+            return chosen[-1]
+        return next((str(number) for number, option in options if option.get("disabled") is None), "")
     if kind_of(element) in ("check", "radio"):
         return "on" if element.get("checked") is not None else ""
     return element.get("value") or ""
-
-
-def _initially_chosen(select: Any) -> str:
-    options = options_of(select)
-    chosen = [str(number) for number, option in enumerate(options) if option.get("selected") is not None]
-    if select.get("multiple") is not None:
-        return ",".join(chosen)
-    if chosen:
-        return chosen[-1]
-    return next((str(number) for number, option in enumerate(options) if option.get("disabled") is None), "")
 
 
 def acceptable(element: Any, text: str) -> str | None:

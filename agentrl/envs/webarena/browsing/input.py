@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from agentrl.envs.webarena.backend import ActionFailed
+from agentrl.envs.webarena.backend import ActionFailed, View
 from agentrl.envs.webarena.browsing.forms import (
     Contents,
     acceptable,
@@ -22,6 +22,20 @@ from agentrl.envs.webarena.browsing.session import Session, initially_open, link
 from agentrl.envs.webarena.layout.document import Document, option_text
 from agentrl.envs.webarena.layout.page import labelled_control
 
+BUTTONS = ("left", "middle", "right")
+_NAMES = {
+    "return": "enter", "esc": "escape", "del": "delete", "spacebar": "space", " ": "space", "up": "arrowup",
+    "down": "arrowdown", "left": "arrowleft", "right": "arrowright", "pgdn": "pagedown", "pgup": "pageup",
+    "ctrl": "control", "cmd": "control", "meta": "control", "command": "control", "option": "alt",
+    "controlormeta": "control", "page_down": "pagedown", "page_up": "pageup",
+}  # fmt: skip
+_MODIFIERS = {"control", "shift", "alt"}
+_LINE = 40  # pixels that an arrow key scrolls
+_WITHOUT_EFFECT = {
+    "escape", "insert", "capslock", "control", "shift", "alt", "arrowleft", "arrowright", "control+c", "control+f",
+    "control+s", "control+p", "control+shift", *(f"f{number}" for number in range(1, 13) if number != 5),
+}  # fmt: skip
+
 
 def activate(session: Session, element: Any, *, new_tab: bool = False) -> None:
     """Click an element: the innermost thing around the place that reacts does."""
@@ -33,7 +47,11 @@ def activate(session: Session, element: Any, *, new_tab: bool = False) -> None:
             return session.follow(node.get("href"), "_blank" if new_tab else node.get("target") or "")
         if node.tag == "summary" and node.getparent() is not None and node.getparent().tag == "details":
             focus(session, node)
-            return _toggle_details(session, node.getparent())
+            document, opened = session.page.document, session.entry.opened
+            opened = initially_open(document) if opened is None else opened
+            session.entry.opened = opened ^ {document.index[node.getparent()]}
+            session.version += 1
+            return None
         if node.tag == "label":
             control = labelled_control(node, session.page.document)
             return None if control is None else _click_control(session, control)
@@ -91,32 +109,21 @@ def _check_form(contents: Contents, form: Any, button: Any) -> None:
     complaint = contents.complaint(form, button)
     if complaint is not None:
         control, reason = complaint
-        raise ActionFailed(f"The form was not sent: {_name(control)} {reason}.")
-
-
-def _name(control: Any) -> str:
-    """How a user would call a field."""
-    labels = [*control.iterancestors("label")]
-    if control.get("id"):
-        labels += control.getroottree().xpath("//label[@for=$name]", name=control.get("id"))
-    text = (
-        option_text(labels[0])
-        if labels
-        else control.get("aria-label") or control.get("placeholder") or control.get("name")
-    )
-    return f"the field {text[:60]!r}" if text else "a field"
-
-
-def _toggle_details(session: Session, details: Any) -> None:
-    document = session.page.document
-    opened = session.entry.opened
-    opened = initially_open(document) if opened is None else opened
-    session.entry.opened = opened ^ {document.index[details]}
-    session.version += 1
+        labels = [*control.iterancestors("label")]
+        if control.get("id"):
+            labels += control.getroottree().xpath("//label[@for=$name]", name=control.get("id"))
+        # How a user would call the field.
+        text = option_text(labels[0]) if labels else ""
+        if not labels:
+            text = control.get("aria-label") or control.get("placeholder") or control.get("name")
+        name = f"the field {text[:60]!r}" if text else "a field"
+        raise ActionFailed(f"The form was not sent: {name} {reason}.")
 
 
 def press_enter(session: Session, focused: Any) -> None:
     """Enter: follows a link, presses a button, ends a line of a text area, sends the form of a field."""
+    if focused is None:
+        return
     kind = kind_of(focused)
     if focused.tag == "textarea":
         contents = session.contents
@@ -147,28 +154,65 @@ def send_form(session: Session, field: Any) -> None:
         focus(session, complaint[0])
 
 
-def check_typable(element: Any) -> None:
-    """`ActionFailed` unless the element takes text."""
-    if not can_type(element):
+# ---------------------------------------------------------------------- what an action of the agent means
+
+
+def labelled_element(view: View, number: int) -> Any:
+    """The element with this id; `ActionFailed` where there is none."""
+    labels = view.labels
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(labels):
+        raise ActionFailed(f"There is no element {number}; the ids on this page are 0 to {len(labels) - 1}.")
+    return labels[number]
+
+
+def control_of(element: Any, document: Document) -> Any:
+    """The element; for a <label> the control that a click on it would reach."""
+    control = labelled_control(element, document) if element.tag == "label" else None
+    return element if control is None else control
+
+
+def check_button(button: str) -> None:
+    """`ActionFailed` unless a mouse has this button."""
+    if button not in BUTTONS:
+        raise ActionFailed(f"There is no mouse button {button[:40]!r}; buttons are {', '.join(BUTTONS)}.")
+
+
+def accepted_text(field: Any, text: str) -> str:
+    """What a field holds after this was typed; `ActionFailed` where the element does not take it."""
+    if not can_type(field):
         raise ActionFailed("This element is not a text field.")
-    if is_disabled(element):
+    if is_disabled(field):
         raise ActionFailed("This element is disabled.")
-    if element.get("readonly") is not None:
+    if field.get("readonly") is not None:
         raise ActionFailed("This field cannot be changed.")
+    accepted = acceptable(field, text)
+    if accepted is None:
+        raise ActionFailed(f"The field takes a {field.get('type', 'text')}, not {text[:60]!r}.")
+    return accepted
 
 
-_NAMES = {
-    "return": "enter", "esc": "escape", "del": "delete", "spacebar": "space", " ": "space", "up": "arrowup",
-    "down": "arrowdown", "left": "arrowleft", "right": "arrowright", "pgdn": "pagedown", "pgup": "pageup",
-    "ctrl": "control", "cmd": "control", "meta": "control", "command": "control", "option": "alt",
-    "controlormeta": "control", "page_down": "pagedown", "page_up": "pageup",
-}  # fmt: skip
-_MODIFIERS = {"control", "shift", "alt"}
-_LINE = 40  # pixels that an arrow key scrolls
-_WITHOUT_EFFECT = {
-    "escape", "insert", "capslock", "control", "shift", "alt", "arrowleft", "arrowright", "control+c", "control+f",
-    "control+s", "control+p", "control+shift", *(f"f{number}" for number in range(1, 13) if number != 5),
-}  # fmt: skip
+def scroll_step(direction: str, viewport: tuple[int, int]) -> int:
+    """How many pixels "up" or "down" scrolls: two thirds of the viewport."""
+    if direction not in ("up", "down"):
+        raise ActionFailed(f"The page scrolls up or down, not {direction[:40]!r}.")
+    step = viewport[1] * 2 // 3
+    return step if direction == "down" else -step
+
+
+def option_with(text: str, select: Any) -> int:
+    """The number of the first option of a list that contains this text, in either case of letters."""
+    if select.tag != "select":
+        raise ActionFailed("This element is not a drop-down list.")
+    if is_disabled(select):
+        raise ActionFailed("This element is disabled.")
+    wanted = " ".join(text.lower().split())
+    for number, option in enumerate(options_of(select)):
+        if wanted in option_text(option).lower() and option.get("disabled") is None:
+            return number
+    raise ActionFailed(f"No option contains {text[:60]!r}.")
+
+
+# ---------------------------------------------------------------------- keys
 
 
 def press(session: Session, key: str) -> None:
@@ -222,11 +266,6 @@ def _hold(session: Session, field: Any, text: str) -> None:
 
 
 # ---------------------------------------------------------------------- what keys do
-
-
-def _enter(session: Session, focused: Any) -> None:
-    if focused is not None:
-        press_enter(session, focused)
 
 
 def _space(session: Session, focused: Any) -> None:
@@ -312,7 +351,7 @@ def _scroll(share: float) -> Callable[[Session, Any], None]:
 
 
 _ACTIONS: dict[str, Callable[[Session, Any], None]] = {
-    "enter": _enter,
+    "enter": press_enter,
     "space": _space,
     "backspace": _erase,
     "delete": _delete,

@@ -76,7 +76,12 @@ class LiveBackend(ChromiumBackend):
         for number, url in enumerate(addresses):
             self._activate(number)
             await self._go(url)
-            _check_start(url, await self._current(), self._late)
+            # A page that fails before the agent has done anything is the site's fault.
+            tab = await self._current()
+            if tab.status >= 500:
+                raise EnvFault(f"{url} answered with status {tab.status}")
+            if self._late:
+                raise EnvFault(f"{url}: {self._late}")
         self._activate(0)
 
     async def _go(self, url: str) -> None:
@@ -277,14 +282,6 @@ class LiveBackend(ChromiumBackend):
     def load(self, saved: Mapping[str, Any]) -> NoReturn:
         """See `save`."""
         self.save()
-
-
-def _check_start(url: str, tab: BrowserTab, late: str) -> None:
-    """A page that fails before the agent has done anything is the site's fault."""
-    if tab.status >= 500:
-        raise EnvFault(f"{url} answered with status {tab.status}")
-    if late:
-        raise EnvFault(f"{url}: {late}")
 
 
 class LiveEvaluationPage:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import html as markup
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 from zlib import compress, decompress
@@ -19,6 +19,12 @@ from agentrl.envs.webarena.sites.world import World, place_of
 BLANK = "about:blank"
 _SCHEME = re.compile(r"\s*([a-zA-Z][a-zA-Z0-9+.-]*):")
 _KEPT = "!#$%&'()*+,/:;=?@[]~"  # everything else is escaped
+_REFUSED = {"javascript", "data", "file", "mailto", "tel", "blob", "vbscript", "ftp", "chrome", "view-source"}
+MAX_REDIRECTS = 10
+_EMPTY = "<!doctype html><html><head></head><body></body></html>"
+_COMPRESSED_FROM = 4_096  # characters
+MAX_SHEETS = 100  # kept in memory
+_sheet_texts: dict[str, str] = {}
 
 
 class BadAddress(ValueError):
@@ -44,9 +50,6 @@ def typed(text: str) -> str:
     return resolve(BLANK, text)
 
 
-_REFUSED = {"javascript", "data", "file", "mailto", "tel", "blob", "vbscript", "ftp", "chrome", "view-source"}
-
-
 def resolve(base: str, link: str) -> str:
     """The absolute address of a link on a page."""
     link = re.sub(r"[\t\r\n]", "", link).strip()
@@ -56,22 +59,18 @@ def resolve(base: str, link: str) -> str:
     if scheme and scheme not in ("http", "https"):
         raise BadAddress(f"addresses that begin with {scheme[:20]}: cannot be opened")
     try:
-        return _normal(urljoin(base, link))
+        parts = urlsplit(urljoin(base, link))
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("no host")
+        if parts.port is not None and not 0 <= parts.port < 65536:
+            raise ValueError("bad port")
+        path = urljoin("/", parts.path or "/")  # resolves dots, which urljoin leaves in absolute addresses
+        if not path.startswith("/"):
+            path = "/" + path
+        host = parts.netloc.rpartition("@")[2].lower().removesuffix(":80" if parts.scheme == "http" else ":443")
+        return urlunsplit((parts.scheme, *map(_escape, (host, path, parts.query, parts.fragment))))
     except ValueError as error:
         raise BadAddress(f"{link[:80]!r} is not an address") from error
-
-
-def _normal(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("no host")
-    if parts.port is not None and not 0 <= parts.port < 65536:
-        raise ValueError("bad port")
-    path = urljoin("/", parts.path or "/")  # resolves dots, which urljoin leaves in absolute addresses
-    if not path.startswith("/"):
-        path = "/" + path
-    host = parts.netloc.rpartition("@")[2].lower().removesuffix(":80" if parts.scheme == "http" else ":443")
-    return urlunsplit((parts.scheme, _escape(host), _escape(path), _escape(parts.query), _escape(parts.fragment)))
 
 
 def _escape(text: str) -> str:
@@ -87,13 +86,6 @@ def origin_of(url: str) -> str:
     """Scheme, host and port."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}".lower()
-
-
-MAX_REDIRECTS = 10
-_EMPTY = "<!doctype html><html><head></head><body></body></html>"
-_COMPRESSED_FROM = 4_096  # characters
-MAX_SHEETS = 100  # kept in memory
-_sheet_texts: dict[str, str] = {}
 
 
 class Page:
@@ -184,19 +176,15 @@ class Loader:
         if not response.content_type.lower().startswith(("text/html", "application/xhtml")):
             return Page(url, _as_text(url, response), response.status, ())
         text = whole(response.text)
-        return Page(url, text, response.status, self._sheets(url, text))
-
-    def _sheets(self, url: str, text: str) -> tuple[str, ...]:
-        """The style sheets that a page names, in order: texts or absolute addresses."""
         page = document(text)
         base = resolved(url, page.base) or url
-        found = []
+        sheets = []
         for kind, value in page.sheets():
             if kind == "text":
-                found.append(value)
+                sheets.append(value)
             elif address := resolved(base, value):
-                found.append(self._sheet(address))
-        return tuple(found)
+                sheets.append(self._sheet(address))
+        return Page(url, text, response.status, tuple(sheets))
 
     def _sheet(self, url: str) -> str:
         """A style sheet. Those of the sites are files, the same in every episode, and are asked for once."""
@@ -225,15 +213,11 @@ def unreachable(url: str) -> Page:
     return failed(url, f"The site {host} cannot be reached.")
 
 
-@lru_cache(64)
-def _message(text: str) -> str:
-    text = markup.escape(text)
-    return f"<!doctype html><html><head><title>{text}</title></head><body><p>{text}</p></body></html>"
-
-
 def failed(url: str, reason: str) -> Page:
     """The page in the place of one that cannot be shown."""
-    return Page(url, _message(reason[:300]), 404, (), reason[:300])
+    text = markup.escape(reason[:300])
+    html = f"<!doctype html><html><head><title>{text}</title></head><body><p>{text}</p></body></html>"
+    return Page(url, html, 404, (), reason[:300])
 
 
 def _as_text(url: str, response: Response) -> str:

@@ -22,6 +22,14 @@ from agentrl.envs.webarena.picturing.paper import Colour, colour_of
 MAX_FILE = 5_000_000  # bytes
 MAX_PICTURE = 4_000_000  # pixels
 _KEPT = 200
+MAX_SVG = 2_000_000  # bytes
+_MAX_SHAPES, _MAX_POINTS = 5_000, 100_000
+_FINER = 2  # drawn this much larger and then reduced
+_STEPS = 8  # straight pieces of a curve
+_TOKEN = re.compile(r"[A-Za-z]|[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_COUNTS = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "A": 7, "Z": 0}
+_ROTATE = re.compile(r"rotate\(([-\d.]+)")
+Point = tuple[float, float]
 Fetch = Callable[[str], tuple[str, bytes]]  # an address -> the type of its contents, and the contents
 
 
@@ -55,30 +63,17 @@ class Images:
             return None
         if kind.startswith("image/svg"):
             return draw_svg(data, width, height)
-        return _decoded(data, width, height)
-
-
-def _decoded(data: bytes, width: int, height: int) -> Image.Image | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            picture = Image.open(BytesIO(data), formats=["PNG", "JPEG", "GIF", "WEBP"])
-        if picture.size[0] * picture.size[1] > MAX_PICTURE:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", Image.DecompressionBombWarning)
+                picture = Image.open(BytesIO(data), formats=["PNG", "JPEG", "GIF", "WEBP"])
+            if picture.size[0] * picture.size[1] > MAX_PICTURE:
+                return None
+            picture = picture.convert("RGBA" if "A" in picture.getbands() or "transparency" in picture.info else "RGB")
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombWarning, Image.DecompressionBombError):
             return None
-        picture = picture.convert("RGBA" if "A" in picture.getbands() or "transparency" in picture.info else "RGB")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombWarning, Image.DecompressionBombError):
-        return None
-    return picture if picture.size == (width, height) else picture.resize((width, height), Image.Resampling.BILINEAR)
-
-
-MAX_SVG = 2_000_000  # bytes
-_MAX_SHAPES, _MAX_POINTS = 5_000, 100_000
-_FINER = 2  # drawn this much larger and then reduced
-_STEPS = 8  # straight pieces of a curve
-_TOKEN = re.compile(r"[A-Za-z]|[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_COUNTS = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "A": 7, "Z": 0}
-_ROTATE = re.compile(r"rotate\(([-\d.]+)")
-Point = tuple[float, float]
+        size = (width, height)
+        return picture if picture.size == size else picture.resize(size, Image.Resampling.BILINEAR)
 
 
 def draw_svg(data: bytes, width: int, height: int) -> Image.Image | None:
@@ -226,27 +221,20 @@ def _piece(command: str, numbers: list[float], x: float, y: float) -> list[Point
             return [(base_x + numbers[0], base_y + numbers[1])]
         case "C":
             corners = [(base_x + a, base_y + b) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
-            return [_curve([(x, y), *corners], number / _STEPS) for number in range(1, _STEPS + 1)]
-        case "A":
-            return _half_circle((x, y), (base_x + numbers[5], base_y + numbers[6]), bool(numbers[4]))
+            found = []
+            for number in range(1, _STEPS + 1):  # a Bezier curve with these four points
+                t = number / _STEPS
+                s = 1 - t
+                shares = (s**3, 3 * s * s * t, 3 * s * t * t, t**3)
+                parts = list(zip(shares, [(x, y), *corners], strict=True))
+                found.append((sum(share * a for share, (a, _) in parts), sum(share * b for share, (_, b) in parts)))
+            return found
+        case "A":  # a half circle over its ends
+            end = base_x + numbers[5], base_y + numbers[6]
+            middle_x, middle_y = (x + end[0]) / 2, (y + end[1]) / 2
+            radius = math.dist((x, y), end) / 2
+            start = math.atan2(y - middle_y, x - middle_x)
+            turn = math.pi if numbers[4] else -math.pi
+            angles = [start + turn * number / _STEPS for number in range(1, _STEPS + 1)]
+            return [(middle_x + radius * math.cos(angle), middle_y + radius * math.sin(angle)) for angle in angles]
     return []
-
-
-def _curve(parts: list[Point], t: float) -> Point:
-    """A point of the Bezier curve with these four points."""
-    s = 1 - t
-    shares = (s**3, 3 * s * s * t, 3 * s * t * t, t**3)
-    return (
-        sum(share * x for share, (x, _) in zip(shares, parts, strict=True)),
-        sum(share * y for share, (_, y) in zip(shares, parts, strict=True)),
-    )
-
-
-def _half_circle(start: Point, end: Point, clockwise: bool) -> list[Point]:
-    """Arcs as half circles over their ends."""
-    x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
-    radius = math.dist(start, end) / 2
-    from_angle = math.atan2(start[1] - y, start[0] - x)
-    turn = math.pi if clockwise else -math.pi
-    angles = [from_angle + turn * number / _STEPS for number in range(1, _STEPS + 1)]
-    return [(x + radius * math.cos(angle), y + radius * math.sin(angle)) for angle in angles]

@@ -13,11 +13,18 @@ from PIL import Image, ImageDraw, ImageFont
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
-from agentrl.envs.webarena.backend import VIEWPORT, Backend, Box, View
+from agentrl.envs.webarena.backend import VIEWPORT, Backend, View
 from agentrl.envs.webarena.picturing.paper import Colour
+
+PARTS = ("viewport", "full")
+SCREENS = 4  # that a picture of the full page has room for
+_BEYOND = (236, 238, 241)  # below the end of a page
+_SEEN = (120, 126, 134)  # lines around what is in view
+
 
 FRAME = 2  # pixels
 _SIZE = 13  # of the numbers
+_number_font = lru_cache(16)(ImageFont.load_default)
 _GOLDEN = 0.381966  # neighbours get hues that are far apart
 _MAX_TRIED = 400  # marks whose places are chosen with care
 _DIFFERENT, _LITTLE = 24, 12  # in brightness; pixels of a tag that may cover something
@@ -35,21 +42,19 @@ def draw_marks(picture: np.ndarray, view: View, top: int, scale: float) -> np.nd
     """The picture with marks. It begins `top` pixels below the beginning of the page and is scaled by `scale`."""
     image = Image.fromarray(picture)
     draw = ImageDraw.Draw(image)
-    boxes = [_frame(view.boxes[element], view.scroll - top, scale, image.size) for element in view.labels]
-    for number, box in enumerate(boxes):
-        draw.rectangle(box, outline=colour_of_mark(number), width=FRAME)
+    wide, high = image.size
+    boxes: list[Rectangle] = []
+    for number, element in enumerate(view.labels):
+        box, down = view.boxes[element], view.scroll - top
+        left, upper = int(box.left * scale) - 1, int((box.top + down) * scale) - 1
+        right, lower = int((box.left + box.width) * scale), int((box.top + down + box.height) * scale)
+        left, upper = max(0, min(left, wide - 2)), max(0, min(upper, high - 2))  # within the picture
+        boxes.append((left, upper, max(left + 1, min(right, wide - 1)), max(upper + 1, min(lower, high - 1))))
+        draw.rectangle(boxes[-1], outline=colour_of_mark(number), width=FRAME)
     tags = _Tags(picture[:, :, 1], boxes, max(9, round(_SIZE * scale**0.5)))
     for number in range(len(boxes)):  # over all frames: numbers must be readable
         tags.draw(draw, number)
     return np.asarray(image)
-
-
-def _frame(box: Box, down: int, scale: float, size: tuple[int, int]) -> Rectangle:
-    """The corners of a frame around a box, within the picture."""
-    left, top = int(box.left * scale) - 1, int((box.top + down) * scale) - 1
-    right, bottom = int((box.left + box.width) * scale), int((box.top + down + box.height) * scale)
-    left, top = max(0, min(left, size[0] - 2)), max(0, min(top, size[1] - 2))
-    return left, top, max(left + 1, min(right, size[0] - 1)), max(top + 1, min(bottom, size[1] - 1))
 
 
 class _Tags:
@@ -79,21 +84,13 @@ class _Tags:
         for place in inside:
             others = _overlaps(self._frames, place) - _overlaps(self._frames[number : number + 1], place)
             overlaps = _overlaps(self._taken[:number], place)
-            costs.append(1_000 * overlaps + 300 * others + self._covered(place))
+            # Pixels that are not like their surroundings: letters, lines, pictures.
+            under = self._shade[place[1] : place[3], place[0] : place[2]]
+            covered = int(np.count_nonzero(abs(under - under[-1, -1]) > _DIFFERENT))
+            costs.append(1_000 * overlaps + 300 * others + covered)
             if costs[-1] <= _LITTLE:
                 return place
         return inside[costs.index(min(costs))] if costs else places[0]
-
-    def _covered(self, place: Rectangle) -> int:
-        """How many pixels there are not like their surroundings: letters, lines, pictures."""
-        left, top, right, bottom = place
-        under = self._shade[top:bottom, left:right]
-        return int(np.count_nonzero(abs(under - under[-1, -1]) > _DIFFERENT))
-
-
-@lru_cache(16)
-def _number_font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(size)
 
 
 def _places(box: Rectangle, width: int, height: int) -> Iterator[tuple[int, int]]:
@@ -115,12 +112,6 @@ def _overlaps(rectangles: np.ndarray, place: Rectangle) -> int:
     left, top, right, bottom = place
     beside = (rectangles[:, 0] >= right) | (rectangles[:, 2] <= left)
     return int(np.count_nonzero(~(beside | (rectangles[:, 1] >= bottom) | (rectangles[:, 3] <= top))))
-
-
-PARTS = ("viewport", "full")
-SCREENS = 4  # that a picture of the full page has room for
-_BEYOND = (236, 238, 241)  # below the end of a page
-_SEEN = (120, 126, 134)  # lines around what is in view
 
 
 class PagePicture:
@@ -159,7 +150,9 @@ class PagePicture:
         self._kept = None
 
     def _taken(self, backend: Backend, view: View) -> np.ndarray:
-        top = self._top(view)
+        top = view.scroll
+        if self.part == "full":  # a page that it has no room for is shown around what is in view
+            top = max(0, min(view.scroll - view.viewport[1], view.height - self._room))
         height = min(self._room, max(view.height, view.viewport[1]) - top)
         picture = backend.picture(top, height)[:height, : view.viewport[0]]
         if picture.shape[0] < self._room:
@@ -167,21 +160,10 @@ class PagePicture:
             paper[: picture.shape[0]] = picture
             picture = paper
         if self.part == "full":
-            picture = _with_lines(picture, view.scroll - top, view.viewport[1])
+            picture = picture.copy()
+            start = view.scroll - top
+            for line in (start, start + view.viewport[1] - 2):  # above and below what is in view
+                picture[max(0, line) : max(0, line) + 2] = _SEEN
         if self._scale != 1.0:
             picture = np.asarray(Image.fromarray(picture).resize((self.width, self.height), Image.Resampling.BOX))
         return draw_marks(picture, view, top, self._scale) if self.marks else picture
-
-    def _top(self, view: View) -> int:
-        """Where the picture begins: a page that it has no room for is shown around what is in view."""
-        if self.part == "viewport":
-            return view.scroll
-        return max(0, min(view.scroll - view.viewport[1], view.height - self._room))
-
-
-def _with_lines(picture: np.ndarray, start: int, height: int) -> np.ndarray:
-    """Lines above and below what is in view."""
-    picture = picture.copy()
-    for line in (start, start + height - 2):
-        picture[max(0, line) : max(0, line) + 2] = _SEEN
-    return picture

@@ -10,12 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agentrl.envs.webarena.layout.blocks import Clipped, Placed
-from agentrl.envs.webarena.layout.document import option_text, options_of
+from agentrl.envs.webarena.layout.document import option_text, option_value, options_of
 from agentrl.envs.webarena.layout.line import Text
 from agentrl.envs.webarena.layout.style import Style
 from agentrl.envs.webarena.layout.text import run_of, text_width
 from agentrl.envs.webarena.picturing.images import Images
 from agentrl.envs.webarena.picturing.paper import BLACK, WHITE, Area, Colour, Paper, area_of, colour_of, fitting
+
+_ACCENT, _BORDER, _HINT, _ARROW = (0, 117, 255), (118, 118, 118), (117, 117, 117), (0, 0, 0)
+_BUTTONS = {"submit": "Submit", "reset": "Reset", "button": ""}
+_MAX_LENGTH = 20_000  # characters of a field that are looked at
+
+
+_CONTROLS = {"input", "select", "textarea"}
+_MISSING, _EDGE, _FOCUS = (233, 235, 238), (180, 184, 190), (16, 16, 16)
+_FAR = 1e7  # pixels: farther away there is nothing
+
 
 _SIDES = ("top", "right", "bottom", "left")
 
@@ -40,23 +50,13 @@ def look_of(style: Style) -> Look:
     borders = [colour_of(declared.get(f"border-{side}-color", "")) or text for side in _SIDES]
     bordered = bool(style.border_top or style.border_right or style.border_bottom or style.border_left)
     ellipsis = style.clips and declared.get("text-overflow") == "ellipsis"
-    radius = _pixels(declared.get("border-radius", ""))
+    first = next(iter(declared.get("border-radius", "").split()), "")
+    try:
+        radius = float(first.removesuffix("px")) if not first.endswith("%") else 10_000.0  # half of anything
+    except ValueError:
+        radius = 0.0
     return Look(text, colour_of(painted or ""), (borders[0], borders[1], borders[2], borders[3]), bordered, radius,
                 ellipsis)  # fmt: skip
-
-
-def _pixels(text: str) -> float:
-    """The first length of `border-radius`; half of anything for percents."""
-    first = text.split()[0] if text.split() else ""
-    try:
-        return float(first.removesuffix("px")) if not first.endswith("%") else 10_000.0
-    except ValueError:
-        return 0.0
-
-
-_ACCENT, _BORDER, _HINT, _ARROW = (0, 117, 255), (118, 118, 118), (117, 117, 117), (0, 0, 0)
-_BUTTONS = {"submit": "Submit", "reset": "Reset", "button": ""}
-_MAX_LENGTH = 20_000  # characters of a field that are looked at
 
 
 def paint_control(paper: Paper, element: Any, style: Style, area: Area, value: str) -> None:
@@ -71,15 +71,39 @@ def paint_control(paper: Paper, element: Any, style: Style, area: Area, value: s
         bottom - round(style.border_bottom),
     )  # fmt: skip
     clip, paper.clip = paper.clip, inner.cut(paper.clip)
-    if kind == "textarea":
-        _paragraph(paper, element, style, inner._replace(top=top + round(style.top)), value)
+    size, colour = style.font_size, look_of(style).text
+    high = style.font_ascent + style.font_descent
+    middle = (inner.top + inner.bottom - high) / 2
+    if kind == "select" and element.get("multiple") is not None:
+        for number, option in enumerate(options_of(element)[:50]):
+            line = inner.top + 2 + number * (high + 1)
+            paper.write(option_text(option)[:200], size, inner.left + 4.0, line, colour)
     elif kind == "select":
-        _list(paper, element, style, inner, value)
+        options = options_of(element)
+        chosen = next((option for option in options if option_value(option) == value), options[0] if options else None)
+        if chosen is not None:
+            paper.write(option_text(chosen)[:200], size, inner.left + 4.0, middle, colour)
     else:
-        _line(paper, element, style, inner, kind, value)
+        text = value[:_MAX_LENGTH]
+        if kind == "password":
+            text = "\u2022" * min(len(text), 200)
+        elif kind in _BUTTONS:
+            text = element.get("value") or _BUTTONS[kind]
+        if not text:  # what it asks for
+            text, colour = (element.get("placeholder") or "")[:_MAX_LENGTH], _HINT
+        if kind == "textarea":
+            _paragraph(paper, text, style, inner._replace(top=top + round(style.top)), colour)
+        else:
+            room = inner.right - inner.left - text_width(text) * style.scale
+            indent = max(0.0, room / 2) if kind in _BUTTONS else 0.0
+            paper.write(text, size, inner.left + indent, middle, colour)
     paper.clip = clip
     if kind == "select" and element.get("multiple") is None:
-        _arrow(paper, right, (top + bottom) // 2)
+        y = (top + bottom) // 2
+        arrow = Area(right - 17, y - 4, right - 5, y + 4)
+        if arrow.cut(clip) == arrow:
+            y -= paper.top
+            paper.draw.line([(right - 16, y - 2), (right - 12, y + 2), (right - 8, y - 2)], _ARROW, 2)
 
 
 def _check(paper: Paper, area: Area, is_radio: bool, checked: bool) -> None:
@@ -95,87 +119,25 @@ def _check(paper: Paper, area: Area, is_radio: bool, checked: bool) -> None:
         paper.draw.line([(x + right * size, y + down * size) for right, down in points], WHITE, max(1, size // 8))
 
 
-def _arrow(paper: Paper, right: int, middle: int) -> None:
-    if Area(right - 17, middle - 4, right - 5, middle + 4).cut(paper.clip) != (
-        right - 17,
-        middle - 4,
-        right - 5,
-        middle + 4,
-    ):
-        return
-    y = middle - paper.top
-    paper.draw.line([(right - 16, y - 2), (right - 12, y + 2), (right - 8, y - 2)], _ARROW, 2)
-
-
-def _line(paper: Paper, element: Any, style: Style, inner: Area, kind: str, value: str) -> None:
-    """The text of a field with one line, or what it asks for where it is empty."""
-    colour = look_of(style).text
-    text = value[:_MAX_LENGTH]
-    if kind == "password":
-        text = "\u2022" * min(len(text), 200)
-    elif kind in _BUTTONS:
-        text = element.get("value") or _BUTTONS[kind]
-    if not text:
-        text, colour = (element.get("placeholder") or "")[:_MAX_LENGTH], _HINT
-    high = style.font_ascent + style.font_descent
-    x = float(inner.left)
-    if kind in _BUTTONS:
-        x += max(0.0, (inner.right - inner.left - text_width(text) * style.scale) / 2)
-    paper.write(text, style.font_size, x, (inner.top + inner.bottom - high) / 2, colour)
-
-
-def _list(paper: Paper, element: Any, style: Style, inner: Area, value: str) -> None:
-    """The chosen option; several lines of a list that shows more."""
-    options = options_of(element)
-    high = style.font_ascent + style.font_descent
-    x, colour = inner.left + 4.0, look_of(style).text
-    if element.get("multiple") is None:
-        chosen = next((option for option in options if _sent(option) == value), options[0] if options else None)
-        if chosen is not None:
-            paper.write(option_text(chosen)[:200], style.font_size, x, (inner.top + inner.bottom - high) / 2, colour)
-        return
-    for number, option in enumerate(options[:50]):
-        paper.write(option_text(option)[:200], style.font_size, x, inner.top + 2 + number * (high + 1), colour)
-
-
-def _sent(option: Any) -> str:
-    value = option.get("value")
-    return option_text(option) if value is None else value
-
-
-def _paragraph(paper: Paper, element: Any, style: Style, inner: Area, value: str) -> None:
+def _paragraph(paper: Paper, text: str, style: Style, inner: Area, colour: Colour) -> None:
     """The text of a field with several lines."""
-    colour = look_of(style).text
-    text = value[:_MAX_LENGTH]
-    if not text:
-        text, colour = (element.get("placeholder") or "")[:_MAX_LENGTH], _HINT
-    limit = (inner.right - inner.left) / style.scale if style.scale else 0.0
+    limit = (inner.right - inner.left) / style.scale if style.scale else 0.0  # in thousandths of the font size
     y = float(inner.top) + (style.line - style.font_ascent - style.font_descent) / 2
     for row in text.splitlines():
-        for line in _wrapped(row, limit):
+        lines, line, used = [], "", 0.0
+        for word, width, space in run_of(row).words:
+            gap = " " if space and line else ""
+            wanted = used + width + text_width(gap)
+            if line and wanted > limit:
+                lines.append(line)
+                line, used = word, float(width)
+            else:
+                line, used = line + gap + word, wanted
+        for part in (*lines, line):
             if y >= inner.bottom:
                 return
-            paper.write(line, style.font_size, inner.left, y, colour)
+            paper.write(part, style.font_size, inner.left, y, colour)
             y += style.line
-
-
-def _wrapped(row: str, limit: float) -> list[str]:
-    """A row in lines that are at most this wide, in thousandths of the font size."""
-    lines, line, used = [], "", 0.0
-    for word, width, space in run_of(row).words:
-        gap = " " if space and line else ""
-        wanted = used + width + text_width(gap)
-        if line and wanted > limit:
-            lines.append(line)
-            line, used = word, float(width)
-        else:
-            line, used = line + gap + word, wanted
-    return [*lines, line]
-
-
-_CONTROLS = {"input", "select", "textarea"}
-_MISSING, _EDGE, _FOCUS = (233, 235, 238), (180, 184, 190), (16, 16, 16)
-_FAR = 1e7  # pixels: farther away there is nothing
 
 
 class Painter:

@@ -66,10 +66,6 @@ def _font(size: float) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(BytesIO(font_file()), size * _FINE, layout_engine=ImageFont.Layout.BASIC)
 
 
-def _ascent(size: float) -> int:
-    return int(ASCENT * size / 1000 + 0.5)
-
-
 def _height(size: float) -> int:
     return int(size * 1.3) + 2 * PAD + 1
 
@@ -79,7 +75,7 @@ def _letter(character: str, size: float, phase: int) -> Image.Image:
     """One letter whose origin lies `phase` quarters of a pixel right of `PAD`."""
     width = int(widths()[character] * size / 1000) + 2 * PAD + 2
     large = Image.new("L", (width * _FINE, _height(size) * _FINE))
-    x, y = PAD * _FINE + phase, (PAD + _ascent(size)) * _FINE
+    x, y = PAD * _FINE + phase, (PAD + int(ASCENT * size / 1000 + 0.5)) * _FINE
     outline = _SHAPES.get(character) or _HOLLOW.get(character)
     if outline:
         scale = size * _FINE
@@ -87,17 +83,13 @@ def _letter(character: str, size: float, phase: int) -> Image.Image:
         filled = character in _SHAPES
         ImageDraw.Draw(large).polygon(points, fill=255 if filled else 0, outline=255, width=1 if filled else _FINE)
     else:
-        ImageDraw.Draw(large).text((x, y), _drawable(character), 255, _font(size), anchor="ls")
+        own = widths().own
+        if character not in own:
+            # The letter without its accent, nothing for what has no width, or the box that the font draws.
+            plain = unicodedata.normalize("NFKD", character)[0]
+            character = " " if not widths()[character] else plain if plain in own else "\x00"
+        ImageDraw.Draw(large).text((x, y), character, 255, _font(size), anchor="ls")
     return large.reduce(_FINE)
-
-
-def _drawable(character: str) -> str:
-    """The letter, the letter without its accent, nothing for what has no width, or a box."""
-    own = widths().own
-    if character in own or not widths()[character]:
-        return character if character in own else " "
-    plain = unicodedata.normalize("NFKD", character)[0]
-    return plain if plain in own else "\x00"  # the font draws a box for what it lacks
 
 
 @lru_cache(32_768)
