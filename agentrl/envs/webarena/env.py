@@ -16,7 +16,7 @@ from agentrl.core.errors import ConfigError, Fault
 from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.task_generator import TaskGenerator
-from agentrl.envs.webarena.acting.actions import Action, perform
+from agentrl.envs.webarena.acting.actions import NO_FIELD, Action, perform
 from agentrl.envs.webarena.acting.grammars import (
     GRAMMARS,
     PROMPTS,
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from agentrl.envs.webarena.live.sites import LiveSites
 
 OUTCOME = "outcome"  # the one reward term
-NO_TEXT = ("checkbox", "radio", "submit", "button", "reset", "hidden", "image", "file")  # types of inputs
 MAX_NAME = 60  # characters of an element's name in `info["told_actions"]`
 UNREAD_REPLIES, EQUAL_ACTIONS = 3, 5  # in a row: when `early_stop` ends an episode
 # What `action_space.sample()` chooses from without looking at the page; `legal_actions` looks at it.
@@ -450,9 +449,20 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def state(self) -> WebState:
         """The page, the forms, the cart, what was changed, what is still missing."""
-        view = self.backend.view()
+        view, task = self.backend.view(), self._current.task
+        if self._live is not None:
+            lacking = self._lacks  # looked up at the end only
+        elif self._missing_at is not None and self._missing_at[0] is view:
+            lacking = self._missing_at[1]
+        else:  # once for every view
+            now = (self.world.writes, {origin: dict(jar) for origin, jar in self.backend.cookies.items()})
+            if self._looked_up[0] != now:
+                self._looked_up = (now, {})
+            seen = self._looked_up[1]
+            lacking = () if task.eval is None else tuple(missing(task, self.backend, self.dialect, seen=seen))
+            self._missing_at = (view, lacking)
         return WebState(
-            instruction=self._current.task.intent,
+            instruction=task.intent,
             actions=tuple(self._done),
             page=self._written(),
             url=view.url,
@@ -464,23 +474,10 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
             fields=form_fields(view),
             cart=() if self._live is not None else cart_of(self.world, self.backend.cookies),
             records=records(self.world),
-            missing=self._missing(view),
+            missing=lacking,
             answer=self._answer,
             outcome=self._score,
         )
-
-    def _missing(self, view: View) -> tuple[str, ...]:
-        """What the evaluator would not find now, looked up once for every view; on real sites, at the end only."""
-        if self._live is not None:
-            return self._lacks
-        if self._missing_at is None or self._missing_at[0] is not view:
-            task = self._current.task
-            now = (self.world.writes, {origin: dict(jar) for origin, jar in self.backend.cookies.items()})
-            if self._looked_up[0] != now:
-                self._looked_up = (now, {})
-            found = () if task.eval is None else missing(task, self.backend, self.dialect, seen=self._looked_up[1])
-            self._missing_at = (view, tuple(found))
-        return self._missing_at[1]
 
     def oracle(self) -> str | None:
         """The next right action; None for tasks that were not generated here."""
@@ -525,7 +522,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
             return []
         view = self.backend.view()
         actions = [Action("click", element=number) for number in range(len(view.labels))]
-        fields = [view.ids[field] for field in view.values if field in view.ids and field.get("type") not in NO_TEXT]
+        fields = [view.ids[field] for field in view.values if field in view.ids and field.get("type") not in NO_FIELD]
         words = quoted_words(self._current.task.intent)
         actions += [Action("search", element=field, text=text) for field in fields for text in words]
         actions += [Action("scroll_down"), Action("back"), Action("exit", text=words[0])]

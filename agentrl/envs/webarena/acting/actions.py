@@ -100,7 +100,7 @@ _KEYS = {
     **{"ctrl": "Control", "control": "Control", "shift": "Shift", "alt": "Alt", "option": "Alt"},
     **{"meta": "Meta", "cmd": "Meta", "command": "Meta"},
 }
-_NO_FIELD = ("button", "submit", "reset", "image", "checkbox", "radio", "file", "hidden")
+NO_FIELD = ("button", "submit", "reset", "image", "checkbox", "radio", "file", "hidden")  # types of inputs
 
 
 def perform(action: Action, backend: Backend) -> str:
@@ -163,7 +163,7 @@ def _is_field(element: int, backend: Backend) -> bool:
     if found is None:
         return False
     return found.tag in ("textarea", "select") or (
-        found.tag == "input" and found.get("type", "text").lower() not in _NO_FIELD
+        found.tag == "input" and found.get("type", "text").lower() not in NO_FIELD
     )
 
 

@@ -20,6 +20,7 @@ from agentrl.envs.webarena.browsing.chromium import (
     DEADLINE,
     ChromiumBackend,
     NumberedDocument,
+    on_engine,
     printed,
     tab_names,
 )
@@ -378,12 +379,9 @@ class BrowserBackend(ChromiumBackend):
         visits = tab.take_visits()
         return self._entry(visits[-1], Entry(blank(), BLANK)) if visits else Entry(blank(), BLANK)
 
-    def evaluated(self, expression: str, entry: Entry) -> str:
+    @on_engine
+    async def evaluated(self, expression: str, entry: Entry) -> str:
         """The value of an expression on a page as text; "" where it fails there, as in the benchmark."""
-        with self._lock:
-            return self._run(self._evaluate(expression, entry))
-
-    async def _evaluate(self, expression: str, entry: Entry) -> str:
         tab = await self._evaluation_tab()
         if self._evaluated is not entry:
             await self._show_entry(tab, entry)

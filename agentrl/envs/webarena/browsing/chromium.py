@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine
-from functools import lru_cache
+from collections.abc import Callable, Coroutine
+from functools import lru_cache, wraps
 from io import BytesIO
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from PIL import Image
@@ -35,6 +35,7 @@ from agentrl.envs.webarena.layout.document import Document, strip_attributes
 
 CONTENT = "'<!DOCTYPE html>' + document.documentElement.outerHTML"
 Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
 ATTRIBUTE = "data-agentrl-n"  # set by the browser's script
 DEADLINE = 30.0  # seconds that a page may take for one action
 _MARGIN = 10.0  # more for the work around it
@@ -68,6 +69,19 @@ class NumberedDocument(Document):
 def numbered_document(html: str) -> NumberedDocument:
     """The same tree for the same text: a page that has not changed keeps its elements."""
     return NumberedDocument(html)
+
+
+def on_engine(
+    work: Callable[Concatenate[Any, Parameters], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[Any, Parameters], Result]:
+    """Let any thread call an asynchronous method of a back end, one call at a time."""
+
+    @wraps(work)
+    def call(self: Any, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with self._lock:
+            return self._run(work(self, *args, **kwargs))
+
+    return call
 
 
 class ChromiumBackend(ABC):

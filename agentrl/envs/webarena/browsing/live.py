@@ -21,6 +21,7 @@ from agentrl.envs.webarena.browsing.chromium import (
     DEADLINE,
     ChromiumBackend,
     NumberedDocument,
+    on_engine,
     printed,
     tab_names,
 )
@@ -204,12 +205,9 @@ class LiveBackend(ChromiumBackend):
             raise EnvFault("real sites are looked at only when the episode is over")
         return LiveEvaluationPage(self, last)
 
-    def look(self, last: bool, expression: str) -> str:
+    @on_engine
+    async def look(self, last: bool, expression: str) -> str:
         """The value of an expression on the agent's page or the evaluators'."""
-        with self._lock:
-            return self._run(self._look(last, expression))
-
-    async def _look(self, last: bool, expression: str) -> str:
         return await printed(await self._looked_at(last), expression)
 
     async def _looked_at(self, last: bool) -> BrowserTab:
@@ -221,12 +219,9 @@ class LiveBackend(ChromiumBackend):
             self._own.watch_status()
         return self._own
 
-    def visit(self, url: str) -> str:
+    @on_engine
+    async def visit(self, url: str) -> str:
         """Open an address on the evaluators' page; where it led. `EnvFault` if it cannot be opened."""
-        with self._lock:
-            return self._run(self._visit(url))
-
-    async def _visit(self, url: str) -> str:
         tab = await self._looked_at(False)
         if not await tab.goto(url, self._until()):
             raise EnvFault(f"{url} did not load within {self.deadline:g} s")
@@ -238,12 +233,9 @@ class LiveBackend(ChromiumBackend):
             raise EnvFault(f"{url} answered with status {tab.status}")
         return tab.page.url
 
-    def ask(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Any:
+    @on_engine
+    async def ask(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Any:
         """Ask a site's REST interface; the decoded JSON."""
-        with self._lock:
-            return self._run(self._ask(method, url, body, headers))
-
-    async def _ask(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Any:
         assert self._window is not None
         if not self.fence.allows(url):
             raise EnvFault(f"{url} is not one of the sites")
@@ -257,12 +249,9 @@ class LiveBackend(ChromiumBackend):
         except ValueError as error:
             raise EnvFault(f"{url} answered with status {answer.status} and no JSON") from error
 
-    def read(self, url: str) -> tuple[int, str, str]:
+    @on_engine
+    async def read(self, url: str) -> tuple[int, str, str]:
         """What a site answers to the agent's browser, without showing it: status, where it led, text."""
-        with self._lock:
-            return self._run(self._read_url(url))
-
-    async def _read_url(self, url: str) -> tuple[int, str, str]:
         assert self._window is not None
         try:
             answer = await self._window.context.request.get(url, timeout=self.deadline * 1000)

@@ -32,7 +32,19 @@ def lay_row(layout: Layout, node: Node, x: float, y: float, width: float, height
     """Boxes side by side; the height of all rows."""
     style = node.style
     items: list[Node] = node.children
-    rows = _rows(items, style, width)
+    rows: list[list[Node]] = []
+    if not style.wraps_items:
+        rows = [items] if items else []
+    else:
+        used = 0.0
+        for item in items:
+            wanted = _base(item, width) + item.style.margin_left + item.style.margin_right
+            if rows and used + style.column_gap + wanted <= width + _SLACK:
+                rows[-1].append(item)
+                used += style.column_gap + wanted
+            else:
+                rows.append([item])
+                used = wanted
     top = y
     for number, row in enumerate(rows):
         y += style.row_gap if number else 0.0
@@ -41,23 +53,6 @@ def lay_row(layout: Layout, node: Node, x: float, y: float, width: float, height
     if len(rows) > 1:
         node.items = []  # rows keep their heights
     return y - top
-
-
-def _rows(items: list[Node], style: Style, width: float) -> list[list[Node]]:
-    """Which boxes share a row."""
-    if not style.wraps_items:
-        return [items] if items else []
-    rows: list[list[Node]] = []
-    used = 0.0
-    for item in items:
-        wanted = _base(item, width) + item.style.margin_left + item.style.margin_right
-        if rows and used + style.column_gap + wanted <= width + _SLACK:
-            rows[-1].append(item)
-            used += style.column_gap + wanted
-        else:
-            rows.append([item])
-            used = wanted
-    return rows
 
 
 def _base(item: Node, width: float) -> float:

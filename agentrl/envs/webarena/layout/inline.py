@@ -257,31 +257,28 @@ class _Lines:
         pieces, self._waiting, self._waiting_width = self._waiting, [], 0.0
         for kind, value, width, style in pieces:
             if kind == TEXT and value and style.wraps and self._line_width + width > self._width:
-                self._split_text(value, style)
+                scale = style.scale
+                ends = list(accumulate(map(widths().__getitem__, value)))
+                start, done = 0, 0
+                while start < len(ends):
+                    room = (self._width - self._line_width) / scale
+                    end = bisect_right(ends, done + room, start)
+                    if end == start and not self._filled:
+                        end = start + 1
+                    if end > start:
+                        wide = (ends[end - 1] - done) * scale
+                        self._line.append((TEXT, value[start:end], wide, style))
+                        self._line_width += wide
+                        self._filled = True
+                        start, done = end, ends[end - 1]
+                    if start < len(ends):
+                        self._flush()
                 continue
             if self._filled and kind == ATOM and self._line_width + width > self._width:
                 self._flush()
             self._line.append((kind, value, width, style))
             self._line_width += width
             self._filled = self._filled or kind in (TEXT, ATOM)
-
-    def _split_text(self, text: str, style: Style) -> None:
-        scale = style.scale
-        ends = list(accumulate(map(widths().__getitem__, text)))
-        start, done = 0, 0
-        while start < len(ends):
-            room = (self._width - self._line_width) / scale
-            end = bisect_right(ends, done + room, start)
-            if end == start and not self._filled:
-                end = start + 1
-            if end > start:
-                width = (ends[end - 1] - done) * scale
-                self._line.append((TEXT, text[start:end], width, style))
-                self._line_width += width
-                self._filled = True
-                start, done = end, ends[end - 1]
-            if start < len(ends):
-                self._flush()
 
     def _end_line(self) -> None:
         """A line ends here in any case."""

@@ -16,36 +16,35 @@ _UNIT = 1 / 64  # what Chromium calculates in
 
 def preferred_width(node: Node) -> float:
     """The width of a box whose lines are broken only where they must be."""
-    if node.preferred is None:
-        node.preferred = _preferred(node)
-    return node.preferred
-
-
-def _preferred(node: Node) -> float:
+    if node.preferred is not None:
+        return node.preferred
     style = node.style
     if style.width is not None:
-        return max(min(style.width, style.max_width), style.min_width)
-    if node.kind == REPLACED:
-        return replaced_size(node, None)[0]
-    if node.kind == FLEX and not style.direction.startswith("column"):
-        inner = sum(outer_width(child) for child in node.children) + style.column_gap * max(0, len(node.children) - 1)
-    elif node.kind == GRID:
-        tracks = [track if isinstance(track, float) else 0.0 for track in style.columns]
-        inner = sum(tracks) + style.column_gap * max(0, len(tracks) - 1)
-        inner = inner or max((outer_width(child) for child in node.children), default=0.0)
-    elif node.kind == TABLE:
-        columns: dict[int, float] = {}
-        for row in rows_of(node):
-            for at, cell in enumerate(row.children):
-                columns[at] = max(columns.get(at, 0.0), preferred_width(cell))
-        inner = sum(columns.values())
-    elif node.stacks:
-        inner = max((outer_width(child) for child in node.children), default=0.0)
-    elif node.run is not None:
-        inner = _up(node.run.width * style.scale)
+        width = max(min(style.width, style.max_width), style.min_width)
+    elif node.kind == REPLACED:
+        width = replaced_size(node, None)[0]
     else:
-        inner = lines_width(node.children, style)
-    return max(min(inner + style.left + style.right, style.max_width), style.min_width)
+        if node.kind == FLEX and not style.direction.startswith("column"):
+            inner = sum(map(outer_width, node.children)) + style.column_gap * max(0, len(node.children) - 1)
+        elif node.kind == GRID:
+            tracks = [track if isinstance(track, float) else 0.0 for track in style.columns]
+            inner = sum(tracks) + style.column_gap * max(0, len(tracks) - 1)
+            inner = inner or max(map(outer_width, node.children), default=0.0)
+        elif node.kind == TABLE:
+            columns: dict[int, float] = {}
+            for row in rows_of(node):
+                for at, cell in enumerate(row.children):
+                    columns[at] = max(columns.get(at, 0.0), preferred_width(cell))
+            inner = sum(columns.values())
+        elif node.stacks:
+            inner = max(map(outer_width, node.children), default=0.0)
+        elif node.run is not None:
+            inner = _up(node.run.width * style.scale)
+        else:
+            inner = lines_width(node.children, style)
+        width = max(min(inner + style.left + style.right, style.max_width), style.min_width)
+    node.preferred = width
+    return width
 
 
 def outer_width(node: Node) -> float:
@@ -150,25 +149,24 @@ def smallest_width(node: Node) -> float:
 
 def smallest_contents(node: Node) -> float:
     """The width below which the contents of a box stick out of it, whatever its own width is."""
-    if node.smallest is None:
-        node.smallest = _smallest(node)
-    return node.smallest
-
-
-def _smallest(node: Node) -> float:
+    if node.smallest is not None:
+        return node.smallest
     style = node.style
     if node.kind == REPLACED:
-        return replaced_size(node, None)[0]
-    parts = [_smallest_part(child, style) for child in node.children]
-    if node.kind == FLEX and not style.direction.startswith("column") and not style.wraps_items:
-        inner = sum(parts) + style.column_gap * max(0, len(parts) - 1)
-    elif node.kind in (TABLE, GRID):
-        inner = preferred_width(node) - style.left - style.right if node.kind == GRID else sum(parts[:1])
-    elif not style.wraps:
-        inner = lines_width(node.children, style) if not node.stacks else max(parts, default=0.0)
+        width = replaced_size(node, None)[0]
     else:
-        inner = max(parts, default=0.0)
-    return max(min(inner + style.left + style.right, style.max_width), style.min_width)
+        parts = [_smallest_part(child, style) for child in node.children]
+        if node.kind == FLEX and not style.direction.startswith("column") and not style.wraps_items:
+            inner = sum(parts) + style.column_gap * max(0, len(parts) - 1)
+        elif node.kind in (TABLE, GRID):
+            inner = preferred_width(node) - style.left - style.right if node.kind == GRID else sum(parts[:1])
+        elif not style.wraps and not node.stacks:
+            inner = lines_width(node.children, style)
+        else:
+            inner = max(parts, default=0.0)
+        width = max(min(inner + style.left + style.right, style.max_width), style.min_width)
+    node.smallest = width
+    return width
 
 
 def _smallest_part(child: Node | str, style: Style) -> float:

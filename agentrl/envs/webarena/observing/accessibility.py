@@ -121,25 +121,21 @@ def _line(element: Any, role: str, label: int | None, names: Names) -> str:
     value = names.value(element, role)
     if value:
         parts.append(f"value: {_quoted(value)}")
-    return " ".join(parts + _properties(element, role, names.view))
-
-
-def _properties(element: Any, role: str, view: View) -> list[str]:
-    found = []
+    view = names.view
     if element is view.focused:
-        found.append("focused: True")
+        parts.append("focused: True")
     if element.tag == "select" or element.get("aria-haspopup"):
-        found.append("hasPopup: menu")
+        parts.append("hasPopup: menu")
     if element.get("aria-expanded") in ("true", "false"):
-        found.append(f"expanded: {element.get('aria-expanded') == 'true'}")
+        parts.append(f"expanded: {element.get('aria-expanded') == 'true'}")
     if role in ("checkbox", "radio", "switch"):
         checked = view.values[element] if element in view.values else element.get("aria-checked") == "true"
-        found.append(f"checked: {'true' if checked else 'false'}")
+        parts.append(f"checked: {'true' if checked else 'false'}")
     if element.get("required") is not None or element.get("aria-required") == "true":
-        found.append("required: True")
+        parts.append("required: True")
     if element.get("disabled") is not None:
-        found.append("disabled: True")
-    return found
+        parts.append("disabled: True")
+    return " ".join(parts)
 
 
 def _quoted(text: str) -> str:

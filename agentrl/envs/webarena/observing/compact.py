@@ -95,7 +95,14 @@ def _fitted(items: list[_Item], room: int, at_end: bool) -> list[str]:
     pieces, costs = _written_at(_BRIEF, items)
     costs = [0 if item.label is None else cost for item, cost in zip(items, costs, strict=True)]
     room -= len({item.row for item in items if item.label is not None})  # line breaks
-    gone = _least_useful(items, costs, room)
+    gone: set[int] = set()  # the elements that must be left out for the others to fit
+    total = sum(costs)
+    labelled = [place for place, item in enumerate(items) if item.label is not None]
+    for place in sorted(labelled, key=lambda place: (not items[place].chrome, -place)):
+        if total <= room:
+            break
+        gone.add(place)
+        total -= costs[place]
     room -= sum(cost for place, cost in enumerate(costs) if place not in gone)
     order = sorted(range(len(items)), key=lambda place: (items[place].chrome, -place if at_end else place))
     told = _tell_more(items, pieces, costs, order, room) if not gone else set()
@@ -137,18 +144,6 @@ def _tell_more(items: list[_Item], pieces: list[str], costs: list[int], order: S
     return told
 
 
-def _least_useful(items: list[_Item], costs: list[int], room: int) -> set[int]:
-    """The elements that must be left out for the others to fit."""
-    total, gone = sum(costs), set()
-    labelled = [place for place, item in enumerate(items) if item.label is not None]
-    for place in sorted(labelled, key=lambda place: (not items[place].chrome, -place)):
-        if total <= room:
-            break
-        gone.add(place)
-        total -= costs[place]
-    return gone
-
-
 _kept_cost = lru_cache(maxsize=8_192)(token_bound)  # pages of a site share most of their lines
 
 
@@ -181,7 +176,18 @@ class _Gatherer:
         label = self.view.ids.get(element)
         if label is not None:
             self._flush()
-            self.items.append(self._item(element, label))
+            role = self.names.role(element) or "element"
+            kind = _KINDS.get(role, role)
+            name, value = self.names.name(element, role), self.names.value(element, role)
+            item = _Item(self.chrome > 0, self.row, name, label, kind, value)
+            if kind in ("checkbox", "radio"):
+                item.value = "on" if self.view.values.get(element) else ""
+            elif kind == "select":
+                item.options = [squeezed("".join(option.itertext()), 120) for option in element.iter("option")]
+            elif kind == "link" and name:
+                first = self.seen.setdefault((element.get("href", ""), name), label)
+                item.text = name if first == label else f"same as {first}"
+            self.items.append(item)
         hides = label is not None or tag in UNSEEN or tag in ("head", "select") or element in self.field_labels
         if self.silent is None and (hides or element.get("aria-hidden") == "true"):
             self.silent = element
@@ -211,17 +217,3 @@ class _Gatherer:
             if text and text != "#":
                 self.items.append(_Item(self.chrome > 0, self.row, text))
             self.run = []
-
-    def _item(self, element: Any, label: int) -> _Item:
-        role = self.names.role(element) or "element"
-        kind = _KINDS.get(role, role)
-        name, value = self.names.name(element, role), self.names.value(element, role)
-        item = _Item(self.chrome > 0, self.row, name, label, kind, value)
-        if kind in ("checkbox", "radio"):
-            item.value = "on" if self.view.values.get(element) else ""
-        elif kind == "select":
-            item.options = [squeezed("".join(option.itertext()), 120) for option in element.iter("option")]
-        elif kind == "link" and item.text:
-            first = self.seen.setdefault((element.get("href", ""), item.text), label)
-            item.text = item.text if first == label else f"same as {first}"
-        return item

@@ -130,21 +130,16 @@ class _Drawing:
                 self._draw.polygon(spots, fill=fill)
             if stroke is None or len(spots) < 2:
                 continue
-            if dashes:
-                self._dashed(spots, stroke, line)
+            if dashes:  # of five pixels with three between them
+                for (x, y), (to_x, to_y) in pairwise(spots):
+                    length, step = math.dist((x, y), (to_x, to_y)), 8 * self._scale
+                    for number in range(min(500, int(length / step) + 1)):
+                        ends = (min(1.0, step * (number + part) / max(length, 1.0)) for part in (0.0, 0.625))
+                        self._draw.line([(x + (to_x - x) * at, y + (to_y - y) * at) for at in ends], stroke, line)
                 continue
             self._draw.line(spots, stroke, line, joint="curve")
             for x, y in (spots[0], spots[-1]) if round_ends else ():
                 self._draw.ellipse([x - line / 2, y - line / 2, x + line / 2, y + line / 2], fill=stroke)
-
-    def _dashed(self, spots: list[Point], colour: Colour, line: int) -> None:
-        """Dashes of five pixels with three between them."""
-        for (x, y), (to_x, to_y) in pairwise(spots):
-            length = math.dist((x, y), (to_x, to_y))
-            for number in range(min(500, int(length / (8 * self._scale)) + 1)):
-                start, end = (min(1.0, 8 * self._scale * (number + part) / max(length, 1.0)) for part in (0.0, 0.625))
-                ends = [(x + (to_x - x) * at, y + (to_y - y) * at) for at in (start, end)]
-                self._draw.line(ends, colour, line)
 
     def _text(self, shape: Any, fill: Colour, stroke: Colour | None, line: int) -> None:
         text = "".join(shape.itertext())[:200]
