@@ -26,16 +26,24 @@ from agentrl.envs.webarena.acting.grammars import (
     tool_schemas,
     write,
 )
-from agentrl.envs.webarena.arguments import BACKENDS, check_place, one_of, task_source
+from agentrl.envs.webarena.arguments import (
+    BACKENDS,
+    EMBEDDED,
+    accounts_for,
+    check_place,
+    live_addresses,
+    one_of,
+    site_of,
+    task_source,
+)
 from agentrl.envs.webarena.backend import ActionFailed, Backend, View
 from agentrl.envs.webarena.browsing.dom import DomBackend
 from agentrl.envs.webarena.evaluators.answers import DIALECTS
 from agentrl.envs.webarena.evaluators.evaluate import evaluate, missing
 from agentrl.envs.webarena.evaluators.judge import answer_judge
 from agentrl.envs.webarena.evaluators.pages import Seen
-from agentrl.envs.webarena.live.places import EMBEDDED, accounts_for, live_addresses, site_of
 from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, EXPLANATIONS, MODES, observe
-from agentrl.envs.webarena.observing.names import Names
+from agentrl.envs.webarena.observing.texts import Names
 from agentrl.envs.webarena.oracle import about, right_action
 from agentrl.envs.webarena.picturing.page_picture import PagePicture
 from agentrl.envs.webarena.sites.places import cookies
@@ -285,7 +293,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self._live: LiveSites | None = None
         self.backend: Backend
         if self._addresses is not None:
-            from agentrl.envs.webarena.browsing.live import LiveBackend  # an extra
+            from agentrl.envs.webarena.live.backend import LiveBackend  # an extra
             from agentrl.envs.webarena.live.sites import LiveSites
 
             self.backend = live = LiveBackend(tuple(self._addresses.values()))

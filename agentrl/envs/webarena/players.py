@@ -16,7 +16,7 @@ from agentrl.envs.webarena.acting.actions import Action
 from agentrl.envs.webarena.acting.grammars import write
 from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.observing.compact import compact_text
-from agentrl.envs.webarena.observing.names import Names
+from agentrl.envs.webarena.observing.texts import Names
 from agentrl.envs.webarena.state import quoted_words
 
 MAX_LINKS = 6  # that are followed before the guess

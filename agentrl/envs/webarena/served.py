@@ -37,8 +37,6 @@ ENTRANCE = "/.visitor"  # the one path that no site answers: it gives a browser 
 MAX_FORM = 8 << 20  # bytes; sites take fields of a megabyte
 FORM_TYPE = "application/x-www-form-urlencoded"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-
-
 ABOUT = {
     "shopping": ("The shop", "Products, search, cart, checkout, orders, reviews, wish list"),
     "shopping_admin": ("The shop's administration", "Orders, customers, products, reviews, pages, reports"),

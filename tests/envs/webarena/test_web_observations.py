@@ -13,10 +13,9 @@ from agentrl.core.errors import ConfigError
 from agentrl.envs.webarena.backend import Box, Tab, View
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.observing.accessibility import accessibility_tree
-from agentrl.envs.webarena.observing.compact import compact_text
+from agentrl.envs.webarena.observing.compact import compact_text, token_bound
 from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, observe, raw_html
 from agentrl.envs.webarena.observing.simplified import MAX_LENGTH, simplified_html
-from agentrl.envs.webarena.observing.tokens import token_bound
 from tests.envs.webarena.web_views import view_of
 
 SHOP = """<html><head><title>Chairs</title><style>a {}</style><script>var a = 1;</script></head>

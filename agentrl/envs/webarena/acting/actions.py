@@ -36,6 +36,14 @@ NEEDS: dict[str, tuple[str, ...]] = {
 MAY_BE_EMPTY = frozenset({"type", "search", "note", "exit", "infeasible"})
 MAX_KEY, MAX_ADDRESS, MAX_OPTION = 50, 10_000, 1_000
 _MAX_LENGTH = {"press": MAX_KEY, "goto": MAX_ADDRESS, "select": MAX_OPTION}
+_KEYS = {
+    **{name.lower(): name for name in ("Enter", "Tab", "Escape", "Backspace", "Delete", "Home", "End", "Space")},
+    **{f"arrow{way.lower()}": f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")},
+    **{"pageup": "PageUp", "pagedown": "PageDown", "return": "Enter", "esc": "Escape", "del": "Delete", "": "Space"},
+    **{"ctrl": "Control", "control": "Control", "shift": "Shift", "alt": "Alt", "option": "Alt"},
+    **{"meta": "Meta", "cmd": "Meta", "command": "Meta"},
+}
+NO_FIELD = ("button", "submit", "reset", "image", "checkbox", "radio", "file", "hidden")  # types of inputs
 _ID = re.compile(r"\s*\[?\s*([0-9]{1,9})\s*\]?\s*")
 
 
@@ -91,16 +99,6 @@ def whole(value: Any) -> int | None:
         return value if 0 <= value < 10**9 else None
     found = _ID.fullmatch(value) if isinstance(value, str) and len(value) <= 40 else None
     return int(found[1]) if found else None
-
-
-_KEYS = {
-    **{name.lower(): name for name in ("Enter", "Tab", "Escape", "Backspace", "Delete", "Home", "End", "Space")},
-    **{f"arrow{way.lower()}": f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")},
-    **{"pageup": "PageUp", "pagedown": "PageDown", "return": "Enter", "esc": "Escape", "del": "Delete", "": "Space"},
-    **{"ctrl": "Control", "control": "Control", "shift": "Shift", "alt": "Alt", "option": "Alt"},
-    **{"meta": "Meta", "cmd": "Meta", "command": "Meta"},
-}
-NO_FIELD = ("button", "submit", "reset", "image", "checkbox", "radio", "file", "hidden")  # types of inputs
 
 
 def perform(action: Action, backend: Backend) -> str:

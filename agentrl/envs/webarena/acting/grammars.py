@@ -14,6 +14,7 @@ from agentrl.envs.webarena.acting.browsergym import read_browsergym, write_brows
 from agentrl.envs.webarena.acting.webarena import read_webarena, write_webarena
 from agentrl.envs.webarena.acting.webrl import read_webrl, write_webrl
 
+MAX_REPLY = 4_000_000  # characters; a text of a megabyte may be typed into a field
 WEBRL = """\
 Each turn write one call. Lines that begin with # may come before it, to describe the element or to keep a note.
 do(action="Click", element="12") clicks the element with that id. In the same way: "Right Click", "Hover".
@@ -48,8 +49,6 @@ noop() waits. note("text") keeps a note. send_msg_to_user("answer") ends the tas
 was asked), report_infeasible("reason") says that it cannot be done."""
 
 PROMPTS = {"webrl": WEBRL, "webarena": WEBARENA, "browsergym": BROWSERGYM}
-
-
 _ELEMENT = {"type": "integer", "description": "The id of the element."}
 # name -> what it does, and what its text is called and means
 _TOOLS: dict[str, tuple[str, str, str]] = {
@@ -112,9 +111,6 @@ def call_of_action(action: Action) -> dict[str, Any] | None:
     if _TOOLS[action.name][1]:
         arguments[_TOOLS[action.name][1]] = action.text
     return {"name": action.name, "arguments": arguments}
-
-
-MAX_REPLY = 4_000_000  # characters; a text of a megabyte may be typed into a field
 
 
 class Grammar(NamedTuple):

@@ -15,6 +15,7 @@ from agentrl.envs.webarena.layout.page import LaidOut, laid_out
 from agentrl.envs.webarena.sites.messages import Fields
 from agentrl.envs.webarena.sites.world import World
 
+MAX_TABS = 20
 MAX_ENTRIES = 50  # of a history, as in Chromium
 
 
@@ -103,9 +104,6 @@ class Tab:
         if not 0 <= tab.place < len(tab.entries):
             raise ValueError("the place in the history is outside of it")
         return tab
-
-
-MAX_TABS = 20
 
 
 class Session:

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any, NamedTuple
 
-from agentrl.envs.webarena.layout.boxes import BLOCK, FLEX, GRID, INLINE, REPLACED, TABLE, Builder, Node, collapse
+from agentrl.envs.webarena.layout.boxes import (
+    BLOCK,
+    FLEX,
+    GRID,
+    INLINE,
+    REPLACED,
+    TABLE,
+    Builder,
+    Node,
+    collapse,
+    preferred_width,
+    replaced_size,
+    smallest_width,
+)
 from agentrl.envs.webarena.layout.flexible import lay_column, lay_grid, lay_row, lay_table
 from agentrl.envs.webarena.layout.inline import lay_lines
-from agentrl.envs.webarena.layout.intrinsic import preferred_width, replaced_size, smallest_width
 from agentrl.envs.webarena.layout.style import Cascade
 
 _AS_WIDE_AS_CONTENTS = {"button", "legend"}

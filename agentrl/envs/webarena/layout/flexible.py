@@ -5,8 +5,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentrl.envs.webarena.layout.boxes import REPLACED, TABLE_PART, Node
-from agentrl.envs.webarena.layout.intrinsic import preferred_width, replaced_size, rows_of, smallest_contents
+from agentrl.envs.webarena.layout.boxes import (
+    REPLACED,
+    TABLE_PART,
+    Node,
+    preferred_width,
+    replaced_size,
+    rows_of,
+    smallest_contents,
+)
 from agentrl.envs.webarena.layout.style import Style
 from agentrl.envs.webarena.layout.stylesheet import Fraction
 

@@ -22,7 +22,7 @@ from agentrl.core.cache import cache_dir, write_atomically
 from agentrl.core.errors import ConfigError, EnvFault, Fault
 from agentrl.envs.common.browser import Fence, Gateway, Window, engine
 from agentrl.envs.webarena.backend import VIEWPORT
-from agentrl.envs.webarena.browsing.live import LiveBackend
+from agentrl.envs.webarena.live.backend import LiveBackend
 from agentrl.envs.webarena.sites.places import Account
 from agentrl.envs.webarena.tasks.schema import WebTask
 
@@ -32,8 +32,6 @@ Reset = Callable[[Sequence[str]], Any] | Sequence[str]
 State = Mapping[str, Any]  # what Playwright saves of a browser: cookies and local storage
 _logins: dict[str, State] = {}  # of this process, by who logged in and where
 _locks: dict[str, threading.Lock] = {}  # environments side by side share one login
-
-
 PATIENCE = 30.0  # seconds for one page
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from agentrl.envs.webarena.backend import View
-from agentrl.envs.webarena.observing.names import (
+from agentrl.envs.webarena.observing.texts import (
     FIELDS,
     FROM_CONTENT,
     MAX_NAME,
-    Names,
-    labelled_ancestors,
-    labels_of_fields,
-)
-from agentrl.envs.webarena.observing.texts import (
     UNSEEN,
+    Names,
     chosen_option,
     harmless,
+    labelled_ancestors,
+    labels_of_fields,
     squeezed,
     under_header,
     walk,

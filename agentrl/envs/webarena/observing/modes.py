@@ -12,10 +12,11 @@ from lxml import html
 from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.observing.accessibility import accessibility_tree
 from agentrl.envs.webarena.observing.compact import compact_text
-from agentrl.envs.webarena.observing.names import Names
 from agentrl.envs.webarena.observing.simplified import simplified_html
-from agentrl.envs.webarena.observing.texts import harmless, squeezed, under_header
+from agentrl.envs.webarena.observing.texts import Names, harmless, squeezed, under_header
 
+MAX_NAME = 60
+MAX_LINES = 300
 # Inside attributes and scripts "<" may stand unescaped; a picture's mark or a chat marker there must not be one.
 _MARKS = re.compile(r"<(?=image\s*/?>|\|)", re.IGNORECASE)
 
@@ -24,10 +25,6 @@ def raw_html(view: View, *, header: bool = False) -> str:
     """The document as it came. What was typed is not in it, as in a page's source."""
     text = str(html.tostring(view.root, encoding="unicode", method="html", with_tail=False))
     return under_header(view, _MARKS.sub("&lt;", text), header)
-
-
-MAX_NAME = 60
-MAX_LINES = 300
 
 
 def marked_list(view: View, *, header: bool = False) -> str:

@@ -20,8 +20,6 @@ PARTS = ("viewport", "full")
 SCREENS = 4  # that a picture of the full page has room for
 _BEYOND = (236, 238, 241)  # below the end of a page
 _SEEN = (120, 126, 134)  # lines around what is in view
-
-
 FRAME = 2  # pixels
 _SIZE = 13  # of the numbers
 _number_font = lru_cache(16)(ImageFont.load_default)

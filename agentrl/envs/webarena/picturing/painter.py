@@ -20,13 +20,9 @@ from agentrl.envs.webarena.picturing.paper import BLACK, WHITE, Area, Colour, Pa
 _ACCENT, _BORDER, _HINT, _ARROW = (0, 117, 255), (118, 118, 118), (117, 117, 117), (0, 0, 0)
 _BUTTONS = {"submit": "Submit", "reset": "Reset", "button": ""}
 _MAX_LENGTH = 20_000  # characters of a field that are looked at
-
-
 _CONTROLS = {"input", "select", "textarea"}
 _MISSING, _EDGE, _FOCUS = (233, 235, 238), (180, 184, 190), (16, 16, 16)
 _FAR = 1e7  # pixels: farther away there is nothing
-
-
 _SIDES = ("top", "right", "bottom", "left")
 
 

@@ -15,6 +15,8 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont
 from agentrl.envs.webarena.layout.text import ASCENT, font_file, widths
 
 Colour = tuple[int, int, int]
+_MAX_KEPT = 400
+_kept: dict[tuple[int, int, float, int], Image.Image] = {}
 WHITE, BLACK = (255, 255, 255), (0, 0, 0)
 
 
@@ -30,6 +32,8 @@ def colour_of(text: str) -> Colour | None:
     assert isinstance(found, tuple)
     return None if found[3] == 0 else (found[0], found[1], found[2])
 
+
+# ---------------------------------------------------------------------- letters
 
 PAD = 2  # pixels around a piece of text: letters reach a little beyond their widths
 _FINE = 4  # letters are drawn this much larger and then reduced
@@ -221,10 +225,6 @@ class Paper:
         if shown != area:
             picture = picture.crop((shown.left - left, shown.top - top, shown.right - left, shown.bottom - top))
         self.image.paste(picture, (shown.left, shown.top - self.top), picture if picture.mode == "RGBA" else None)
-
-
-_MAX_KEPT = 400
-_kept: dict[tuple[int, int, float, int], Image.Image] = {}
 
 
 def _corners(width: int, height: int, radius: float, line: int = 0) -> Image.Image:

@@ -40,7 +40,7 @@ def site() -> Iterator[HostileSite]:
 
 
 def _live(site: HostileSite, path: str = "/fine", deadline: float = 20.0) -> Any:
-    from agentrl.envs.webarena.browsing.live import LiveBackend
+    from agentrl.envs.webarena.live.backend import LiveBackend
 
     backend = LiveBackend([site.origin], deadline=deadline)
     backend.start([site.origin + path], {})

@@ -108,7 +108,7 @@ def _arrived(site: HostileSite, url: str, text: str) -> bool:
 
 
 def _backend(site: HostileSite) -> Any:
-    from agentrl.envs.webarena.browsing.live import LiveBackend
+    from agentrl.envs.webarena.live.backend import LiveBackend
 
     backend = LiveBackend([site.origin], deadline=5.0)
     backend.start([site.origin], {})
