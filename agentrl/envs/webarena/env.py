@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -20,6 +20,7 @@ from agentrl.envs.webarena.acting.actions import NO_FIELD, Action, perform
 from agentrl.envs.webarena.acting.grammars import (
     GRAMMARS,
     PROMPTS,
+    SAMPLES,
     action_of_call,
     call_of_action,
     read_turn,
@@ -29,7 +30,6 @@ from agentrl.envs.webarena.acting.grammars import (
 from agentrl.envs.webarena.arguments import (
     BACKENDS,
     EMBEDDED,
-    accounts_for,
     check_place,
     live_addresses,
     one_of,
@@ -48,16 +48,7 @@ from agentrl.envs.webarena.oracle import about, right_action
 from agentrl.envs.webarena.picturing.page_picture import PagePicture
 from agentrl.envs.webarena.sites.places import cookies
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.state import (
-    Saved,
-    WebState,
-    cart_of,
-    form_fields,
-    page_kind,
-    quoted_words,
-    records,
-    site_name,
-)
+from agentrl.envs.webarena.state import GUIDES, Saved, WebState, cart_of, page_facts, quoted_words, records, site_name
 from agentrl.envs.webarena.tasks.intents import intent_id
 from agentrl.envs.webarena.tasks.mutations import WebTaskMutations
 from agentrl.envs.webarena.tasks.schema import SITES
@@ -69,14 +60,6 @@ if TYPE_CHECKING:
 OUTCOME = "outcome"  # the one reward term
 MAX_NAME = 60  # characters of an element's name in `info["told_actions"]`
 UNREAD_REPLIES, EQUAL_ACTIONS = 3, 5  # in a row: when `early_stop` ends an episode
-# What `action_space.sample()` chooses from without looking at the page; `legal_actions` looks at it.
-SAMPLES = (
-    *(Action("click", element=number) for number in range(12)),
-    Action("search", element=1, text="report"),
-    Action("scroll_down"),
-    Action("back"),
-    Action("exit", text="done"),
-)
 
 
 class WebArenaLiteEnv(AgentEnv[Any, Any]):
@@ -219,13 +202,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     state_type = WebState
     representations = frozenset({"natural", "structured"})
-    guides: ClassVar[dict[str, str]] = {
-        "natural": "Say which site and which kind of page this is, its title, what stands in the form fields, and what "
-        "is in the cart.",
-        "structured": 'A JSON object with the keys "site" (shopping, shopping_admin, reddit, gitlab, map), "kind" (of '
-        'page, such as "product", "cart" or "issue"), "title", "fields" (name of a form field to its content) and '
-        '"cart" (a list such as ["2 x Name"]).',
-    }
+    guides = GUIDES
 
     def __init__(
         self,
@@ -261,10 +238,8 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self.kind = one_of("kind", kind, ("text", "visual"))
         # Without a picture it takes more than a list of marks.
         modes = [mode for mode in MODES if self.kind == "visual" or mode not in BESIDE_PICTURES]
-        default = "marks" if self.kind == "visual" else "simplified"
-        self.observation_mode = one_of(
-            "observation_mode", default if observation_mode is None else observation_mode, modes
-        )
+        mode = ("marks" if self.kind == "visual" else "simplified") if observation_mode is None else observation_mode
+        self.observation_mode = one_of("observation_mode", mode, modes)
         self.action_format = one_of("action_format", action_format, tuple(GRAMMARS))
         self.dialect = one_of("dialect", dialect or ("webarena" if task_file == "webarena" else "lite"), DIALECTS)
         self._backend_kind = one_of("backend", backend, BACKENDS)
@@ -275,14 +250,13 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self.strict_upstream, self.show_feedback = bool(strict_upstream), bool(show_feedback)
         self.show_address = show_address if show_address is None else bool(show_address)
         self._addresses = live_addresses(sites_at)  # None: the embedded sites
-        self._live_options = {"accounts": accounts, "reset_sites": reset_sites, "storage_state": storage_state}
+        options: dict[str, Any] = {"accounts": accounts, "reset_sites": reset_sites, "storage_state": storage_state}
+        self._live_options = options
         check_place(self._addresses, self._live_options, self._backend_kind, task_file)
         self._source = task_source(task_file, self._addresses, sites, templates, self.split)
         self.picture, self.image_size = PagePicture(picture, marks, image_size), image_size
-        parts: dict[str, Any] = {"text": AnyText()}
-        if self.kind == "visual":
-            parts["image"] = spaces.Box(0, 255, self.picture.shape, np.uint8)
-        self.observation_space = spaces.Dict(parts)
+        image = {"image": spaces.Box(0, 255, self.picture.shape, np.uint8)} if self.kind == "visual" else {}
+        self.observation_space = spaces.Dict({"text": AnyText(), **image})
         self.action_space = AnyText([write(action, self.action_format) for action in SAMPLES])
         self._found: Found | None = None
         self._open()
@@ -293,13 +267,10 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self._live: LiveSites | None = None
         self.backend: Backend
         if self._addresses is not None:
-            from agentrl.envs.webarena.live.backend import LiveBackend  # an extra
-            from agentrl.envs.webarena.live.sites import LiveSites
+            from agentrl.envs.webarena.live.sites import LiveSites  # an extra
 
-            self.backend = live = LiveBackend(tuple(self._addresses.values()))
-            options = self._live_options
-            accounts = accounts_for(options["accounts"])
-            self._live = LiveSites(self._addresses, accounts, live, options["reset_sites"], options["storage_state"])
+            self._live = LiveSites(self._addresses, **self._live_options)
+            self.backend = self._live.backend
         elif self._backend_kind == "dom":
             self.backend = DomBackend(self.world)
         else:
@@ -473,18 +444,13 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
             instruction=task.intent,
             actions=tuple(self._done),
             page=self._written(),
-            url=view.url,
             site=site_name(view.url) if self._addresses is None else site_of(view.url, self._addresses),
-            kind=page_kind(view),
-            title=view.title,
-            tabs=tuple(tab.title for tab in view.tabs),
-            scroll=view.scroll,
-            fields=form_fields(view),
             cart=() if self._live is not None else cart_of(self.world, self.backend.cookies),
             records=records(self.world),
             missing=lacking,
             answer=self._answer,
             outcome=self._score,
+            **page_facts(view),
         )
 
     def oracle(self) -> str | None:
@@ -550,7 +516,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         """An action as a call."""
         turn = read_turn(action, self.action_format)
         call = call_of_action(turn.actions[0]) if turn.actions else None
-        return None if call is None else [call]
+        return call and [call]
 
     # ------------------------------------------------------------------ what the agent sees
 
@@ -559,9 +525,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         """The task, the observation, the actions and the limits."""
         shown = EXPLANATIONS[self.observation_mode]
         if self.kind == "visual":
-            part = "the page" if self.picture.part == "full" else "the part of the page that is in view"
-            marked = "; what you can act on has a frame with its id" if self.picture.marks else ""
-            shown = f"You see {part} as a picture{marked}. {shown}".rstrip()
+            shown = f"{self.picture.explanation} {shown}".rstrip()
         return (
             "You are using a web browser to do what an instruction asks for: to find something out, to open a certain "
             "page, or to change something on a web site. You are logged in where that is needed. "

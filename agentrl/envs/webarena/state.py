@@ -28,12 +28,6 @@ def site_name(url: str) -> str:
     return next((name for name, known in PLACES.items() if known is place), "")
 
 
-def page_kind(view: View) -> str:
-    """What kind of page it is, as the site itself calls it."""
-    body = view.root.find("body")
-    return "" if body is None else body.get("data-page", "")
-
-
 def form_fields(view: View) -> dict[str, str]:
     """The contents of the fields of the page by name; of radio buttons the chosen value, of check boxes "on" or ""."""
     found: dict[str, str] = {}
@@ -49,6 +43,19 @@ def form_fields(view: View) -> dict[str, str]:
         else:
             found[name] = clipped(value)
     return found
+
+
+def page_facts(view: View) -> dict[str, Any]:
+    """What a state says about a page; its kind is what the site itself calls it."""
+    body = view.root.find("body")
+    return {
+        "url": view.url,
+        "kind": "" if body is None else body.get("data-page", ""),
+        "title": view.title,
+        "tabs": tuple(tab.title for tab in view.tabs),
+        "scroll": view.scroll,
+        "fields": form_fields(view),
+    }
 
 
 def cart_of(world: World, cookies: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
@@ -89,6 +96,13 @@ def quoted_words(instruction: str) -> list[str]:
     return list(dict.fromkeys(found))[:4] or [instruction[:80]]
 
 
+GUIDES = {
+    "natural": "Say which site and which kind of page this is, its title, what stands in the form fields, and what "
+    "is in the cart.",
+    "structured": 'A JSON object with the keys "site" (shopping, shopping_admin, reddit, gitlab, map), "kind" (of '
+    'page, such as "product", "cart" or "issue"), "title", "fields" (name of a form field to its content) and '
+    '"cart" (a list such as ["2 x Name"]).',
+}
 CLAIMS = Claims(
     values=(
         Value("site"),

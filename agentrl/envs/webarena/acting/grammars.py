@@ -49,6 +49,14 @@ noop() waits. note("text") keeps a note. send_msg_to_user("answer") ends the tas
 was asked), report_infeasible("reason") says that it cannot be done."""
 
 PROMPTS = {"webrl": WEBRL, "webarena": WEBARENA, "browsergym": BROWSERGYM}
+# What `action_space.sample()` chooses from without looking at the page; `legal_actions` looks at it.
+SAMPLES = (
+    *(Action("click", element=number) for number in range(12)),
+    Action("search", element=1, text="report"),
+    Action("scroll_down"),
+    Action("back"),
+    Action("exit", text="done"),
+)
 _ELEMENT = {"type": "integer", "description": "The id of the element."}
 # name -> what it does, and what its text is called and means
 _TOOLS: dict[str, tuple[str, str, str]] = {

@@ -21,6 +21,7 @@ from playwright.async_api import Locator, Page
 from agentrl.core.cache import cache_dir, write_atomically
 from agentrl.core.errors import ConfigError, EnvFault, Fault
 from agentrl.envs.common.browser import Fence, Gateway, Window, engine
+from agentrl.envs.webarena.arguments import accounts_for
 from agentrl.envs.webarena.backend import VIEWPORT
 from agentrl.envs.webarena.live.backend import LiveBackend
 from agentrl.envs.webarena.sites.places import Account
@@ -139,33 +140,33 @@ def _reason(error: PlaywrightError) -> str:
 
 
 class LiveSites:
-    """Real sites at `addresses`. `reset` brings them into the state in which an episode starts; without one they stay
-    as the episode before has left them. With `storage_state` nobody logs in: the browser starts with that."""
+    """Real sites at `addresses`. `reset_sites` brings them into the state in which an episode starts; without it they
+    stay as the episode before has left them. With `storage_state` nobody logs in: the browser starts with that."""
 
     def __init__(
         self,
         addresses: Mapping[str, str],
-        accounts: Mapping[str, Account],
-        backend: LiveBackend,
-        reset: Reset | None = None,
+        accounts: str | os.PathLike[str] | None = None,
+        reset_sites: Reset | None = None,
         storage_state: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.addresses, self.accounts, self.backend = dict(addresses), dict(accounts), backend
-        if reset is not None and not callable(reset):
-            is_list = isinstance(reset, Sequence) and not isinstance(reset, (str, bytes))
-            if not is_list or not reset or not all(isinstance(word, str) for word in reset):
+        self.addresses, self.accounts = dict(addresses), accounts_for(accounts)
+        self.backend = LiveBackend(tuple(addresses.values()))
+        if reset_sites is not None and not callable(reset_sites):
+            is_list = isinstance(reset_sites, Sequence) and not isinstance(reset_sites, (str, bytes))
+            if not is_list or not reset_sites or not all(isinstance(word, str) for word in reset_sites):
                 raise ConfigError(
                     "reset_sites must be a function of the names of the sites, or a command such as "
-                    f'["docker", "restart", "shop"]; got {type(reset).__name__}'
+                    f'["docker", "restart", "shop"]; got {type(reset_sites).__name__}'
                 )
-            reset = list(reset)
+            reset_sites = list(reset_sites)
         if storage_state is not None:
             is_path = isinstance(storage_state, (str, os.PathLike))
             if not is_path or _read_state(Path(storage_state)) is None:
                 raise ConfigError(
                     f"storage_state must be the path of a file that Playwright has saved; got {storage_state!r:.200}"
                 )
-        self.reset, self.storage_state = reset, storage_state
+        self.reset, self.storage_state = reset_sites, storage_state
 
     def start(self, task: WebTask) -> None:
         """Reset the sites, log in to those of the task and open its first pages. `EnvFault` where that fails: no agent

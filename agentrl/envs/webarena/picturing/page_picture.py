@@ -136,6 +136,13 @@ class PagePicture:
         """Of every picture."""
         return self.height, self.width, 3
 
+    @property
+    def explanation(self) -> str:
+        """What an agent is told about it."""
+        part = "the page" if self.part == "full" else "the part of the page that is in view"
+        marked = "; what you can act on has a frame with its id" if self.marks else ""
+        return f"You see {part} as a picture{marked}."
+
     def take(self, backend: Backend) -> np.ndarray:
         """The picture of this moment, uint8; nobody else holds it."""
         view = backend.view()
