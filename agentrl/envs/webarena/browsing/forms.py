@@ -184,14 +184,6 @@ class Contents:
         else:
             yield name, self.held(control)
 
-    def default_button(self, form: Any) -> Any:
-        """The button that Enter in a field presses: the first that sends the form."""
-        return next((control for control in self.controls(form) if submits(control)), None)
-
-    def sends_without_button(self, form: Any) -> bool:
-        """Does Enter send a form that has no button? Only if there is one field to type in."""
-        return sum(kind_of(control) == "text" for control in self.controls(form)) <= 1
-
     # ------------------------------------------------------------------ rules of the page
 
     def complaint(self, form: Any, button: Any = None) -> tuple[Any, str] | None:
@@ -269,25 +261,18 @@ def acceptable(element: Any, text: str) -> str | None:
                 if text and not _NUMBER.fullmatch(text):
                     return None
             case "date":
-                day = _date(text.strip())
-                if day is None:
+                # As forms send it, out of 2025-06-30 or 06/30/2025.
+                text = text.strip()
+                if found := re.fullmatch(r"(\d\d?)/(\d\d?)/(\d{4})", text):
+                    text = f"{found[3]}-{int(found[1]):02}-{int(found[2]):02}"
+                try:
+                    text = date.fromisoformat(text).isoformat() if text else ""
+                except ValueError:
                     return None
-                text = day
             case "email" | "url":
                 text = text.strip()
     limit = (element.get("maxlength") or "").strip()
     return text[: int(limit)] if limit.isascii() and limit.isdigit() and len(limit) < 9 else text
-
-
-def _date(text: str) -> str | None:
-    """A date as forms send it, out of 2025-06-30 or 06/30/2025."""
-    found = re.fullmatch(r"(\d\d?)/(\d\d?)/(\d{4})", text)
-    if found:
-        text = f"{found[3]}-{int(found[1]):02}-{int(found[2]):02}"
-    try:
-        return date.fromisoformat(text).isoformat() if text else ""
-    except ValueError:
-        return None
 
 
 def clean(text: str) -> str:

@@ -142,9 +142,10 @@ def send_form(session: Session, field: Any) -> None:
     form = form_of(field)
     if form is None:
         return
-    button = session.contents.default_button(form)
-    if button is None and not session.contents.sends_without_button(form):
-        return
+    controls = list(session.contents.controls(form))
+    button = next((control for control in controls if submits(control)), None)
+    if button is None and sum(kind_of(control) == "text" for control in controls) > 1:
+        return  # a form without a button is sent only if there is one field to type in
     if button is not None and is_disabled(button):
         return
     complaint = session.contents.complaint(form, button)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import html as markup
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 from zlib import compress, decompress
@@ -19,6 +19,7 @@ from agentrl.envs.webarena.sites.world import World, place_of
 BLANK = "about:blank"
 _SCHEME = re.compile(r"\s*([a-zA-Z][a-zA-Z0-9+.-]*):")
 _KEPT = "!#$%&'()*+,/:;=?@[]~"  # everything else is escaped
+_escape = partial(quote, safe=_KEPT, errors="replace")
 _REFUSED = {"javascript", "data", "file", "mailto", "tel", "blob", "vbscript", "ftp", "chrome", "view-source"}
 MAX_REDIRECTS = 10
 _EMPTY = "<!doctype html><html><head></head><body></body></html>"
@@ -71,10 +72,6 @@ def resolve(base: str, link: str) -> str:
         return urlunsplit((parts.scheme, *map(_escape, (host, path, parts.query, parts.fragment))))
     except ValueError as error:
         raise BadAddress(f"{link[:80]!r} is not an address") from error
-
-
-def _escape(text: str) -> str:
-    return quote(text, safe=_KEPT, errors="replace")
 
 
 def without_fragment(url: str) -> str:
@@ -174,7 +171,14 @@ class Loader:
     def page(self, url: str, response: Response) -> Page:
         """An answer as a page; what is no HTML is shown as text."""
         if not response.content_type.lower().startswith(("text/html", "application/xhtml")):
-            return Page(url, _as_text(url, response), response.status, ())
+            name = markup.escape(urlsplit(url).path.rpartition("/")[2])
+            kind = response.content_type.partition(";")[0].strip().lower()
+            if kind.startswith(("text/", "application/json", "application/xml")):
+                shown = markup.escape(whole(response.text))
+            else:
+                shown = f"({markup.escape(kind)}, {len(response.body)} bytes)"
+            html = f"<!doctype html><html><head><title>{name}</title></head><body><pre>{shown}</pre></body></html>"
+            return Page(url, html, response.status, ())
         text = whole(response.text)
         page = document(text)
         base = resolved(url, page.base) or url
@@ -218,14 +222,3 @@ def failed(url: str, reason: str) -> Page:
     text = markup.escape(reason[:300])
     html = f"<!doctype html><html><head><title>{text}</title></head><body><p>{text}</p></body></html>"
     return Page(url, html, 404, (), reason[:300])
-
-
-def _as_text(url: str, response: Response) -> str:
-    """A page that shows a file."""
-    name = markup.escape(urlsplit(url).path.rpartition("/")[2])
-    kind = response.content_type.partition(";")[0].strip().lower()
-    if not kind.startswith(("text/", "application/json", "application/xml")):
-        shown = f"({markup.escape(kind)}, {len(response.body)} bytes)"
-    else:
-        shown = markup.escape(whole(response.text))
-    return f"<!doctype html><html><head><title>{name}</title></head><body><pre>{shown}</pre></body></html>"

@@ -34,17 +34,6 @@ _CONTROLS = ("input", "select", "textarea", "button")
 _ROLES = {"button", "tab", "link", "checkbox", "menuitem", "menuitemcheckbox", "menuitemradio", "radio"}
 
 
-def clickable_by_markup(document: Document) -> set[Any]:
-    """Elements of a page that look clickable whatever their style."""
-    found = set(document.root.iter(*_TAGS))
-    found.update(label for label in document.root.iter("label") if labelled_control(label, document) is not None)
-    for name, pattern in _RARE.items():
-        if pattern.search(document.html):
-            values = ((element, element.get(name)) for element in document.elements)
-            found.update(element for element, value in values if value is not None and _makes_clickable(name, value))
-    return found
-
-
 def _makes_clickable(name: str, value: str) -> bool:
     """Does an attribute with this value make an element clickable?"""
     value = value.strip().lower()
@@ -150,8 +139,16 @@ class LaidOut:
     @cached_property
     def _clickables(self) -> list[Any]:
         """Elements that could be labelled, in document order."""
-        found = (clickable_by_markup(self.document) | self._placement.pointers) - self._placement.invisible
-        return sorted(found, key=self.document.index.__getitem__)
+        document = self.document
+        found = set(document.root.iter(*_TAGS)) | self._placement.pointers
+        found.update(label for label in document.root.iter("label") if labelled_control(label, document) is not None)
+        for name, pattern in _RARE.items():
+            if pattern.search(document.html):
+                values = ((element, element.get(name)) for element in document.elements)
+                found.update(
+                    element for element, value in values if value is not None and _makes_clickable(name, value)
+                )
+        return sorted(found - self._placement.invisible, key=document.index.__getitem__)
 
 
 def _box(placed: Placed, scroll: int) -> Box:

@@ -60,57 +60,6 @@ FORMS = {
 }  # fmt: skip
 
 
-class Visitor:
-    """A browser that logs in to sites: `addresses` and `accounts` by site."""
-
-    def __init__(
-        self, addresses: Mapping[str, str], accounts: Mapping[str, Account], patience: float = PATIENCE
-    ) -> None:
-        self.addresses, self.accounts, self.patience = addresses, accounts, patience
-
-    def logged_in(self, sites: Sequence[str]) -> dict[str, Any]:
-        """The storage state of a browser that has logged in to these sites; `EnvFault` where one does not let it."""
-        return engine().run(self._logged_in(sites), 4 * self.patience * len(sites))
-
-    async def _logged_in(self, sites: Sequence[str]) -> dict[str, Any]:
-        window = Window(engine(), Gateway(Fence(self.addresses.values())), VIEWPORT)
-        try:
-            await window.open()
-            page = (await window.new_tab()).page
-            page.set_default_timeout(self.patience * 1000)
-            for site in sites:
-                form, account = FORMS[site], self.accounts[site]
-                await self._open(page, site, self.addresses[site] + form.path)
-                try:
-                    await find(page, form.name).fill(account.name)
-                    await find(page, form.password).fill(account.password)
-                    async with page.expect_navigation():
-                        await find(page, form.button).click()
-                except PlaywrightError as error:
-                    raise EnvFault(f"cannot log in to {self._name(site)}: {_reason(error)}") from None
-            for site in sites:  # after all of them: one login may have undone another
-                url = members_page(site, self.addresses[site], self.accounts[site])
-                status = await self._open(page, site, url)
-                if not shows_members(site, url, status, page.url, await page.content()):
-                    raise EnvFault(f"{self._name(site)} did not accept the account {self.accounts[site].name!r}")
-            return dict(await window.context.storage_state())
-        finally:
-            await window.close()
-
-    async def _open(self, page: Page, site: str, url: str) -> int:
-        """The status of a page of a site; `EnvFault` where the site fails."""
-        try:
-            answer = await page.goto(url)
-        except PlaywrightError as error:
-            raise EnvFault(f"{self._name(site)} does not answer: {_reason(error)}") from None
-        if answer is not None and answer.status >= 500:
-            raise EnvFault(f"{self._name(site)} answered with status {answer.status}")
-        return 200 if answer is None else answer.status
-
-    def _name(self, site: str) -> str:
-        return f"{site} ({self.addresses[site]})"
-
-
 def members_page(site: str, address: str, account: Account) -> str:
     """The address of a page of the site that only somebody who is logged in sees."""
     return address + FORMS[site].members.format(name=account.name)
@@ -233,7 +182,7 @@ class LiveSites:
             path = cache_dir() / "webarena" / "logins" / f"{key}.json"
             state = _logins.get(key) or _read_state(path)
             if state is None or state == ended:
-                state = Visitor(self.addresses, self.accounts).logged_in(sites)
+                state = engine().run(self._logged_in(sites), 4 * PATIENCE * len(sites))
                 try:  # for the next process; only this user can read the folder: who has the cookies has the account
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.parent.chmod(0o700)
@@ -242,6 +191,45 @@ class LiveSites:
                     log.info("the login is not kept: %s", error)
             _logins[key] = state
             return state
+
+    async def _logged_in(self, sites: Sequence[str]) -> dict[str, Any]:
+        """The storage state of a browser that has logged in to these sites; `EnvFault` where one does not let it."""
+        window = Window(engine(), Gateway(Fence(self.addresses.values())), VIEWPORT)
+        try:
+            await window.open()
+            page = (await window.new_tab()).page
+            page.set_default_timeout(PATIENCE * 1000)
+            for site in sites:
+                form, account = FORMS[site], self.accounts[site]
+                await self._visit(page, site, self.addresses[site] + form.path)
+                try:
+                    await find(page, form.name).fill(account.name)
+                    await find(page, form.password).fill(account.password)
+                    async with page.expect_navigation():
+                        await find(page, form.button).click()
+                except PlaywrightError as error:
+                    raise EnvFault(f"cannot log in to {self._name(site)}: {_reason(error)}") from None
+            for site in sites:  # after all of them: one login may have undone another
+                url = members_page(site, self.addresses[site], self.accounts[site])
+                status = await self._visit(page, site, url)
+                if not shows_members(site, url, status, page.url, await page.content()):
+                    raise EnvFault(f"{self._name(site)} did not accept the account {self.accounts[site].name!r}")
+            return dict(await window.context.storage_state())
+        finally:
+            await window.close()
+
+    async def _visit(self, page: Page, site: str, url: str) -> int:
+        """The status of a page of a site; `EnvFault` where the site fails."""
+        try:
+            answer = await page.goto(url)
+        except PlaywrightError as error:
+            raise EnvFault(f"{self._name(site)} does not answer: {_reason(error)}") from None
+        if answer is not None and answer.status >= 500:
+            raise EnvFault(f"{self._name(site)} answered with status {answer.status}")
+        return 200 if answer is None else answer.status
+
+    def _name(self, site: str) -> str:
+        return f"{site} ({self.addresses[site]})"
 
 
 def _read_state(path: Path) -> State | None:

@@ -205,10 +205,10 @@ class Painter:
             paint_control(self._paper, element, style, area, self._values.get(element, ""))
         else:
             self._frame(style, look, area)
-            if tag == "img":
-                self._picture(element, area)
-            elif tag in _CONTROLS:
+            if tag in _CONTROLS:
                 paint_control(self._paper, element, style, area, self._values.get(element, ""))
+            elif tag == "img":
+                self._picture(element, area)
         if element is self._focused and tag in (*_CONTROLS, "button", "a"):
             self._paper.frame(area.inset(-1), _FOCUS, 2, look.radius + 1)
 
