@@ -516,7 +516,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         """An action as a call."""
         turn = read_turn(action, self.action_format)
         call = call_of_action(turn.actions[0]) if turn.actions else None
-        return call and [call]
+        return None if call is None else [call]
 
     # ------------------------------------------------------------------ what the agent sees
 

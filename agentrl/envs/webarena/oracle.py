@@ -21,6 +21,7 @@ from agentrl.envs.webarena.sites.places import cookies
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.addresses import default_addresses, fill_in, resolve
 from agentrl.envs.webarena.tasks.generated import Instance
+from agentrl.envs.webarena.tasks.joined import Joined
 from agentrl.envs.webarena.tasks.schema import task_from_json
 from agentrl.envs.webarena.tasks.source import Found
 from agentrl.envs.webarena.tasks.template import Act, Answer, Check, Choose, Click, Fill, Goto, On, Parameters, Switch
@@ -32,7 +33,7 @@ _lengths: dict[str, int | None] = {}  # of the solutions of this process's tasks
 _compiled = lru_cache(maxsize=2_048)(partial(CSSSelector, translator="html"))
 
 
-def right_action(instance: Instance, backend: Backend, world: World, dialect: str) -> Action | None:
+def right_action(instance: Instance | Joined, backend: Backend, world: World, dialect: str) -> Action | None:
     """The next action of the first part of a task that the pages do not show as done already, or of the last."""
     *earlier, last = instance.parts
     undone = (part for part in earlier if missing(resolve(task_from_json(part.official())), backend, dialect))
