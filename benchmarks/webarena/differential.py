@@ -13,9 +13,10 @@ from typing import Any
 
 from agentrl.envs.webarena.acting.actions import Action
 from agentrl.envs.webarena.acting.grammars import write
-from agentrl.envs.webarena.browsing.forms import can_type, option_text, options_of
-from agentrl.envs.webarena.browsing.view import View
+from agentrl.envs.webarena.backend import View
+from agentrl.envs.webarena.browsing.forms import can_type
 from agentrl.envs.webarena.env import WebArenaLiteEnv
+from agentrl.envs.webarena.layout.document import option_text, options_of
 
 EDGE = 24  # pixels: what lies closer to the edge of the viewport may be in sight in one back end alone
 WORDS = ("tea", "lamp", "a & b <c>", "2", "Émile")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -13,65 +12,54 @@ from gymnasium import spaces
 
 from agentrl.core.arguments import whole_number
 from agentrl.core.env import AgentEnv, Outcome
-from agentrl.core.errors import ConfigError, Fault, did_you_mean
+from agentrl.core.errors import ConfigError, Fault
 from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.task_generator import TaskGenerator
-from agentrl.envs.webarena.about import about
-from agentrl.envs.webarena.acting.actions import Action
-from agentrl.envs.webarena.acting.grammars import GRAMMARS, check_grammar, read_turn, write
-from agentrl.envs.webarena.acting.performing import perform
-from agentrl.envs.webarena.acting.prompts import describe
-from agentrl.envs.webarena.acting.tools import action_of_call, call_of_action, tool_schemas
-from agentrl.envs.webarena.browsing.backend import ActionFailed, Backend
+from agentrl.envs.webarena.acting.actions import NO_FIELD, Action, perform
+from agentrl.envs.webarena.acting.grammars import (
+    GRAMMARS,
+    PROMPTS,
+    SAMPLES,
+    action_of_call,
+    call_of_action,
+    read_turn,
+    tool_schemas,
+    write,
+)
+from agentrl.envs.webarena.arguments import (
+    BACKENDS,
+    EMBEDDED,
+    check_place,
+    live_addresses,
+    one_of,
+    site_of,
+    task_source,
+)
+from agentrl.envs.webarena.backend import ActionFailed, Backend, View
 from agentrl.envs.webarena.browsing.dom import DomBackend
-from agentrl.envs.webarena.browsing.view import View
 from agentrl.envs.webarena.evaluators.answers import DIALECTS
 from agentrl.envs.webarena.evaluators.evaluate import evaluate, missing
 from agentrl.envs.webarena.evaluators.judge import answer_judge
 from agentrl.envs.webarena.evaluators.pages import Seen
-from agentrl.envs.webarena.facts import cart_of, form_fields, page_kind, quoted_words, records, site_name
-from agentrl.envs.webarena.live.accounts import accounts_for
-from agentrl.envs.webarena.live.places import EMBEDDED, live_addresses, site_of
-from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, observe
-from agentrl.envs.webarena.observing.names import Names
-from agentrl.envs.webarena.oracle import next_action
+from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, EXPLANATIONS, MODES, observe
+from agentrl.envs.webarena.observing.texts import Names
+from agentrl.envs.webarena.oracle import about, right_action
 from agentrl.envs.webarena.picturing.page_picture import PagePicture
-from agentrl.envs.webarena.sites.places import PLACES, cookies
+from agentrl.envs.webarena.sites.places import cookies
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.state import WebState
-from agentrl.envs.webarena.tasks.addresses import resolve
-from agentrl.envs.webarena.tasks.generated import Instance
-from agentrl.envs.webarena.tasks.generated import templates as generated_templates
+from agentrl.envs.webarena.state import GUIDES, Saved, WebState, cart_of, page_facts, quoted_words, records, site_name
 from agentrl.envs.webarena.tasks.intents import intent_id
 from agentrl.envs.webarena.tasks.mutations import WebTaskMutations
-from agentrl.envs.webarena.tasks.schema import SITES, task_from_json
-from agentrl.envs.webarena.tasks.source import FileTasks, Found, GeneratedTasks, TaskSource, find_task
+from agentrl.envs.webarena.tasks.schema import SITES
+from agentrl.envs.webarena.tasks.source import Found, GeneratedTasks, find_task
 
 if TYPE_CHECKING:
     from agentrl.envs.webarena.live.sites import LiveSites
 
 OUTCOME = "outcome"  # the one reward term
-BACKENDS = ("dom", "browser")
-EXPLANATIONS = {
-    "simplified": "You see the part of the page that is in view as HTML; what you can act on has an id.",
-    "accessibility": "You see what is in view of the page as a tree; what you can act on has an id in brackets.",
-    "compact": "You see what is in view of the page line by line; what you can act on has an id in brackets.",
-    "html": "You see the HTML of the whole page. What is in view and can be acted on is counted from 0, in order.",
-    "marks": "Below it is a list of what you can act on: id, tag and text.",
-    "none": "",
-}
-NO_TEXT = ("checkbox", "radio", "submit", "button", "reset", "hidden", "image", "file")  # types of inputs
 MAX_NAME = 60  # characters of an element's name in `info["told_actions"]`
 UNREAD_REPLIES, EQUAL_ACTIONS = 3, 5  # in a row: when `early_stop` ends an episode
-# What `action_space.sample()` chooses from without looking at the page; `legal_actions` looks at it.
-SAMPLES = (
-    *(Action("click", element=number) for number in range(12)),
-    Action("search", element=1, text="report"),
-    Action("scroll_down"),
-    Action("back"),
-    Action("exit", text="done"),
-)
 
 
 class WebArenaLiteEnv(AgentEnv[Any, Any]):
@@ -214,13 +202,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     state_type = WebState
     representations = frozenset({"natural", "structured"})
-    guides: ClassVar[dict[str, str]] = {
-        "natural": "Say which site and which kind of page this is, its title, what stands in the form fields, and what "
-        "is in the cart.",
-        "structured": 'A JSON object with the keys "site" (shopping, shopping_admin, reddit, gitlab, map), "kind" (of '
-        'page, such as "product", "cart" or "issue"), "title", "fields" (name of a form field to its content) and '
-        '"cart" (a list such as ["2 x Name"]).',
-    }
+    guides = GUIDES
 
     def __init__(
         self,
@@ -253,76 +235,48 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     ) -> None:
         whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1, at_most=1)
         super().__init__(max_turns=max_turns, invalid_penalty=invalid_penalty, **others)
-        self.kind = _one_of("kind", kind, ("text", "visual"))
-        self.observation_mode = self._mode(observation_mode)
-        self.action_format = _one_of("action_format", action_format, tuple(GRAMMARS))
-        self.dialect = _one_of("dialect", dialect or ("webarena" if task_file == "webarena" else "lite"), DIALECTS)
-        self._backend_kind = _one_of("backend", backend, BACKENDS)
-        check_grammar(self.action_format, strict_upstream)
+        self.kind = one_of("kind", kind, ("text", "visual"))
+        # Without a picture it takes more than a list of marks.
+        modes = [mode for mode in MODES if self.kind == "visual" or mode not in BESIDE_PICTURES]
+        mode = ("marks" if self.kind == "visual" else "simplified") if observation_mode is None else observation_mode
+        self.observation_mode = one_of("observation_mode", mode, modes)
+        self.action_format = one_of("action_format", action_format, tuple(GRAMMARS))
+        self.dialect = one_of("dialect", dialect or ("webarena" if task_file == "webarena" else "lite"), DIALECTS)
+        self._backend_kind = one_of("backend", backend, BACKENDS)
+        if strict_upstream and self.action_format != "webrl":
+            raise ConfigError(f"strict_upstream is for the webrl grammar only; got {self.action_format!r}")
         answer_judge(judge)  # one that cannot judge answers is refused here, not at the end of an episode
         self.judge, self.hide_outcome, self.early_stop = judge, bool(hide_outcome), bool(early_stop)
         self.strict_upstream, self.show_feedback = bool(strict_upstream), bool(show_feedback)
         self.show_address = show_address if show_address is None else bool(show_address)
         self._addresses = live_addresses(sites_at)  # None: the embedded sites
-        self._live_options = {"accounts": accounts, "reset": reset_sites, "storage_state": storage_state}
-        self._check_place(task_file)
-        self._source: TaskSource = self._task_source(task_file, sites, templates)
+        options: dict[str, Any] = {"accounts": accounts, "reset_sites": reset_sites, "storage_state": storage_state}
+        self._live_options = options
+        check_place(self._addresses, self._live_options, self._backend_kind, task_file)
+        self._source = task_source(task_file, self._addresses, sites, templates, self.split)
         self.picture, self.image_size = PagePicture(picture, marks, image_size), image_size
-        parts: dict[str, Any] = {"text": AnyText()}
-        if self.kind == "visual":
-            parts["image"] = spaces.Box(0, 255, self.picture.shape, np.uint8)
-        self.observation_space = spaces.Dict(parts)
+        image = {"image": spaces.Box(0, 255, self.picture.shape, np.uint8)} if self.kind == "visual" else {}
+        self.observation_space = spaces.Dict({"text": AnyText(), **image})
         self.action_space = AnyText([write(action, self.action_format) for action in SAMPLES])
         self._found: Found | None = None
         self._open()
-
-    def _check_place(self, task_file: Any) -> None:
-        """What fits real sites, and what fits the embedded ones?"""
-        if self._addresses is None:
-            for name, value in self._live_options.items():
-                if value is not None:
-                    shown = "reset_sites" if name == "reset" else name
-                    raise ConfigError(f"{shown} is for real sites: give their addresses in sites_at")
-            return
-        if self._backend_kind != "browser":
-            raise ConfigError('real sites (sites_at) need backend="browser"')
-        if task_file is None:
-            raise ConfigError(
-                'real sites (sites_at) need task_file: a path, "webarena-lite" or "webarena"; the generated tasks '
-                "belong to the embedded sites"
-            )
-
-    def _task_source(
-        self, task_file: str | os.PathLike[str] | None, sites: Sequence[str] | None, templates: Sequence[str] | None
-    ) -> TaskSource:
-        names = _names("sites", sites, PLACES if self._addresses is None else self._addresses)
-        if task_file is not None:
-            if templates is not None:
-                raise ConfigError("templates choose among the generated tasks; a task_file has none")
-            return FileTasks(task_file, self._addresses, names)
-        only = _names("templates", templates, generated_templates())
-        source = GeneratedTasks(names, only)
-        if only and not source.ids(self.split):
-            raise ConfigError(
-                f"there are no tasks of templates {', '.join(only)} in the split {self.split} on these sites"
-            )
-        return source
-
-    def _mode(self, wanted: str | None) -> str:
-        """How the page is written; without a picture it takes more than a list of marks."""
-        if wanted is None:
-            return "marks" if self.kind == "visual" else "simplified"
-        known = MODES if self.kind == "visual" else [mode for mode in MODES if mode not in BESIDE_PICTURES]
-        return _one_of("observation_mode", wanted, tuple(known))
 
     def _open(self) -> None:
         """What belongs to this process: connections to the sites' data, and the pages that are open."""
         self.world = World()
         self._live: LiveSites | None = None
-        if self._addresses is None:
-            self.backend = _make_backend(self._backend_kind, self.world)
+        self.backend: Backend
+        if self._addresses is not None:
+            from agentrl.envs.webarena.live.sites import LiveSites  # an extra
+
+            self._live = LiveSites(self._addresses, **self._live_options)
+            self.backend = self._live.backend
+        elif self._backend_kind == "dom":
+            self.backend = DomBackend(self.world)
         else:
-            self._live, self.backend = _real_sites(self._addresses, **self._live_options)
+            from agentrl.envs.webarena.browsing.browser import BrowserBackend  # an extra
+
+            self.backend = BrowserBackend(self.world)
         self._forget()
 
     def _forget(self) -> None:
@@ -363,20 +317,13 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         return intent_id(instruction, other.sites, other.start_url, known)
 
     def _task_generator(self) -> TaskGenerator:
-        if isinstance(self._source, GeneratedTasks):
-            return WebTaskMutations(self._source.sites, self._source.only, self.max_turns, self._solvable)
-        return super()._task_generator()
+        if not isinstance(self._source, GeneratedTasks):
+            return super()._task_generator()
+        return WebTaskMutations(self._source.sites, self._source.only, self.max_turns, self._solvable)
 
     def _solvable(self, task: str) -> bool:
-        """Does the oracle do it within the turns? Tried on a copy, which asks no judge and opens no browser."""
-        copy = type(self)(**{**self._arguments, "backend": "dom", "judge": "rule", "hide_outcome": False})
-        try:
-            _, info = copy.reset(options={"task": task})
-            while (action := copy.oracle()) is not None:
-                *_, info = copy.step(action)
-            return bool(info["success"])
-        finally:
-            copy.close()
+        """Does the oracle do it within the turns?"""
+        return self._rehearse(task)[1]
 
     def _begin(self, task: Found) -> None:
         self._found = task
@@ -404,19 +351,16 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def _run(self, turn: Turn) -> tuple[list[str], dict[str, float], bool, str | None]:
         done, terms, effective, fault = super()._run(turn)
-        stopped = self._stopped_early() if self.early_stop and not self._terminated else None
-        if stopped is not None:
-            terms = {**terms, **stopped.terms}
-            self._terminated, self._success = True, stopped.success
-            self._feedback = " ".join(filter(None, (self._feedback, stopped.feedback)))
+        if self.early_stop and not self._terminated:
+            # The benchmark's own script gives up on an agent that cannot be understood or repeats itself.
+            repeated = len(self._done) >= EQUAL_ACTIONS and len(set(self._done[-EQUAL_ACTIONS:])) == 1
+            if repeated or self._unread >= UNREAD_REPLIES:
+                why = "the same action again and again." if repeated else "unreadable."
+                stopped = self._finish("", f"Stopped early: {why}")
+                terms = {**terms, **stopped.terms}
+                self._terminated, self._success = True, stopped.success
+                self._feedback = " ".join(filter(None, (self._feedback, stopped.feedback)))
         return done, terms, effective, fault
-
-    def _stopped_early(self) -> Outcome | None:
-        """The benchmark's own script gives up on an agent that cannot be understood or repeats itself."""
-        repeated = len(self._done) >= EQUAL_ACTIONS and len(set(self._done[-EQUAL_ACTIONS:])) == 1
-        if self._unread < UNREAD_REPLIES and not repeated:
-            return None
-        return self._finish("", "Stopped early: " + ("the same action again and again." if repeated else "unreadable."))
 
     def _act(self, primitive: Action) -> Outcome:
         self._done.append(write(primitive, self.action_format))
@@ -424,7 +368,11 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         if primitive.ends:
             return self._finish(primitive.answer, "")
         view = self.backend.view()
-        self._told_actions[-1] += element_name(view, primitive.element)
+        if primitive.element is not None and 0 <= primitive.element < len(view.labels):
+            # In words: ids change from page to page, and a reader of the history has no page.
+            names, chosen = Names(view), view.labels[primitive.element]
+            name = names.name(chosen, names.role(chosen))[:MAX_NAME]
+            self._told_actions[-1] += f" ({name})" if name else ""
         before = self._moment(view)
         try:
             feedback = perform(primitive, self.backend)
@@ -442,23 +390,17 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def _finish(self, answer: str, feedback: str) -> Outcome:
         """The result of the episode: 1, 0, or pending where nobody can tell yet."""
-        self._answer = answer
-        try:
-            self._score = self._evaluated(answer)
-        except Fault as fault:
-            feedback = f"The result could not be judged ({type(fault).__name__}: {fault})."
+        self._answer, task = answer, self._current.task
+        if not self.hide_outcome and task.eval is not None:
+            accounts = None if self._live is None else self._live.accounts
+            try:
+                result = evaluate(task, answer, self.backend, self.dialect, self.judge, self._addresses, accounts)
+                self._score, self._lacks = result.score, tuple(result.lacks)
+            except Fault as fault:
+                feedback = f"The result could not be judged ({type(fault).__name__}: {fault})."
         self._pending = self._score is None
         terms = {} if self._score is None else {OUTCOME: self._score}
         return Outcome(terms, True, True, self._score == 1.0, feedback)
-
-    def _evaluated(self, answer: str) -> float | None:
-        task = self._current.task
-        if self.hide_outcome or task.eval is None:
-            return None
-        accounts = None if self._live is None else self._live.accounts
-        result = evaluate(task, answer, self.backend, self.dialect, self.judge, self._addresses, accounts)
-        self._lacks = tuple(result.lacks)
-        return result.score
 
     def _at_limit(self) -> Outcome:
         """Without an answer; a task that only asked for a change may be done."""
@@ -474,85 +416,69 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def _info(self, actions: list[str], terms: dict[str, float], **facts: Any) -> dict[str, Any]:
         info = super()._info(actions, terms, **facts)
-        info["url"] = self.backend.view().url
-        info["told_actions"] = list(self._told_actions)
-        info.update(self._current.about())
-        info["metrics"] = self._metrics() if self._over and self._score is not None else {}
+        task = self._current.about()
+        info |= {"url": self.backend.view().url, "told_actions": list(self._told_actions), **task, "metrics": {}}
+        if self._over and self._score is not None:
+            # The result once more, under what an analysis groups by: each site, and what was new about the task.
+            names = [*self._current.task.sites, *([f"new_{task['novelty']}"] if task["novelty"] else [])]
+            info["metrics"] = {f"success_{name}": float(self._score) for name in names}
         return info
-
-    def _metrics(self) -> dict[str, float]:
-        """The result once more, under what an analysis groups by: each site, and what was new about the task."""
-        task, about = self._current.task, self._current.about()
-        names = [*task.sites, *([f"new_{about['novelty']}"] if about["novelty"] else [])]
-        return {f"success_{name}": float(self._score or 0.0) for name in names}
 
     # ------------------------------------------------------------------ the truth
 
     def state(self) -> WebState:
         """The page, the forms, the cart, what was changed, what is still missing."""
-        return self._described(self.backend.view())
-
-    def _described(self, view: View) -> WebState:
-        return WebState(
-            instruction=self._current.task.intent,
-            actions=tuple(self._done),
-            page=self._written(),
-            url=view.url,
-            site=site_name(view.url) if self._addresses is None else site_of(view.url, self._addresses),
-            kind=page_kind(view),
-            title=view.title,
-            tabs=tuple(tab.title for tab in view.tabs),
-            scroll=view.scroll,
-            fields=form_fields(view),
-            cart=() if self._live is not None else cart_of(self.world, self.backend.cookies),
-            records=records(self.world),
-            missing=self._missing(view),
-            answer=self._answer,
-            outcome=self._score,
-        )
-
-    def _missing(self, view: View) -> tuple[str, ...]:
-        """What the evaluator would not find now, looked up once for every view; on real sites, at the end only."""
+        view, task = self.backend.view(), self._current.task
         if self._live is not None:
-            return self._lacks
-        if self._missing_at is None or self._missing_at[0] is not view:
-            task = self._current.task
+            lacking = self._lacks  # looked up at the end only
+        elif self._missing_at is not None and self._missing_at[0] is view:
+            lacking = self._missing_at[1]
+        else:  # once for every view
             now = (self.world.writes, {origin: dict(jar) for origin, jar in self.backend.cookies.items()})
             if self._looked_up[0] != now:
                 self._looked_up = (now, {})
-            found = () if task.eval is None else missing(task, self.backend, self.dialect, seen=self._looked_up[1])
-            self._missing_at = (view, tuple(found))
-        return self._missing_at[1]
+            seen = self._looked_up[1]
+            lacking = () if task.eval is None else tuple(missing(task, self.backend, self.dialect, seen=seen))
+            self._missing_at = (view, lacking)
+        return WebState(
+            instruction=task.intent,
+            actions=tuple(self._done),
+            page=self._written(),
+            site=site_name(view.url) if self._addresses is None else site_of(view.url, self._addresses),
+            cart=() if self._live is not None else cart_of(self.world, self.backend.cookies),
+            records=records(self.world),
+            missing=lacking,
+            answer=self._answer,
+            outcome=self._score,
+            **page_facts(view),
+        )
 
     def oracle(self) -> str | None:
         """The next right action; None for tasks that were not generated here."""
-        action = None if self._over else self._right_action()
+        instance = self._current.instance
+        if self._over or instance is None:
+            return None
+        action = right_action(instance, self.backend, self.world, self.dialect)
         return None if action is None else write(action, self.action_format)
 
-    def _right_action(self) -> Action | None:
-        instance = self._current.instance
-        if instance is None:
-            return None
-        part = next((part for part in instance.parts[:-1] if not self._is_done(part)), instance.parts[-1])
-        solution = part.template.solution(part.parameters)
-        return next_action(solution, self.backend.view(), self.world, part.start_url)
-
-    def _is_done(self, part: Instance) -> bool:
-        """Do the pages show already that this part of a task was done?"""
-        return not missing(resolve(task_from_json(part.official())), self.backend, self.dialect)
-
     def actions_needed(self) -> int | None:
-        """How many actions of the oracle the task takes from here, tried on a copy."""
-        if self._over or self._current.instance is None:
-            return None
-        copy = type(self)(**self._arguments)
+        """How many actions of the oracle the task takes from here."""
+        return None if self._over or self._current.instance is None else self._rehearse()[0]
+
+    def _rehearse(self, task: str | None = None) -> tuple[int, bool]:
+        """How many actions the oracle takes, and whether it succeeds: from here, or in a task from its start. Played on
+        a copy, which asks no judge and opens no browser."""
+        copy = type(self)(**{**self._arguments, "backend": "dom", "judge": "rule", "hide_outcome": False})
         try:
-            copy.restore(self.snapshot())
+            if task is None:
+                copy._load_all(self._save_all())
+            else:
+                copy.reset(options={"task": task})
             count = 0
             while (action := copy.oracle()) is not None:
                 copy.step(action)
                 count += 1
-            return count
+            return count, copy._success
         finally:
             copy.close()
 
@@ -570,7 +496,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
             return []
         view = self.backend.view()
         actions = [Action("click", element=number) for number in range(len(view.labels))]
-        fields = [view.ids[field] for field in view.values if field in view.ids and field.get("type") not in NO_TEXT]
+        fields = [view.ids[field] for field in view.values if field in view.ids and field.get("type") not in NO_FIELD]
         words = quoted_words(self._current.task.intent)
         actions += [Action("search", element=field, text=text) for field in fields for text in words]
         actions += [Action("scroll_down"), Action("back"), Action("exit", text=words[0])]
@@ -597,22 +523,17 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     @property
     def system_prompt(self) -> str:
         """The task, the observation, the actions and the limits."""
+        shown = EXPLANATIONS[self.observation_mode]
+        if self.kind == "visual":
+            shown = f"{self.picture.explanation} {shown}".rstrip()
         return (
             "You are using a web browser to do what an instruction asks for: to find something out, to open a certain "
             "page, or to change something on a web site. You are logged in where that is needed. "
-            f"{self._explanation()}\n{describe(self.action_format)}\n"
+            f"{shown}\n{PROMPTS[self.action_format]}\n"
             "If the instruction asks for information, the answer must be short and exact. If what it asks for cannot "
             f"be done, answer N/A. You have {self.max_turns} turns. "
             "Reply with one action, or put it between <answer> and </answer>."
         )
-
-    def _explanation(self) -> str:
-        """What the observation shows."""
-        if self.kind == "text":
-            return EXPLANATIONS[self.observation_mode]
-        part = "the page" if self.picture.part == "full" else "the part of the page that is in view"
-        marked = "; what you can act on has a frame with its id" if self.picture.marks else ""
-        return f"You see {part} as a picture{marked}. {EXPLANATIONS[self.observation_mode]}".rstrip()
 
     def _observe(self) -> dict[str, Any]:
         feedback = f"{self._feedback}\n" if self._feedback and self.show_feedback and not self._over else ""
@@ -621,7 +542,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
             return {"text": text + self._written()}
         # The page and its messages may hold the mark of a picture; only ours counts.
         text, page = (part.replace("<image>", "(image)") for part in (text, self._written()))
-        return {"text": f"{text}<image>\n{page}".rstrip(), "image": self.picture.take(self.backend)}
+        return {"text": f"{text}<image>\n{page}".rstrip(), "image": self._draw()}
 
     def _draw(self) -> np.ndarray:
         return self.picture.take(self.backend)
@@ -639,21 +560,14 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     # ------------------------------------------------------------------ fork
 
     def _save(self) -> dict[str, Any]:
-        return {
-            "index": self._index,
-            "stride": self._stride,
-            "task": self._task(),
-            "world": self.world.save(),
-            "backend": self.backend.save(),
-            "done": list(self._done),
-            "unread": self._unread,
-            "answer": self._answer,
-            "score": self._score,
-            "pending": self._pending,
-        }
+        saved = Saved(
+            self._index, self._stride, self._task(), self.world.save(), self.backend.save(), list(self._done),
+            self._unread, self._answer, self._score, self._pending,
+        )  # fmt: skip
+        return msgspec.structs.asdict(saved)
 
     def _load(self, data: dict[str, Any]) -> None:
-        saved = msgspec.convert(data, _Saved)
+        saved = msgspec.convert(data, Saved)
         found = self._find_task(saved.task)
         self._restore_walk(saved.index, saved.stride)
         self.world.load(saved.world)
@@ -681,63 +595,3 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self._open()
         if saved is not None:
             self._load(saved)
-
-
-class _Saved(msgspec.Struct):
-    index: int
-    stride: int
-    task: str
-    world: dict[str, Any]
-    backend: dict[str, Any]
-    done: list[str]
-    unread: int
-    answer: str | None
-    score: float | None
-    pending: bool
-
-
-def element_name(view: View, element: int | None) -> str:
-    """What an action was done to, in words: ids change from page to page, and a reader of the history has no page."""
-    if element is None or not 0 <= element < len(view.labels):
-        return ""
-    names = Names(view)
-    chosen = view.labels[element]
-    name = names.name(chosen, names.role(chosen))
-    return f" ({name[:MAX_NAME]})" if name else ""
-
-
-def _make_backend(kind: str, world: World) -> Backend:
-    if kind == "dom":
-        return DomBackend(world)
-    from agentrl.envs.webarena.browsing.browser import BrowserBackend  # an extra
-
-    return BrowserBackend(world)
-
-
-def _real_sites(
-    addresses: Mapping[str, str], accounts: Any, reset: Any, storage_state: Any
-) -> tuple[LiveSites, Backend]:
-    from agentrl.envs.webarena.browsing.live import LiveBackend  # an extra
-    from agentrl.envs.webarena.live.sites import LiveSites
-
-    backend = LiveBackend(tuple(addresses.values()))
-    return LiveSites(addresses, accounts_for(accounts), backend, reset, storage_state), backend
-
-
-def _one_of(name: str, value: Any, known: Sequence[str]) -> str:
-    if value not in known:
-        raise ConfigError(f"{name} must be one of {_listed(known)}; got {value!r}.{did_you_mean(str(value), known)}")
-    return value
-
-
-def _listed(names: Iterable[str], most: int = 12) -> str:
-    first = list(islice(names, most + 1))
-    return ", ".join(first[:most]) + (" ..." if len(first) > most else "")
-
-
-def _names(option: str, chosen: Sequence[str] | None, known: Mapping[str, Any]) -> tuple[str, ...]:
-    if chosen is None:
-        return ()
-    if isinstance(chosen, str) or not chosen:
-        raise ConfigError(f"{option} must be a list of {_listed(known)}; got {chosen!r}")
-    return tuple(_one_of(option, name, tuple(known)) for name in chosen)

@@ -14,10 +14,10 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Conversation, Generation, as_generation, require_envs
 from agentrl.envs.webarena.acting.actions import Action
 from agentrl.envs.webarena.acting.grammars import write
-from agentrl.envs.webarena.browsing.view import View
-from agentrl.envs.webarena.facts import quoted_words
+from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.observing.compact import compact_text
-from agentrl.envs.webarena.observing.names import Names
+from agentrl.envs.webarena.observing.texts import Names
+from agentrl.envs.webarena.state import quoted_words
 
 MAX_LINKS = 6  # that are followed before the guess
 _SEARCH = re.compile(r"search|query|\bq\b", re.IGNORECASE)
@@ -25,30 +25,11 @@ _WORD = re.compile(r"[a-z0-9]+")
 _NUMBER = re.compile(r"\$?\d[\d,.]*\d|\d")
 _COUNTED = re.compile(r"\b(?:how (?:many|much)|count|number of|price|total|cost)\b", re.IGNORECASE)
 # Words that every instruction and every page has.
-_COMMON = frozenset(
-    {
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "by",
-        "for",
-        "from",
-        "give",
-        "have",
-        "how",
-        "i",
-        "in",
-        "is",
-        "it",
-        "its",
-        "me",
-    }
-    | {"my", "of", "on", "or", "show", "tell", "that", "the", "their", "them", "there", "this", "to", "was", "what"}
-    | {"when", "where", "which", "who", "with", "you", "your", "all", "be", "can", "do", "does", "has", "many", "much"}
-)
+_COMMON = frozenset({
+    "a", "all", "an", "and", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "give", "has", "have",
+    "how", "i", "in", "is", "it", "its", "many", "me", "much", "my", "of", "on", "or", "show", "tell", "that", "the",
+    "their", "them", "there", "this", "to", "was", "what", "when", "where", "which", "who", "with", "you", "your",
+})  # fmt: skip
 
 
 @dataclass
@@ -71,20 +52,23 @@ class NaiveBrowser:
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
         """One action for each environment."""
-        return [as_generation(self._turn(env)) for env in require_envs(self.name, conversations, envs)]
-
-    def _turn(self, env: gym.Env) -> str:
-        base: Any = env.unwrapped
-        if not hasattr(base, "backend") or not hasattr(base, "action_format"):
-            raise ConfigError(f"the {self.name} policy needs a WebArena-Lite environment; got {type(base).__name__}")
-        truth = base.state()
-        memory = self._memories.get(base)
-        if memory is None or len(truth.actions) < memory.turns or not truth.actions:  # another episode has begun
-            memory = self._memories[base] = _Memory()
-        action = write(naive_action(base.backend.view(), truth.instruction, memory), base.action_format)
-        memory.turns = len(truth.actions)
-        # A wrapper that asks for a format tells the truth around any turn.
-        return env.get_wrapper_attr("truthful")(action) if env.has_wrapper_attr("truthful") else action
+        turns = []
+        for env in require_envs(self.name, conversations, envs):
+            base: Any = env.unwrapped
+            if not hasattr(base, "backend") or not hasattr(base, "action_format"):
+                raise ConfigError(
+                    f"the {self.name} policy needs a WebArena-Lite environment; got {type(base).__name__}"
+                )
+            truth = base.state()
+            memory = self._memories.get(base)
+            if memory is None or len(truth.actions) < memory.turns or not truth.actions:  # another episode has begun
+                memory = self._memories[base] = _Memory()
+            action = write(naive_action(base.backend.view(), truth.instruction, memory), base.action_format)
+            memory.turns = len(truth.actions)
+            # A wrapper that asks for a format tells the truth around any turn.
+            truthful = env.has_wrapper_attr("truthful")
+            turns.append(as_generation(env.get_wrapper_attr("truthful")(action) if truthful else action))
+        return turns
 
 
 def naive_action(view: View, instruction: str, memory: _Memory) -> Action:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from html import escape
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -23,7 +24,6 @@ from agentrl.envs.webarena.sites import messages
 from agentrl.envs.webarena.sites.places import PLACES, Place, base_file, cookies
 from agentrl.envs.webarena.sites.site import static
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.start_page import start_page
 
 try:
     from starlette.concurrency import run_in_threadpool
@@ -37,6 +37,40 @@ ENTRANCE = "/.visitor"  # the one path that no site answers: it gives a browser 
 MAX_FORM = 8 << 20  # bytes; sites take fields of a megabyte
 FORM_TYPE = "application/x-www-form-urlencoded"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+ABOUT = {
+    "shopping": ("The shop", "Products, search, cart, checkout, orders, reviews, wish list"),
+    "shopping_admin": ("The shop's administration", "Orders, customers, products, reviews, pages, reports"),
+    "reddit": ("The forum", "Forums, submissions, comments, votes, profiles"),
+    "gitlab": ("The code host", "Projects, files, commits, issues, merge requests, members"),
+    "map": ("The map", "Places, search, details, directions by car, bicycle and on foot"),
+}
+STYLE = """main { padding: 32px 40px; width: 1000px; } h1 { padding: 0 0 8px 0; } p { padding: 0 0 16px 0; }
+.card { border: 1px solid #c9ced6; padding: 14px 18px; margin: 0 0 12px 0; display: flex; gap: 24px; }
+.card h2 { width: 260px; } .about { flex: 1; } .account { width: 300px; color: #66707c; font-size: 13px; }"""
+
+
+def start_page(places: Mapping[str, Place], port: int | None, changes: Mapping[str, Any]) -> str:
+    """The HTML. `changes` is what the visitor has changed: data -> table -> rows."""
+    cards = ""
+    for name, place in places.items():
+        title, about = ABOUT.get(name, (name, ""))
+        parts, account = urlsplit(place.url), place.account
+        address = f"http://{parts.hostname}{f':{port}' if port else ''}{parts.path or '/'}"
+        who = f"{escape(account.name)}<br>password {escape(account.password)}" if account else "no account is needed"
+        cards += (
+            f'<div class="card"><h2><a href="{escape(address)}">{escape(title)}</a></h2>'
+            f'<div class="about">{escape(about)}<br>{escape(address)}</div><div class="account">{who}</div></div>\n'
+        )
+    rows = sum(len(table) for tables in changes.values() for table in tables.values())
+    changed = "nothing" if not rows else "1 record" if rows == 1 else f"{rows} records"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>Web sites</title>'
+        f'<link rel="stylesheet" href="/static/base.css"><style>{STYLE}</style></head>\n<body data-page="start">\n'
+        "<main>\n<h1>Web sites</h1>\n<p>These are the sites that agents work on. What you change, only you see; you "
+        f"are logged in everywhere.</p>\n{cards}"
+        f'<form method="post" action="/reset"><p>You have changed {changed} so far.</p>'
+        '<button type="submit">Reset everything</button></form>\n</main>\n</body>\n</html>\n'
+    )
 
 
 class WebSites:
@@ -64,7 +98,13 @@ class WebSites:
         request = Request(scope, receive)
         host = _Host.of(request)
         response = await self._answer(request, host)
-        response.headers.update(_headers(request, host))
+        own = f"'self' http://*.localhost{host.suffix} {_start_url(request)}"
+        response.headers["Content-Security-Policy"] = (
+            "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; "
+            f"form-action {own}; base-uri 'none'; frame-ancestors 'none'"
+        )
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Referrer-Policy"] = "same-origin"
         response.headers.setdefault("Cache-Control", "no-store")
         await response(scope, receive, send)
 
@@ -152,18 +192,17 @@ class WebSites:
         found = await run_in_threadpool(world.fetch, asked)
         response = _passed_on(found, self.linked(found.body, host.suffix))
         if found.location is not None:
-            response.headers["location"] = self._location(found.location, host.suffix)
+            origins = (known.origin for known in self.places.values())
+            here = (known for known in origins if re.match(rf"{re.escape(known)}(?:[/?#]|$)", found.location))
+            origin = next(here, "")
+            port = host.suffix if origin else ""
+            response.headers["location"] = f"{origin}{port}{found.location.removeprefix(origin)}"
         _set_cookies(response, found.cookies)
         return response
 
     def linked(self, body: str | bytes, port: str) -> str | bytes:
         """A page whose links to sites lead to this port (":8000")."""
         return self._addresses.sub(rf"\g<0>{port}", body) if port and isinstance(body, str) else body
-
-    def _location(self, location: str, port: str) -> str:
-        origins = (place.origin for place in self.places.values())
-        origin = next((known for known in origins if re.match(rf"{re.escape(known)}(?:[/?#]|$)", location)), "")
-        return f"{origin}{port if origin else ''}{location.removeprefix(origin)}"
 
 
 def make_site(
@@ -202,16 +241,6 @@ class _Host(NamedTuple):
     def suffix(self) -> str:
         """What follows the name of a host in addresses."""
         return f":{self.port}" if self.port not in (None, 80) else ""
-
-
-def _headers(request: Request, host: _Host) -> dict[str, str]:
-    own = f"'self' http://*.localhost{host.suffix} {_start_url(request)}"
-    return {
-        "Content-Security-Policy": "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-        f"font-src 'self'; form-action {own}; base-uri 'none'; frame-ancestors 'none'",
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "same-origin",
-    }
 
 
 def _passed_on(found: messages.Response, body: str | bytes) -> Response:

@@ -3,13 +3,106 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from agentrl.core.claims import Claims, Value
 from agentrl.core.parsing import quote
 from agentrl.core.state import State
+from agentrl.envs.webarena.backend import View
+from agentrl.envs.webarena.sites.places import PLACES
+from agentrl.envs.webarena.sites.world import World, place_of
 
+MAX_VALUE = 200  # characters of a form field or column
+MAX_FIELDS = 80
+UNSEEN_TYPES = ("hidden", "password", "submit", "button", "reset", "image")
+
+
+def site_name(url: str) -> str:
+    """The benchmark's name of the site that an address belongs to; empty where there is none."""
+    place = place_of(url)
+    return next((name for name, known in PLACES.items() if known is place), "")
+
+
+def form_fields(view: View) -> dict[str, str]:
+    """The contents of the fields of the page by name; of radio buttons the chosen value, of check boxes "on" or ""."""
+    found: dict[str, str] = {}
+    for field, value in view.values.items():
+        name, kind = field.get("name", ""), field.get("type", "").lower()
+        if not name or kind in UNSEEN_TYPES or len(found) >= MAX_FIELDS or field not in view.boxes:
+            continue
+        if kind == "radio":
+            if value:
+                found[name] = clipped(field.get("value", "on"))
+        elif kind == "checkbox" and (name.endswith("[]") or name in found):
+            found[f"{name} {clipped(field.get('value', 'on'))}"] = value
+        else:
+            found[name] = clipped(value)
+    return found
+
+
+def page_facts(view: View) -> dict[str, Any]:
+    """What a state says about a page; its kind is what the site itself calls it."""
+    body = view.root.find("body")
+    return {
+        "url": view.url,
+        "kind": "" if body is None else body.get("data-page", ""),
+        "title": view.title,
+        "tabs": tuple(tab.title for tab in view.tabs),
+        "scroll": view.scroll,
+        "fields": form_fields(view),
+    }
+
+
+def cart_of(world: World, cookies: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+    """What the visitor with these cookies has in the shopping cart."""
+    found: list[Any] = []
+    for place in PLACES.values():
+        known = cookies.get(place.origin)
+        token = known.get(place.site.cookie) if known and place.account else None
+        if token is not None:
+            db = world.database(place.data)
+            session = db.row("SELECT user_id FROM session WHERE site = ? AND token = ?", place.site.name, token)
+            found += place.site.facts(db, None if session is None else session["user_id"]).get("cart", ())
+    return tuple(found)
+
+
+def records(world: World) -> dict[str, Any]:
+    """The rows that the episode has changed: "store.review" -> id -> row, None where it was deleted."""
+    found: dict[str, Any] = {}
+    for data, tables in world.changes().items():
+        for table, rows in tables.items():
+            if table != "session":  # logins and messages on the way
+                found[f"{data}.{table}"] = {
+                    str(row_id): row and {name: clipped(value) for name, value in row.items()}
+                    for row_id, row in sorted(rows.items())
+                }
+    return found
+
+
+def clipped(value: Any) -> Any:
+    """The beginning of a text that may be a megabyte long; other values as they are."""
+    return value[:MAX_VALUE] + "..." if isinstance(value, str) and len(value) > MAX_VALUE else value
+
+
+def quoted_words(instruction: str) -> list[str]:
+    """What an instruction quotes or writes with capital letters, most likely names to search for; else all of it."""
+    found = re.findall(r'["\u201c]([^"\u201d]{2,80})["\u201d]', instruction)
+    found += re.findall(r"(?<!^)(?<![.?!] )\b[A-Z][\w'-]*(?: [A-Z][\w'-]*)*", instruction)
+    return list(dict.fromkeys(found))[:4] or [instruction[:80]]
+
+
+GUIDES = {
+    "natural": "Say which site and which kind of page this is, its title, what stands in the form fields, and what "
+    "is in the cart.",
+    "structured": 'A JSON object with the keys "site" (shopping, shopping_admin, reddit, gitlab, map), "kind" (of '
+    'page, such as "product", "cart" or "issue"), "title", "fields" (name of a form field to its content) and '
+    '"cart" (a list such as ["2 x Name"]).',
+}
 CLAIMS = Claims(
     values=(
         Value("site"),
@@ -76,3 +169,18 @@ class WebState(State):
 def _safe(text: str) -> str:
     """Page texts inside a sentence: on one line, and without anything that could pass for a tag."""
     return " ".join(text.replace("<", "(").replace(">", ")").split())[:300]
+
+
+class Saved(msgspec.Struct):
+    """What a snapshot keeps of an episode."""
+
+    index: int
+    stride: int
+    task: str
+    world: dict[str, Any]
+    backend: dict[str, Any]
+    done: list[str]
+    unread: int
+    answer: str | None
+    score: float | None
+    pending: bool

@@ -8,7 +8,7 @@ import gymnasium as gym
 import pytest
 
 from agentrl.core.policy import as_generation
-from agentrl.envs.webarena.about import about, requirements
+from agentrl.envs.webarena.oracle import about, requirements
 from agentrl.envs.webarena.tasks.generated import find_generated
 from agentrl.policies import load_policy
 from agentrl.rollout.episode import play_episode

@@ -12,12 +12,19 @@ from hypothesis import strategies as st
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.tools import fit_arguments
-from agentrl.envs.webarena.acting.actions import MAY_BE_EMPTY, NEEDS, Action
-from agentrl.envs.webarena.acting.grammars import GRAMMARS, MAX_REPLY, check_grammar, read_turn, write
-from agentrl.envs.webarena.acting.performing import key_name, perform
-from agentrl.envs.webarena.acting.prompts import describe
-from agentrl.envs.webarena.acting.tools import action_of_call, call_of_action, tool_schemas
-from agentrl.envs.webarena.browsing.backend import ActionFailed
+from agentrl.envs.webarena.acting.actions import MAY_BE_EMPTY, NEEDS, Action, key_name, perform
+from agentrl.envs.webarena.acting.grammars import (
+    GRAMMARS,
+    MAX_REPLY,
+    PROMPTS,
+    action_of_call,
+    call_of_action,
+    read_turn,
+    tool_schemas,
+    write,
+)
+from agentrl.envs.webarena.backend import ActionFailed
+from agentrl.envs.webarena.env import WebArenaLiteEnv
 from tests.envs.webarena.web_replies import CLICK, EXIT, TABLE, WEBRL, A
 
 
@@ -178,10 +185,10 @@ def test_what_is_no_text_is_refused(reply):
 
 def test_unknown_grammars_are_refused():
     with pytest.raises(ConfigError, match=r"one of webrl, webarena, browsergym; got 'webarna'.*webarena"):
-        check_grammar("webarna")
+        WebArenaLiteEnv(action_format="webarna")
     with pytest.raises(ConfigError, match="strict_upstream"):
-        check_grammar("webarena", strict_upstream=True)
-    assert check_grammar("webrl", strict_upstream=True) == "webrl"
+        WebArenaLiteEnv(action_format="webarena", strict_upstream=True)
+    assert WebArenaLiteEnv(strict_upstream=True).action_format == "webrl"
 
 
 EXAMPLES = {
@@ -193,7 +200,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
 def test_the_description_shows_only_what_can_be_read(grammar):
-    examples = re.findall(EXAMPLES[grammar], describe(grammar))
+    examples = re.findall(EXAMPLES[grammar], PROMPTS[grammar])
     assert len(examples) > 8
     for example in examples:
         assert read_turn(example, grammar).actions, example

@@ -234,7 +234,7 @@ def test_a_missing_chromium_says_how_to_install_one(monkeypatch: pytest.MonkeyPa
 
 
 def test_real_sites_cannot_be_saved() -> None:
-    from agentrl.envs.webarena.browsing.live import LiveBackend
+    from agentrl.envs.webarena.live.backend import LiveBackend
 
     with pytest.raises(SnapshotUnsupported):
         LiveBackend(["http://localhost:7770"]).save()

@@ -14,9 +14,9 @@ import pytest
 from fake_web import HOME, LONG, Answer, FakeWorld, asked, browse
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.webarena.browsing.backend import ActionFailed
+from agentrl.envs.webarena.backend import ActionFailed
 from agentrl.envs.webarena.browsing.dom import DomBackend
-from agentrl.envs.webarena.browsing.page import CACHE_SIZE
+from agentrl.envs.webarena.layout.page import CACHE_SIZE
 from agentrl.envs.webarena.sites.messages import Request, Response
 
 # ---------------------------------------------------------------------- many environments in one process
@@ -258,7 +258,7 @@ sys.path.insert(0, {folder!r})
 from fake_web import FakeWorld
 from test_web_dom import PAGES, finish
 from agentrl.envs.webarena.browsing.dom import DomBackend
-from agentrl.envs.webarena.browsing.page import CACHE_SIZE
+from agentrl.envs.webarena.layout.page import CACHE_SIZE
 backend = DomBackend(FakeWorld(PAGES))
 backend.load(msgspec.msgpack.decode(sys.stdin.buffer.read()))
 print(finish(backend))

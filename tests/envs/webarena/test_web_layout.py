@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from agentrl.envs.webarena.browsing.document import Document
-from agentrl.envs.webarena.browsing.layout import lay_out
-from agentrl.envs.webarena.browsing.page import LaidOut
-from agentrl.envs.webarena.browsing.style import cascade
-from agentrl.envs.webarena.browsing.tab import initially_open
+from agentrl.envs.webarena.browsing.session import initially_open
+from agentrl.envs.webarena.layout.blocks import lay_out
+from agentrl.envs.webarena.layout.document import Document
+from agentrl.envs.webarena.layout.page import LaidOut
+from agentrl.envs.webarena.layout.style import cascade
 from agentrl.envs.webarena.sites.site import static
 from agentrl.envs.webarena.sites.world import PLACES
 

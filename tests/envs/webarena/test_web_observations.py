@@ -10,13 +10,12 @@ import pytest
 from lxml import etree, html
 
 from agentrl.core.errors import ConfigError
-from agentrl.envs.webarena.browsing.view import Box, Tab, View
+from agentrl.envs.webarena.backend import Box, Tab, View
+from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.observing.accessibility import accessibility_tree
-from agentrl.envs.webarena.observing.compact import compact_text
-from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, check_mode, observe
-from agentrl.envs.webarena.observing.raw import raw_html
+from agentrl.envs.webarena.observing.compact import compact_text, token_bound
+from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES, observe, raw_html
 from agentrl.envs.webarena.observing.simplified import MAX_LENGTH, simplified_html
-from agentrl.envs.webarena.observing.tokens import token_bound
 from tests.envs.webarena.web_views import view_of
 
 SHOP = """<html><head><title>Chairs</title><style>a {}</style><script>var a = 1;</script></head>
@@ -257,8 +256,8 @@ def test_unknown_modes_are_refused():
     with pytest.raises(
         ConfigError, match=r"one of simplified, accessibility, html, compact, marks, none; got 'compct'.*compact"
     ):
-        check_mode("compct")
-    assert check_mode("compact") == "compact"
+        WebArenaLiteEnv(kind="visual", observation_mode="compct")
+    assert WebArenaLiteEnv(observation_mode="compact").observation_mode == "compact"
 
 
 # ---------------------------------------------------------------------- every page

@@ -14,8 +14,7 @@ import agentrl  # noqa: F401  (registers the environments)
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webarena.browsing.dom import DomBackend
 from agentrl.envs.webarena.env import WebArenaLiteEnv
-from agentrl.envs.webarena.picturing.marks import colour_of_mark
-from agentrl.envs.webarena.picturing.page_picture import PagePicture
+from agentrl.envs.webarena.picturing.page_picture import PagePicture, colour_of_mark
 from agentrl.envs.webarena.sites.messages import Response
 
 PLAIN = "<style>*{margin:0;padding:0} a{display:block;width:200px;height:40px;margin-bottom:400px}</style>"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fake_web import HOME, asked, browse
 
-from agentrl.envs.webarena.browsing.backend import ActionFailed
+from agentrl.envs.webarena.backend import ActionFailed
 from agentrl.envs.webarena.browsing.dom import DomBackend
 from agentrl.envs.webarena.browsing.forms import encode
 

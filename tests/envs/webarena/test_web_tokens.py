@@ -11,8 +11,7 @@ import pytest
 
 from agentrl.core.errors import MissingExtra
 from agentrl.envs.webarena.browsing.dom import DomBackend
-from agentrl.envs.webarena.observing.compact import MAX_TOKENS, compact_text
-from agentrl.envs.webarena.observing.tokens import token_bound
+from agentrl.envs.webarena.observing.compact import MAX_TOKENS, compact_text, token_bound
 from agentrl.envs.webarena.sites.places import PLACES, cookies
 from agentrl.envs.webarena.sites.world import World
 from agentrl.models.smollm2 import packed_file

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agentrl.envs.webarena.env import WebArenaLiteEnv
-from agentrl.envs.webarena.picturing.marks import colour_of_mark
+from agentrl.envs.webarena.picturing.page_picture import colour_of_mark
 
 pytestmark = pytest.mark.browser
 

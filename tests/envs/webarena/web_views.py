@@ -7,7 +7,7 @@ from typing import Any
 
 from lxml import html
 
-from agentrl.envs.webarena.browsing.view import Box, Tab, View
+from agentrl.envs.webarena.backend import Box, Tab, View
 
 
 def view_of(

@@ -1,10 +1,13 @@
-"""`Action`: the one list of primitive actions that all grammars read into."""
+"""`Action`: the one list of primitive actions that all grammars read into, and what they do to a back end."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from typing import Any
+
+from agentrl.envs.webarena.backend import ActionFailed, Backend
+from agentrl.envs.webarena.observing.texts import harmless
 
 # Of each action: what it needs. "search" is typing and Enter; "infeasible" ends the episode with the answer "N/A".
 NEEDS: dict[str, tuple[str, ...]] = {
@@ -33,6 +36,14 @@ NEEDS: dict[str, tuple[str, ...]] = {
 MAY_BE_EMPTY = frozenset({"type", "search", "note", "exit", "infeasible"})
 MAX_KEY, MAX_ADDRESS, MAX_OPTION = 50, 10_000, 1_000
 _MAX_LENGTH = {"press": MAX_KEY, "goto": MAX_ADDRESS, "select": MAX_OPTION}
+_KEYS = {
+    **{name.lower(): name for name in ("Enter", "Tab", "Escape", "Backspace", "Delete", "Home", "End", "Space")},
+    **{f"arrow{way.lower()}": f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")},
+    **{"pageup": "PageUp", "pagedown": "PageDown", "return": "Enter", "esc": "Escape", "del": "Delete", "": "Space"},
+    **{"ctrl": "Control", "control": "Control", "shift": "Shift", "alt": "Alt", "option": "Alt"},
+    **{"meta": "Meta", "cmd": "Meta", "command": "Meta"},
+}
+NO_FIELD = ("button", "submit", "reset", "image", "checkbox", "radio", "file", "hidden")  # types of inputs
 _ID = re.compile(r"\s*\[?\s*([0-9]{1,9})\s*\]?\s*")
 
 
@@ -70,12 +81,6 @@ def checked(name: str, element: Any = None, text: Any = None, number: Any = None
         return f"{shown} needs the number of a tab, such as 0"
     if "text" not in needs:
         return Action(name, found, "", tab)
-    problem = _problem_of_text(name, text)
-    return problem if problem else Action(name, found, text)
-
-
-def _problem_of_text(name: str, text: Any) -> str:
-    shown = name.replace("_", " ")
     if not isinstance(text, str):
         return f"{shown} needs a text"
     if not text.strip() and name not in MAY_BE_EMPTY:
@@ -83,7 +88,7 @@ def _problem_of_text(name: str, text: Any) -> str:
     longest = _MAX_LENGTH.get(name)
     if longest is not None and len(text) > longest:
         return f"the text of {shown} has {len(text):,} characters; {longest:,} at most"
-    return ""
+    return Action(name, found, text)
 
 
 def whole(value: Any) -> int | None:
@@ -94,3 +99,75 @@ def whole(value: Any) -> int | None:
         return value if 0 <= value < 10**9 else None
     found = _ID.fullmatch(value) if isinstance(value, str) and len(value) <= 40 else None
     return int(found[1]) if found else None
+
+
+def perform(action: Action, backend: Backend) -> str:
+    """Do it; a remark for the agent, mostly empty. `ActionFailed` where it cannot be done on this page, with a sentence
+    that ends without a full stop. Answers and notes do nothing here: the environment keeps them."""
+    name, element, text = action.name, action.element, action.text
+    try:
+        if element is not None:
+            _on_element(name, element, text, backend)
+        elif name == "press":
+            backend.press(key_name(text))
+        elif name in ("scroll_up", "scroll_down"):
+            backend.scroll(name.removeprefix("scroll_"))
+        elif name == "tab_focus":
+            backend.focus_tab(action.number or 0)
+        elif name == "goto":
+            backend.open(text.strip())
+        elif name == "wait":
+            backend.refresh()
+        elif name in ("back", "forward", "new_tab", "close_tab"):
+            getattr(backend, name)()
+    except ActionFailed as problem:
+        # It may repeat a part of the action, and will stand in an observation.
+        raise ActionFailed(harmless(str(problem)).rstrip(".")) from problem
+    return "Noted." if name == "note" else ""
+
+
+def _on_element(name: str, element: int, text: str, backend: Backend) -> None:
+    if name in ("type", "search"):
+        backend.type(element, text, enter=name == "search")
+    elif name == "select":
+        backend.select(element, text)
+    elif name == "hover":
+        backend.hover(element)
+    elif name == "focus":
+        _focus(element, backend)
+    elif name == "press":
+        key = key_name(text)
+        if key in ("Enter", "Space") and not _is_field(element, backend):
+            backend.click(element)
+        else:
+            _focus(element, backend)
+            backend.press(key)
+    else:
+        # A double click is a click: pages without scripts know no other, and a link has led away after the first.
+        backend.click(element, "right" if name == "right_click" else "left")
+
+
+def _focus(element: int, backend: Backend) -> None:
+    """A click gives a field the keyboard and does nothing else; on other elements it would do what they are for."""
+    if _is_field(element, backend):
+        backend.click(element)
+    else:
+        backend.hover(element)
+
+
+def _is_field(element: int, backend: Backend) -> bool:
+    labels = backend.view().labels
+    found = labels[element] if element < len(labels) else None
+    if found is None:
+        return False
+    return found.tag in ("textarea", "select") or (
+        found.tag == "input" and found.get("type", "text").lower() not in NO_FIELD
+    )
+
+
+def key_name(keys: str) -> str:
+    """A key or combination in the back end's spelling: "ctrl+a" is "Control+A"."""
+    parts = [part.strip() for part in keys.strip().split("+")]
+    return "+".join(
+        _KEYS.get(part.lower(), part.upper() if len(parts) > 1 and len(part) == 1 else part) for part in parts
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 from agentrl.core.parsing import quote
 from agentrl.envs.webarena.acting.actions import Action, checked
-from agentrl.envs.webarena.acting.calls import Call, find_calls, pattern, quoted
+from agentrl.envs.webarena.acting.calls import find_calls, pattern, quoted
 
 HOW = 'write an action such as click("12") or send_msg_to_user("...")'
 # Of each function: the names of its parameters, in order. `enter` and `note` are ours.
@@ -57,20 +57,21 @@ def read_browsergym(text: str) -> Action | str:
     unknown = next((name for name in call.named if name not in names), None)
     if unknown is not None:
         return f"{call.name} has no argument {quote(unknown)}"
-    return _action(call, {**dict(zip(names, call.args, strict=False)), **call.named})
-
-
-def _action(call: Call, given: dict[str, Any]) -> Action | str:
+    given = {**dict(zip(names, call.args, strict=False)), **call.named}
     if call.name in _PLAIN:
         return Action(_PLAIN[call.name])
     if call.name in _TEXT:
         name, parameter = _TEXT[call.name]
-        text = given.get(parameter, "" if name == "infeasible" else None)
-        return checked(name, text=str(text) if isinstance(text, int | float) and name == "exit" else text)
+        argument = given.get(parameter, "" if name == "infeasible" else None)
+        is_number = isinstance(argument, int | float) and name == "exit"
+        return checked(name, text=str(argument) if is_number else argument)
     if call.name == "tab_focus":
         return checked("tab_focus", number=given.get("index"))
     if call.name == "scroll":
-        return _scroll(given.get("delta_y"))
+        delta = given.get("delta_y")
+        if isinstance(delta, bool) or not isinstance(delta, int | float) or delta == 0:
+            return "scroll needs delta_x and delta_y, with a delta_y above 0 to go down or below 0 to go up"
+        return Action("scroll_down" if delta > 0 else "scroll_up")
     return _on_element(call.name, given)
 
 
@@ -101,12 +102,6 @@ def _on_element(function: str, given: dict[str, Any]) -> Action | str:
 
 def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-def _scroll(delta: Any) -> Action | str:
-    if isinstance(delta, bool) or not isinstance(delta, int | float) or delta == 0:
-        return "scroll needs delta_x and delta_y, with a delta_y above 0 to go down or below 0 to go up"
-    return Action("scroll_down" if delta > 0 else "scroll_up")
 
 
 def write_browsergym(action: Action) -> str:

@@ -41,7 +41,10 @@ def read_webarena(text: str) -> Action | str:
     if found is None:
         return f"{quote(text)} holds no action; {HOW}"
     if found[2]:
-        return _alone(found[2].lower())
+        command = found[2].lower()
+        if command.startswith("scroll"):
+            return Action(command.replace(" ", "_"))
+        return Action("exit") if command == "stop" else Action(ALONE[command])
     rest = text[found.end() :]
     # An argument ends with its line, unless the bracket is not closed there.
     line = rest.partition("\n")[0].rstrip()
@@ -50,12 +53,6 @@ def read_webarena(text: str) -> Action | str:
         return action
     whole = _arguments(found[1].lower(), rest.rstrip())
     return whole if isinstance(whole, Action) else action
-
-
-def _alone(command: str) -> Action:
-    if command.startswith("scroll"):
-        return Action(command.replace(" ", "_"))
-    return Action("exit") if command == "stop" else Action(ALONE[command])
 
 
 def _arguments(name: str, rest: str) -> Action | str:
@@ -67,7 +64,8 @@ def _arguments(name: str, rest: str) -> Action | str:
         return checked(WITH_TEXT[name], text=_plain(found[1])) if found else f"{name} needs a text in brackets; {HOW}"
     first = _ID.match(rest)
     if name == "scroll":
-        return _scroll(first[1] if first else "")
+        wanted = (first[1] if first else "").strip().lower().removeprefix("direction=").strip()
+        return Action(f"scroll_{wanted}") if wanted in ("up", "down") else "scroll needs up or down in brackets"
     if name in ON_ELEMENT:
         return checked(ON_ELEMENT[name], first[1] if first else None)
     if name == "clear":
@@ -76,24 +74,14 @@ def _arguments(name: str, rest: str) -> Action | str:
         return checked("tab_focus", number=first[1] if first else None)
     if first is None:
         return f"{name} needs the id of an element in brackets, then a text in brackets; {HOW}"
-    return _with_element(name, first[1], rest[first.end() :])
-
-
-def _with_element(name: str, element: str, rest: str) -> Action | str:
+    element, second = first[1], _ONE.match(rest, first.end())
     if name != "type":
-        found = _ONE.match(rest)
-        return checked("select", element, _plain(found[1])) if found else f"{name} needs an option in brackets; {HOW}"
-    flagged = _ENTER.match(rest)
+        return checked("select", element, _plain(second[1])) if second else f"{name} needs an option in brackets; {HOW}"
+    flagged = _ENTER.match(rest, first.end())
     if flagged:
         return checked("search" if flagged[2] == "1" else "type", element, _plain(flagged[1]))
-    found = _ONE.match(rest)
     # As in the benchmark: Enter is pressed unless the action says otherwise.
-    return checked("search", element, _plain(found[1])) if found else f"type needs a text in brackets; {HOW}"
-
-
-def _scroll(direction: str) -> Action | str:
-    wanted = direction.strip().lower().removeprefix("direction=").strip()
-    return Action(f"scroll_{wanted}") if wanted in ("up", "down") else "scroll needs up or down in brackets"
+    return checked("search", element, _plain(second[1])) if second else f"type needs a text in brackets; {HOW}"
 
 
 def _plain(argument: str) -> str:
@@ -103,7 +91,11 @@ def _plain(argument: str) -> str:
 
 def write_webarena(action: Action) -> str:
     """The action as text that `read_webarena` reads as the same action."""
-    text = f"[{_argument(action.text)}]"
+    text = action.text
+    # A bracket inside a key could pass for the end of an element's id.
+    if "<" in text or text.startswith('\\"') or not text.isprintable() or "] [" in text:
+        text = "\\" + quoted(text)
+    text = f"[{text}]"
     if action.name in ("type", "search"):
         return f"type [{action.element}] {text} [{int(action.name == 'search')}]"
     if action.name == "select":
@@ -119,9 +111,3 @@ def write_webarena(action: Action) -> str:
     if action.name.startswith("scroll"):
         return f"scroll [{action.name.removeprefix('scroll_')}]"
     return next(command for command, name in ALONE.items() if name == action.name)
-
-
-def _argument(text: str) -> str:
-    # A bracket inside a key could pass for the end of an element's id.
-    awkward = "<" in text or text.startswith('\\"') or not text.isprintable() or ("] [" in text)
-    return "\\" + quoted(text) if awkward else text

@@ -51,8 +51,20 @@ def read_webrl(text: str, *, strict_upstream: bool = False) -> Action | str:
     if call.args is None:
         return f"the arguments of {quote(text[call.start : call.start + 60])} cannot be read; {HOW}"
     if strict_upstream:
-        return _upstream_action(call)
-    return _do(call, _BY_PHRASE) if call.name == "do" else _other(call)
+        # Keyword arguments only, as texts; neither what only the prompt offers nor an exit without a message.
+        no_text = any(not isinstance(value, str) for value in call.named.values())
+        if call.name == "go_backward" or call.args or no_text:
+            return f"the benchmark's parser does not read {call.name} like this; {HOW}"
+        if call.name == "exit":
+            return checked("exit", text=call.named.get("message"))
+        return _do(call, {phrase.lower(): (phrase, name) for phrase, name in UPSTREAM.items()})
+    if call.name == "do":
+        return _do(call, _BY_PHRASE)
+    if call.name in ("go_backward", "go_forward"):
+        return Action("back" if call.name == "go_backward" else "forward")
+    name = "exit" if call.name == "exit" else "note"
+    given = next(iter([*call.args, *call.named.values()]), "")
+    return checked(name, text="" if given is None else _text(given, name))
 
 
 def _do(call: Call, phrases: dict[str, tuple[str, str]]) -> Action | str:
@@ -77,14 +89,6 @@ def _text(argument: Any, name: str) -> Any:
         return ""
     # Models write numbers without quotes.
     return str(argument) if isinstance(argument, int | float) and not isinstance(argument, bool) else argument
-
-
-def _other(call: Call) -> Action | str:
-    if call.name in ("go_backward", "go_forward"):
-        return Action("back" if call.name == "go_backward" else "forward")
-    name = "exit" if call.name == "exit" else "note"
-    given = next(iter([*(call.args or ()), *call.named.values()]), "")
-    return checked(name, text="" if given is None else _text(given, name))
 
 
 def write_webrl(action: Action) -> str:
@@ -119,13 +123,3 @@ def _upstream_call(text: str) -> Call | None:
             readable = rest and rest.end() == len(text) and not breaks_a_line(text[start : start + call.end])
             return call if readable else call._replace(args=None)
     return None
-
-
-def _upstream_action(call: Call) -> Action | str:
-    """Keyword arguments only, as texts; neither what only the prompt offers nor an exit without a message."""
-    no_text = any(not isinstance(value, str) for value in call.named.values())
-    if call.name == "go_backward" or call.args or no_text:
-        return f"the benchmark's parser does not read {call.name} like this; {HOW}"
-    if call.name == "exit":
-        return checked("exit", text=call.named.get("message"))
-    return _do(call, {phrase.lower(): (phrase, name) for phrase, name in UPSTREAM.items()})

@@ -9,25 +9,135 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.common.browser import BrowserTab, Fence, Gateway, Window, engine
+from agentrl.envs.common.browser import Answer, BrowserTab, Fence, Gateway, Window, engine
 from agentrl.envs.common.browser.tab import Visit
-from agentrl.envs.webarena.browsing.addresses import BLANK, without_fragment
-from agentrl.envs.webarena.browsing.backend import EvaluationPage
-from agentrl.envs.webarena.browsing.browser_evaluation import BrowserEvaluationPage, printed
-from agentrl.envs.webarena.browsing.chromium import DEADLINE, ChromiumBackend, tab_names
-from agentrl.envs.webarena.browsing.clicks import check_click
-from agentrl.envs.webarena.browsing.evaluation import DomEvaluationPage
+from agentrl.envs.webarena.backend import VIEWPORT, EvaluationPage, View
+from agentrl.envs.webarena.browsing.chromium import (
+    CONTENT,
+    DEADLINE,
+    ChromiumBackend,
+    NumberedDocument,
+    on_engine,
+    printed,
+    tab_names,
+)
+from agentrl.envs.webarena.browsing.dom import DomEvaluationPage
 from agentrl.envs.webarena.browsing.forms import Contents
-from agentrl.envs.webarena.browsing.loading import Loader, blank, failed, unreachable
-from agentrl.envs.webarena.browsing.numbered import NumberedDocument
-from agentrl.envs.webarena.browsing.responding import Responding
-from agentrl.envs.webarena.browsing.session import Session, typed_address
-from agentrl.envs.webarena.browsing.tab import Entry, Tab
-from agentrl.envs.webarena.browsing.view import VIEWPORT, View
+from agentrl.envs.webarena.browsing.input import check_click
+from agentrl.envs.webarena.browsing.loading import (
+    BLANK,
+    MAX_REDIRECTS,
+    BadAddress,
+    Loader,
+    Page,
+    blank,
+    failed,
+    origin_of,
+    typed,
+    unreachable,
+    without_fragment,
+)
+from agentrl.envs.webarena.browsing.session import Entry, Session, Tab, typed_address
+from agentrl.envs.webarena.sites.messages import Request, Response
 from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.sites.world import World, place_of
+
+_HTML = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
+_MAX_PAGES = 50
+
+
+class Responding:
+    """Called by the gateway. Cookies are the loader's, not the browser's: they are saved with the episode."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+        self._pages: dict[str, Page] = {}  # what was answered last, by address
+        self._stored: dict[str, Page] = {}  # what to answer once, in the place of the site
+        self._redirects = 0  # in a row
+
+    def store(self, page: Page) -> None:
+        """Answer the next question for its address with this page: the user goes back to it."""
+        self._stored[without_fragment(page.url)] = page
+
+    def page(self, url: str) -> Page | None:
+        """What the browser got from this address."""
+        return self._pages.get(without_fragment(url))
+
+    def __call__(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """The answer to a request of the browser."""
+        if headers.get("sec-fetch-dest") != "document":
+            return self._part(method, url)
+        stored = self._stored.pop(url, None)
+        if stored is None:
+            typed = headers.get("content-type", "").lower().startswith("application/x-www-form-urlencoded")
+            form = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True) if typed else []
+            cookies = self.loader.cookies.get(origin_of(url), {})
+            response = self.loader.fetch(Request(method, url, tuple(form), cookies, b"" if typed else body))
+            if response.location is not None and 300 <= response.status < 400:
+                self._redirects += 1
+                if self._redirects <= MAX_REDIRECTS:  # send the browser on, as often as without one
+                    return Answer(status=303, headers={"location": response.location, "cache-control": "no-store"})
+                self._redirects = 0
+                return self._shown(failed(url, "The page redirects too often."))
+            stored = self.loader.page(url, response)
+        self._redirects = 0
+        return self._shown(stored)
+
+    def refuse(self, url: str) -> Answer:
+        """The page in the place of one that may not be opened."""
+        return self._shown(unreachable(url))
+
+    def _shown(self, page: Page) -> Answer:
+        while len(self._pages) >= _MAX_PAGES:
+            del self._pages[next(iter(self._pages))]
+        self._pages[without_fragment(page.url)] = page
+        return Answer(page.html.encode(), page.status, _HTML)
+
+    def _part(self, method: str, url: str) -> Answer:
+        """Style sheets and pictures. Asked for without cookies: they must not use up a message meant for a page."""
+        if method != "GET" or urlsplit(url).path == "/favicon.ico":
+            return Answer(status=404)
+        response: Response = self.loader.world.fetch(Request("GET", url))
+        body = response.body.encode() if isinstance(response.body, str) else response.body
+        headers = {"content-type": response.content_type, "cache-control": response.cache_control}
+        return Answer(body, response.status, headers)
+
+
+class BrowserEvaluationPage:
+    """A page beside those of the agent. All evaluations of an episode share one page of the browser, which shows what
+    it is asked about; cookies that it gets stay with it."""
+
+    def __init__(self, backend: BrowserBackend, entry: Entry, cookies: dict[str, dict[str, str]]) -> None:
+        self._backend, self._cookies = backend, cookies
+        self._entry = entry  # shown when somebody looks
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        return self._entry.url
+
+    def goto(self, url: str) -> None:
+        """Open an address; `EnvFault` where no site answers under it."""
+        try:
+            address = typed(url)
+        except BadAddress as error:
+            raise EnvFault(f"{url!r} cannot be opened: {error}") from error
+        self._entry = self._backend.visited(address, self._cookies)
+
+    def content(self) -> str:
+        """The HTML of the page: attributes as they are in the page, not what fields hold."""
+        return self._backend.evaluated(CONTENT, self._entry)
+
+    def evaluate(self, expression: str) -> str:
+        """What a JavaScript expression gives, as text; "" where it fails on the page, as in the benchmark."""
+        return self._backend.evaluated(expression, self._entry)
+
+    def request(self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
+        """Ask the site's REST interface with a JSON body; the decoded JSON."""
+        return DomEvaluationPage(Loader(self._backend.world, self._cookies)).request(method, url, body, headers)
 
 
 class BrowserBackend(ChromiumBackend):
@@ -85,7 +195,8 @@ class BrowserBackend(ChromiumBackend):
         tab = await self._current()
         entry = self._session.tabs[self._active].entry
         if url == BLANK:
-            await self._leave_for(tab, Entry(blank(), BLANK), replace=entry.url == BLANK)
+            self._session.tabs[self._active].push(Entry(blank(), BLANK), replace=entry.url == BLANK)
+            await self._show(tab, self._active)
             return
         self._note(await self._ask(tab, url))
         await self._moved(tab, self._active)
@@ -96,10 +207,6 @@ class BrowserBackend(ChromiumBackend):
             await tab.goto(BLANK, self._until())
         tab.take_visits()
         return await tab.goto(url, self._until())
-
-    async def _leave_for(self, tab: BrowserTab, entry: Entry, *, replace: bool = False) -> None:
-        self._session.tabs[self._active].push(entry, replace=replace)
-        await self._show(tab, self._active)
 
     async def _moved(self, tab: BrowserTab, number: int) -> None:
         """Keep the history of a tab that went elsewhere."""
@@ -272,12 +379,9 @@ class BrowserBackend(ChromiumBackend):
         visits = tab.take_visits()
         return self._entry(visits[-1], Entry(blank(), BLANK)) if visits else Entry(blank(), BLANK)
 
-    def evaluated(self, expression: str, entry: Entry) -> str:
+    @on_engine
+    async def evaluated(self, expression: str, entry: Entry) -> str:
         """The value of an expression on a page as text; "" where it fails there, as in the benchmark."""
-        with self._lock:
-            return self._run(self._evaluate(expression, entry))
-
-    async def _evaluate(self, expression: str, entry: Entry) -> str:
         tab = await self._evaluation_tab()
         if self._evaluated is not entry:
             await self._show_entry(tab, entry)

@@ -5,29 +5,38 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from functools import lru_cache, wraps
 from io import BytesIO
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from PIL import Image
+from playwright.async_api import Error as PlaywrightError
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.common.browser import BrowserTab, Window, engine
 from agentrl.envs.common.browser.engine import START_DEADLINE
 from agentrl.envs.common.browser.tab import Unresponsive
-from agentrl.envs.webarena.browsing.backend import ActionFailed
-from agentrl.envs.webarena.browsing.clicks import check_typable
-from agentrl.envs.webarena.browsing.dom import BUTTONS
-from agentrl.envs.webarena.browsing.forms import acceptable, is_disabled, option_text, options_of
-from agentrl.envs.webarena.browsing.keyboard import is_known, normal
-from agentrl.envs.webarena.browsing.labels import labelled_control
-from agentrl.envs.webarena.browsing.numbered import NumberedDocument, numbered_document
+from agentrl.envs.webarena.backend import VIEWPORT, ActionFailed, Box, View
+from agentrl.envs.webarena.backend import Tab as TabName
+from agentrl.envs.webarena.browsing.input import (
+    accepted_text,
+    check_button,
+    control_of,
+    is_known,
+    labelled_element,
+    normal,
+    option_with,
+    scroll_step,
+)
 from agentrl.envs.webarena.browsing.session import MAX_TABS
-from agentrl.envs.webarena.browsing.view import VIEWPORT, Box, View
-from agentrl.envs.webarena.browsing.view import Tab as TabName
+from agentrl.envs.webarena.layout.document import Document, strip_attributes
 
+CONTENT = "'<!DOCTYPE html>' + document.documentElement.outerHTML"
 Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
+ATTRIBUTE = "data-agentrl-n"  # set by the browser's script
 DEADLINE = 30.0  # seconds that a page may take for one action
 _MARGIN = 10.0  # more for the work around it
 _READING = 10.0  # seconds for reading a page whose scripts may be busy
@@ -39,6 +48,40 @@ _KEYS = {
     **{name.lower(): name for name in ("PageUp", "PageDown", "Insert", "CapsLock", "Control", "Shift", "Alt")},
     **{f"f{number}": f"F{number}" for number in range(1, 13)},
 }
+
+
+class NumberedDocument(Document):
+    """A page out of a browser. `elements` has None in the place of an element that was left out."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(html)
+        numbers = {element: int(element.get(ATTRIBUTE, -1)) for element in self.elements}
+        self.elements = [None] * (max(numbers.values(), default=-1) + 1)
+        for element, number in numbers.items():
+            if number >= 0:
+                self.elements[number] = element
+        self.index: dict[Any, int] = {element: number for element, number in numbers.items() if number >= 0}
+        strip_attributes(self.root, ATTRIBUTE)
+        self.controls = [control for control in self.controls if control in self.index]
+
+
+@lru_cache(64)
+def numbered_document(html: str) -> NumberedDocument:
+    """The same tree for the same text: a page that has not changed keeps its elements."""
+    return NumberedDocument(html)
+
+
+def on_engine(
+    work: Callable[Concatenate[Any, Parameters], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[Any, Parameters], Result]:
+    """Let any thread call an asynchronous method of a back end, one call at a time."""
+
+    @wraps(work)
+    def call(self: Any, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with self._lock:
+            return self._run(work(self, *args, **kwargs))
+
+    return call
 
 
 class ChromiumBackend(ABC):
@@ -114,28 +157,44 @@ class ChromiumBackend(ABC):
         assert self._window is not None
         popups = await self._window.popups(tab, until)
         await self._moved(tab, number)
-        for popup in popups:
-            await self._adopt(popup)
+        for popup in popups:  # becomes the active tab; beyond the limit it is closed
+            if len(self._tabs) >= MAX_TABS:
+                await popup.page.close()
+                raise ActionFailed(f"There are {MAX_TABS} tabs already; close one first.")
+            self._tabs.append(popup)
+            self._activate(len(self._tabs) - 1)
+            await self._moved(popup, self._active)
 
     def _note(self, done: bool) -> None:
         self._late = "" if done else f"The page did not finish loading within {self.deadline:g} seconds."
-
-    async def _adopt(self, popup: BrowserTab) -> None:
-        """A window that a page has opened becomes the active tab; beyond the limit it is closed."""
-        if len(self._tabs) >= MAX_TABS:
-            await popup.page.close()
-            raise ActionFailed(f"There are {MAX_TABS} tabs already; close one first.")
-        self._tabs.append(popup)
-        self._activate(len(self._tabs) - 1)
-        await self._moved(popup, self._active)
 
     # ------------------------------------------------------------------ what is shown
 
     def view(self) -> View:
         """The active tab at this moment."""
         with self._lock:
-            if self._view is None:
-                self._view = self._last_view = self._make_view(self._run(self._read()))
+            if self._view is not None:
+                return self._view
+            reading = self._run(self._read())
+            document = self._document = numbered_document(reading["html"])
+            elements = document.elements
+            there = {number for number, element in enumerate(elements) if element is not None}
+            rows = zip(*[iter(reading["boxes"])] * 5, strict=True)
+            view = self._finish_view(
+                reading,
+                document,
+                root=document.root,
+                boxes={elements[row[0]]: Box._make(row[1:]) for row in rows if row[0] in there},
+                labels=tuple(elements[number] for number in reading["labels"] if number in there),
+                values={elements[number]: text for number, text in reading["values"] if number in there},
+                active=self._active,
+                scroll=reading["scroll"],
+                height=max(reading["height"], self.viewport[1]),
+                focused=elements[reading["focus"]] if reading["focus"] in there else None,
+                viewport=self.viewport,
+            )
+            last = self._last_view
+            self._view = self._last_view = last if last is not None and vars(last) == vars(view) else view
             return self._view
 
     def refresh(self) -> None:
@@ -158,23 +217,6 @@ class ChromiumBackend(ABC):
                 return found
         return {**_NOTHING, "url": tab.page.url}
 
-    def _make_view(self, reading: dict[str, Any]) -> View:
-        document = self._document = numbered_document(reading["html"])
-        elements = document.elements
-        rows = zip(*[iter(reading["boxes"])] * 5, strict=True)
-        boxes = {elements[row[0]]: Box._make(row[1:]) for row in rows if _has(elements, row[0])}
-        labels = tuple(elements[number] for number in reading["labels"] if _has(elements, number))
-        values = {elements[number]: text for number, text in reading["values"] if _has(elements, number)}
-        focus = reading["focus"]
-        focused = elements[focus] if focus is not None and _has(elements, focus) else None
-        view = self._finish_view(
-            reading, document, root=document.root, boxes=boxes, labels=labels, values=values,
-            active=self._active, scroll=reading["scroll"], height=max(reading["height"], self.viewport[1]),
-            focused=focused, viewport=self.viewport,
-        )  # fmt: skip
-        last = self._last_view
-        return last if last is not None and vars(last) == vars(view) else view
-
     def picture(self, top: int, height: int) -> np.ndarray:
         """The page from `top` on, as the browser shows it."""
         with self._lock:
@@ -190,18 +232,10 @@ class ChromiumBackend(ABC):
         area = (0, top, self.viewport[0], height)
         return await (await self._current()).screenshot(area, beyond=beyond, deadline=self._until(_READING))
 
-    def _element(self, number: int) -> Any:
-        labels = self.view().labels
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(labels):
-            raise ActionFailed(f"There is no element {number}; the ids on this page are 0 to {len(labels) - 1}.")
-        return labels[number]
-
     def _control(self, number: int) -> Any:
-        """An element; for a <label> the control that a click on it would reach."""
-        found = self._element(number)
+        found = labelled_element(self.view(), number)
         assert self._document is not None
-        control = labelled_control(found, self._document) if found.tag == "label" else None
-        return found if control is None else control
+        return control_of(found, self._document)
 
     def _number(self, element: Any) -> int:
         assert self._document is not None  # elements come out of it
@@ -212,26 +246,31 @@ class ChromiumBackend(ABC):
     def click(self, element: int, button: str = "left") -> None:
         """Click the middle of an element."""
         with self._lock:
-            found = self._element(element)
-            if button not in BUTTONS:
-                raise ActionFailed(f"There is no mouse button {button[:40]!r}; buttons are {', '.join(BUTTONS)}.")
+            found = labelled_element(self.view(), element)
+            check_button(button)
             if button == "left":
                 self._check_click(found)
             control = self._control(element)
             if control.tag == "select":
-                self._act(self._focus(self._number(control)))
+                # A click would open a menu that lies over the page and swallows the next click.
+                self._act(self._call("focus", self._number(control)))
             else:
-                self._act(self._click(self._number(found), button))
+                self._act(self._point_at(self._number(found), button))
 
-    async def _click(self, number: int, button: str) -> None:
+    async def _call(self, function: str, *arguments: Any) -> None:
+        """Let a function of the page's script act, and wait for what comes of it."""
         tab = await self._current()
-        await tab.click(*await self._point(tab, number), button, deadline=self._until())
+        await tab.call(function, *arguments, deadline=self._until())
         await self._settle(tab)
 
-    async def _focus(self, number: int) -> None:
-        """A drop-down list would open a menu that lies over the page and swallows the next click."""
+    async def _point_at(self, number: int, button: str | None = None) -> None:
+        """Move the mouse to an element and, with a button, click it."""
         tab = await self._current()
-        await tab.call("focus", number, deadline=self._until())
+        point = await self._point(tab, number)
+        if button is None:
+            await tab.move(*point, deadline=self._until())
+        else:
+            await tab.click(*point, button, deadline=self._until())
         await self._settle(tab)
 
     async def _point(self, tab: BrowserTab, number: int) -> tuple[float, float]:
@@ -243,24 +282,13 @@ class ChromiumBackend(ABC):
     def hover(self, element: int) -> None:
         """Move the mouse to an element."""
         with self._lock:
-            number = self._number(self._element(element))
-            self._act(self._hover(number))
-
-    async def _hover(self, number: int) -> None:
-        tab = await self._current()
-        await tab.move(*await self._point(tab, number), deadline=self._until())
-        await self._settle(tab)
+            self._act(self._point_at(self._number(labelled_element(self.view(), element))))
 
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
         with self._lock:
             field = self._control(element)
-            editable = field.get("contenteditable") is not None
-            if not editable:
-                check_typable(field)
-            accepted = text if editable else acceptable(field, text)
-            if accepted is None:
-                raise ActionFailed(f"The field takes a {field.get('type', 'text')}, not {text[:60]!r}.")
+            accepted = text if field.get("contenteditable") is not None else accepted_text(field, text)
             self._act(self._type(self._number(field), accepted, enter))
 
     async def _type(self, number: int, text: str, enter: bool) -> None:
@@ -284,23 +312,21 @@ class ChromiumBackend(ABC):
         """Press a key or combination on the focused element."""
         with self._lock:
             keys = normal(key)
-            own = self._own_keys().get(keys)
+            # What a browser's window does with keys; a browser without one does nothing.
+            own = {
+                "f5": self.reload, "control+r": self.reload, "alt+arrowleft": self.back, "alt+arrowright": self.forward,
+                "control+t": self.new_tab, "control+w": self.close_tab,
+            }.get(keys)  # fmt: skip
             if own is not None:
                 own()
             elif is_known(key):
                 self.view()  # what the page holds now belongs to the history
-                self._act(self._press("+".join(_KEYS.get(name, name) for name in _names(keys, key))))
+                names = [key] if len(key) == 1 else keys.split("+") if keys != "+" else ["+"]
+                self._act(self._press("+".join(_KEYS.get(name, name) for name in names)))
             else:
                 raise ActionFailed(
                     f"There is no key {key[:40]!r}; keys are such as Enter, Tab, Escape, ArrowDown, Control+A."
                 )
-
-    def _own_keys(self) -> dict[str, Any]:
-        """What a browser's window does with keys; a browser without one does nothing."""
-        return {
-            "f5": self.reload, "control+r": self.reload, "alt+arrowleft": self.back, "alt+arrowright": self.forward,
-            "control+t": self.new_tab, "control+w": self.close_tab,
-        }  # fmt: skip
 
     async def _press(self, keys: str) -> None:
         tab = await self._current()
@@ -310,35 +336,13 @@ class ChromiumBackend(ABC):
     def scroll(self, direction: str) -> None:
         """Scroll "up" or "down" by two thirds of the viewport."""
         with self._lock:
-            if direction not in ("up", "down"):
-                raise ActionFailed(f"The page scrolls up or down, not {direction[:40]!r}.")
-            step = self.viewport[1] * 2 // 3
-            self._act(self._scroll(step if direction == "down" else -step))
-
-    async def _scroll(self, step: int) -> None:
-        tab = await self._current()
-        await tab.call("scroll", step, deadline=self._until())
-        await self._settle(tab)
+            self._act(self._call("scroll", scroll_step(direction, self.viewport)))
 
     def select(self, element: int, option: str) -> None:
         """Choose the first option whose text contains `option`, in either case of letters."""
         with self._lock:
             found = self._control(element)
-            if found.tag != "select":
-                raise ActionFailed("This element is not a drop-down list.")
-            if is_disabled(found):
-                raise ActionFailed("This element is disabled.")
-            wanted = " ".join(option.lower().split())
-            for number, candidate in enumerate(options_of(found)):
-                if wanted in option_text(candidate).lower() and candidate.get("disabled") is None:
-                    self._act(self._select(self._number(found), number))
-                    return
-            raise ActionFailed(f"No option contains {option[:60]!r}.")
-
-    async def _select(self, number: int, option: int) -> None:
-        tab = await self._current()
-        await tab.call("choose", number, option, deadline=self._until())
-        await self._settle(tab)
+            self._act(self._call("choose", self._number(found), option_with(option, found)))
 
     @abstractmethod
     def reload(self) -> None:
@@ -416,10 +420,11 @@ def tab_names(found: list[tuple[str, str]]) -> tuple[TabName, ...]:
     return tuple(TabName(url, title) for url, title in found)
 
 
-def _has(elements: list[Any], number: int) -> bool:
-    return number < len(elements) and elements[number] is not None
-
-
-def _names(keys: str, key: str) -> list[str]:
-    """The keys of a combination; a single character as it was written."""
-    return [key] if len(key) == 1 else keys.split("+") if keys != "+" else ["+"]
+async def printed(tab: BrowserTab, expression: str) -> str:
+    """The value of an expression as the benchmark's evaluator prints it."""
+    try:
+        return str(await tab.page.evaluate(expression))
+    except PlaywrightError as error:
+        if tab.gone:
+            raise EnvFault("the page or its browser has crashed") from error
+        return ""

@@ -2,28 +2,111 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from agentrl.envs.webarena.browsing.addresses import origin_of
-from agentrl.envs.webarena.browsing.backend import ActionFailed
-from agentrl.envs.webarena.browsing.clicks import activate, check_typable, focus, press_enter
-from agentrl.envs.webarena.browsing.evaluation import DomEvaluationPage
-from agentrl.envs.webarena.browsing.forms import acceptable, is_disabled, kind_of, option_text, options_of
-from agentrl.envs.webarena.browsing.keyboard import focused_element, press
-from agentrl.envs.webarena.browsing.labels import labelled_control
-from agentrl.envs.webarena.browsing.loading import Loader, resolved
-from agentrl.envs.webarena.browsing.session import Session
-from agentrl.envs.webarena.browsing.view import VIEWPORT, Tab, View
+from agentrl.core.errors import EnvFault
+from agentrl.envs.webarena.backend import VIEWPORT, Tab, View
+from agentrl.envs.webarena.browsing.forms import kind_of
+from agentrl.envs.webarena.browsing.input import (
+    accepted_text,
+    activate,
+    check_button,
+    control_of,
+    focus,
+    focused_element,
+    labelled_element,
+    option_with,
+    press,
+    press_enter,
+    scroll_step,
+)
+from agentrl.envs.webarena.browsing.loading import BadAddress, Loader, blank, origin_of, resolved, typed
+from agentrl.envs.webarena.browsing.session import Entry, Session
+from agentrl.envs.webarena.evaluators.locators import evaluate_locator
+from agentrl.envs.webarena.layout.document import serialise
+from agentrl.envs.webarena.layout.page import LaidOut
 from agentrl.envs.webarena.picturing.images import Images
 from agentrl.envs.webarena.picturing.painter import Painter
 from agentrl.envs.webarena.sites.messages import Request
 from agentrl.envs.webarena.sites.world import World, place_of
 
-BUTTONS = ("left", "middle", "right")
+
+class SheetStyles:
+    """How the elements of a page are displayed, by its style sheets."""
+
+    def __init__(self, page: LaidOut) -> None:
+        self._page = page
+
+    def display(self, element: Any) -> str:
+        """The CSS display."""
+        hidden = element.get("hidden") is not None or (element.get("type") == "hidden" and element.tag == "input")
+        return "none" if hidden else self._page.style(element).display
+
+    def keeps_space(self, element: Any) -> bool:
+        """Is white space shown as it is?"""
+        return self._page.style(element).white_space in ("pre", "pre-wrap", "break-spaces")
+
+
+class DomEvaluationPage:
+    """A page beside those of the agent; what it does changes nothing that the agent sees."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+        page = blank()
+        self._entry = Entry(page, page.url)
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        return self._entry.url
+
+    def show(self, entry: Entry) -> None:
+        """Show a page as it is in a tab, form contents included."""
+        self._entry = Entry(entry.page, entry.url, entry.scroll, dict(entry.changed), opened=entry.opened)
+
+    def goto(self, url: str) -> None:
+        """Open an address; `EnvFault` where no site answers under it, or only that it has failed."""
+        try:
+            page = self._loader.load(typed(url))
+        except BadAddress as error:
+            raise EnvFault(f"{url!r} cannot be opened: {error}") from error
+        if page.error:
+            raise EnvFault(page.error)
+        if page.status >= 500:
+            raise EnvFault(f"{url} answered with status {page.status}")
+        self._entry = Entry(page, page.url)
+
+    def content(self) -> str:
+        """The HTML of the page: attributes as they are in the page, not what fields hold."""
+        root = self._entry.laid_out().document.root
+        return serialise(root)
+
+    def evaluate(self, expression: str) -> str:
+        """What a JavaScript expression such as `document.querySelector(...).outerText` gives, as text."""
+        laid_out = self._entry.laid_out()
+        document = laid_out.document
+        contents = self._entry.contents(document)
+        values = {control: contents.value(control) for control in document.controls if kind_of(control) != "button"}
+        return evaluate_locator(expression, document.root, values, SheetStyles(laid_out))
+
+    def request(self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
+        """Ask the site's REST interface with a JSON body; the decoded JSON."""
+        named = {name.lower(): value for name, value in (headers or {}).items()}
+        data = b"" if body is None else json.dumps(body).encode()
+        if data:
+            named.setdefault("content-type", "application/json")
+        response = self._loader.fetch(Request(method.upper(), typed(url), body=data, headers=named))
+        if response.status >= 500:
+            raise EnvFault(f"{url} answered with status {response.status}")
+        try:
+            return json.loads(response.text)
+        except ValueError as error:
+            raise EnvFault(f"{url} answered with status {response.status} and no JSON") from error
 
 
 class DomBackend:
@@ -51,28 +134,26 @@ class DomBackend:
     def view(self) -> View:
         """The active tab at this moment."""
         with self._lock:
-            if self._view is None or self._view[0] != self._session.version:
-                self._view = (self._session.version, self._make_view())
+            session = self._session
+            if self._view is None or self._view[0] != session.version:
+                entry, page, contents = session.entry, session.page, session.contents
+                document = page.document
+                boxes, labels = page.at(entry.scroll)
+                values = {
+                    control: contents.value(control)
+                    for control in document.controls
+                    if kind_of(control) not in ("button", "hidden")
+                }
+                tabs = tuple(Tab(tab.entry.url, tab.entry.page.title) for tab in session.tabs)
+                view = View(
+                    entry.url, document.title, document.root, boxes, labels, values, tabs, session.active, entry.scroll,
+                    page.height, focused_element(session), entry.page.status, self.viewport, entry.page.error,
+                )  # fmt: skip
+                self._view = (session.version, view)
             return self._view[1]
 
     def refresh(self) -> None:
         """Pages without scripts do not change by themselves."""
-
-    def _make_view(self) -> View:
-        session = self._session
-        entry, page = session.entry, session.page
-        document = page.document
-        boxes, labels = page.at(entry.scroll)
-        contents = session.contents
-        values = {
-            control: contents.value(control)
-            for control in document.controls
-            if kind_of(control) not in ("button", "hidden")
-        }
-        return View(
-            entry.url, document.title, document.root, boxes, labels, values, self._tabs(), session.active, entry.scroll,
-            page.height, focused_element(session), entry.page.status, self.viewport, entry.page.error,
-        )  # fmt: skip
 
     def picture(self, top: int, height: int) -> np.ndarray:
         """The page from `top` on, drawn in this process: close to what a browser shows."""
@@ -90,21 +171,8 @@ class DomBackend:
         body = response.body.encode() if isinstance(response.body, str) else response.body
         return (response.content_type, body) if response.status == 200 else ("", b"")
 
-    def _tabs(self) -> tuple[Tab, ...]:
-        entries = [tab.entry for tab in self._session.tabs]
-        return tuple(Tab(entry.url, entry.page.title) for entry in entries)
-
-    def _element(self, number: int) -> Any:
-        labels = self.view().labels
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(labels):
-            raise ActionFailed(f"There is no element {number}; the ids on this page are 0 to {len(labels) - 1}.")
-        return labels[number]
-
     def _control(self, number: int) -> Any:
-        """An element; for a <label> the control that a click on it would reach."""
-        found = self._element(number)
-        control = labelled_control(found, self._session.page.document) if found.tag == "label" else None
-        return found if control is None else control
+        return control_of(labelled_element(self.view(), number), self._session.page.document)
 
     # ------------------------------------------------------------------ actions
 
@@ -116,9 +184,8 @@ class DomBackend:
     def click(self, element: int, button: str = "left") -> None:
         """Click an element. A right click opens no menu here, a middle click opens a link in a new tab."""
         with self._lock:
-            found = self._element(element)
-            if button not in BUTTONS:
-                raise ActionFailed(f"There is no mouse button {button[:40]!r}; buttons are {', '.join(BUTTONS)}.")
+            found = labelled_element(self.view(), element)
+            check_button(button)
             if button == "left":
                 activate(self._session, found)
             elif button == "middle" and next(found.iterancestors("a"), found).get("href") is not None:
@@ -127,16 +194,13 @@ class DomBackend:
     def hover(self, element: int) -> None:
         """Move the mouse to an element; nothing on these pages reacts to it."""
         with self._lock:
-            self._element(element)
+            labelled_element(self.view(), element)
 
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
         with self._lock:
             field = self._control(element)
-            check_typable(field)
-            accepted = acceptable(field, text)
-            if accepted is None:
-                raise ActionFailed(f"The field takes a {field.get('type', 'text')}, not {text[:60]!r}.")
+            accepted = accepted_text(field, text)
             session = self._session
             focus(session, field)
             session.contents.put(field, accepted)
@@ -151,26 +215,16 @@ class DomBackend:
     def scroll(self, direction: str) -> None:
         """Scroll "up" or "down" by two thirds of the viewport."""
         with self._lock:
-            if direction not in ("up", "down"):
-                raise ActionFailed(f"The page scrolls up or down, not {direction[:40]!r}.")
-            step = self.viewport[1] * 2 // 3
-            self._session.scroll_to(self._session.entry.scroll + (step if direction == "down" else -step))
+            step = scroll_step(direction, self.viewport)
+            self._session.scroll_to(self._session.entry.scroll + step)
 
     def select(self, element: int, option: str) -> None:
         """Choose the first option whose text contains `option`, in either case of letters."""
         with self._lock:
             found = self._control(element)
-            if found.tag != "select":
-                raise ActionFailed("This element is not a drop-down list.")
-            if is_disabled(found):
-                raise ActionFailed("This element is disabled.")
-            wanted = " ".join(option.lower().split())
-            for number, candidate in enumerate(options_of(found)):
-                if wanted in option_text(candidate).lower() and candidate.get("disabled") is None:
-                    focus(self._session, found)
-                    self._session.contents.put(found, str(number))
-                    return
-            raise ActionFailed(f"No option contains {option[:60]!r}.")
+            number = option_with(option, found)
+            focus(self._session, found)
+            self._session.contents.put(found, str(number))
 
     def back(self) -> None:
         """Show the page before this one, as it was left."""

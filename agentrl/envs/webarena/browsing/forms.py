@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any, NamedTuple
 from urllib.parse import quote_plus
 
-from agentrl.envs.webarena.browsing.document import Document, whole
+from agentrl.envs.webarena.layout.document import Document, option_value, options_of, whole
 from agentrl.envs.webarena.sites.messages import Fields
 
 _BUTTON_TYPES = {"submit", "button", "reset", "image"}
@@ -79,22 +79,6 @@ def form_of(element: Any) -> Any:
         found = element.getroottree().xpath("//form[@id=$name]", name=name)
         return found[0] if found else None
     return next(element.iterancestors("form"), None)
-
-
-def options_of(select: Any) -> list[Any]:
-    """The options of a <select>."""
-    return list(select.iter("option"))
-
-
-def option_text(option: Any) -> str:
-    """What a user reads."""
-    return " ".join("".join(option.itertext()).split())
-
-
-def option_value(option: Any) -> str:
-    """What a form sends."""
-    value = option.get("value")
-    return option_text(option) if value is None else value
 
 
 class Contents:
@@ -200,14 +184,6 @@ class Contents:
         else:
             yield name, self.held(control)
 
-    def default_button(self, form: Any) -> Any:
-        """The button that Enter in a field presses: the first that sends the form."""
-        return next((control for control in self.controls(form) if submits(control)), None)
-
-    def sends_without_button(self, form: Any) -> bool:
-        """Does Enter send a form that has no button? Only if there is one field to type in."""
-        return sum(kind_of(control) == "text" for control in self.controls(form)) <= 1
-
     # ------------------------------------------------------------------ rules of the page
 
     def complaint(self, form: Any, button: Any = None) -> tuple[Any, str] | None:
@@ -234,28 +210,24 @@ class Contents:
                 return "must be filled in"
         if kind != "text" or not value:
             return ""
-        return _bad_text(control, value)
-
-
-def _bad_text(control: Any, value: str) -> str:
-    kind = input_type(control)
-    if kind == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
-        return "must be an e-mail address"
-    if kind == "url" and not re.match(r"[a-zA-Z][\w+.-]*:", value):
-        return "must be an address such as http://example.com"
-    if kind == "number":
-        for name, word, beyond in (("min", "least", float.__lt__), ("max", "most", float.__gt__)):
-            limit = (control.get(name) or "").strip()
-            if _NUMBER.fullmatch(limit) and beyond(float(value), float(limit)):
-                return f"must be at {word} {limit}"
-    pattern = control.get("pattern")
-    if pattern and len(value) < 1000 and kind not in ("number", "date"):
-        try:
-            fits = re.fullmatch(pattern, value)
-        except re.error:
-            return ""
-        return "" if fits else "has not the form that the page asks for"
-    return ""
+        kind = input_type(control)
+        if kind == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
+            return "must be an e-mail address"
+        if kind == "url" and not re.match(r"[a-zA-Z][\w+.-]*:", value):
+            return "must be an address such as http://example.com"
+        if kind == "number":
+            for name, word, beyond in (("min", "least", float.__lt__), ("max", "most", float.__gt__)):
+                limit = (control.get(name) or "").strip()
+                if _NUMBER.fullmatch(limit) and beyond(float(value), float(limit)):
+                    return f"must be at {word} {limit}"
+        pattern = control.get("pattern")
+        if pattern and len(value) < 1000 and kind not in ("number", "date"):
+            try:
+                fits = re.fullmatch(pattern, value)
+            except re.error:
+                return ""
+            return "" if fits else "has not the form that the page asks for"
+        return ""
 
 
 def initial(element: Any) -> str:
@@ -264,20 +236,16 @@ def initial(element: Any) -> str:
         text = "".join(element.itertext())
         return text[1:] if text.startswith("\n") else text
     if element.tag == "select":
-        return _initially_chosen(element)
+        options = list(enumerate(options_of(element)))
+        chosen = [str(number) for number, option in options if option.get("selected") is not None]
+        if element.get("multiple") is not None:
+            return ",".join(chosen)
+        if chosen:
+            return chosen[-1]
+        return next((str(number) for number, option in options if option.get("disabled") is None), "")
     if kind_of(element) in ("check", "radio"):
         return "on" if element.get("checked") is not None else ""
     return element.get("value") or ""
-
-
-def _initially_chosen(select: Any) -> str:
-    options = options_of(select)
-    chosen = [str(number) for number, option in enumerate(options) if option.get("selected") is not None]
-    if select.get("multiple") is not None:
-        return ",".join(chosen)
-    if chosen:
-        return chosen[-1]
-    return next((str(number) for number, option in enumerate(options) if option.get("disabled") is None), "")
 
 
 def acceptable(element: Any, text: str) -> str | None:
@@ -293,25 +261,18 @@ def acceptable(element: Any, text: str) -> str | None:
                 if text and not _NUMBER.fullmatch(text):
                     return None
             case "date":
-                day = _date(text.strip())
-                if day is None:
+                # As forms send it, out of 2025-06-30 or 06/30/2025.
+                text = text.strip()
+                if found := re.fullmatch(r"(\d\d?)/(\d\d?)/(\d{4})", text):
+                    text = f"{found[3]}-{int(found[1]):02}-{int(found[2]):02}"
+                try:
+                    text = date.fromisoformat(text).isoformat() if text else ""
+                except ValueError:
                     return None
-                text = day
             case "email" | "url":
                 text = text.strip()
     limit = (element.get("maxlength") or "").strip()
     return text[: int(limit)] if limit.isascii() and limit.isdigit() and len(limit) < 9 else text
-
-
-def _date(text: str) -> str | None:
-    """A date as forms send it, out of 2025-06-30 or 06/30/2025."""
-    found = re.fullmatch(r"(\d\d?)/(\d\d?)/(\d{4})", text)
-    if found:
-        text = f"{found[3]}-{int(found[1]):02}-{int(found[2]):02}"
-    try:
-        return date.fromisoformat(text).isoformat() if text else ""
-    except ValueError:
-        return None
 
 
 def clean(text: str) -> str:

@@ -1,25 +1,88 @@
-"""Loading pages: requests to the sites with the cookies of their origin, redirects, style sheets."""
+"""Loading pages: addresses as a browser reads them, requests to the sites with the cookies of their origin, redirects,
+style sheets."""
 
 from __future__ import annotations
 
 import html as markup
+import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, partial
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 from zlib import compress, decompress
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.webarena.browsing.addresses import BLANK, BadAddress, origin_of, resolve
-from agentrl.envs.webarena.browsing.document import document, whole
+from agentrl.envs.webarena.layout.document import document, whole
 from agentrl.envs.webarena.sites.messages import Fields, Request, Response
 from agentrl.envs.webarena.sites.world import World, place_of
 
+BLANK = "about:blank"
+_SCHEME = re.compile(r"\s*([a-zA-Z][a-zA-Z0-9+.-]*):")
+_KEPT = "!#$%&'()*+,/:;=?@[]~"  # everything else is escaped
+_escape = partial(quote, safe=_KEPT, errors="replace")
+_REFUSED = {"javascript", "data", "file", "mailto", "tel", "blob", "vbscript", "ftp", "chrome", "view-source"}
 MAX_REDIRECTS = 10
 _EMPTY = "<!doctype html><html><head></head><body></body></html>"
 _COMPRESSED_FROM = 4_096  # characters
 MAX_SHEETS = 100  # kept in memory
 _sheet_texts: dict[str, str] = {}
+
+
+class BadAddress(ValueError):
+    """Nothing that a browser could open; the message says why."""
+
+
+def scheme_of(url: str) -> str:
+    """The part before the colon, in lower case; empty for a relative address."""
+    found = _SCHEME.match(url)
+    return found[1].lower() if found else ""
+
+
+def typed(text: str) -> str:
+    """The address that a user means who types this into the address bar."""
+    text = text.strip()
+    if not text:
+        raise BadAddress("the address is empty")
+    if scheme_of(text) in ("http", "https", "about") and "//" not in text[:9] and not text.lower().startswith("about:"):
+        raise BadAddress(f"{text[:80]!r} is not an address")
+    # "forum.localhost/f/books" and "localhost:8000" have no scheme.
+    if "://" not in text and not text.lower().startswith("about:") and scheme_of(text) not in _REFUSED:
+        text = f"http://{text}"
+    return resolve(BLANK, text)
+
+
+def resolve(base: str, link: str) -> str:
+    """The absolute address of a link on a page."""
+    link = re.sub(r"[\t\r\n]", "", link).strip()
+    scheme = scheme_of(link)
+    if link.lower().startswith(BLANK):
+        return BLANK
+    if scheme and scheme not in ("http", "https"):
+        raise BadAddress(f"addresses that begin with {scheme[:20]}: cannot be opened")
+    try:
+        parts = urlsplit(urljoin(base, link))
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("no host")
+        if parts.port is not None and not 0 <= parts.port < 65536:
+            raise ValueError("bad port")
+        path = urljoin("/", parts.path or "/")  # resolves dots, which urljoin leaves in absolute addresses
+        if not path.startswith("/"):
+            path = "/" + path
+        host = parts.netloc.rpartition("@")[2].lower().removesuffix(":80" if parts.scheme == "http" else ":443")
+        return urlunsplit((parts.scheme, *map(_escape, (host, path, parts.query, parts.fragment))))
+    except ValueError as error:
+        raise BadAddress(f"{link[:80]!r} is not an address") from error
+
+
+def without_fragment(url: str) -> str:
+    """The address up to the number sign."""
+    return url.partition("#")[0]
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower()
 
 
 class Page:
@@ -108,21 +171,24 @@ class Loader:
     def page(self, url: str, response: Response) -> Page:
         """An answer as a page; what is no HTML is shown as text."""
         if not response.content_type.lower().startswith(("text/html", "application/xhtml")):
-            return Page(url, _as_text(url, response), response.status, ())
+            name = markup.escape(urlsplit(url).path.rpartition("/")[2])
+            kind = response.content_type.partition(";")[0].strip().lower()
+            if kind.startswith(("text/", "application/json", "application/xml")):
+                shown = markup.escape(whole(response.text))
+            else:
+                shown = f"({markup.escape(kind)}, {len(response.body)} bytes)"
+            html = f"<!doctype html><html><head><title>{name}</title></head><body><pre>{shown}</pre></body></html>"
+            return Page(url, html, response.status, ())
         text = whole(response.text)
-        return Page(url, text, response.status, self._sheets(url, text))
-
-    def _sheets(self, url: str, text: str) -> tuple[str, ...]:
-        """The style sheets that a page names, in order: texts or absolute addresses."""
         page = document(text)
         base = resolved(url, page.base) or url
-        found = []
+        sheets = []
         for kind, value in page.sheets():
             if kind == "text":
-                found.append(value)
+                sheets.append(value)
             elif address := resolved(base, value):
-                found.append(self._sheet(address))
-        return tuple(found)
+                sheets.append(self._sheet(address))
+        return Page(url, text, response.status, tuple(sheets))
 
     def _sheet(self, url: str) -> str:
         """A style sheet. Those of the sites are files, the same in every episode, and are asked for once."""
@@ -151,23 +217,8 @@ def unreachable(url: str) -> Page:
     return failed(url, f"The site {host} cannot be reached.")
 
 
-@lru_cache(64)
-def _message(text: str) -> str:
-    text = markup.escape(text)
-    return f"<!doctype html><html><head><title>{text}</title></head><body><p>{text}</p></body></html>"
-
-
 def failed(url: str, reason: str) -> Page:
     """The page in the place of one that cannot be shown."""
-    return Page(url, _message(reason[:300]), 404, (), reason[:300])
-
-
-def _as_text(url: str, response: Response) -> str:
-    """A page that shows a file."""
-    name = markup.escape(urlsplit(url).path.rpartition("/")[2])
-    kind = response.content_type.partition(";")[0].strip().lower()
-    if not kind.startswith(("text/", "application/json", "application/xml")):
-        shown = f"({markup.escape(kind)}, {len(response.body)} bytes)"
-    else:
-        shown = markup.escape(whole(response.text))
-    return f"<!doctype html><html><head><title>{name}</title></head><body><pre>{shown}</pre></body></html>"
+    text = markup.escape(reason[:300])
+    html = f"<!doctype html><html><head><title>{text}</title></head><body><p>{text}</p></body></html>"
+    return Page(url, html, 404, (), reason[:300])

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from agentrl.core.errors import ConfigError, EnvFault, Fault
-from agentrl.envs.webarena.browsing.backend import Backend
+from agentrl.envs.webarena.backend import Backend
 from agentrl.envs.webarena.evaluators.answers import Dialect, check_dialect, clean_answer, exact_match, unmet
 from agentrl.envs.webarena.evaluators.judge import AnswerJudge, AnswerQuestion, answer_judge
 from agentrl.envs.webarena.evaluators.pages import Pages, Seen

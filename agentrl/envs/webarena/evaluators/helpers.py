@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.webarena.browsing.backend import EvaluationPage
+from agentrl.envs.webarena.backend import EvaluationPage
 from agentrl.envs.webarena.sites.places import PLACES, Account
 
 PREFIX = "func:"

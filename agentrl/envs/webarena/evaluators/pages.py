@@ -9,7 +9,7 @@ from posixpath import normpath
 from urllib.parse import urlsplit, urlunsplit
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.webarena.browsing.backend import Backend, EvaluationPage
+from agentrl.envs.webarena.backend import Backend, EvaluationPage
 from agentrl.envs.webarena.evaluators.answers import Dialect
 from agentrl.envs.webarena.evaluators.helpers import PREFIX, Surroundings, parse_helper
 from agentrl.envs.webarena.sites.places import Account

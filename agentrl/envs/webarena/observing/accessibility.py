@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentrl.envs.webarena.browsing.view import View
-from agentrl.envs.webarena.observing.names import (
+from agentrl.envs.webarena.backend import View
+from agentrl.envs.webarena.observing.texts import (
     FIELDS,
     FROM_CONTENT,
     MAX_NAME,
-    Names,
-    labelled_ancestors,
-    labels_of_fields,
-)
-from agentrl.envs.webarena.observing.texts import (
     UNSEEN,
+    Names,
     chosen_option,
     harmless,
+    labelled_ancestors,
+    labels_of_fields,
     squeezed,
     under_header,
     walk,
@@ -90,19 +88,16 @@ class _Writer:
             self._line(f"{_line(element, role or 'generic', label, self.names)}")
             self._be_silent(element)
             if element.tag == "select":
-                self._options(element)
+                chosen = chosen_option(element, self.view)
+                for option in element.iter("option"):
+                    mark = " selected: True" if option is chosen else ""
+                    text = squeezed("".join(option.itertext()), MAX_NAME)
+                    self.lines.append("\t" * min(self.depth + 1, DEEPEST) + f"option {_quoted(text)}{mark}")
         else:
             name = self.names.name(element, role) if role not in FROM_CONTENT else ""
             self.waiting.append((element, self.depth, f"{role} {_quoted(name)}" if name else role))
         self.shown.add(element)
         self.depth += 1
-
-    def _options(self, select: Any) -> None:
-        chosen = chosen_option(select, self.view)
-        for option in select.iter("option"):
-            mark = " selected: True" if option is chosen else ""
-            text = squeezed("".join(option.itertext()), MAX_NAME)
-            self.lines.append("\t" * min(self.depth + 1, DEEPEST) + f"option {_quoted(text)}{mark}")
 
     def _text(self, text: str | None) -> None:
         if self.silent is None and text and (clean := squeezed(text, MAX_TEXT)):
@@ -124,25 +119,21 @@ def _line(element: Any, role: str, label: int | None, names: Names) -> str:
     value = names.value(element, role)
     if value:
         parts.append(f"value: {_quoted(value)}")
-    return " ".join(parts + _properties(element, role, names.view))
-
-
-def _properties(element: Any, role: str, view: View) -> list[str]:
-    found = []
+    view = names.view
     if element is view.focused:
-        found.append("focused: True")
+        parts.append("focused: True")
     if element.tag == "select" or element.get("aria-haspopup"):
-        found.append("hasPopup: menu")
+        parts.append("hasPopup: menu")
     if element.get("aria-expanded") in ("true", "false"):
-        found.append(f"expanded: {element.get('aria-expanded') == 'true'}")
+        parts.append(f"expanded: {element.get('aria-expanded') == 'true'}")
     if role in ("checkbox", "radio", "switch"):
         checked = view.values[element] if element in view.values else element.get("aria-checked") == "true"
-        found.append(f"checked: {'true' if checked else 'false'}")
+        parts.append(f"checked: {'true' if checked else 'false'}")
     if element.get("required") is not None or element.get("aria-required") == "true":
-        found.append("required: True")
+        parts.append("required: True")
     if element.get("disabled") is not None:
-        found.append("disabled: True")
-    return found
+        parts.append("disabled: True")
+    return " ".join(parts)
 
 
 def _quoted(text: str) -> str:

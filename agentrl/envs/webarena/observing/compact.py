@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import math
+import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from agentrl.envs.webarena.browsing.view import View
-from agentrl.envs.webarena.observing.names import Names, labels_of_fields
-from agentrl.envs.webarena.observing.texts import UNSEEN, harmless, squeezed, under_header, walk, written
+from agentrl.envs.webarena.backend import View
+from agentrl.envs.webarena.observing.texts import (
+    UNSEEN,
+    Names,
+    harmless,
+    labels_of_fields,
+    squeezed,
+    under_header,
+    walk,
+    written,
+)
 from agentrl.envs.webarena.observing.texts import header as header_of
-from agentrl.envs.webarena.observing.tokens import token_bound
 
 MAX_TOKENS = 800
 _SURELY = 0.97  # of the tokens are given away: the estimate may be a little low
@@ -23,6 +35,52 @@ _CELLS = frozenset({"td", "th"})
 _KINDS = {"combobox": "select", "searchbox": "textbox", "spinbutton": "textbox"}
 _ROWS = frozenset({"tr", "li", "article", "form", "section", "dt", "dd"})
 _MAX_KEPT = 200
+# A number has a token for each digit, and one for the space before it; signs have at most as many as bytes in UTF-8.
+_PIECES = re.compile(r" ?[A-Za-z]+|\.{3}| (?=[^ -~])| (?=[0-9])|[^ A-Za-z]")
+# The hundred most frequent pairs of letters in English: words made of other pairs fall apart into more tokens.
+_PAIRS = frozenset(
+    re.findall(
+        "..",
+        "erteorstitinthedatesdereanonarhemaentarafondniadnengsecounleelomvealrorilaeaetchhahoceasiltometrntoo"
+        "ouicloisaiaceeothilirdcktibeecwillmopawacapersshfisikebaryayweutprnoavdamitsurolvissusrtghgefaigieboam",
+    )
+)
+_MAX_WORD = 30
+
+
+def token_bound(text: str) -> int:
+    """The estimate for a text."""
+    total = 0.0
+    for piece in _PIECES.findall(text):
+        if piece.isascii():
+            total += _kept_word_cost(piece) if len(piece) <= _MAX_WORD else _word_cost(piece)
+        else:
+            total += len(piece.encode("utf-8", "replace"))
+    return math.ceil(total)
+
+
+def _word_cost(piece: str) -> float:
+    word = piece[1:] if piece[0] == " " else piece
+    size = len(word)
+    if size <= 1 or piece in _one_token_pieces():
+        return 1
+    if not word[1:].islower():  # capitals seldom stand together in a token
+        return max(1, 0.8 * size)
+    split = 0 if piece[0] == " " or word.islower() else 0.7  # "Paid" at the start of a line is "P" and "aid"
+    rare = sum(pair not in _PAIRS for pair in map("".join, pairwise(word.lower())))
+    if 2 * rare < size:
+        return 1.15 + 0.2 * max(0, size - 4) + 0.3 * rare + split
+    return 1.2 * (1 + 0.15 * max(0, size - 4) + 0.5 * rare) + split
+
+
+_kept_word_cost = lru_cache(maxsize=16_384)(_word_cost)  # pages are made of the same words
+
+
+@cache
+def _one_token_pieces() -> frozenset[str]:
+    text = files("agentrl.envs.webarena.observing").joinpath("one_token_words.toml").read_text("utf-8")
+    lists = tomllib.loads(text)
+    return frozenset([*(f" {word}" for word in lists["behind_space"].split()), *lists["elsewhere"].split()])
 
 
 class _Level(NamedTuple):
@@ -62,16 +120,15 @@ class _Item:
         name = squeezed(self.text, longest)
         if self.kind == "select":
             value = squeezed(self.value, longest)
-            parts += [f"{name}: {value}" if name else value, *self._options(level)]
+            shown = [squeezed(option, level.name) for option in self.options[: level.options]]
+            more = f" and {len(self.options) - len(shown)} more" if len(shown) < len(self.options) else ""
+            parts.append(f"{name}: {value}" if name else value)
+            if shown:
+                parts.append(f"| options {', '.join(shown)}{more}")
         else:
             parts += [name] if name else []
             parts += [f"= {squeezed(self.value, longest)}"] if self.value else []
         return " ".join(parts)
-
-    def _options(self, level: _Level) -> list[str]:
-        shown = [squeezed(option, level.name) for option in self.options[: level.options]]
-        more = f" and {len(self.options) - len(shown)} more" if len(shown) < len(self.options) else ""
-        return [f"| options {', '.join(shown)}{more}"] if shown else []
 
 
 def compact_text(view: View, *, header: bool = False, most_tokens: int = MAX_TOKENS) -> str:
@@ -80,20 +137,12 @@ def compact_text(view: View, *, header: bool = False, most_tokens: int = MAX_TOK
     navigation, headers and footers, then others. A line says how much is missing."""
     items = _Gatherer(view).items
     above = token_bound(header_of(view)) if header else 0
-    scroll = _scroll_line(view)
+    above_view, below_view = view.scroll > 0, view.scroll + view.viewport[1] < view.height
+    ways = [way for way, there in (("up", above_view), ("down", below_view)) if there]
+    scroll = f"(scroll {' or '.join(ways)} for more)" if ways else ""
     told = above + token_bound(f"{squeezed(view.error, 300)} {scroll}") + _CLOSING
-    at_end = view.scroll > 0 and not _is_more_below(view)
-    lines = _fitted(items, round(_SURELY * most_tokens) - told, at_end)
+    lines = _fitted(items, round(_SURELY * most_tokens) - told, at_end=above_view and not below_view)
     return under_header(view, written("\n".join([*lines, scroll] if scroll else lines)), header)
-
-
-def _scroll_line(view: View) -> str:
-    ways = [way for way, there in (("up", view.scroll > 0), ("down", _is_more_below(view))) if there]
-    return f"(scroll {' or '.join(ways)} for more)" if ways else ""
-
-
-def _is_more_below(view: View) -> bool:
-    return view.scroll + view.viewport[1] < view.height
 
 
 def _fitted(items: list[_Item], room: int, at_end: bool) -> list[str]:
@@ -101,27 +150,39 @@ def _fitted(items: list[_Item], room: int, at_end: bool) -> list[str]:
         pieces, costs = _written_at(level, items)
         if sum(costs) + len(items) <= room:  # a line break each
             return pieces
-    return _partly_brief(items, room, at_end)
+    pieces, costs = _written_at(_BRIEF, items)
+    costs = [0 if item.label is None else cost for item, cost in zip(items, costs, strict=True)]
+    room -= len({item.row for item in items if item.label is not None})  # line breaks
+    gone: set[int] = set()  # the elements that must be left out for the others to fit
+    total = sum(costs)
+    labelled = [place for place, item in enumerate(items) if item.label is not None]
+    for place in sorted(labelled, key=lambda place: (not items[place].chrome, -place)):
+        if total <= room:
+            break
+        gone.add(place)
+        total -= costs[place]
+    room -= sum(cost for place, cost in enumerate(costs) if place not in gone)
+    order = sorted(range(len(items)), key=lambda place: (items[place].chrome, -place if at_end else place))
+    told = _tell_more(items, pieces, costs, order, room) if not gone else set()
+    gone |= {place for place, item in enumerate(items) if item.label is None and place not in told}
+    lines: list[str] = []
+    row = -1
+    for place, item in enumerate(items):
+        if place in gone:
+            continue
+        if item.row == row and item.label is not None:  # neighbours of a row stand on one line
+            lines[-1] += " " + pieces[place]
+        else:
+            lines.append(pieces[place])
+        row = item.row
+    elements = sum(items[place].label is not None for place in gone)
+    return [*lines, f"({elements} elements and {len(gone) - elements} texts left out)"] if gone else lines
 
 
 def _written_at(level: _Level, items: list[_Item]) -> tuple[list[str], list[int]]:
     """Every item as text, and what it costs."""
     pieces = [harmless(item.shown(level)) for item in items]
     return pieces, [_kept_cost(piece) if len(piece) <= _MAX_KEPT else token_bound(piece) for piece in pieces]
-
-
-def _partly_brief(items: list[_Item], room: int, at_end: bool) -> list[str]:
-    pieces, costs = _written_at(_BRIEF, items)
-    costs = [0 if item.label is None else cost for item, cost in zip(items, costs, strict=True)]
-    room -= len({item.row for item in items if item.label is not None})  # line breaks
-    gone = _least_useful(items, costs, room)
-    room -= sum(cost for place, cost in enumerate(costs) if place not in gone)
-    order = sorted(range(len(items)), key=lambda place: (items[place].chrome, -place if at_end else place))
-    told = _tell_more(items, pieces, costs, order, room) if not gone else set()
-    gone |= {place for place, item in enumerate(items) if item.label is None and place not in told}
-    elements = sum(items[place].label is not None for place in gone)
-    lines = _lines(items, pieces, [place for place in range(len(items)) if place not in gone])
-    return [*lines, f"({elements} elements and {len(gone) - elements} texts left out)"] if gone else lines
 
 
 def _tell_more(items: list[_Item], pieces: list[str], costs: list[int], order: Sequence[int], room: int) -> set[int]:
@@ -139,32 +200,6 @@ def _tell_more(items: list[_Item], pieces: list[str], costs: list[int], order: S
             elif items[place].label is None:
                 break  # what comes behind is not told in this detail
     return told
-
-
-def _lines(items: list[_Item], pieces: list[str], kept: list[int]) -> list[str]:
-    """Neighbours of a row stand on one line."""
-    lines: list[str] = []
-    row = -1
-    for place in kept:
-        item = items[place]
-        if item.row == row and item.label is not None:
-            lines[-1] += " " + pieces[place]
-        else:
-            lines.append(pieces[place])
-        row = item.row
-    return lines
-
-
-def _least_useful(items: list[_Item], costs: list[int], room: int) -> set[int]:
-    """The elements that must be left out for the others to fit."""
-    total, gone = sum(costs), set()
-    labelled = [place for place, item in enumerate(items) if item.label is not None]
-    for place in sorted(labelled, key=lambda place: (not items[place].chrome, -place)):
-        if total <= room:
-            break
-        gone.add(place)
-        total -= costs[place]
-    return gone
 
 
 _kept_cost = lru_cache(maxsize=8_192)(token_bound)  # pages of a site share most of their lines
@@ -199,7 +234,18 @@ class _Gatherer:
         label = self.view.ids.get(element)
         if label is not None:
             self._flush()
-            self.items.append(self._item(element, label))
+            role = self.names.role(element) or "element"
+            kind = _KINDS.get(role, role)
+            name, value = self.names.name(element, role), self.names.value(element, role)
+            item = _Item(self.chrome > 0, self.row, name, label, kind, value)
+            if kind in ("checkbox", "radio"):
+                item.value = "on" if self.view.values.get(element) else ""
+            elif kind == "select":
+                item.options = [squeezed("".join(option.itertext()), 120) for option in element.iter("option")]
+            elif kind == "link" and name:
+                first = self.seen.setdefault((element.get("href", ""), name), label)
+                item.text = name if first == label else f"same as {first}"
+            self.items.append(item)
         hides = label is not None or tag in UNSEEN or tag in ("head", "select") or element in self.field_labels
         if self.silent is None and (hides or element.get("aria-hidden") == "true"):
             self.silent = element
@@ -229,17 +275,3 @@ class _Gatherer:
             if text and text != "#":
                 self.items.append(_Item(self.chrome > 0, self.row, text))
             self.run = []
-
-    def _item(self, element: Any, label: int) -> _Item:
-        role = self.names.role(element) or "element"
-        kind = _KINDS.get(role, role)
-        name, value = self.names.name(element, role), self.names.value(element, role)
-        item = _Item(self.chrome > 0, self.row, name, label, kind, value)
-        if kind in ("checkbox", "radio"):
-            item.value = "on" if self.view.values.get(element) else ""
-        elif kind == "select":
-            item.options = [squeezed("".join(option.itertext()), 120) for option in element.iter("option")]
-        elif kind == "link" and item.text:
-            first = self.seen.setdefault((element.get("href", ""), item.text), label)
-            item.text = item.text if first == label else f"same as {first}"
-        return item

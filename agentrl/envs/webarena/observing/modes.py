@@ -1,18 +1,55 @@
-"""The modes by name."""
+"""The modes by name, and the short ones: the page's whole HTML, a list of what the marks in a picture stand for,
+nothing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
-from agentrl.core.errors import ConfigError, did_you_mean
-from agentrl.envs.webarena.browsing.view import View
+from lxml import html
+
+from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.observing.accessibility import accessibility_tree
 from agentrl.envs.webarena.observing.compact import compact_text
-from agentrl.envs.webarena.observing.marked import marked_list, nothing
-from agentrl.envs.webarena.observing.raw import raw_html
 from agentrl.envs.webarena.observing.simplified import simplified_html
+from agentrl.envs.webarena.observing.texts import Names, harmless, squeezed, under_header
+
+MAX_NAME = 60
+MAX_LINES = 300
+# Inside attributes and scripts "<" may stand unescaped; a picture's mark or a chat marker there must not be one.
+_MARKS = re.compile(r"<(?=image\s*/?>|\|)", re.IGNORECASE)
+
+
+def raw_html(view: View, *, header: bool = False) -> str:
+    """The document as it came. What was typed is not in it, as in a page's source."""
+    text = str(html.tostring(view.root, encoding="unicode", method="html", with_tail=False))
+    return under_header(view, _MARKS.sub("&lt;", text), header)
+
+
+def marked_list(view: View, *, header: bool = False) -> str:
+    """Lines such as `[12] a Checkout` and `[3] input "lamp" Search`: id, tag, contents of a field, name."""
+    names = Names(view)
+    lines = []
+    for number, element in enumerate(view.labels[:MAX_LINES]):
+        role = names.role(element)
+        kind = (element.get("type") or "").lower() if element.tag == "input" else ""
+        parts = [f"[{number}]", kind if kind in ("checkbox", "radio", "submit") else str(element.tag)]
+        value = names.value(element, role)
+        if kind in ("checkbox", "radio"):
+            parts.append("(checked)" if view.values.get(element) else "(not checked)")
+        elif value:
+            parts.append(f'"{squeezed(value, MAX_NAME)}"')
+        lines.append(" ".join([*parts, squeezed(names.name(element, role), MAX_NAME)]).rstrip())
+    if len(view.labels) > MAX_LINES:
+        lines.append(f"... and {len(view.labels) - MAX_LINES} more")
+    return under_header(view, harmless("\n".join(lines)), header)
+
+
+def nothing(view: View, *, header: bool = False) -> str:
+    """No text: the picture says it all."""
+    return under_header(view, "", header)
+
 
 # Of each mode: how it writes a page, and whether tabs and address stand above it unless said otherwise.
 MODES: dict[str, tuple[Callable[..., str], bool]] = {
@@ -23,16 +60,15 @@ MODES: dict[str, tuple[Callable[..., str], bool]] = {
     "marks": (marked_list, False),
     "none": (nothing, False),
 }
+EXPLANATIONS = {
+    "simplified": "You see the part of the page that is in view as HTML; what you can act on has an id.",
+    "accessibility": "You see what is in view of the page as a tree; what you can act on has an id in brackets.",
+    "compact": "You see what is in view of the page line by line; what you can act on has an id in brackets.",
+    "html": "You see the HTML of the whole page. What is in view and can be acted on is counted from 0, in order.",
+    "marks": "Below it is a list of what you can act on: id, tag and text.",
+    "none": "",
+}
 BESIDE_PICTURES = ("marks", "none")  # say too little without a picture
-
-
-def check_mode(name: Any) -> str:
-    """The name of a mode; ConfigError for anything else."""
-    if not isinstance(name, str) or name not in MODES:
-        raise ConfigError(
-            f"observation_mode must be one of {', '.join(MODES)}; got {name!r}.{did_you_mean(name, MODES)}"
-        )
-    return name
 
 
 def observe(view: View, mode: str = "simplified", *, header: bool | None = None) -> str:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from agentrl.envs.webarena.browsing.view import Box, View
+from agentrl.envs.webarena.backend import Box, View
 from agentrl.envs.webarena.observing.texts import UNSEEN, chosen_option, under_header
 
 # In this order; a value that an earlier attribute has is not repeated.
@@ -78,7 +78,8 @@ def _outline(view: View) -> list[_Node]:
         if element in ids:
             node.label, node.keep = ids[element], True
         elif tag == "option":
-            node.keep = node.keep or _is_in_kept_select(node)
+            around = parent.parent if parent is not None and parent.tag == "optgroup" else parent
+            node.keep = node.keep or (around is not None and around.tag == "select" and around.keep)
     return nodes
 
 
@@ -109,19 +110,17 @@ def _given(
     return given
 
 
-def _is_in_kept_select(option: _Node) -> bool:
-    parent = option.parent
-    if parent is not None and parent.tag == "optgroup":
-        parent = parent.parent
-    return parent is not None and parent.tag == "select" and parent.keep
-
-
 def _printed(nodes: list[_Node]) -> list[_Node]:
     """Of the elements in view, the ones with an id, with content, or with two children that have content. Of the others
     only what is inside them is printed."""
     printed = []
     for node in reversed(nodes):
-        has_content = node.text or node.tails or (node.given and _has_value(node.given))
+        has_content = node.text or node.tails
+        if not has_content and node.given:
+            has_content = any(
+                name in _KEPT and value.strip() and not (name == "type" and value == "hidden")
+                for name, value in node.given.items()
+            )
         parent = node.parent
         if parent is not None:
             if parent.last < node.last:
@@ -132,12 +131,6 @@ def _printed(nodes: list[_Node]) -> list[_Node]:
             printed.append(node)
     printed.reverse()
     return printed
-
-
-def _has_value(given: dict[str, str]) -> bool:
-    return any(
-        name in _KEPT and value.strip() and not (name == "type" and value == "hidden") for name, value in given.items()
-    )
 
 
 def _start_tag(node: _Node) -> str:
@@ -154,7 +147,12 @@ def _start_tag(node: _Node) -> str:
     names: dict[str, str] = {}  # by value: each value once
     for name, value in values:
         names.setdefault(value, name)
-    shown = "".join([f' {name}="{_quoted(value)}"' for value, name in names.items() if value])
+    shown = ""
+    for value, name in names.items():
+        if value:
+            if "<" in value or '"' in value:
+                value = value.replace("<", "&lt;").replace('"', "&quot;")
+            shown += f' {name}="{value}"'
     return f"<{node.tag}{shown}>" if node.label is None else f'<{node.tag} id="{node.label}"{shown}>'
 
 
@@ -172,9 +170,3 @@ def _direct_text(node: _Node) -> str:
 
 def _place(node: _Node) -> str:
     return "" if node.box is None else "{},{},{},{}".format(*node.box)
-
-
-def _quoted(value: str) -> str:
-    if "<" in value or '"' in value:
-        return value.replace("<", "&lt;").replace('"', "&quot;")
-    return value

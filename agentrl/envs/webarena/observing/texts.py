@@ -1,4 +1,6 @@
-"""What the modes share: clean strings, the lines above a page, a walk through the tree without recursion."""
+"""What the modes share: clean strings, the lines above a page, a walk through the tree without recursion, and what
+assistive technology would call an element: its role and its name, by a subset of the rules for accessible names, and
+what it holds."""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from agentrl.envs.webarena.browsing.view import View
+from agentrl.envs.webarena.backend import View
+from agentrl.envs.webarena.layout.document import option_value
 
 UNSEEN = frozenset({"script", "style", "template", "noscript"})  # what they hold is no text of the page
 MAX_ADDRESS = 300
@@ -78,7 +81,149 @@ def chosen_option(select: Any, view: View) -> Any:
     return first
 
 
-def option_value(option: Any) -> str:
-    """What a form sends for this option."""
-    value = option.get("value")
-    return squeezed("".join(option.itertext())) if value is None else value
+# ---------------------------------------------------------------------- roles and names
+
+MAX_NAME = 300
+_MAX_STEPS = 400  # that a name is gathered from: links inside links inside links ... must not cost their square
+_BUTTONS = {"submit": "Submit", "reset": "Reset", "button": "", "image": "Submit"}
+_INPUTS = {**dict.fromkeys(_BUTTONS, "button"), "file": "button", "checkbox": "checkbox", "radio": "radio"}
+_INPUTS |= {"search": "searchbox", "number": "spinbutton", "range": "slider", "hidden": ""}
+_ROLES = {
+    **{"a": "link", "area": "link", "button": "button", "textarea": "textbox", "select": "combobox"},
+    **{f"h{level}": "heading" for level in range(1, 7)},
+    **{"img": "img", "svg": "img", "table": "table", "tr": "row", "td": "cell", "th": "columnheader"},
+    **{"label": "LabelText", "option": "option"},
+    **{"ul": "list", "ol": "list", "li": "listitem", "dl": "list", "dt": "term", "dd": "definition"},
+    **{"nav": "navigation", "main": "main", "header": "banner", "footer": "contentinfo", "aside": "complementary"},
+    **{"article": "article", "fieldset": "group", "summary": "button", "iframe": "Iframe", "dialog": "dialog"},
+    **{"blockquote": "blockquote", "progress": "progressbar", "meter": "meter", "video": "Video", "form": "form"},
+}  # fmt: skip
+# Those whose name is the text inside them.
+FROM_CONTENT = frozenset(
+    {"link", "button", "heading", "cell", "columnheader", "rowheader", "gridcell", "option", "tab"}
+)
+FROM_CONTENT |= {"listitem", "term", "definition", "LabelText", "menuitem", "treeitem", "tooltip", "switch", "caption"}
+FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider", "checkbox", "radio", "switch"})
+_NO_ROLES = ("", "presentation", "none", "generic")
+
+
+class Names:
+    """Roles and names of the elements of one view."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self._labels: dict[str, Any] | None = None
+
+    def role(self, element: Any) -> str:
+        """The role; empty for elements that only hold others."""
+        given = element.get("role")
+        if given is not None:
+            first = given.split()[0] if given.split() else ""
+            return "" if first in _NO_ROLES else first if first.isalpha() else ""
+        tag = element.tag
+        if tag == "input":
+            return _INPUTS.get(element.get("type", "text").lower(), "textbox")
+        if tag == "a" and element.get("href") is None and element not in self.view.ids:
+            return ""
+        if tag == "form":
+            return "form" if element.get("aria-label") else ""
+        return _ROLES.get(tag, "")
+
+    def name(self, element: Any, role: str) -> str:
+        """The name; empty if it has none."""
+        others = element.get("aria-labelledby")
+        if others:
+            # As a variable: the name may hold quotation marks.
+            found = [self.view.root.xpath("//*[@id = $name]", name=name)[:1] for name in others.split()[:5]]
+            text = " ".join(text_of(other) for first in found for other in first)
+            if text:
+                return squeezed(text, MAX_NAME)
+        return (
+            squeezed(element.get("aria-label"), MAX_NAME)
+            or self._of_field(element, role)
+            or self._of_content(element, role)
+            or squeezed(element.get("title") or element.get("placeholder"), MAX_NAME)
+        )
+
+    def _of_field(self, element: Any, role: str) -> str:
+        if element.tag == "img":
+            return squeezed(element.get("alt"), MAX_NAME)
+        if element.tag == "input" and role == "button":
+            kind = element.get("type", "").lower()
+            return squeezed(element.get("value") or element.get("alt") or _BUTTONS.get(kind), MAX_NAME)
+        if element.tag in ("input", "select", "textarea"):
+            label = self.label_of(element)
+            return "" if label is None else text_of(label, without=element)
+        return ""
+
+    def _of_content(self, element: Any, role: str) -> str:
+        if role in FROM_CONTENT or element in self.view.ids:
+            return "" if element.tag in ("input", "select", "textarea") else text_of(element)
+        if element.tag in ("table", "fieldset"):
+            first = next(iter(element), None)
+            return text_of(first) if first is not None and first.tag in ("caption", "legend") else ""
+        return ""
+
+    def label_of(self, field: Any) -> Any:
+        """The <label> of a form field; None if it has none."""
+        if self._labels is None:
+            self._labels = {}
+            for label in self.view.root.iter("label"):
+                self._labels.setdefault(label.get("for", ""), label)
+        found = self._labels.get(field.get("id") or "\0")
+        if found is not None or "" not in self._labels:
+            return found
+        parent = field.getparent()
+        for _ in range(5):  # a label stands close around its field
+            if parent is None or parent.tag == "label":
+                return parent
+            parent = parent.getparent()
+        return None
+
+    def value(self, element: Any, role: str) -> str:
+        """What a field holds: text, or the text of the chosen option."""
+        if element.tag == "select":
+            option = chosen_option(element, self.view)
+            return "" if option is None else squeezed("".join(option.itertext()), MAX_NAME)
+        if role in ("textbox", "searchbox", "spinbutton", "slider"):
+            return squeezed(self.view.values.get(element), MAX_NAME)
+        return ""
+
+
+def text_of(element: Any, without: Any = None) -> str:
+    """The text inside an element, with the alternative texts of pictures; cut where it is very long."""
+    if not len(element):
+        return squeezed(element.get("alt") if element.tag == "img" else element.text, MAX_NAME)
+    parts: list[str] = []
+    length = 0
+    hidden: Any = None
+    for count, (begins, node) in enumerate(walk(element)):
+        if length > MAX_NAME or count > _MAX_STEPS:
+            break
+        if begins and hidden is None and (node is without or node.tag in UNSEEN):
+            hidden = node
+        elif not begins and node is hidden:
+            hidden = None
+        if hidden is None and (begins or node is not element):
+            piece = node.tail if not begins else node.get("alt") if node.tag == "img" else node.text
+            if piece:
+                parts.append(piece)
+                length += len(piece)
+    return squeezed(" ".join(parts), MAX_NAME)
+
+
+def labelled_ancestors(view: View) -> set[Any]:
+    """Elements with something inside that has an id."""
+    found: set[Any] = set()
+    for label in view.labels:
+        for parent in label.iterancestors():
+            if parent in found:
+                break
+            found.add(parent)
+    return found
+
+
+def labels_of_fields(view: View, names: Names) -> set[Any]:
+    """The <label> elements whose text is the name of a field in view: it need not be shown twice."""
+    fields = (element for element in view.labels if element.tag in ("input", "select", "textarea"))
+    return {label for label in map(names.label_of, fields) if label is not None and label not in view.ids}

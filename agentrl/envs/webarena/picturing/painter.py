@@ -1,25 +1,139 @@
-"""Paints a page from its layout: backgrounds, borders, texts, fields with what they hold, pictures."""
+"""Paints a page from its layout: backgrounds, borders, texts, pictures, and form fields as Chromium draws them, with
+what they hold."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from agentrl.envs.webarena.browsing.font import text_width
-from agentrl.envs.webarena.browsing.layout import Clipped, Placed
-from agentrl.envs.webarena.browsing.line import Text
-from agentrl.envs.webarena.browsing.style import Style
-from agentrl.envs.webarena.picturing.controls import paint_control
-from agentrl.envs.webarena.picturing.glyphs import fitting
+from agentrl.envs.webarena.layout.blocks import Clipped, Placed
+from agentrl.envs.webarena.layout.document import option_text, option_value, options_of
+from agentrl.envs.webarena.layout.line import Text
+from agentrl.envs.webarena.layout.style import Style
+from agentrl.envs.webarena.layout.text import run_of, text_width
 from agentrl.envs.webarena.picturing.images import Images
-from agentrl.envs.webarena.picturing.looks import Look, look_of
-from agentrl.envs.webarena.picturing.paper import Area, Paper, area_of
+from agentrl.envs.webarena.picturing.paper import BLACK, WHITE, Area, Colour, Paper, area_of, colour_of, fitting
 
+_ACCENT, _BORDER, _HINT, _ARROW = (0, 117, 255), (118, 118, 118), (117, 117, 117), (0, 0, 0)
+_BUTTONS = {"submit": "Submit", "reset": "Reset", "button": ""}
+_MAX_LENGTH = 20_000  # characters of a field that are looked at
 _CONTROLS = {"input", "select", "textarea"}
 _MISSING, _EDGE, _FOCUS = (233, 235, 238), (180, 184, 190), (16, 16, 16)
 _FAR = 1e7  # pixels: farther away there is nothing
+_SIDES = ("top", "right", "bottom", "left")
+
+
+class Look(NamedTuple):
+    """What is seen of a box besides its contents."""
+
+    text: Colour
+    background: Colour | None
+    borders: tuple[Colour, Colour, Colour, Colour]  # at the top, on the right, at the bottom, on the left
+    bordered: bool
+    radius: float
+    ellipsis: bool  # ends text that is too long
+
+
+@lru_cache(50_000)
+def look_of(style: Style) -> Look:
+    """How boxes with this style look."""
+    declared = style.declared
+    text = colour_of(style.colour) or BLACK
+    painted = declared.get("background-color") or declared.get("background")
+    borders = [colour_of(declared.get(f"border-{side}-color", "")) or text for side in _SIDES]
+    bordered = bool(style.border_top or style.border_right or style.border_bottom or style.border_left)
+    ellipsis = style.clips and declared.get("text-overflow") == "ellipsis"
+    first = next(iter(declared.get("border-radius", "").split()), "")
+    try:
+        radius = float(first.removesuffix("px")) if not first.endswith("%") else 10_000.0  # half of anything
+    except ValueError:
+        radius = 0.0
+    return Look(text, colour_of(painted or ""), (borders[0], borders[1], borders[2], borders[3]), bordered, radius,
+                ellipsis)  # fmt: skip
+
+
+def paint_control(paper: Paper, element: Any, style: Style, area: Area, value: str) -> None:
+    """What is in a field; check boxes and radio buttons as a whole."""
+    kind = (element.get("type") or "text").lower() if element.tag == "input" else element.tag
+    if kind in ("checkbox", "radio"):
+        _check(paper, area, kind == "radio", bool(value))
+        return
+    left, top, right, bottom = area
+    inner = Area(
+        left + round(style.left), top + round(style.border_top), right - round(style.right),
+        bottom - round(style.border_bottom),
+    )  # fmt: skip
+    clip, paper.clip = paper.clip, inner.cut(paper.clip)
+    size, colour = style.font_size, look_of(style).text
+    high = style.font_ascent + style.font_descent
+    middle = (inner.top + inner.bottom - high) / 2
+    if kind == "select" and element.get("multiple") is not None:
+        for number, option in enumerate(options_of(element)[:50]):
+            line = inner.top + 2 + number * (high + 1)
+            paper.write(option_text(option)[:200], size, inner.left + 4.0, line, colour)
+    elif kind == "select":
+        options = options_of(element)
+        chosen = next((option for option in options if option_value(option) == value), options[0] if options else None)
+        if chosen is not None:
+            paper.write(option_text(chosen)[:200], size, inner.left + 4.0, middle, colour)
+    else:
+        text = value[:_MAX_LENGTH]
+        if kind == "password":
+            text = "\u2022" * min(len(text), 200)
+        elif kind in _BUTTONS:
+            text = element.get("value") or _BUTTONS[kind]
+        if not text:  # what it asks for
+            text, colour = (element.get("placeholder") or "")[:_MAX_LENGTH], _HINT
+        if kind == "textarea":
+            _paragraph(paper, text, style, inner._replace(top=top + round(style.top)), colour)
+        else:
+            room = inner.right - inner.left - text_width(text) * style.scale
+            indent = max(0.0, room / 2) if kind in _BUTTONS else 0.0
+            paper.write(text, size, inner.left + indent, middle, colour)
+    paper.clip = clip
+    if kind == "select" and element.get("multiple") is None:
+        y = (top + bottom) // 2
+        arrow = Area(right - 17, y - 4, right - 5, y + 4)
+        if arrow.cut(clip) == arrow:
+            y -= paper.top
+            paper.draw.line([(right - 16, y - 2), (right - 12, y + 2), (right - 8, y - 2)], _ARROW, 2)
+
+
+def _check(paper: Paper, area: Area, is_radio: bool, checked: bool) -> None:
+    size = area.right - area.left
+    radius = size / 2 if is_radio else 2.5
+    paper.fill(area, _ACCENT if checked and not is_radio else WHITE, radius)
+    paper.frame(area, _ACCENT if checked else _BORDER, 1, radius)
+    if checked and is_radio:
+        paper.fill(area.inset(max(1, size // 4 - 1)), _ACCENT, size)
+    elif checked and area.cut(paper.clip) == area:
+        x, y = area.left, area.top - paper.top
+        points = [(0.2, 0.52), (0.42, 0.73), (0.8, 0.28)]
+        paper.draw.line([(x + right * size, y + down * size) for right, down in points], WHITE, max(1, size // 8))
+
+
+def _paragraph(paper: Paper, text: str, style: Style, inner: Area, colour: Colour) -> None:
+    """The text of a field with several lines."""
+    limit = (inner.right - inner.left) / style.scale if style.scale else 0.0  # in thousandths of the font size
+    y = float(inner.top) + (style.line - style.font_ascent - style.font_descent) / 2
+    for row in text.splitlines():
+        lines, line, used = [], "", 0.0
+        for word, width, space in run_of(row).words:
+            gap = " " if space and line else ""
+            wanted = used + width + text_width(gap)
+            if line and wanted > limit:
+                lines.append(line)
+                line, used = word, float(width)
+            else:
+                line, used = line + gap + word, wanted
+        for part in (*lines, line):
+            if y >= inner.bottom:
+                return
+            paper.write(part, style.font_size, inner.left, y, colour)
+            y += style.line
 
 
 class Painter:
@@ -91,10 +205,10 @@ class Painter:
             paint_control(self._paper, element, style, area, self._values.get(element, ""))
         else:
             self._frame(style, look, area)
-            if tag == "img":
-                self._picture(element, area)
-            elif tag in _CONTROLS:
+            if tag in _CONTROLS:
                 paint_control(self._paper, element, style, area, self._values.get(element, ""))
+            elif tag == "img":
+                self._picture(element, area)
         if element is self._focused and tag in (*_CONTROLS, "button", "a"):
             self._paper.frame(area.inset(-1), _FOCUS, 2, look.radius + 1)
 

@@ -1,14 +1,139 @@
-"""`Paper`: a picture that boxes, lines and texts are painted on, in pixels of the page, through a window that clips."""
+"""`Paper`: a picture that boxes, lines and texts are painted on, in pixels of the page, through a window that clips.
+Text is as a browser draws it: every letter at its exact place, to a quarter of a pixel, without hints of the font."""
 
 from __future__ import annotations
 
 import math
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from io import BytesIO
 from typing import NamedTuple
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageColor, ImageDraw, ImageFont
 
-from agentrl.envs.webarena.picturing.glyphs import PAD, masks
-from agentrl.envs.webarena.picturing.looks import WHITE, Colour
+from agentrl.envs.webarena.layout.text import ASCENT, font_file, widths
+
+Colour = tuple[int, int, int]
+_MAX_KEPT = 400
+_kept: dict[tuple[int, int, float, int], Image.Image] = {}
+WHITE, BLACK = (255, 255, 255), (0, 0, 0)
+
+
+@lru_cache(5_000)
+def colour_of(text: str) -> Colour | None:
+    """A colour as style sheets write it; None for transparent ones and what is no colour."""
+    if not isinstance(text, str) or not text or len(text) > 40:
+        return None
+    try:
+        found = ImageColor.getcolor(text, "RGBA")
+    except ValueError:
+        return None
+    assert isinstance(found, tuple)
+    return None if found[3] == 0 else (found[0], found[1], found[2])
+
+
+# ---------------------------------------------------------------------- letters
+
+PAD = 2  # pixels around a piece of text: letters reach a little beyond their widths
+_FINE = 4  # letters are drawn this much larger and then reduced
+_PIECE = 40  # characters that are drawn at once
+_MAX_SIZE = 400.0  # font size; larger text is drawn in this one
+
+
+def _star(inner: float) -> list[tuple[float, float]]:
+    turns = [(math.pi * (0.2 * number - 0.5), 0.42 if number % 2 == 0 else inner) for number in range(10)]
+    return [(0.448 + radius * math.cos(turn), 0.36 - radius * -math.sin(turn)) for turn, radius in turns]
+
+
+# Signs that the font lacks and pages use: outlines in font sizes, from the origin on the baseline to the right and up.
+_SHAPES: dict[str, list[tuple[float, float]]] = {
+    "\u2605": _star(0.17),
+    "\u25b2": [(0.1, 0.0), (0.89, 0.0), (0.495, 0.75)],
+    "\u25bc": [(0.1, 0.75), (0.89, 0.75), (0.495, 0.0)],
+    "\u25be": [(0.05, 0.45), (0.45, 0.45), (0.25, 0.15)],
+    "\u25b8": [(0.1, 0.55), (0.1, 0.1), (0.42, 0.325)],
+    "\u2022": [(0.175 + 0.12 * math.cos(turn), 0.36 + 0.12 * math.sin(turn)) for turn in range(6)],
+    "\u2212": [(0.05, 0.3), (0.53, 0.3), (0.53, 0.37), (0.05, 0.37)],
+    "\u2013": [(0.0, 0.25), (0.556, 0.25), (0.556, 0.32), (0.0, 0.32)],
+    "\u2014": [(0.0, 0.25), (1.0, 0.25), (1.0, 0.32), (0.0, 0.32)],
+    "\u2191": [(0.21, 0.0), (0.29, 0.0), (0.29, 0.5), (0.42, 0.5), (0.25, 0.72), (0.08, 0.5), (0.21, 0.5)],
+    "\u2193": [(0.21, 0.72), (0.29, 0.72), (0.29, 0.22), (0.42, 0.22), (0.25, 0.0), (0.08, 0.22), (0.21, 0.22)],
+    "\u2192": [(0.08, 0.32), (0.7, 0.32), (0.7, 0.48), (0.92, 0.28), (0.7, 0.08), (0.7, 0.24), (0.08, 0.24)],
+    "\u2190": [(0.92, 0.32), (0.3, 0.32), (0.3, 0.48), (0.08, 0.28), (0.3, 0.08), (0.3, 0.24), (0.92, 0.24)],
+}
+_HOLLOW = {"\u2606": _star(0.17)}
+
+
+@lru_cache(64)
+def _font(size: float) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(BytesIO(font_file()), size * _FINE, layout_engine=ImageFont.Layout.BASIC)
+
+
+def _height(size: float) -> int:
+    return int(size * 1.3) + 2 * PAD + 1
+
+
+@lru_cache(8_192)
+def _letter(character: str, size: float, phase: int) -> Image.Image:
+    """One letter whose origin lies `phase` quarters of a pixel right of `PAD`."""
+    width = int(widths()[character] * size / 1000) + 2 * PAD + 2
+    large = Image.new("L", (width * _FINE, _height(size) * _FINE))
+    x, y = PAD * _FINE + phase, (PAD + int(ASCENT * size / 1000 + 0.5)) * _FINE
+    outline = _SHAPES.get(character) or _HOLLOW.get(character)
+    if outline:
+        scale = size * _FINE
+        points = [(x + right * scale, y - up * scale) for right, up in outline]
+        filled = character in _SHAPES
+        ImageDraw.Draw(large).polygon(points, fill=255 if filled else 0, outline=255, width=1 if filled else _FINE)
+    else:
+        own = widths().own
+        if character not in own:
+            # The letter without its accent, nothing for what has no width, or the box that the font draws.
+            plain = unicodedata.normalize("NFKD", character)[0]
+            character = " " if not widths()[character] else plain if plain in own else "\x00"
+        ImageDraw.Draw(large).text((x, y), character, 255, _font(size), anchor="ls")
+    return large.reduce(_FINE)
+
+
+@lru_cache(32_768)
+def _mask(text: str, size: float, phase: int) -> Image.Image:
+    """A short text whose origin lies `phase` quarters of a pixel right of `PAD`."""
+    width_of, scale = widths(), size * _FINE / 1000
+    places: list[int] = []
+    at = float(phase)
+    for character in text:
+        places.append(int(at + 0.5))
+        at += width_of[character] * scale
+    mask = Image.new("L", (int(at / _FINE) + 2 * PAD + 2, _height(size)))
+    for character, place in zip(text, places, strict=True):
+        mask.paste(255, (place // _FINE, 0), _letter(character, size, place % _FINE))
+    return mask
+
+
+def masks(text: str, size: float, x: float, limit: float) -> Iterator[tuple[int, Image.Image]]:
+    """The pieces of a text that begins at `x`, with the left edges of their masks, as far as `limit`."""
+    size = min(size, _MAX_SIZE)
+    scale, width_of = size / 1000, widths()
+    if size < 1:
+        return
+    for start in range(0, len(text), _PIECE):
+        if x > limit:
+            return
+        part = text[start : start + _PIECE]
+        place = math.floor(x * _FINE + 0.5)
+        yield place // _FINE - PAD, _mask(part, size, place % _FINE)
+        x += sum(map(width_of.__getitem__, part)) * scale
+
+
+def fitting(text: str, size: float, room: float) -> str:
+    """The beginning of a text that is at most this wide."""
+    width_of, room = widths(), room * 1000 / size if size else 0.0
+    for number, character in enumerate(text):
+        room -= width_of[character]
+        if room < 0:
+            return text[:number]
+    return text
 
 
 class Area(NamedTuple):
@@ -100,11 +225,6 @@ class Paper:
         if shown != area:
             picture = picture.crop((shown.left - left, shown.top - top, shown.right - left, shown.bottom - top))
         self.image.paste(picture, (shown.left, shown.top - self.top), picture if picture.mode == "RGBA" else None)
-
-
-_FINE = 4  # round corners are drawn this much larger and then reduced
-_MAX_KEPT = 400
-_kept: dict[tuple[int, int, float, int], Image.Image] = {}
 
 
 def _corners(width: int, height: int, radius: float, line: int = 0) -> Image.Image:

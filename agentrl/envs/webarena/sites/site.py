@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from agentrl.core.errors import MissingExtra
-from agentrl.envs.webarena.browsing.font import font_file
+from agentrl.envs.webarena.layout.text import font_file
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Request, Response
 

@@ -17,7 +17,7 @@ import pytest
 from hostile_web import HOME, HostileSite, SmallWorld, hostile_site
 
 from agentrl.core.errors import ConfigError, EnvFault
-from agentrl.envs.webarena.browsing.backend import ActionFailed
+from agentrl.envs.webarena.backend import ActionFailed
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra_web]
 EPISODES = 8
@@ -40,7 +40,7 @@ def site() -> Iterator[HostileSite]:
 
 
 def _live(site: HostileSite, path: str = "/fine", deadline: float = 20.0) -> Any:
-    from agentrl.envs.webarena.browsing.live import LiveBackend
+    from agentrl.envs.webarena.live.backend import LiveBackend
 
     backend = LiveBackend([site.origin], deadline=deadline)
     backend.start([site.origin + path], {})

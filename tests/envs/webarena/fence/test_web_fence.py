@@ -21,7 +21,7 @@ import pytest
 from hostile_web import ESCAPED, Canary, HostileSite, Reply, canary, hostile_site
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.webarena.browsing.backend import ActionFailed
+from agentrl.envs.webarena.backend import ActionFailed
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra_web]
 SECRET = "text-of-a-file-of-this-machine"
@@ -108,7 +108,7 @@ def _arrived(site: HostileSite, url: str, text: str) -> bool:
 
 
 def _backend(site: HostileSite) -> Any:
-    from agentrl.envs.webarena.browsing.live import LiveBackend
+    from agentrl.envs.webarena.live.backend import LiveBackend
 
     backend = LiveBackend([site.origin], deadline=5.0)
     backend.start([site.origin], {})

@@ -103,7 +103,7 @@ def test_nasty_pages_end_no_episode_but_their_own(site: HostileSite, tmp_path: P
 
 def test_peers_and_workers_get_nowhere() -> None:
     """No packet to a STUN or TURN server, no QUIC, no service worker."""
-    from agentrl.envs.webarena.browsing.live import LiveBackend
+    from agentrl.envs.webarena.live.backend import LiveBackend
 
     with canary() as listener:
         pages = {

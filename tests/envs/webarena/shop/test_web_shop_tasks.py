@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentrl.envs.webarena.acting.performing import perform
+from agentrl.envs.webarena.acting.actions import perform
 from agentrl.envs.webarena.browsing.dom import DomBackend
 from agentrl.envs.webarena.evaluators.evaluate import evaluate
 from agentrl.envs.webarena.oracle import next_action

@@ -7,15 +7,14 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from agentrl.envs.webarena.browsing.boxes import BREAK, INLINE, Node
-from agentrl.envs.webarena.browsing.font import text_width, widths
-from agentrl.envs.webarena.browsing.line import ATOM, CLOSE, OPEN, SPACE, TEXT, Atom, LinePlacer, Piece
-from agentrl.envs.webarena.browsing.line import BREAK as LINE_BREAK
-from agentrl.envs.webarena.browsing.style import Style
-from agentrl.envs.webarena.browsing.text import Run, line_widths, may_break, run_of
+from agentrl.envs.webarena.layout.boxes import BREAK, INLINE, Node
+from agentrl.envs.webarena.layout.line import ATOM, CLOSE, OPEN, SPACE, TEXT, Atom, LinePlacer, Piece
+from agentrl.envs.webarena.layout.line import BREAK as LINE_BREAK
+from agentrl.envs.webarena.layout.style import Style
+from agentrl.envs.webarena.layout.text import Run, line_widths, may_break, run_of, text_width, widths
 
 if TYPE_CHECKING:
-    from agentrl.envs.webarena.browsing.layout import Layout
+    from agentrl.envs.webarena.layout.blocks import Layout
 
 _SPACE_WIDTH = widths()[" "]
 _UNIT = 64  # browsers calculate in 64ths of a pixel
@@ -29,7 +28,13 @@ def lay_lines(layout: Layout, node: Node, x: float, y: float, width: float) -> f
     if layout.keeps_texts:
         return _lay_all(layout, node, x, y, width)
     if node.run is not None:
-        height = style.line * _lines(node.run, style, width)
+        if not node.run.words:
+            count = 0
+        elif not style.wraps or node.run.width * style.scale <= width:
+            count = 1
+        else:
+            count = len(line_widths(node.run, style.font_size, width, style.wraps_anywhere))
+        height = style.line * count
     elif not children:
         return 0.0
     elif node.single is not None and (count := _lay_single(layout, node.single, style, x, y, width)):
@@ -50,15 +55,6 @@ def _lay_all(layout: Layout, node: Node, x: float, y: float, width: float) -> fl
     lines = _Lines(layout, node.style, x, y, width)
     lines.add(node.children, node.style)
     return lines.finish() - y
-
-
-def _lines(run: Run, style: Style, width: float) -> int:
-    """On how many lines a text stands."""
-    if not run.words:
-        return 0
-    if not style.wraps or run.width * style.scale <= width:
-        return 1
-    return len(line_widths(run, style.font_size, width, style.wraps_anywhere))
 
 
 def _lay_single(layout: Layout, node: Node, style: Style, x: float, y: float, width: float) -> int:
@@ -120,40 +116,31 @@ class _Lines:
         """Take texts and boxes in, in order."""
         for child in children:
             if child.__class__ is str:
-                self._add_text(child, style)
+                if style.collapses:
+                    self._add_text(run_of(child), style, style.scale)
+                else:
+                    self._add_preserved(child, style, style.scale)
             elif child.kind == INLINE:
-                self._add_element(child)
+                own = child.style
+                self._wait(OPEN, child, own.margin_left + own.left, own)
+                self.add(child.children, own)
+                piece: Piece = (CLOSE, child, own.right + own.margin_right, own)
+                if self._waiting:
+                    self._wait(*piece)
+                else:
+                    self._line.append(piece)
+                    self._line_width += piece[2]
             elif child.kind == BREAK:
                 self._wait(LINE_BREAK, child, 0.0, child.style)
                 self._end_line()
             else:
                 self._add_atom(child)
 
-    def _add_element(self, node: Node) -> None:
-        style = node.style
-        self._wait(OPEN, node, style.margin_left + style.left, style)
-        self.add(node.children, style)
-        piece: Piece = (CLOSE, node, style.right + style.margin_right, style)
-        if self._waiting:
-            self._wait(*piece)
-        else:
-            self._line.append(piece)
-            self._line_width += piece[2]
-
-    def _add_text(self, text: str, style: Style) -> None:
-        if not style.collapses:
-            self._add_preserved(text, style)
-            return
-        run = run_of(text)
-        scale = style.scale
+    def _add_text(self, run: Run, style: Style, scale: float) -> None:
         if run.leading:
             self._add_space(style, scale)
-        if run.words:
-            self._add_words(run, style, scale)
-            if run.trailing:
-                self._add_space(style, scale)
-
-    def _add_words(self, run: Run, style: Style, scale: float) -> None:
+        if not run.words:
+            return
         words = run.words
         last = words[-1]
         if self._tail and style.wraps and may_break(self._tail, words[0].text[0]):
@@ -177,6 +164,8 @@ class _Lines:
                 if number:
                     self._break_or_space(space, style, scale)
                 self._wait(TEXT, word, width * scale, style)
+        if run.trailing:
+            self._add_space(style, scale)
 
     def _break_or_space(self, space: bool, style: Style, scale: float) -> None:
         if space:
@@ -202,9 +191,8 @@ class _Lines:
     def _waiting_has_content(self) -> bool:
         return any(piece[0] in (TEXT, ATOM) for piece in self._waiting)
 
-    def _add_preserved(self, text: str, style: Style) -> None:
+    def _add_preserved(self, text: str, style: Style, scale: float) -> None:
         """Text whose spaces and line ends count (`pre`, `pre-wrap`)."""
-        scale = style.scale
         for number, row in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")):
             if number:
                 self._wait(LINE_BREAK, None, 0.0, style)
@@ -269,31 +257,28 @@ class _Lines:
         pieces, self._waiting, self._waiting_width = self._waiting, [], 0.0
         for kind, value, width, style in pieces:
             if kind == TEXT and value and style.wraps and self._line_width + width > self._width:
-                self._split_text(value, style)
+                scale = style.scale
+                ends = list(accumulate(map(widths().__getitem__, value)))
+                start, done = 0, 0
+                while start < len(ends):
+                    room = (self._width - self._line_width) / scale
+                    end = bisect_right(ends, done + room, start)
+                    if end == start and not self._filled:
+                        end = start + 1
+                    if end > start:
+                        wide = (ends[end - 1] - done) * scale
+                        self._line.append((TEXT, value[start:end], wide, style))
+                        self._line_width += wide
+                        self._filled = True
+                        start, done = end, ends[end - 1]
+                    if start < len(ends):
+                        self._flush()
                 continue
             if self._filled and kind == ATOM and self._line_width + width > self._width:
                 self._flush()
             self._line.append((kind, value, width, style))
             self._line_width += width
             self._filled = self._filled or kind in (TEXT, ATOM)
-
-    def _split_text(self, text: str, style: Style) -> None:
-        scale = style.scale
-        ends = list(accumulate(map(widths().__getitem__, text)))
-        start, done = 0, 0
-        while start < len(ends):
-            room = (self._width - self._line_width) / scale
-            end = bisect_right(ends, done + room, start)
-            if end == start and not self._filled:
-                end = start + 1
-            if end > start:
-                width = (ends[end - 1] - done) * scale
-                self._line.append((TEXT, text[start:end], width, style))
-                self._line_width += width
-                self._filled = True
-                start, done = end, ends[end - 1]
-            if start < len(ends):
-                self._flush()
 
     def _end_line(self) -> None:
         """A line ends here in any case."""
@@ -311,23 +296,19 @@ class _Lines:
 
     def _flush(self) -> None:
         """The line is finished."""
-        line, width = self._trimmed()
-        x = self._x + _room(self._style, self._width - _SLACK - width)
-        self._y += self._placer.place(line, x, self._y, self._filled)
-        self._line, self._line_width = [], 0.0
-        self._filled, self._spaced = False, False
-
-    def _trimmed(self) -> tuple[list[Piece], float]:
-        """The line without the space at its end, and its width."""
         line, width = self._line, self._line_width
-        for number in range(len(line) - 1, -1, -1):
+        for number in range(len(line) - 1, -1, -1):  # without the space at its end
             kind = line[number][0]
             if kind == SPACE:
                 width -= line[number][2]
                 line[number] = (SPACE, None, 0.0, line[number][3])
             elif kind not in (OPEN, CLOSE, LINE_BREAK):
                 break
-        return line, width + _snap(line)
+        width += _snap(line)
+        x = self._x + _room(self._style, self._width - _SLACK - width)
+        self._y += self._placer.place(line, x, self._y, self._filled)
+        self._line, self._line_width = [], 0.0
+        self._filled, self._spaced = False, False
 
 
 def _snap(line: list[Piece]) -> float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentrl.envs.webarena.browsing.boxes import Node
-from agentrl.envs.webarena.browsing.font import X_HEIGHT
-from agentrl.envs.webarena.browsing.style import Style
+from agentrl.envs.webarena.layout.boxes import Node
+from agentrl.envs.webarena.layout.style import Style
+from agentrl.envs.webarena.layout.text import X_HEIGHT
 
 if TYPE_CHECKING:
-    from agentrl.envs.webarena.browsing.layout import Layout
+    from agentrl.envs.webarena.layout.blocks import Layout
 
 # What a line is made of. An atom is a box that stands in it like one big letter.
 TEXT, SPACE, OPEN, CLOSE, ATOM, BREAK = range(6)
@@ -115,17 +115,15 @@ class LinePlacer:
                 tall = style.font_ascent + style.font_descent
                 self._layout.placed.append((value.element, x, baseline - style.font_ascent, 0.0, tall))
             elif kind == TEXT and self._layout.keeps_texts:
-                self._place_text(value or "", style, x, width, baseline)
+                own = baseline + (0.0 if style is self._style else _shift(style, self._style))
+                tall = style.font_ascent + style.font_descent
+                self._layout.placed.append((Text(value or "", style), x, own - style.font_ascent, width, tall))
             x += width
         self._end_text(x, baseline)
         for node, (left, others) in begun.items():  # goes on in the next line
             self._place_element(node, left, x - left, baseline, others)
         for node in going_on:
             self._place_further(node, left_edge, x - left_edge, baseline)
-
-    def _place_text(self, text: str, style: Style, x: float, width: float, baseline: float) -> None:
-        top = baseline + (0.0 if style is self._style else _shift(style, self._style)) - style.font_ascent
-        self._layout.placed.append((Text(text, style), x, top, width, style.font_ascent + style.font_descent))
 
     def _place_further(self, node: Node, left: float, width: float, baseline: float) -> None:
         self._place_element(node, left, width, baseline)

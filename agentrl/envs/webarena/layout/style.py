@@ -17,8 +17,8 @@ import math
 from functools import cached_property, lru_cache
 from typing import Any
 
-from agentrl.envs.webarena.browsing.font import ASCENT, DESCENT
-from agentrl.envs.webarena.browsing.stylesheet import Compound, Declarations, Em, Percent, Rule, Sheet, declare
+from agentrl.envs.webarena.layout.stylesheet import Compound, Declarations, Em, Percent, Sheet, declare
+from agentrl.envs.webarena.layout.text import ASCENT, DESCENT
 
 MAX_CHAINS = 40_000  # kept for one set of style sheets; hostile pages could make any number
 
@@ -144,9 +144,11 @@ class Style:
         self.declared = declared
         self._inherit(declared, parent)
         self._size(declared)
-        self._surround(declared)
         self._arrange(declared)
-        self.framed = self._is_framed(declared)
+        painted = [declared.get(name, "none") for name in ("background", "background-color", "outline")]
+        shown = any(value not in ("none", "transparent", "inherit", "initial") for value in painted)
+        edges = (self.left, self.right, self.top, self.bottom, self.margin_left, self.margin_right)
+        self.framed = shown or any(edges) or self.valign != "baseline"
         self.special = self.pointer or self.hidden or self.clips
 
     def _inherit(self, declared: Declarations, parent: Style | None) -> None:
@@ -179,18 +181,14 @@ class Style:
         self.colour = _keyword(declared, "color", parent.colour if parent else "#000000")
         line = get("text-decoration")
         self.underlined = bool(parent and parent.underlined) if line is None else "underline" in line
-        self._metrics()
-
-    def _metrics(self) -> None:
-        """Heights of a line of text above and below the baseline, as Chromium rounds them."""
+        # Heights of a line of text above and below the baseline, as Chromium rounds them.
         self.font_ascent = float(math.floor(ASCENT * self.font_size / 1000 + 0.5))
         self.font_descent = float(math.floor(DESCENT * self.font_size / 1000 + 0.5))
         text_height = self.font_ascent + self.font_descent
-        height = self.line_height
-        line = text_height if height is None else height[0] * self.font_size if isinstance(height, Em) else height
-        self.ascent = self.font_ascent + math.floor((line - text_height) / 2)
-        self.descent = line - self.ascent
-        self.line = line
+        own = self.line_height
+        self.line = text_height if own is None else own[0] * self.font_size if isinstance(own, Em) else own
+        self.ascent = self.font_ascent + math.floor((self.line - text_height) / 2)
+        self.descent = self.line - self.ascent
         self.scale = self.font_size / 1000
 
     def _size(self, declared: Declarations) -> None:
@@ -209,21 +207,16 @@ class Style:
         self.top = self.padding_top + self.border_top
         self.bottom = self.padding_bottom + self.border_bottom
         self.across, self.along = self.left + self.right, self.top + self.bottom
-
-    def _surround(self, declared: Declarations) -> None:
-        """Widths and heights of the border box, whatever `box-sizing` says."""
+        # Widths and heights are those of the border box, whatever `box-sizing` says.
         extra_width = 0.0 if self.border_box else self.left + self.right
         extra_height = 0.0 if self.border_box else self.top + self.bottom
         width = declared.get("width")
         self.width_share = width.share if isinstance(width, Percent) else None
         for name, extra in (("width", extra_width), ("height", extra_height)):
-            least = self._optional(declared.get(name))
-            setattr(self, name, None if least is None else least + extra)
-            setattr(
-                self,
-                f"min_{name}",
-                self._pixels(declared.get(f"min-{name}", 0.0)) + extra if f"min-{name}" in declared else 0.0,
-            )
+            wanted = self._optional(declared.get(name))
+            setattr(self, name, None if wanted is None else wanted + extra)
+            least = declared.get(f"min-{name}")
+            setattr(self, f"min_{name}", 0.0 if least is None else self._pixels(least) + extra)
             most = self._optional(declared.get(f"max-{name}"))
             setattr(self, f"max_{name}", math.inf if most is None else most + extra)
         if self.width is not None:
@@ -253,12 +246,6 @@ class Style:
         self.align_self = _keyword(declared, "align-self", "auto")
         self.justify = _keyword(declared, "justify-content", "flex-start")
         self.columns = declared.get("grid-template-columns", ())
-
-    def _is_framed(self, declared: Declarations) -> bool:
-        painted = [declared.get(name, "none") for name in ("background", "background-color", "outline")]
-        edges = (self.left, self.right, self.top, self.bottom, self.margin_left, self.margin_right)
-        shown = any(value not in ("none", "transparent", "inherit", "initial") for value in painted)
-        return shown or any(edges) or self.valign != "baseline"
 
     def _pixels(self, value: Any) -> float:
         if isinstance(value, float):
@@ -290,11 +277,9 @@ class Chain:
         """The chain of an element with these attributes within this one."""
         key = (tag, classes, name, inline)
         found = self.children.get(key)
-        return found if found is not None else self._add(key)
-
-    def _add(self, key: tuple[str, str | None, str | None, str | None]) -> Chain:
+        if found is not None:
+            return found
         # Ids and classes that no rule names are left out, so that their number does not matter.
-        tag, classes, name, inline = key
         known = self.cascade.sheet
         classes = " ".join(sorted(known.classes.intersection((classes or "").split())))
         name = name if name in known.identifiers else None
@@ -320,9 +305,10 @@ class Cascade:
         """What holds for an element, later and more special rules over others."""
         self.count += 1
         found: list[tuple[tuple[Any, ...], Declarations]] = []
-        for origin, sheet in enumerate((_browser_sheet(), self.sheet)):
+        for origin, sheet in enumerate((_BROWSER_SHEET, self.sheet)):
             for order, rule in sheet.candidates(chain.tag, chain.identifier, chain.classes):
-                if _matches(rule, chain):
+                selector = rule.selector
+                if _fits(selector[-1], chain) and _leads(selector, len(selector) - 1, chain):
                     found.append(((0, origin, rule.specificity, order), rule.declarations))
                     found.append(((1, origin, rule.specificity, order), rule.important))
         if inline:
@@ -336,9 +322,7 @@ class Cascade:
         return merged
 
 
-@lru_cache(1)
-def _browser_sheet() -> Sheet:
-    return Sheet([BROWSER_SHEET])
+_BROWSER_SHEET = Sheet([BROWSER_SHEET])
 
 
 @lru_cache(32)
@@ -352,11 +336,6 @@ def cascade(texts: tuple[str, ...]) -> Cascade:
     if kept[0].count > MAX_CHAINS:
         kept[0] = Cascade(texts)
     return kept[0]
-
-
-def _matches(rule: Rule, chain: Chain) -> bool:
-    selector = rule.selector
-    return _fits(selector[-1], chain) and _leads(selector, len(selector) - 1, chain)
 
 
 def _leads(selector: tuple[Compound, ...], place: int, chain: Chain) -> bool:

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any, NamedTuple
 
-from agentrl.envs.webarena.browsing.boxes import BLOCK, FLEX, GRID, INLINE, REPLACED, TABLE, Builder, Node, collapse
-from agentrl.envs.webarena.browsing.flexible import lay_column, lay_grid, lay_row
-from agentrl.envs.webarena.browsing.inline import lay_lines
-from agentrl.envs.webarena.browsing.intrinsic import preferred_width, replaced_size, smallest_width
-from agentrl.envs.webarena.browsing.style import Cascade
-from agentrl.envs.webarena.browsing.tables import lay_table
+from agentrl.envs.webarena.layout.boxes import (
+    BLOCK,
+    FLEX,
+    GRID,
+    INLINE,
+    REPLACED,
+    TABLE,
+    Builder,
+    Node,
+    collapse,
+    preferred_width,
+    replaced_size,
+    smallest_width,
+)
+from agentrl.envs.webarena.layout.flexible import lay_column, lay_grid, lay_row, lay_table
+from agentrl.envs.webarena.layout.inline import lay_lines
+from agentrl.envs.webarena.layout.style import Cascade
 
 _AS_WIDE_AS_CONTENTS = {"button", "legend"}
 Placed = tuple[Any, float, float, float, float]  # element (or `Text`, `Clipped`), left, top, width, height
@@ -52,7 +63,9 @@ class Layout:
             if height > style.max_height:
                 height = max(style.max_height, style.min_height)
             if node.tag == "button":
-                self._centre(start, (height - style.along - content) / 2)
+                down = (height - style.along - content) / 2  # the contents of a button stand in its middle
+                self.shift(start, len(self.placed), 0.0, down)
+                self.baseline = None if self.baseline is None else self.baseline + down
         if node.element is not None:
             self.placed.append((node.element, x, y, width, height))
         return height
@@ -71,20 +84,14 @@ class Layout:
         if kind == TABLE:
             return lay_table(self, node, x, y, width)
         if node.tag == "fieldset" and node.children and node.children[0].tag == "legend":
-            return self._fieldset(node, x, y, width)
-        return self._stack(node.children, x, y, width, not node.root and not style.top, self._is_open_below(node))
-
-    def _centre(self, start: int, down: float) -> None:
-        """The contents of a button stand in its middle."""
-        self.shift(start, len(self.placed), 0.0, down)
-        self.baseline = None if self.baseline is None else self.baseline + down
-
-    def _fieldset(self, node: Node, x: float, y: float, width: float) -> float:
-        """The contents of a <fieldset>, whose <legend> stands on its upper border."""
-        style, legend = node.style, node.children[0]
-        height = self.box(legend, x + legend.style.margin_left, y - style.top, self.block_width(legend, width))
-        beyond = max(0.0, height + legend.style.margin_bottom - style.border_top)
-        return beyond + self._stack(node.children[1:], x, y + beyond, width)
+            # Its legend stands on its upper border.
+            legend = node.children[0]
+            tall = self.box(legend, x + legend.style.margin_left, y - style.top, self.block_width(legend, width))
+            beyond = max(0.0, tall + legend.style.margin_bottom - style.border_top)
+            return beyond + self._stack(node.children[1:], x, y + beyond, width)
+        above = not node.root and not style.top
+        below = not node.root and not style.bottom and style.height is None
+        return self._stack(node.children, x, y, width, above, below)
 
     def shift(self, start: int, end: int, right: float, down: float) -> None:
         """Move boxes that were placed already."""
@@ -118,11 +125,6 @@ class Layout:
             else:  # the margins around nothing are one
                 margin = collapse(space, child_below)
         return y - top + (0.0 if below else margin)
-
-    @staticmethod
-    def _is_open_below(node: Node) -> bool:
-        style = node.style
-        return not node.root and not style.bottom and style.height is None
 
     def block_width(self, node: Node, available: float) -> float:
         """The width of a block in its parent."""
@@ -174,7 +176,14 @@ def lay_out(root: Any, cascade: Cascade, opened: Container[Any], width: int) -> 
         style = node.style
         bottom = max((top + tall for _, _, top, _, tall in layout.placed), default=0.0)
         height = max(bottom, style.margin_top + tall + style.margin_bottom)
-    boxes, further = _first_boxes(layout.placed) if layout.continues else (layout.placed, {})
+    boxes: list[Placed] = layout.placed
+    further: dict[Any, list[Placed]] = {}
+    if layout.continues:
+        first: dict[Any, Placed] = {}
+        for box in layout.placed:
+            if first.setdefault(box[0], box) is not box:
+                further.setdefault(box[0], []).append(box)
+        boxes = list(first.values())
     return Placement(boxes, further, height, builder.pointers, builder.invisible, builder.clipping)
 
 
@@ -193,12 +202,3 @@ def _lay_root(layout: Layout, node: Node, width: int) -> float:
         node.kind = BLOCK
     style = node.style
     return layout.box(node, style.margin_left, style.margin_top, layout.block_width(node, float(width)))
-
-
-def _first_boxes(placed: list[Placed]) -> tuple[list[Placed], dict[Any, list[Placed]]]:
-    first: dict[Any, Placed] = {}
-    further: dict[Any, list[Placed]] = {}
-    for box in placed:
-        if first.setdefault(box[0], box) is not box:
-            further.setdefault(box[0], []).append(box)
-    return list(first.values()), further

@@ -49,37 +49,9 @@ def parse(html: str) -> Any:
         for name in _BARE:
             if element.get(name) == name:
                 element.set(name, "")
-    _bound_depth(root)
-    _complete_tables(root)
-    return root
-
-
-def _bound_depth(root: Any) -> None:
-    """Move what is nested too deep beside its parent, so that nobody's recursion is."""
-    if not _TOO_DEEP(root):
-        return
-    depth = 0
-    deep = []
-    for event, element in etree.iterwalk(root, events=("start", "end")):
-        depth += 1 if event == "start" else -1
-        if event == "start" and depth == MAX_DEPTH + 1:
-            deep.append(element)
-    for element in deep:
-        _flatten(element)
-
-
-def _flatten(element: Any) -> None:
-    """Make all descendants neighbours of the element, in the same order."""
-    place = element
-    for descendant in list(element.iterdescendants()):
-        tail, descendant.tail = descendant.tail, None
-        place.addnext(descendant)
-        descendant.tail = tail
-        place = descendant
-
-
-def _complete_tables(root: Any) -> None:
-    """Browsers put rows that stand directly in a table into a <tbody>."""
+    if _TOO_DEEP(root):
+        _bound_depth(root)
+    # Browsers put rows that stand directly in a table into a <tbody>.
     for table in root.iter("table"):
         body = None
         for child in list(table):
@@ -91,11 +63,45 @@ def _complete_tables(root: Any) -> None:
                 body.append(child)
             else:
                 body.append(child)
+    return root
+
+
+def _bound_depth(root: Any) -> None:
+    """Move what is nested too deep beside its parent, so that nobody's recursion is."""
+    depth = 0
+    deep = []
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        if event == "start" and depth == MAX_DEPTH + 1:
+            deep.append(element)
+    for element in deep:  # all descendants become its neighbours, in the same order
+        place = element
+        for descendant in list(element.iterdescendants()):
+            tail, descendant.tail = descendant.tail, None
+            place.addnext(descendant)
+            descendant.tail = tail
+            place = descendant
 
 
 def serialise(root: Any) -> str:
     """The HTML of a page as a browser writes it."""
     return "<!DOCTYPE html>" + etree.tostring(root, encoding="unicode", method="html")
+
+
+def options_of(select: Any) -> list[Any]:
+    """The options of a <select>."""
+    return list(select.iter("option"))
+
+
+def option_text(option: Any) -> str:
+    """What a user reads."""
+    return " ".join("".join(option.itertext()).split())
+
+
+def option_value(option: Any) -> str:
+    """What a form sends."""
+    value = option.get("value")
+    return option_text(option) if value is None else value
 
 
 class Document:
@@ -106,14 +112,11 @@ class Document:
         # Kept, because dictionaries are keyed by these very objects.
         self.elements: list[Any] = list(self.root.iter("*"))
         self.index: dict[Any, int] = dict(zip(self.elements, range(len(self.elements)), strict=True))
-        self.title = " ".join(self._title().split())
+        title = self.root.find("head/title")
+        if title is None:
+            title = next(self.root.iter("title"), None)
+        self.title = "" if title is None else " ".join((title.text or "").split())
         self.controls: list[Any] = list(self.root.iter("input", "textarea", "select", "button"))
-
-    def _title(self) -> str:
-        found = self.root.find("head/title")
-        if found is None:
-            found = next(self.root.iter("title"), None)
-        return "" if found is None else found.text or ""
 
     @property
     def base(self) -> str:

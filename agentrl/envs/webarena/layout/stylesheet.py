@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 Declarations = dict[str, Any]
 _SIDES = ("top", "right", "bottom", "left")
+_BRACE = re.compile(r"[{}]")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _COMPOUND = re.compile(r"(\*|[\w-]+)?((?:[.#][\w-]+)*)")
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(px|em|rem|%|fr)?")
@@ -83,7 +84,12 @@ def parse(text: str) -> Iterator[Rule]:
     at = 0
     while (opening := text.find("{", at)) >= 0:
         prelude = text[at:opening].rpartition(";")[2].strip()
-        closing = _closing(text, opening)
+        closing, depth = len(text), 0
+        for brace in _BRACE.finditer(text, opening):
+            depth += 1 if brace[0] == "{" else -1
+            if depth == 0:
+                closing = brace.start()
+                break
         at = closing + 1
         if prelude.startswith("@"):
             continue
@@ -91,17 +97,12 @@ def parse(text: str) -> Iterator[Rule]:
         for part in prelude.split(","):
             selector = _selector(part)
             if selector is not None:
-                yield Rule(selector, _specificity(selector), declarations, important)
-
-
-def _closing(text: str, opening: int) -> int:
-    """The place of the brace that closes the one at `opening`."""
-    depth = 0
-    for found in re.compile(r"[{}]").finditer(text, opening):
-        depth += 1 if found[0] == "{" else -1
-        if depth == 0:
-            return found.start()
-    return len(text)
+                specificity = (
+                    sum(bool(compound.identifier) for compound in selector),
+                    sum(len(compound.classes) for compound in selector),
+                    sum(bool(compound.tag) for compound in selector),
+                )
+                yield Rule(selector, specificity, declarations, important)
 
 
 def _selector(text: str) -> tuple[Compound, ...] | None:
@@ -120,14 +121,6 @@ def _selector(text: str) -> tuple[Compound, ...] | None:
         compounds.append(Compound((found[1] or "").lower().replace("*", ""), identifier, classes, child))
         child = False
     return tuple(compounds) or None
-
-
-def _specificity(selector: tuple[Compound, ...]) -> tuple[int, int, int]:
-    return (
-        sum(bool(compound.identifier) for compound in selector),
-        sum(len(compound.classes) for compound in selector),
-        sum(bool(compound.tag) for compound in selector),
-    )
 
 
 def declare(text: str) -> tuple[Declarations, Declarations]:
@@ -179,15 +172,17 @@ def length(text: str) -> float | Em | Percent | Fraction | str | None:
 
 
 def _four(name: str, value: str) -> Declarations:
-    """`margin` and `padding`: one to four lengths around the box."""
-    lengths = [length(part) for part in value.split()]
-    if not 1 <= len(lengths) <= 4 or None in lengths:
+    """`margin`, `padding`, `border-width` and `border-color`: one to four values around the box."""
+    values = value.split() if name == "border-color" else [length(part) for part in value.split()]
+    if not 1 <= len(values) <= 4 or None in values:
         return {}
-    top = lengths[0]
-    right = lengths[1] if len(lengths) > 1 else top
-    bottom = lengths[2] if len(lengths) > 2 else top
-    left = lengths[3] if len(lengths) > 3 else right
-    return dict(zip((f"{name}-{side}" for side in _SIDES), (top, right, bottom, left), strict=True))
+    top = values[0]
+    right = values[1] if len(values) > 1 else top
+    bottom = values[2] if len(values) > 2 else top
+    left = values[3] if len(values) > 3 else right
+    kind, dash, what = name.partition("-")
+    names = (f"{kind}-{side}{dash}{what}" for side in _SIDES)
+    return dict(zip(names, (top, right, bottom, left), strict=True))
 
 
 def _border(name: str, value: str) -> Declarations:
@@ -204,20 +199,6 @@ def _border(name: str, value: str) -> Declarations:
     ]
     found: Declarations = {f"border-{side}-width": width for side in sides}
     return found | {f"border-{side}-color": colours[0] if colours else "" for side in sides}
-
-
-def _border_colour(name: str, value: str) -> Declarations:
-    parts = value.split()
-    if not 1 <= len(parts) <= 4:
-        return {}
-    four = (parts * 4)[:4] if len(parts) != 3 else [*parts, parts[1]]
-    return {f"border-{side}-color": colour for side, colour in zip(_SIDES, four, strict=True)}
-
-
-def _border_width(name: str, value: str) -> Declarations:
-    return {
-        key.replace("border-width-", "border-") + "-width": width for key, width in _four("border-width", value).items()
-    }
 
 
 def _gap(name: str, value: str) -> Declarations:
@@ -263,8 +244,8 @@ def _flow(name: str, value: str) -> Declarations:
 
 
 _SHORTHANDS = {
-    "margin": _four, "padding": _four, "border": _border, "border-width": _border_width,
-    "border-color": _border_colour, "gap": _gap, "grid-gap": _gap,
+    "margin": _four, "padding": _four, "border": _border, "border-width": _four,
+    "border-color": _four, "gap": _gap, "grid-gap": _gap,
     "flex": _flex, "font": _font, "grid-template-columns": _columns, "flex-flow": _flow,
     **{f"border-{side}": _border for side in _SIDES},
 }  # fmt: skip

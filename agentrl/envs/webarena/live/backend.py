@@ -15,14 +15,18 @@ from playwright.async_api import Error as PlaywrightError
 from agentrl.core.errors import EnvFault, SnapshotUnsupported
 from agentrl.envs.common.browser import BrowserTab, Fence, Gateway, Window, engine
 from agentrl.envs.common.browser.tab import Visit
-from agentrl.envs.webarena.browsing.addresses import BLANK, BadAddress, origin_of, typed
-from agentrl.envs.webarena.browsing.backend import ActionFailed, EvaluationPage
-from agentrl.envs.webarena.browsing.browser_evaluation import CONTENT, printed
-from agentrl.envs.webarena.browsing.chromium import DEADLINE, ChromiumBackend, tab_names
-from agentrl.envs.webarena.browsing.loading import Page, failed, unreachable
-from agentrl.envs.webarena.browsing.numbered import NumberedDocument
+from agentrl.envs.webarena.backend import VIEWPORT, ActionFailed, EvaluationPage, View
+from agentrl.envs.webarena.browsing.chromium import (
+    CONTENT,
+    DEADLINE,
+    ChromiumBackend,
+    NumberedDocument,
+    on_engine,
+    printed,
+    tab_names,
+)
+from agentrl.envs.webarena.browsing.loading import BLANK, BadAddress, Page, failed, origin_of, typed, unreachable
 from agentrl.envs.webarena.browsing.session import typed_address
-from agentrl.envs.webarena.browsing.view import VIEWPORT, View
 
 # Failures that come of where the agent went. Every other one means that the site is down, which no agent has done.
 _OWN_FAILURES = (
@@ -73,7 +77,12 @@ class LiveBackend(ChromiumBackend):
         for number, url in enumerate(addresses):
             self._activate(number)
             await self._go(url)
-            _check_start(url, await self._current(), self._late)
+            # A page that fails before the agent has done anything is the site's fault.
+            tab = await self._current()
+            if tab.status >= 500:
+                raise EnvFault(f"{url} answered with status {tab.status}")
+            if self._late:
+                raise EnvFault(f"{url}: {self._late}")
         self._activate(0)
 
     async def _go(self, url: str) -> None:
@@ -196,12 +205,9 @@ class LiveBackend(ChromiumBackend):
             raise EnvFault("real sites are looked at only when the episode is over")
         return LiveEvaluationPage(self, last)
 
-    def look(self, last: bool, expression: str) -> str:
+    @on_engine
+    async def look(self, last: bool, expression: str) -> str:
         """The value of an expression on the agent's page or the evaluators'."""
-        with self._lock:
-            return self._run(self._look(last, expression))
-
-    async def _look(self, last: bool, expression: str) -> str:
         return await printed(await self._looked_at(last), expression)
 
     async def _looked_at(self, last: bool) -> BrowserTab:
@@ -213,12 +219,9 @@ class LiveBackend(ChromiumBackend):
             self._own.watch_status()
         return self._own
 
-    def visit(self, url: str) -> str:
+    @on_engine
+    async def visit(self, url: str) -> str:
         """Open an address on the evaluators' page; where it led. `EnvFault` if it cannot be opened."""
-        with self._lock:
-            return self._run(self._visit(url))
-
-    async def _visit(self, url: str) -> str:
         tab = await self._looked_at(False)
         if not await tab.goto(url, self._until()):
             raise EnvFault(f"{url} did not load within {self.deadline:g} s")
@@ -230,12 +233,9 @@ class LiveBackend(ChromiumBackend):
             raise EnvFault(f"{url} answered with status {tab.status}")
         return tab.page.url
 
-    def ask(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Any:
+    @on_engine
+    async def ask(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Any:
         """Ask a site's REST interface; the decoded JSON."""
-        with self._lock:
-            return self._run(self._ask(method, url, body, headers))
-
-    async def _ask(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Any:
         assert self._window is not None
         if not self.fence.allows(url):
             raise EnvFault(f"{url} is not one of the sites")
@@ -249,12 +249,9 @@ class LiveBackend(ChromiumBackend):
         except ValueError as error:
             raise EnvFault(f"{url} answered with status {answer.status} and no JSON") from error
 
-    def read(self, url: str) -> tuple[int, str, str]:
+    @on_engine
+    async def read(self, url: str) -> tuple[int, str, str]:
         """What a site answers to the agent's browser, without showing it: status, where it led, text."""
-        with self._lock:
-            return self._run(self._read_url(url))
-
-    async def _read_url(self, url: str) -> tuple[int, str, str]:
         assert self._window is not None
         try:
             answer = await self._window.context.request.get(url, timeout=self.deadline * 1000)
@@ -274,14 +271,6 @@ class LiveBackend(ChromiumBackend):
     def load(self, saved: Mapping[str, Any]) -> NoReturn:
         """See `save`."""
         self.save()
-
-
-def _check_start(url: str, tab: BrowserTab, late: str) -> None:
-    """A page that fails before the agent has done anything is the site's fault."""
-    if tab.status >= 500:
-        raise EnvFault(f"{url} answered with status {tab.status}")
-    if late:
-        raise EnvFault(f"{url}: {late}")
 
 
 class LiveEvaluationPage:

@@ -1,0 +1,164 @@
+"""Pages laid out, and which of their elements an agent can act on.
+
+The rules are those of WebArena-Lite's script, which follow those of Vimium. An element is labelled if it looks
+clickable (by tag, role, attributes, or a hand as its pointer), if the middle of its box on any line lies in the
+viewport and is not clipped away, and if nothing inside it is labelled. Two rules differ: a hand that an element only
+inherits does not count, so that a link is labelled itself and not every piece within it; and <summary> is labelled
+rather than the <details> around it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cached_property, lru_cache
+from itertools import zip_longest
+from typing import Any
+
+from agentrl.envs.webarena.backend import Box
+from agentrl.envs.webarena.layout.blocks import Placed, lay_out, lay_out_with_texts
+from agentrl.envs.webarena.layout.document import Document, document
+from agentrl.envs.webarena.layout.style import Chain, Style, cascade
+
+CACHE_SIZE = 128
+_TAGS = {"input", "textarea", "select", "button", "a", "iframe", "video", "object", "embed", "summary"}
+# Attributes that make other elements clickable, and how they look in HTML; most pages have few of them.
+_RARE = {
+    name: re.compile(pattern)
+    for name, pattern in (
+        ("role", "role="), ("tabindex", "tabindex="), ("contenteditable", "contenteditable"), ("onclick", "onclick="),
+        ("usemap", "usemap="), ("class", "class=[\"']?[^\"'>]*[bB]utton"),
+    )
+}  # fmt: skip
+_CONTROLS = ("input", "select", "textarea", "button")
+_ROLES = {"button", "tab", "link", "checkbox", "menuitem", "menuitemcheckbox", "menuitemradio", "radio"}
+
+
+def _makes_clickable(name: str, value: str) -> bool:
+    """Does an attribute with this value make an element clickable?"""
+    value = value.strip().lower()
+    match name:
+        case "role":
+            return value in _ROLES
+        case "tabindex":
+            return value.isdigit()
+        case "contenteditable":
+            return value in ("", "true", "contenteditable")
+        case "class":
+            return "button" in value
+    return True
+
+
+def labelled_control(label: Any, document: Document) -> Any:
+    """The enabled control that a <label> belongs to, or None."""
+    name = label.get("for")
+    if name is not None:
+        found = document.identified.get(name)
+        if found is None or found.tag not in _CONTROLS:
+            return None
+    else:
+        inside = label.iter(*_CONTROLS)
+        found = next((element for element in inside if (element.get("type") or "").lower() != "hidden"), None)
+    return None if found is None or found.get("disabled") is not None else found
+
+
+class LaidOut:
+    """A page with the boxes of its elements. Nobody may change it."""
+
+    def __init__(self, document: Document, sheets: tuple[str, ...], opened: frozenset[int], viewport: tuple[int, int]):
+        self.document, self.viewport = document, viewport
+        self._details = details = {document.elements[number] for number in opened}
+        self._cascade = cascade(sheets)
+        self._placement = lay_out(document.root, self._cascade, details, viewport[0])
+        self.height = max(math.floor(self._placement.height + 0.5), viewport[1])
+        self._seen: dict[int, tuple[dict[Any, Box], tuple[Any, ...]]] = {}
+
+    @property
+    def bottom(self) -> int:
+        """How far the page can be scrolled."""
+        return self.height - self.viewport[1]
+
+    def at(self, scroll: int) -> tuple[dict[Any, Box], tuple[Any, ...]]:
+        """The boxes in pixels of the viewport, and the labelled elements, when the page is scrolled this far."""
+        found = self._seen.get(scroll)
+        if found is None:
+            if len(self._seen) >= 8:
+                self._seen.clear()
+            boxes = {placed[0]: _box(placed, scroll) for placed in self._placement.boxes}
+            further = self._placement.further  # boxes on later lines
+            visible = []
+            for element in self._clickables:
+                parts = [boxes[element]] if element in boxes else []
+                parts += [_box(placed, scroll) for placed in further.get(element, ())]
+                if any(self._is_in_sight(element, part, boxes) for part in parts):
+                    visible.append(element)
+            labels = tuple(
+                element
+                for element, following in zip_longest(visible, visible[1:])
+                if following is None or not len(element) or element not in following.iterancestors()
+            )
+            found = self._seen[scroll] = (boxes, labels)
+        return found
+
+    def _is_in_sight(self, element: Any, box: Box, boxes: dict[Any, Box]) -> bool:
+        """Does the middle of a box lie in the viewport, and is it not clipped away?"""
+        x, y = box.left + box.width / 2, box.top + box.height / 2
+        if not (box.width and box.height and 0 <= x < self.viewport[0] and 0 <= y < self.viewport[1]):
+            return False
+        clipping = self._placement.clipping
+        for ancestor in element.iterancestors() if clipping else ():
+            if ancestor in clipping:
+                left, top, width, height = boxes[ancestor]
+                if not (left <= x < left + width and top <= y < top + height):
+                    return False
+        return True
+
+    def style(self, element: Any) -> Style:
+        """The style of an element."""
+        return self._chain(element).style
+
+    def _chain(self, element: Any) -> Chain:
+        parent, get = element.getparent(), element.get
+        above = self._cascade.root if parent is None else self._chain(parent)
+        return above.child(element.tag, get("class"), get("id"), get("style"))
+
+    @cached_property
+    def everything(self) -> list[Placed]:
+        """All that is to be seen, texts as well; see `Layout`."""
+        return lay_out_with_texts(self.document.root, self._cascade, self._details, self.viewport[0])
+
+    @cached_property
+    def styles(self) -> dict[Any, Style]:
+        """The styles of all elements."""
+        chains: dict[Any, Chain] = {}
+        for element in self.document.elements:
+            get, parent = element.get, chains.get(element.getparent(), self._cascade.root)
+            chains[element] = parent.child(element.tag, get("class"), get("id"), get("style"))
+        return {element: chain.style for element, chain in chains.items()}
+
+    @cached_property
+    def _clickables(self) -> list[Any]:
+        """Elements that could be labelled, in document order."""
+        document = self.document
+        found = set(document.root.iter(*_TAGS)) | self._placement.pointers
+        found.update(label for label in document.root.iter("label") if labelled_control(label, document) is not None)
+        for name, pattern in _RARE.items():
+            if pattern.search(document.html):
+                values = ((element, element.get(name)) for element in document.elements)
+                found.update(
+                    element for element, value in values if value is not None and _makes_clickable(name, value)
+                )
+        return sorted(found - self._placement.invisible, key=document.index.__getitem__)
+
+
+def _box(placed: Placed, scroll: int) -> Box:
+    """A box in whole pixels of the viewport, as a script rounds it."""
+    _, left, top, width, height = placed
+    floor = math.floor
+    return Box(floor(left + 0.5), floor(top + 0.5) - scroll, floor(width + 0.5), floor(height + 0.5))
+
+
+@lru_cache(CACHE_SIZE)
+def laid_out(html: str, sheets: tuple[str, ...], opened: frozenset[int], viewport: tuple[int, int]) -> LaidOut:
+    """The page with this text and these style sheets; `opened` are the numbers of its open <details>."""
+    return LaidOut(document(html), sheets, opened, viewport)
