@@ -9,10 +9,9 @@ from random import Random
 
 from agentrl.envs.webarena.sites.code import catalogue
 from agentrl.envs.webarena.sites.code.catalogue import GROUPS, PROJECTS, Source
-from agentrl.envs.webarena.sites.code.history import Repository, Session
-from agentrl.envs.webarena.sites.code.rows import Rows
+from agentrl.envs.webarena.sites.code.conversations import Team, Tickets
+from agentrl.envs.webarena.sites.code.history import Repository, Rows, Session
 from agentrl.envs.webarena.sites.code.sources import function, sentence, words
-from agentrl.envs.webarena.sites.code.tickets import Team, Tickets
 from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.site import session_token
 

@@ -15,6 +15,9 @@ from agentrl.envs.webarena.sites.site import Context, Forbidden, LoginNeeded, No
 OWNER, MAINTAINER, DEVELOPER, REPORTER, GUEST = 50, 40, 30, 20, 10
 ROLES = {OWNER: "Owner", MAINTAINER: "Maintainer", DEVELOPER: "Developer", REPORTER: "Reporter", GUEST: "Guest"}
 VISIBILITIES = ("private", "internal", "public")
+RESERVED = frozenset(
+    {"dashboard", "explore", "groups", "projects", "search", "users", "static", "-", "profile", "help"}
+)
 PAGE_SIZE = 20
 AVATARS = ("#8a5a2b", "#2b6f8a", "#6b4a8f", "#3f7d4e", "#a34a4a", "#4a5fa3", "#8f7a2b", "#2b8a78")
 # Projects that a user (?1) is a member of, and those that a user may see.

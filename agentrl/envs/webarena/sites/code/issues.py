@@ -5,18 +5,6 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from agentrl.envs.webarena.sites.code.discussion import (
-    add_note,
-    add_todo,
-    choice,
-    choices,
-    chosen_labels,
-    next_iid,
-    notes_of,
-    people_by_id,
-    set_labels,
-    ticket_of,
-)
 from agentrl.envs.webarena.sites.code.host import (
     REPORTER,
     Project,
@@ -27,8 +15,22 @@ from agentrl.envs.webarena.sites.code.host import (
     user_id,
     writable,
 )
-from agentrl.envs.webarena.sites.code.listing import canonical, labels_of, listing
 from agentrl.envs.webarena.sites.code.text import date_or_none
+from agentrl.envs.webarena.sites.code.tickets import (
+    add_note,
+    add_todo,
+    canonical,
+    choice,
+    choices,
+    chosen_labels,
+    labels_of,
+    listing,
+    next_iid,
+    notes_of,
+    people_by_id,
+    set_labels,
+    ticket_of,
+)
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, Forbidden
 

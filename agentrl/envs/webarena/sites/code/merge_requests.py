@@ -5,18 +5,6 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from agentrl.envs.webarena.sites.code.discussion import (
-    add_note,
-    add_todo,
-    choice,
-    choices,
-    chosen_labels,
-    next_iid,
-    notes_of,
-    people_by_id,
-    set_labels,
-    ticket_of,
-)
 from agentrl.envs.webarena.sites.code.editing import may_push, new_commit, put_file, remove_ref
 from agentrl.envs.webarena.sites.code.host import (
     DEVELOPER,
@@ -29,8 +17,22 @@ from agentrl.envs.webarena.sites.code.host import (
     writable,
 )
 from agentrl.envs.webarena.sites.code.issues import MAX_TITLE
-from agentrl.envs.webarena.sites.code.listing import canonical, labels_of, listing
 from agentrl.envs.webarena.sites.code.repository import COMMIT, HISTORY, branches_of, ref_named
+from agentrl.envs.webarena.sites.code.tickets import (
+    add_note,
+    add_todo,
+    canonical,
+    choice,
+    choices,
+    chosen_labels,
+    labels_of,
+    listing,
+    next_iid,
+    notes_of,
+    people_by_id,
+    set_labels,
+    ticket_of,
+)
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, Forbidden

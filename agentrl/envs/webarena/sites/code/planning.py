@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import sqlite3
 
-from agentrl.envs.webarena.sites.code.discussion import next_iid
 from agentrl.envs.webarena.sites.code.host import REPORTER, Project, project_of, site, writable
-from agentrl.envs.webarena.sites.code.listing import listing
 from agentrl.envs.webarena.sites.code.text import date_or_none
+from agentrl.envs.webarena.sites.code.tickets import listing, next_iid
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
 

@@ -9,8 +9,7 @@ from random import Random
 from typing import Any
 
 from agentrl.envs.webarena.sites.database import START
-from agentrl.envs.webarena.sites.forum.content import Content, Subject
-from agentrl.envs.webarena.sites.forum.grammar import expand
+from agentrl.envs.webarena.sites.forum.content import Content, Subject, expand
 from agentrl.envs.webarena.sites.forum.listing import ranking
 from agentrl.envs.webarena.sites.forum.people import OPENED, Member, People
 from agentrl.envs.webarena.sites.forum.text import slug

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from agentrl.envs.webarena.sites.database import START
-from agentrl.envs.webarena.sites.forum.content import common, name_parts, words
-from agentrl.envs.webarena.sites.forum.grammar import expand, sentences
+from agentrl.envs.webarena.sites.forum.content import common, expand, name_parts, sentences, words
 
 AGENT = "MarvelsGrantMan136"
 ADMIN = "plaza_admin"

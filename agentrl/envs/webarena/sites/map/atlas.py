@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from agentrl.envs.webarena.sites.database import Database
-from agentrl.envs.webarena.sites.map.categories import CATEGORIES
 from agentrl.envs.webarena.sites.map.geo import Point, distance, to_metres
 from agentrl.envs.webarena.sites.map.graph import Graph, Road, Way
-from agentrl.envs.webarena.sites.map.words import CITY, CITY_COUNTY, COUNTRY, REGION, TOWNS
+from agentrl.envs.webarena.sites.map.words import CATEGORIES, CITY, CITY_COUNTY, COUNTRY, REGION, TOWNS
 
 COUNTIES = {name: county for name, county, *_ in TOWNS} | {CITY: CITY_COUNTY}
 STREET_LABELS = {

@@ -15,8 +15,8 @@ import numpy as np
 
 from agentrl.envs.webarena.sites.map import geo
 from agentrl.envs.webarena.sites.map.atlas import Atlas, Feature
-from agentrl.envs.webarena.sites.map.categories import CATEGORIES, CUISINES
 from agentrl.envs.webarena.sites.map.geo import Point
+from agentrl.envs.webarena.sites.map.words import CATEGORIES, CUISINES
 
 MAX_LENGTH = 300  # characters of a query that are looked at
 _NEAR = re.compile(r"^(.+?)\s+(nearest to|closest to|close to|next to|near|around|by|in|at)\s+(.+)$", re.I)

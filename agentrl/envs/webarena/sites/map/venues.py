@@ -10,20 +10,21 @@ from itertools import accumulate
 from random import Random
 from typing import Any
 
-from agentrl.envs.webarena.sites.map.categories import CATEGORIES, CUISINES, Category
-from agentrl.envs.webarena.sites.map.city import PARK_CELLS, bend, on_plan
+from agentrl.envs.webarena.sites.map.city import CENTRES, PARK_CELLS, bend, on_plan
 from agentrl.envs.webarena.sites.map.geo import Point, to_degrees
 from agentrl.envs.webarena.sites.map.network import Network, Street
-from agentrl.envs.webarena.sites.map.towns import CENTRES
 from agentrl.envs.webarena.sites.map.words import (
     ADJECTIVES,
+    CATEGORIES,
     CITY,
+    CUISINES,
     DISTRICTS,
     FIRST_NAMES,
     NOUNS,
     REGION,
     SURNAMES,
     TOPICS,
+    Category,
 )  # fmt: skip
 
 PLOT = 11.0  # metres of street for each house number of one side

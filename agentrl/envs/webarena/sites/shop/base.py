@@ -10,8 +10,7 @@ from typing import Any
 
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.site import Context, NotFound, Site
-from agentrl.envs.webarena.sites.store.content import STORE_NAME
-from agentrl.envs.webarena.sites.store.pricing import money
+from agentrl.envs.webarena.sites.store.pricing import STORE_NAME, money
 
 # What a customer pays for one piece, as SQL over `product`.
 FINAL_PRICE = "min(product.price, coalesce(product.special_price, product.price))"
@@ -104,6 +103,14 @@ def chosen_options(context: Context, product: int) -> str | None:
             return None
         chosen.append(f"{name}: {value}")
     return ", ".join(chosen)
+
+
+def orders_of(db: Database, customer: int, limit: int, offset: int) -> list[sqlite3.Row]:
+    """A customer's orders, the latest first."""
+    return db.rows(
+        "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?",
+        customer, limit, offset,
+    )  # fmt: skip
 
 
 def ratings_of(db: Database, products: Iterable[int]) -> dict[int, tuple[float, int]]:

@@ -1,4 +1,4 @@
-"""The shopping cart and its totals."""
+"""The shopping cart with its totals, and the wish list."""
 
 from __future__ import annotations
 
@@ -9,18 +9,48 @@ from typing import Any
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.shop.base import (
+    FINAL_PRICE,
+    WISH_LIST,
     cart_items,
     cart_owner,
     chosen_options,
     decoded_path,
+    options_of,
     product_by_id,
+    ratings_of,
     site,
     subtotal,
 )
 from agentrl.envs.webarena.sites.shop.product import compare_add
-from agentrl.envs.webarena.sites.shop.wishes import wish_add
-from agentrl.envs.webarena.sites.site import Context
+from agentrl.envs.webarena.sites.site import Context, NotFound
 from agentrl.envs.webarena.sites.store.pricing import SHIPPING_METHODS, ShippingMethod, applies, discount
+
+# ---------------------------------------------------------------------- putting on the wish list
+
+
+@site.post("/wishlist/index/add", "/wishlist/index/add/product/{product}")
+def wish_add(context: Context) -> Response:
+    """Put a product on the list; once more of it where it is there already."""
+    customer = context.member["id"]
+    product = product_by_id(context.db, context.number(context.params.get("product") or context.form("product")))
+    qty = max(1, context.number(context.form("qty", "1"), 1, 10_000))
+    options = chosen_options(context, product["id"]) or ""
+    present = context.db.row(
+        "SELECT * FROM wishlist_item WHERE customer_id = ? AND product_id = ? AND options = ?",
+        customer, product["id"], options,
+    )  # fmt: skip
+    if present is not None:
+        context.db.update("wishlist_item", present["id"], qty=min(present["qty"] + qty, 10_000))
+    else:
+        context.db.insert(
+            "wishlist_item", customer_id=customer, product_id=product["id"], options=options, qty=qty,
+            added_at=context.db.now(),
+        )  # fmt: skip
+    return context.redirect(WISH_LIST, f"{product['name']} has been added to your Wish List.")
+
+
+# ---------------------------------------------------------------------- the cart
+
 
 CART = "/checkout/cart/"
 MAX_PIECES = 10_000  # of one line
@@ -170,3 +200,67 @@ def coupon(context: Context) -> Response:
     owner = {"customer_id": customer} if customer is not None else {"session_id": session}
     context.db.insert("cart_coupon", code=fitting[0]["coupon_code"], **owner)
     return context.redirect(CART, f'You used coupon code "{fitting[0]["coupon_code"]}".')
+
+
+# ---------------------------------------------------------------------- the wish list
+
+
+@site.get("/wishlist", "/wishlist/index/index")
+def wish_list(context: Context) -> Response:
+    """Everything on the list."""
+    items = _wished(context)
+    return context.page(
+        "wishlist.html", items=items, ratings=ratings_of(context.db, [item["product_id"] for item in items])
+    )
+
+
+@site.post("/wishlist/index/update")
+def wish_update(context: Context) -> Response:
+    """Save comments and quantities."""
+    for item in _wished(context):
+        comment = context.form(f"description[{item['id']}]", item["comment"])
+        qty = max(1, context.number(context.form(f"qty[{item['id']}]"), item["qty"], 10_000))
+        if (comment, qty) != (item["comment"], item["qty"]):
+            context.db.update("wishlist_item", item["id"], comment=comment, qty=qty)
+    target = context.form("cart")
+    if target:
+        return _to_cart(context, [_own_wish(context, target)])
+    if context.form("do") == "all":
+        return _to_cart(context, _wished(context))
+    if context.form("remove"):
+        item = _own_wish(context, context.form("remove"))
+        context.db.delete("wishlist_item", item["id"])
+        return context.redirect(WISH_LIST, f"{item['name']} has been removed from your Wish List.")
+    return context.redirect(WISH_LIST, "Your Wish List has been updated.")
+
+
+def _to_cart(context: Context, items: list[sqlite3.Row]) -> Response:
+    """Move items to the cart; those that need a choice lead to the product's page."""
+    for item in items:
+        product = product_by_id(context.db, item["product_id"])
+        path = f"/{product['url_key']}.html"
+        if options_of(context.db, product["id"]) and not item["options"]:
+            return context.redirect(path, "error: You need to choose options for your item.")
+        problem = add_to_cart(context, product, item["options"], item["qty"])
+        if problem:
+            return context.redirect(WISH_LIST, f"error: {problem}")
+        context.db.delete("wishlist_item", item["id"])
+    names = items[0]["name"] if len(items) == 1 else f"{len(items)} products"
+    return context.redirect(WISH_LIST, f"You added {names} to your shopping cart." if items else "")
+
+
+def _wished(context: Context) -> list[sqlite3.Row]:
+    return context.db.rows(
+        f"SELECT wishlist_item.*, product.name, url_key, is_in_stock, {FINAL_PRICE} AS final_price FROM wishlist_item"
+        " JOIN product ON product.id = product_id WHERE wishlist_item.customer_id = ? AND status = 1"
+        " ORDER BY wishlist_item.id",
+        context.member["id"],
+    )
+
+
+def _own_wish(context: Context, number: str) -> sqlite3.Row:
+    wanted = context.number(number)
+    for item in _wished(context):
+        if item["id"] == wanted:
+            return item
+    raise NotFound

@@ -10,11 +10,10 @@ from agentrl.envs.common.catalogue import Product
 from agentrl.envs.common.catalogue.photos import photo
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.shop.assortment import Item, assortment, items_below
 from agentrl.envs.webarena.sites.shop.base import ratings_of, site
-from agentrl.envs.webarena.sites.shop.listing import MAX_LENGTH, PRODUCTS, Listing
+from agentrl.envs.webarena.sites.shop.listing import PRODUCTS, Listing
 from agentrl.envs.webarena.sites.shop.product import product_page, trail_of
-from agentrl.envs.webarena.sites.shop.search import found_products
+from agentrl.envs.webarena.sites.shop.search import MAX_LENGTH, Item, assortment, found_products, items_below
 from agentrl.envs.webarena.sites.site import Context, NotFound
 from agentrl.envs.webarena.sites.store.products import bullets_of, catalogue_product, description_of
 

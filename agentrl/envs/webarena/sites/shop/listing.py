@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from agentrl.envs.webarena.sites.database import Database
-from agentrl.envs.webarena.sites.shop.assortment import Item
 from agentrl.envs.webarena.sites.shop.base import FINAL_PRICE, ratings_of
+from agentrl.envs.webarena.sites.shop.search import MAX_LENGTH, Item
 from agentrl.envs.webarena.sites.site import Context
 from agentrl.envs.webarena.sites.store.pricing import money
 
@@ -26,7 +26,6 @@ PARAMETERS = (
 )  # fmt: skip
 LIMITS = (12, 24, 36)
 ORDERS = {"position": "Position", "relevance": "Relevance", "name": "Product Name", "price": "Price"}
-MAX_LENGTH = 128  # characters of a value: dozens of links of the page repeat it
 STEPS = (1, 2, 5, 10, 20, 30, 50, 100, 200, 300, 500)  # widths of price ranges, in dollars
 MAX_CHOICES = 8  # of a filter
 PRODUCTS = f"SELECT product.*, {FINAL_PRICE} AS final_price FROM product"

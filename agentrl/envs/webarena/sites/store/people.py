@@ -1,12 +1,23 @@
-"""Customers with their addresses, and who among them reads the newsletter."""
+"""Customers with their addresses, who among them reads the newsletter, and the words that base data is made from."""
 
 from __future__ import annotations
 
 import sqlite3
+import tomllib
 from datetime import datetime, timedelta
+from functools import cache
+from importlib.resources import files
 from random import Random
+from typing import Any
 
-from agentrl.envs.webarena.sites.store.words import words
+PACKAGE = "agentrl.envs.webarena.sites.store"
+
+
+@cache
+def words(name: str) -> dict[str, Any]:
+    """The contents of a file such as "people.toml"."""
+    return tomllib.loads(files(PACKAGE).joinpath(name).read_text(encoding="utf-8"))
+
 
 CUSTOMERS = 150
 FIRST_CUSTOMER = datetime(2021, 10, 20, 9, 0)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+STORE_NAME = "Larkfield Market"
+
 
 @dataclass(frozen=True)
 class ShippingMethod:

@@ -4,14 +4,46 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from random import Random
 from typing import Any
 
-from agentrl.envs.webarena.sites.store.people import AGENT
+from agentrl.envs.webarena.sites.store.people import AGENT, words
 from agentrl.envs.webarena.sites.store.products import catalogue
-from agentrl.envs.webarena.sites.store.review_texts import Aspect, aspects
-from agentrl.envs.webarena.sites.store.words import words
+
+EVERYWHERE = "general"  # aspects of every category
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """One thing that people judge. `name` completes "reviewers who mention ..."; {noun} is the product's kind."""
+
+    name: str
+    praise: tuple[str, ...]
+    complaint: tuple[str, ...]
+
+
+@cache
+def aspects(category: str, section: str) -> tuple[Aspect, ...]:
+    """What is said about products of a category of the catalogue ("beauty") and a section of it ("Hair Care")."""
+    listed = words("reviews.toml")["aspects"]
+    fitting = [entry for entry in listed[category] if section in entry.get("where", (section,))]
+    return tuple(
+        Aspect(entry["name"], tuple(entry["praise"]), tuple(entry["complaint"]))
+        for entry in (*fitting, *listed[EVERYWHERE])
+    )
+
+
+def complaints(category: str, section: str, kind: str, detail: str) -> list[str]:
+    """The names of the aspects that a review of a product of this kind complains about."""
+    return [
+        aspect.name
+        for aspect in aspects(category, section)
+        if any(sentence.format(noun=kind) in detail for sentence in aspect.complaint)
+    ]
+
 
 MAX_PER_PRODUCT = 24
 REVIEWED, POPULAR = 930, 450  # products, and those among them that were ordered

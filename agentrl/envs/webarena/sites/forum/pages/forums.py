@@ -1,23 +1,142 @@
-"""The list of forums, a forum's own page, the newest comments, subscriptions."""
+"""Lists: the front page, search, all forums, one forum's page, the newest comments; subscriptions."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from typing import Any
 
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.forum import text
 from agentrl.envs.webarena.sites.forum.app import back, forum_of, is_moderator, site
 from agentrl.envs.webarena.sites.forum.listing import (
+    COLUMNS,
     NEWEST_COMMENTS,
     ORDERS,
+    TABLES,
+    Page,
     page_number,
     paged,
     sort_and_time,
     sort_links,
     submissions,
-)  # fmt: skip
+)
+from agentrl.envs.webarena.sites.forum.pictures import picture
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.site import Context
+from agentrl.envs.webarena.sites.site import Context, LoginNeeded, NotFound
+
+# ---------------------------------------------------------------------- front page
+
+
+LISTINGS = {"featured": "Featured", "subscribed": "Subscribed", "moderated": "Moderated", "all": "All"}
+WHERE = {
+    "featured": "f.is_featured",
+    "subscribed": "f.id IN (SELECT forum_id FROM subscription WHERE user_id = ?)",
+    "moderated": "f.id IN (SELECT forum_id FROM moderator WHERE user_id = ?)",
+    "all": "f.id NOT IN (SELECT forum_id FROM hidden_forum WHERE user_id = ?)",
+}
+
+
+@site.get("/", *(f"/{sort}" for sort in ORDERS))
+def front_page(context: Context) -> Response:
+    """The list that the member prefers."""
+    user = context.user
+    preferred = user["front_page"] if user is not None else "default"
+    if preferred == "default":
+        preferred = "subscribed" if user is not None and _has_subscriptions(context, user["id"]) else "featured"
+    return _listing(context, preferred, "", user["front_page_sort"] if user is not None else "hot")
+
+
+@site.get(*(f"/{listing}" for listing in LISTINGS), *(f"/{name}/{sort}" for name in LISTINGS for sort in ORDERS))
+def listing_page(context: Context) -> Response:
+    """One of the lists, in the order that the address asks for."""
+    listing = context.request.path.split("/")[1]
+    return _listing(context, listing, f"/{listing}", "hot")
+
+
+def _listing(context: Context, listing: str, path: str, default_sort: str) -> Response:
+    if context.user is None and listing in ("subscribed", "moderated"):
+        raise LoginNeeded
+    sort, time = sort_and_time(context, default_sort)
+    values = [] if listing == "featured" else [context.user["id"] if context.user is not None else -1]
+    page = submissions(context, WHERE[listing], values, sort, time)
+    return context.page(
+        "front.html", listing=listing, listings=LISTINGS, page=page, sort=sort, sidebar=front_sidebar(context),
+        links=sort_links(path, sort, time),
+    )  # fmt: skip
+
+
+def front_sidebar(context: Context) -> dict[str, Any]:
+    """What stands beside the front page: the member's forums, else featured ones; the newest comments."""
+    db, user = context.db, context.user
+    mine = "SELECT f.* FROM forum f JOIN subscription s ON s.forum_id = f.id WHERE s.user_id = ? ORDER BY f.name"
+    featured = "SELECT * FROM forum WHERE is_featured ORDER BY name"
+    subscribed = db.rows(mine, user["id"]) if user is not None else []
+    return {
+        "forum": None,
+        "title": "Subscribed forums" if user is not None else "Featured forums",
+        "forums": subscribed if user is not None else db.rows(featured),
+        "moderates": [row for row in subscribed if is_moderator(context, row["id"])],
+    }
+
+
+def _has_subscriptions(context: Context, user_id: int) -> bool:
+    return bool(context.db.value("SELECT 1 FROM subscription WHERE user_id = ?", user_id))
+
+
+@site.get("/submission_images/{name}")
+def image(context: Context) -> Response:
+    """A picture of a submission."""
+    drawing = picture(context.params["name"])
+    if drawing is None:
+        raise NotFound
+    return Response(drawing, content_type="image/svg+xml", lasting=True)
+
+
+# ---------------------------------------------------------------------- search
+
+
+MAX_WORDS = 8
+MAX_WORD = 80
+LIKE = r"LIKE ? ESCAPE '\'"
+
+
+@site.get("/search")
+def search_page(context: Context) -> Response:
+    """Everything that contains all words of the query: submissions first, on the second tab comments."""
+    query = text.clean(context.query("q"))
+    words = [_pattern(word) for word in query.split()[:MAX_WORDS]]
+    kind = "comments" if context.query("type") == "comments" else "submissions"
+    page = (_comments if kind == "comments" else _submissions)(context, words) if words else Page([], 1, False)
+    return context.page("search.html", query=query, kind=kind, page=page)
+
+
+def _pattern(word: str) -> str:
+    """The word anywhere in a text, for LIKE, which ignores case."""
+    return "%" + re.sub(r"([\\%_])", r"\\\1", word[:MAX_WORD]) + "%"
+
+
+def _submissions(context: Context, words: list[str]) -> Page:
+    user_id = context.user["id"] if context.user is not None else -1
+    where = " AND ".join([f"s.title || ' ' || s.body {LIKE}"] * len(words))
+    in_title = " + ".join([f"(s.title {LIKE})"] * len(words))
+    sql = (
+        f"SELECT {COLUMNS} FROM {TABLES} WHERE NOT s.is_trashed AND {where} "
+        f"ORDER BY {in_title} DESC, s.upvotes - s.downvotes DESC, s.id DESC"
+    )
+    return paged(context.db, sql, [user_id, *words, *words], page_number(context))
+
+
+def _comments(context: Context, words: list[str]) -> Page:
+    where = " AND ".join([f"c.body {LIKE}"] * len(words))
+    sql = f"""SELECT c.*, u.username AS author, s.title FROM comment c JOIN user u ON u.id = c.user_id
+        JOIN submission s ON s.id = c.submission_id WHERE NOT c.is_trashed AND NOT s.is_trashed AND {where}
+        ORDER BY c.upvotes - c.downvotes DESC, c.id DESC"""
+    return paged(context.db, sql, words, page_number(context))
+
+
+# ---------------------------------------------------------------------- forums
+
 
 FORUMS_PER_PAGE = 15
 SUBSCRIBERS = "(SELECT count(*) FROM subscription WHERE forum_id = f.id)"

@@ -1,25 +1,270 @@
-"""A submission's page with its comments; editing, deleting, locking and pinning it."""
+"""Submissions and comments: writing, reading, voting on, editing and deleting them."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.forum import text
 from agentrl.envs.webarena.sites.forum.app import (
+    back,
+    comment_address,
+    comment_of,
+    field,
     forum_of,
+    is_banned,
     is_moderator,
     may_edit,
     myself,
     site,
     submission_address,
     submission_of,
-)  # fmt: skip
-from agentrl.envs.webarena.sites.forum.listing import submission_row
+    too_long,
+)
+from agentrl.envs.webarena.sites.forum.listing import ranking, submission_row
 from agentrl.envs.webarena.sites.forum.pages.forums import forum_sidebar
-from agentrl.envs.webarena.sites.forum.pages.submit import submission_faults, submission_fields
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.site import Context, Forbidden
+from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
+
+# ---------------------------------------------------------------------- votes
+
+
+@site.post("/sv/{id}")
+def vote_submission(context: Context) -> Response:
+    """Vote on a submission."""
+    return _vote(context, "submission")
+
+
+@site.post("/cv/{id}")
+def vote_comment(context: Context) -> Response:
+    """Vote on a comment."""
+    return _vote(context, "comment")
+
+
+def _vote(context: Context, kind: str) -> Response:
+    user, row = context.member, context.db.get(kind, context.number(context.params["id"]))
+    if row is None or row["is_trashed"]:
+        raise NotFound
+    choice = {"1": 1, "-1": -1}.get(context.form("choice"), 0)
+    set_vote(context.db, kind, row, user["id"], choice)
+    address = submission_address if kind == "submission" else comment_address
+    return context.redirect(back(context, address(context.db, row)))
+
+
+def set_vote(db: Database, kind: str, row: sqlite3.Row, user_id: int, choice: int) -> None:
+    """Make this the member's vote on a submission or comment; 0 is none."""
+    sql = f"SELECT * FROM {kind}_vote WHERE user_id = ? AND {kind}_id = ?"
+    old = db.row(sql, user_id, row["id"])
+    before = old["choice"] if old is not None else 0
+    if choice == before:
+        return
+    if old is not None:
+        db.delete(f"{kind}_vote", old["id"])
+    if choice:
+        db.insert(f"{kind}_vote", **{f"{kind}_id": row["id"]}, user_id=user_id, choice=choice)
+    upvotes = row["upvotes"] + (choice == 1) - (before == 1)
+    downvotes = row["downvotes"] + (choice == -1) - (before == -1)
+    db.update(kind, row["id"], upvotes=upvotes, downvotes=downvotes)
+    if kind == "submission":
+        rank(db, row["id"])
+
+
+def rank(db: Database, submission_id: int) -> None:
+    """Find the submission's new place in the "hot" order."""
+    row = db.get("submission", submission_id)
+    assert row is not None
+    place = ranking(row["created_at"], row["upvotes"], row["downvotes"], row["comment_count"])
+    db.update("submission", submission_id, ranking=place)
+
+
+# ---------------------------------------------------------------------- new submissions
+
+
+FIELDS = ("url", "title", "body", "forum")
+
+
+@site.get("/submit")
+def submit_page(context: Context) -> Response:
+    """The form for a submission to any forum."""
+    return _submit_form(context, dict.fromkeys(FIELDS, ""), [])
+
+
+@site.get("/submit/{forum}")
+def submit_to_forum_page(context: Context) -> Response:
+    """The form for a submission to this forum."""
+    return _submit_form(context, {**dict.fromkeys(FIELDS, ""), "forum": forum_of(context)["name"]}, [])
+
+
+@site.post("/submit", "/submit/{forum}")
+def submit(context: Context) -> Response:
+    """Post the submission; its author's first vote comes with it."""
+    user, values = context.member, {**submission_fields(context), "forum": field(context, "submission[forum]")}
+    forum = context.db.row("SELECT * FROM forum WHERE name = ?", values["forum"])
+    errors = submission_faults(values)
+    if forum is None:
+        errors.append("A forum must be chosen.")
+    elif is_banned(context, forum["id"]):
+        errors.append(f"You are banned from {forum['name']}.")
+    if errors or forum is None:
+        return _submit_form(context, values, errors)
+    row = _post_submission(context.db, forum["id"], user["id"], values)
+    return context.redirect(submission_address(context.db, row))
+
+
+def submission_fields(context: Context) -> dict[str, str]:
+    """The texts of a submission as they were posted; a title is one line."""
+    values = {name: field(context, f"submission[{name}]") for name in ("url", "title", "body")}
+    return {**values, "title": re.sub(r"\s+", " ", values["title"])}
+
+
+def submission_faults(values: dict[str, str]) -> list[str]:
+    """What is wrong with the texts of a submission."""
+    errors = [] if values["title"] else ["The title must not be blank."]
+    if values["url"] and not text.is_web_address(values["url"]):
+        errors.append("The URL must be an address that begins with http:// or https://.")
+    limits = {"title": 300, "url": 2000, "body": 25_000}
+    return errors + too_long({f"The {name}": (values[name], most) for name, most in limits.items()})
+
+
+def _post_submission(db: Database, forum_id: int, user_id: int, values: dict[str, str]) -> sqlite3.Row:
+    now = db.now()
+    row_id = db.insert(
+        "submission", forum_id=forum_id, user_id=user_id, title=values["title"], url=values["url"], body=values["body"],
+        created_at=now, last_active=now, upvotes=0, downvotes=0, ranking=0,
+    )  # fmt: skip
+    row = db.get("submission", row_id)
+    assert row is not None
+    set_vote(db, "submission", row, user_id, 1)
+    return row
+
+
+def _submit_form(context: Context, values: dict[str, str], errors: list[str]) -> Response:
+    _ = context.member
+    forums = context.db.rows("SELECT name FROM forum ORDER BY name")
+    shown: dict[str, Any] = {}
+    forum = context.db.row("SELECT * FROM forum WHERE name = ?", values["forum"])
+    if forum is not None:
+        shown["sidebar"] = forum_sidebar(context, forum)
+    return context.page("submit.html", values=values, errors=errors, forums=forums, **shown)
+
+
+# ---------------------------------------------------------------------- comments
+
+
+MAX_LENGTH = 10_000
+
+
+@site.get("/f/{forum}/{id}/{slug}/comment/{comment}")
+def comment_page(context: Context) -> Response:
+    """A comment with the replies to it, and the form to answer it."""
+    return thread(context, submission_of(context), comment=comment_of(context))
+
+
+@site.post("/f/{forum}/{id}/{slug}/comment")
+def post_comment(context: Context) -> Response:
+    """Answer the submission."""
+    return _post(context, submission_of(context), None)
+
+
+@site.post("/f/{forum}/{id}/{slug}/comment/{comment}")
+def post_reply(context: Context) -> Response:
+    """Answer a comment."""
+    return _post(context, submission_of(context), comment_of(context))
+
+
+def _post(context: Context, submission: sqlite3.Row, parent: sqlite3.Row | None) -> Response:
+    kind, number = ("comment", parent["id"]) if parent is not None else ("submission", submission["id"])
+    body = field(context, f"reply_to_{kind}_{number}[comment]")
+    if errors := _comment_faults(context, submission, body):
+        return thread(context, submission, comment=parent, draft=body, errors=errors)
+    row = _insert_comment(context, submission, parent, body)
+    _notify(context, parent if parent is not None else submission, row)
+    return context.redirect(comment_address(context.db, row))
+
+
+def _comment_faults(context: Context, submission: sqlite3.Row, body: str) -> list[str]:
+    errors = too_long({"The comment": (body, MAX_LENGTH)}) if body else ["The comment must not be blank."]
+    if is_banned(context, submission["forum_id"]):
+        errors.append("You are banned from this forum.")
+    if submission["is_locked"] and not is_moderator(context, submission["forum_id"]):
+        errors.append("This submission is locked: it takes no more comments.")
+    return errors
+
+
+def _insert_comment(context: Context, submission: sqlite3.Row, parent: sqlite3.Row | None, body: str) -> sqlite3.Row:
+    db, user, now = context.db, context.member, context.db.now()
+    row_id = db.insert(
+        "comment", submission_id=submission["id"], parent_id=parent["id"] if parent is not None else None,
+        user_id=user["id"], body=body, created_at=now, upvotes=0, downvotes=0,
+    )  # fmt: skip
+    row = db.get("comment", row_id)
+    assert row is not None
+    set_vote(db, "comment", row, user["id"], 1)
+    db.update("submission", submission["id"], comment_count=submission["comment_count"] + 1, last_active=now)
+    rank(db, submission["id"])
+    return row
+
+
+def _notify(context: Context, answered: sqlite3.Row, comment: sqlite3.Row) -> None:
+    author = context.db.get("user", answered["user_id"])
+    if author is not None and author["id"] != comment["user_id"] and author["notify_replies"]:
+        context.db.insert(
+            "notification", user_id=author["id"], comment_id=comment["id"], created_at=comment["created_at"]
+        )
+
+
+# ---------------------------------------------------------------------- changes
+
+
+@site.get("/f/{forum}/{id}/{slug}/comment/{comment}/edit")
+def edit_comment_page(context: Context) -> Response:
+    """The form to change a comment."""
+    comment = _own_comment(context)
+    return _comment_form(context, comment, comment["body"], [])
+
+
+@site.post("/f/{forum}/{id}/{slug}/comment/{comment}/edit")
+def edit_comment(context: Context) -> Response:
+    """Change a comment."""
+    comment, body = _own_comment(context), field(context, "comment[comment]")
+    if not body or len(body) > MAX_LENGTH:
+        return _comment_form(context, comment, body, [f"The comment must have 1 to {MAX_LENGTH} characters."])
+    context.db.update("comment", comment["id"], body=body, edited_at=context.db.now())
+    return context.redirect(comment_address(context.db, comment))
+
+
+def _own_comment(context: Context) -> sqlite3.Row:
+    comment = comment_of(context)
+    if context.member["id"] != comment["user_id"] or comment["is_trashed"]:
+        raise Forbidden
+    return comment
+
+
+def _comment_form(context: Context, comment: sqlite3.Row, body: str, errors: list[str]) -> Response:
+    forum, path = forum_of(context), comment_address(context.db, comment)
+    return context.page(
+        "comment_edit.html", comment=comment, body=body, errors=errors, path=path, sidebar=forum_sidebar(context, forum)
+    )
+
+
+@site.post("/f/{forum}/{id}/{slug}/comment/{comment}/delete")
+def delete_comment(context: Context) -> Response:
+    """Delete a comment; answers to it stay."""
+    submission, comment = submission_of(context), comment_of(context)
+    if context.member["id"] != comment["user_id"] and not is_moderator(context, submission["forum_id"]):
+        raise Forbidden
+    if not comment["is_trashed"]:
+        context.db.update("comment", comment["id"], is_trashed=1)
+        context.db.update("submission", submission["id"], comment_count=submission["comment_count"] - 1)
+        rank(context.db, submission["id"])
+    return context.redirect(submission_address(context.db, submission), "The comment has been deleted.")
+
+
+# ---------------------------------------------------------------------- one submission
+
 
 DEEPEST = 8  # levels of replies that are moved to the right
 

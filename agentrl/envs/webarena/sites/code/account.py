@@ -1,4 +1,4 @@
-"""The settings of one's own account: profile, status, keys, tokens."""
+"""Signing in and out, and the settings of one's own account: profile, status, keys, tokens."""
 
 from __future__ import annotations
 
@@ -9,6 +9,38 @@ from agentrl.envs.webarena.sites.code.host import site
 from agentrl.envs.webarena.sites.code.text import date_or_none
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
+
+# ---------------------------------------------------------------------- signing in
+
+
+@site.get("/users/sign_in")
+def sign_in_page(context: Context) -> Response:
+    """The form for user name and password."""
+    return context.redirect("/") if context.user else context.page("sign_in.html", login="")
+
+
+@site.post("/users/sign_in")
+def sign_in(context: Context) -> Response:
+    """Check user name (or e-mail) and password."""
+    login, password = context.form("user[login]").strip(), context.form("user[password]")
+    user = context.db.row("SELECT * FROM user WHERE (username = ?1 OR email = ?1) AND password = ?2", login, password)
+    if user is None:
+        context.visit()
+        return context.page("sign_in.html", login=login, failed=True, status=401)
+    context.log_in(user["id"])
+    return context.redirect("/")
+
+
+@site.get("/users/sign_out")
+@site.post("/users/sign_out")
+def sign_out(context: Context) -> Response:
+    """Back to being a guest."""
+    context.log_out()
+    return context.redirect("/users/sign_in")
+
+
+# ---------------------------------------------------------------------- settings
+
 
 FIELDS = ("name", "pronouns", "bio", "location", "website", "organization", "job_title")
 SCOPES = ("api", "read_api", "read_user", "read_repository", "write_repository")
