@@ -7,12 +7,12 @@ import re
 import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import day, moment, money, short_date
 from agentrl.envs.webarena.sites.messages import Request, Response
 from agentrl.envs.webarena.sites.site import PACKAGE, Context, Handler, NotFound, Site
 from agentrl.envs.webarena.sites.store.pricing import STORE_NAME
@@ -140,7 +140,7 @@ class AdminSite(Site):
         path = context.request.path
         return {
             "menu": sections(), "section": open_section(path), "path": path, "store_name": STORE_NAME,
-            "money": money, "moment": moment, "day": day, "short_date": short_date,
+            "money": money, "moment": partial(moment, seconds=True), "day": day, "short_date": short_date,
         }  # fmt: skip
 
     def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
@@ -226,49 +226,3 @@ def returns_to(address: str) -> Callable[[Handler], Handler]:
         return guarded
 
     return decorate
-
-
-# ---------------------------------------------------------------------- how values are written
-
-
-def money(value: float | None) -> str:
-    """$1,234.50"""
-    value = value or 0.0
-    return f"-${-value:,.2f}" if value < -0.004 else f"${abs(value):,.2f}"
-
-
-def moment(text: str) -> str:
-    """Jun 15, 2025 9:05:00 AM"""
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    return f"{when:%b} {when.day}, {when.year} {when.hour % 12 or 12}:{when:%M:%S %p}"
-
-
-def day(text: str) -> str:
-    """Jun 15, 2025"""
-    when = read_date(text[:10])
-    return text if when is None else f"{when:%b} {when.day}, {when.year}"
-
-
-def short_date(text: str) -> str:
-    """6/15/25: how date fields show what was entered."""
-    when = read_date(text[:10])
-    return text if when is None else f"{when.month}/{when.day}/{when:%y}"
-
-
-def read_date(text: str) -> date | None:
-    """A day entered as 6/15/2025, 06/15/25 or 2025-06-15; None if it is none of them."""
-    text = text.strip()
-    for pattern, order in (
-        (r"(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})", (2, 0, 1)),
-        (r"(\d{4})-(\d{1,2})-(\d{1,2})", (0, 1, 2)),
-    ):
-        if found := re.fullmatch(pattern, text, re.ASCII):
-            year, month, number = (int(found.groups()[index]) for index in order)
-            try:
-                return date(year + 2000 if year < 100 else year, month, number)
-            except ValueError:
-                return None
-    return None

@@ -7,7 +7,7 @@ import sqlite3
 from typing import Any
 
 from agentrl.envs.webarena.sites.admin.base import Refused, record, required, returns_to, short, site
-from agentrl.envs.webarena.sites.admin.grid import Column, Grid
+from agentrl.envs.webarena.sites.admin.grid import Column, Grid, grid_page, marked
 from agentrl.envs.webarena.sites.admin.orders import ORDERS
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
@@ -42,41 +42,28 @@ TABS = (
 )  # fmt: skip
 
 
-@site.get(CUSTOMERS.path)
-def grid(context: Context) -> Response:
-    """All customers."""
-    _ = context.member
-    return context.page("grid.html", kind="customers", title=CUSTOMERS.title, view=CUSTOMERS.view(context))
+grid_page(CUSTOMERS, "customers")
 
 
 @site.post(CUSTOMERS.actions_path)
 @returns_to(CUSTOMERS.path)
 def mass_action(context: Context) -> Response:
     """Delete marked customers, or change their subscription."""
-    action, chosen = context.form("action"), _marked(context)
+    action, db = context.form("action"), context.db
+    if not (chosen := marked(context, "customer")):
+        raise Refused("You haven't selected any items!")
     if action not in dict(CUSTOMERS.actions):
         raise Refused("Please select an action.")
-    for customer in chosen:
-        if action == "delete":
-            delete_customer(context.db, customer["id"])
-        else:
+    for number in chosen:
+        customer = db.get("customer", number)
+        if action == "delete":  # with what is theirs alone; orders and reviews stay
+            for table in ("address", "cart_item", "wishlist_item"):
+                for row in db.rows(f"SELECT id FROM {table} WHERE customer_id = ?", number):
+                    db.delete(table, row["id"])
+            db.delete("customer", number)
+        elif customer is not None:
             subscribe(context, customer, on=action == "subscribe")
     return context.redirect(CUSTOMERS.path, f"A total of {len(chosen)} record(s) were updated.")
-
-
-def delete_customer(db: Database, number: int) -> None:
-    """Remove a customer with what is theirs alone; orders and reviews stay."""
-    for table in ("address", "cart_item", "wishlist_item"):
-        for row in db.rows(f"SELECT id FROM {table} WHERE customer_id = ?", number):
-            db.delete(table, row["id"])
-    db.delete("customer", number)
-
-
-def _marked(context: Context) -> list[sqlite3.Row]:
-    found = [context.db.get("customer", context.number(text)) for text in context.forms("selected")]
-    if not (chosen := [row for row in found if row is not None]):
-        raise Refused("You haven't selected any items!")
-    return chosen
 
 
 def subscribe(context: Context, customer: sqlite3.Row, *, on: bool) -> None:

@@ -9,7 +9,6 @@ from agentrl.envs.webarena.sites.admin.base import (
     Refused,
     amount,
     paragraphs,
-    read_date,
     record,
     required,
     returns_to,
@@ -17,7 +16,8 @@ from agentrl.envs.webarena.sites.admin.base import (
     site,
     whole,
 )
-from agentrl.envs.webarena.sites.admin.grid import Column, Grid
+from agentrl.envs.webarena.sites.admin.grid import Column, Grid, grid_page, marked
+from agentrl.envs.webarena.sites.formats import read_date
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context
 
@@ -43,11 +43,7 @@ RULES = Grid(
 )  # fmt: skip
 
 
-@site.get(RULES.path)
-def rules(context: Context) -> Response:
-    """All cart price rules."""
-    _ = context.member
-    return context.page("grid.html", kind="cart_rules", title=RULES.title, view=RULES.view(context))
+grid_page(RULES, "cart_rules")
 
 
 @site.get(RULE)
@@ -62,17 +58,13 @@ def new_rule(context: Context) -> Response:
     """The form of a rule that is not there yet."""
     _ = context.member
     rule = {"id": 0, "is_active": 1, "action": "by_percent", "discount_amount": "", "min_subtotal": 0, "times_used": 0}
-    return _rule_form(
-        context,
-        {**rule, **dict.fromkeys(("name", "description", "coupon_code", "from_date", "to_date"), "")},
-        "New Rule",
-    )
+    texts = dict.fromkeys(("name", "description", "coupon_code", "from_date", "to_date"), "")
+    return _rule_form(context, {**rule, **texts}, "New Rule")
 
 
 def _rule_form(context: Context, rule: dict[str, Any], title: str) -> Response:
     kind = "cart_rule" if rule["id"] else "cart_rule_new"
-    yes_no = (("1", "Active"), ("0", "Inactive"))
-    return context.page("cart_rule.html", kind=kind, title=title, rule=rule, discounts=DISCOUNTS, yes_no=yes_no)
+    return context.page("cart_rule.html", kind=kind, title=title, rule=rule, discounts=DISCOUNTS, yes_no=ACTIVE_CHOICES)
 
 
 def _rule_values(context: Context, own_id: int = 0) -> dict[str, Any]:
@@ -148,19 +140,10 @@ TERMS_REPORT = replace(
 )  # fmt: skip
 
 
-@site.get(TERMS.path)
-def terms(context: Context) -> Response:
-    """All search terms."""
-    _ = context.member
-    return context.page("grid.html", kind="search_terms", title=TERMS.title, view=TERMS.view(context))
+grid_page(TERMS, "search_terms")
 
 
-@site.get(TERMS_REPORT.path)
-def terms_report(context: Context) -> Response:
-    """Search terms, most used first."""
-    _ = context.member
-    view = TERMS_REPORT.view(context)
-    return context.page("grid.html", kind="report_search", title=TERMS_REPORT.title, view=view)
+grid_page(TERMS_REPORT, "report_search")
 
 
 @site.post(TERMS.actions_path)
@@ -169,8 +152,7 @@ def delete_terms(context: Context) -> Response:
     """Delete the marked terms."""
     if context.form("action") != "delete":
         raise Refused("Please select an action.")
-    numbers = dict.fromkeys(context.number(text) for text in context.forms("selected"))
-    chosen = [number for number in numbers if context.db.get("search_term", number) is not None]
+    chosen = marked(context, "search_term")
     for number in chosen:
         context.db.delete("search_term", number)
     return context.redirect(TERMS.path, f"Total of {len(chosen)} record(s) were deleted.")
@@ -242,11 +224,7 @@ SUBSCRIBERS = Grid(
 )  # fmt: skip
 
 
-@site.get(SUBSCRIBERS.path)
-def subscribers(context: Context) -> Response:
-    """Everybody who gets the newsletter, or did."""
-    _ = context.member
-    return context.page("grid.html", kind="subscribers", title=SUBSCRIBERS.title, view=SUBSCRIBERS.view(context))
+grid_page(SUBSCRIBERS, "subscribers")
 
 
 @site.post(SUBSCRIBERS.actions_path)
@@ -302,18 +280,10 @@ PENDING = replace(
 )  # fmt: skip
 
 
-@site.get(REVIEWS.path, "/admin/review/product/index/")
-def grid(context: Context) -> Response:
-    """All reviews."""
-    _ = context.member
-    return context.page("grid.html", kind="reviews", title=REVIEWS.title, view=REVIEWS.view(context))
+grid_page(REVIEWS, "reviews", "/admin/review/product/index/")
 
 
-@site.get(PENDING.path)
-def pending(context: Context) -> Response:
-    """Reviews that nobody has looked at."""
-    _ = context.member
-    return context.page("grid.html", kind="reviews_pending", title=PENDING.title, view=PENDING.view(context))
+grid_page(PENDING, "reviews_pending")
 
 
 @site.post(REVIEWS.actions_path)
@@ -323,9 +293,7 @@ def mass_action(context: Context) -> Response:
     action = context.form("action")
     if action not in dict(REVIEWS.actions):
         raise Refused("Please select an action.")
-    numbers = dict.fromkeys(context.number(text) for text in context.forms("selected"))
-    chosen = [number for number in numbers if context.db.get("review", number) is not None]
-    if not chosen:
+    if not (chosen := marked(context, "review")):
         raise Refused("Please select review(s).")
     for number in chosen:
         if action == "delete":

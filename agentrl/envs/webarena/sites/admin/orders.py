@@ -16,7 +16,7 @@ from agentrl.envs.webarena.sites.admin.base import (
     short,
     site,
 )
-from agentrl.envs.webarena.sites.admin.grid import Column, Grid
+from agentrl.envs.webarena.sites.admin.grid import Column, Grid, grid_page
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
 
@@ -49,11 +49,7 @@ STATE_CHANGES = {
 ADDRESS_KINDS = ("billing", "shipping")
 
 
-@site.get(ORDERS.path, "/admin/sales/order/index/")
-def grid(context: Context) -> Response:
-    """All orders."""
-    _ = context.member
-    return context.page("grid.html", kind="orders", title=ORDERS.title, view=ORDERS.view(context))
+grid_page(ORDERS, "orders", "/admin/sales/order/index/")
 
 
 @site.post(ORDERS.actions_path)
@@ -83,11 +79,13 @@ def view(context: Context) -> Response:
         name: db.rows(f"SELECT * FROM {name} WHERE order_id = ? ORDER BY id", order["id"])
         for name in ("invoice", "shipment", "creditmemo")
     }
+    # In the original, the two addresses of an order have ids of their own.
+    address_ids = {"billing": 2 * order["id"] - 1, "shipping": 2 * order["id"]}
     return context.page(
         "order.html", kind="order", title=f"#{order['increment_id']}", order=order, documents=documents,
         items=order_flow.items(db, order["id"]), possible=order_flow.possible(db, order),
         history=order_flow.history(db, order), statuses=_comment_statuses(order["status"]),
-        customer=db.get("customer", order["customer_id"] or 0), address_ids=_address_ids(order["id"]),
+        customer=db.get("customer", order["customer_id"] or 0), address_ids=address_ids,
         paid=sum(row["grand_total"] for row in documents["invoice"]),
         refunded=sum(row["grand_total"] for row in documents["creditmemo"]),
     )  # fmt: skip
@@ -112,31 +110,21 @@ def change(context: Context) -> Response:
     order = record(context, "sales_order")
     action = context.params["action"]
     if action == "addComment":
-        return _add_comment(context)
+        status, text = context.form("history[status]", order["status"]), paragraphs(context.form("history[comment]"))
+        if status not in _comment_statuses(order["status"]):
+            raise Refused("This status cannot be given to the order.")
+        if not text:
+            raise Refused("The comment is missing. Enter and try again.")
+        order_flow.comment(
+            context.db, order, status, text, notified=bool(context.form("history[is_customer_notified]")),
+            visible=bool(context.form("history[is_visible_on_front]")),
+        )  # fmt: skip
+        return context.redirect(VIEW.format(id=order["id"]), "You added the comment.")
     if action not in STATE_CHANGES:
         raise NotFound
     function, message = STATE_CHANGES[action]
     function(context.db, order)
     return context.redirect(VIEW.format(id=order["id"]), message)
-
-
-def _add_comment(context: Context) -> Response:
-    order = record(context, "sales_order")
-    status = context.form("history[status]", order["status"])
-    if status not in _comment_statuses(order["status"]):
-        raise Refused("This status cannot be given to the order.")
-    order_flow.comment(
-        context.db, order, status, _filled(paragraphs(context.form("history[comment]"))),
-        notified=bool(context.form("history[is_customer_notified]")),
-        visible=bool(context.form("history[is_visible_on_front]")),
-    )  # fmt: skip
-    return context.redirect(VIEW.format(id=order["id"]), "You added the comment.")
-
-
-def _filled(text: str) -> str:
-    if not text:
-        raise Refused("The comment is missing. Enter and try again.")
-    return text
 
 
 def _comment_statuses(status: str) -> tuple[str, ...]:
@@ -147,11 +135,6 @@ def _comment_statuses(status: str) -> tuple[str, ...]:
 
 
 # ---------------------------------------------------------------------- addresses
-
-
-def _address_ids(order_id: int) -> dict[str, int]:
-    """An order has two addresses; in the original they have ids of their own."""
-    return {"billing": 2 * order_id - 1, "shipping": 2 * order_id}
 
 
 @site.get("/admin/sales/order/address/address_id/{address_id}/")
@@ -270,12 +253,7 @@ CREDIT_MEMO = Kind(
 
 
 def _register(kind: Kind) -> None:
-    """The grid of a kind, the page of one document, and the form that makes a new one."""
-
-    @site.get(kind.grid.path)
-    def grid(context: Context) -> Response:
-        _ = context.member
-        return context.page("grid.html", kind=f"{kind.table}s", title=kind.grid.title, view=kind.grid.view(context))
+    """The page of one document, and the form that makes a new one."""
 
     @site.get(*kind.view_paths)
     def view(context: Context) -> Response:
@@ -331,6 +309,7 @@ def _saving(kind: Kind) -> Callable[[Callable[[Context], str]], Callable[[Contex
 
 
 for _kind in (INVOICE, SHIPMENT, CREDIT_MEMO):
+    grid_page(_kind.grid, f"{_kind.table}s")
     _register(_kind)
 
 

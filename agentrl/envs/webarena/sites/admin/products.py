@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from itertools import product as combinations
 from typing import Any
@@ -18,8 +17,9 @@ from agentrl.envs.webarena.sites.admin.base import (
     site,
     whole,
 )
-from agentrl.envs.webarena.sites.admin.grid import Column, Grid
+from agentrl.envs.webarena.sites.admin.grid import Column, Grid, grid_page, marked
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import slug
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context
 from agentrl.envs.webarena.sites.store.products import bullets_of, description_of
@@ -46,11 +46,7 @@ PRODUCTS = Grid(
 )  # fmt: skip
 
 
-@site.get(PRODUCTS.path, "/admin/catalog/product/index/")
-def grid(context: Context) -> Response:
-    """All products."""
-    _ = context.member
-    return context.page("grid.html", kind="products", title=PRODUCTS.title, view=PRODUCTS.view(context))
+grid_page(PRODUCTS, "products", "/admin/catalog/product/index/")
 
 
 @site.post(PRODUCTS.actions_path)
@@ -60,31 +56,20 @@ def mass_action(context: Context) -> Response:
     action = context.form("action")
     if action not in dict(PRODUCTS.actions):
         raise Refused("Please select an action.")
-    chosen = _marked(context)
+    if not (chosen := marked(context, "product")):
+        raise Refused("You haven't selected any items!")
     if action == "update":
         return context.redirect(f"/admin/catalog/product_action_attribute/edit/?ids={','.join(map(str, chosen))}")
     for number in chosen:
-        if action == "delete":
-            delete_product(context.db, number)
+        if action == "delete":  # with all that is about it alone; orders keep what was sold
+            for table in ("product_option", "product_view", "review", "cart_item", "wishlist_item"):
+                for row in context.db.rows(f"SELECT id FROM {table} WHERE product_id = ?", number):
+                    context.db.delete(table, row["id"])
+            context.db.delete("product", number)
         else:
             change_product(context.db, number, status=ENABLED if action == "enable" else DISABLED)
     done = "deleted" if action == "delete" else "updated"
     return context.redirect(PRODUCTS.path, f"A total of {len(chosen)} record(s) have been {done}.")
-
-
-def delete_product(db: Database, number: int) -> None:
-    """Remove a product with all that is about it alone; orders keep what was sold."""
-    for table in ("product_option", "product_view", "review", "cart_item", "wishlist_item"):
-        for row in db.rows(f"SELECT id FROM {table} WHERE product_id = ?", number):
-            db.delete(table, row["id"])
-    db.delete("product", number)
-
-
-def _marked(context: Context) -> list[int]:
-    numbers = [context.number(text) for text in context.forms("selected")]
-    if not (chosen := [number for number in numbers if context.db.get("product", number) is not None]):
-        raise Refused("You haven't selected any items!")
-    return list(dict.fromkeys(chosen))
 
 
 def change_product(db: Database, number: int, **values: Any) -> None:
@@ -126,7 +111,8 @@ def save_many(context: Context) -> Response:
             values[name] = int(form(field))
     if not values:
         raise Refused("Fill in at least one value to change.")
-    chosen = _marked(context)
+    if not (chosen := marked(context, "product")):
+        raise Refused("You haven't selected any items!")
     for number in chosen:
         change_product(context.db, number, **values)
     return context.redirect(PRODUCTS.path, f"A total of {len(chosen)} record(s) were updated.")
@@ -154,19 +140,11 @@ def new(context: Context) -> Response:
     _ = context.member
     empty = dict.fromkeys(
         (
-            "name",
-            "sku",
-            "url_key",
-            "brand",
-            "description",
-            "short_description",
-            "price",
-            "special_price",
-            "qty",
+            "name", "sku", "url_key", "brand", "description", "short_description", "price", "special_price", "qty",
             "weight",
         ),
         "",
-    )
+    )  # fmt: skip
     return _form(
         context,
         {**empty, "id": 0, "status": 1, "is_in_stock": 1, "sale": 0, "is_new": 0, "category_id": 0},
@@ -188,13 +166,6 @@ def _form(context: Context, product: dict[str, Any], title: str, **values: Any) 
 def _texts(product: sqlite3.Row) -> dict[str, str]:
     """The texts that the storefront shows; those that nobody has changed are the catalogue's."""
     return {"description": description_of(product), "short_description": "\n".join(bullets_of(product))}
-
-
-def _changed_texts(context: Context, own: sqlite3.Row | None) -> dict[str, str]:
-    """What was entered as texts; nothing for those that are as they were shown."""
-    shown = _texts(own) if own is not None else {}
-    entered = {name: paragraphs(context.form(f"product[{name}]")) for name in ("description", "short_description")}
-    return {name: text for name, text in entered.items() if text != shown.get(name, "").strip()}
 
 
 def _plain(value: float | None) -> str:
@@ -246,14 +217,16 @@ def _values(context: Context, own: sqlite3.Row | None) -> dict[str, Any]:
     """What the form says; `Refused` where it cannot be saved."""
     form, own_id = context.form, own["id"] if own is not None else 0
     name = required(form("product[name]"), "Product Name")
-    sku = required(form("product[sku]") or _key(name), "SKU", 64)
-    url_key = _key(short(form("product[url_key]"), 255, "URL Key") or name) or sku.lower()
+    sku = required(form("product[sku]") or slug(name), "SKU", 64)
+    url_key = slug(short(form("product[url_key]"), 255, "URL Key") or name) or sku.lower()
     for column, value in (("sku", sku), ("url_key", url_key)):
         if context.db.value(f"SELECT count(*) FROM product WHERE {column} = ? AND id != ?", value, own_id):
             raise Refused(f'The value specified in the "{column}" field is already used by another product.')
     category = _find_category(context.db, form("product[category_ids]"))
     special, weight = form("product[special_price]").strip(), form("product[weight]").strip()
     qty = form("product[quantity_and_stock_status][qty]").strip() or "0"
+    shown = _texts(own) if own is not None else {}  # texts that are as they were shown are not saved
+    entered = {name: paragraphs(form(f"product[{name}]")) for name in ("description", "short_description")}
     return {
         "name": name, "sku": sku, "url_key": url_key, "category_id": category,
         "brand": short(form("product[brand]"), 255, "Brand"), "price": amount(form("product[price]"), "Price"),
@@ -264,13 +237,8 @@ def _values(context: Context, own: sqlite3.Row | None) -> dict[str, Any]:
         # Tick boxes: a browser sends those that are ticked.
         "sale": int("product[sale]" in dict(context.request.form)),
         "is_new": int("product[new]" in dict(context.request.form)),
-        **_changed_texts(context, own),
+        **{name: text for name, text in entered.items() if text != shown.get(name, "").strip()},
     }  # fmt: skip
-
-
-def _key(text: str) -> str:
-    """A text as part of an address."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 @site.post("/admin/catalog/product/save/id/{id}/")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
-from agentrl.envs.webarena.sites.admin.base import ORDER_STATUSES, day, money, read_date, short_date, site
-from agentrl.envs.webarena.sites.admin.grid import Column, Grid
+from agentrl.envs.webarena.sites.admin.base import ORDER_STATUSES, site
+from agentrl.envs.webarena.sites.admin.grid import Column, Grid, grid_page
+from agentrl.envs.webarena.sites.formats import day, money, paging, read_date, short_date
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context
 
@@ -58,10 +58,6 @@ LAST_ORDERS = (
 )
 
 
-def _dashboard_row(row: sqlite3.Row) -> list[object]:
-    return [money(value) if isinstance(value, float) else value for value in row]
-
-
 @site.get("/admin/dashboard", "/admin/admin/dashboard", "/admin/admin/dashboard/index")
 def dashboard(context: Context) -> Response:
     """The first page of the administration."""
@@ -69,11 +65,12 @@ def dashboard(context: Context) -> Response:
     db = context.db
     tab = context.query("tab") if context.query("tab") in TAB_QUERIES else TABS[0][0]
     headings, query = TAB_QUERIES[tab]
+    rows = [[money(value) if isinstance(value, float) else value for value in row] for row in db.rows(query)]
     return context.page(
         "dashboard.html", kind="dashboard", title="Dashboard", sales=db.row(SALES), last_orders=db.rows(LAST_ORDERS),
         last_terms=db.rows("SELECT * FROM search_term ORDER BY id DESC LIMIT 5"),
         top_terms=db.rows("SELECT * FROM search_term ORDER BY uses DESC, id LIMIT 5"),
-        tabs=TABS, tab=tab, headings=headings, rows=[_dashboard_row(row) for row in db.rows(query)],
+        tabs=TABS, tab=tab, headings=headings, rows=rows,
     )  # fmt: skip
 
 
@@ -139,15 +136,8 @@ GRIDS = (
 )  # fmt: skip
 
 
-def _register_grid(kind: str, grid: Grid) -> None:
-    @site.get(grid.path)
-    def show(context: Context) -> Response:
-        _ = context.member
-        return context.page("grid.html", kind=kind, title=grid.title, view=grid.view(context))
-
-
 for _name, _grid in GRIDS:
-    _register_grid(_name, _grid)
+    grid_page(_grid, _name)
 
 
 # ---------------------------------------------------------------------- sales
@@ -310,8 +300,7 @@ def _register(report: Report) -> None:
         _ = context.member
         choice = Choice.of(context)
         rows = report_rows(context, report, choice) if choice.is_whole else []
-        pages = max(1, -(-len(rows) // ROWS))
-        page = min(max(context.number(context.query("p"), 1), 1), pages)
+        page, pages = paging(context.number(context.query("p"), 1), len(rows), ROWS)
         shown = [
             [
                 _interval(row[0]),

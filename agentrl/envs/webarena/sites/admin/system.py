@@ -16,7 +16,8 @@ from agentrl.envs.webarena.sites.admin.base import (
     short,
     site,
 )
-from agentrl.envs.webarena.sites.admin.grid import Column, Grid
+from agentrl.envs.webarena.sites.admin.grid import Column, Grid, grid_page, marked
+from agentrl.envs.webarena.sites.formats import slug
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
 
@@ -88,11 +89,7 @@ def save_account(context: Context) -> Response:
     return context.redirect("/admin/admin/system_account/", "You saved the account.")
 
 
-@site.get(USERS.path)
-def users(context: Context) -> Response:
-    """Who may use the administration."""
-    _ = context.member
-    return context.page("grid.html", kind="users", title=USERS.title, view=USERS.view(context))
+grid_page(USERS, "users")
 
 
 # ---------------------------------------------------------------------- settings
@@ -151,11 +148,7 @@ PAGES = Grid(
 )  # fmt: skip
 
 
-@site.get(PAGES.path, "/admin/cms/page/index/")
-def grid(context: Context) -> Response:
-    """All pages."""
-    _ = context.member
-    return context.page("grid.html", kind="cms_pages", title=PAGES.title, view=PAGES.view(context))
+grid_page(PAGES, "cms_pages", "/admin/cms/page/index/")
 
 
 @site.post(PAGES.actions_path)
@@ -165,8 +158,7 @@ def mass_action(context: Context) -> Response:
     action = context.form("action")
     if action not in dict(PAGES.actions):
         raise Refused("Please select an action.")
-    numbers = dict.fromkeys(context.number(text) for text in context.forms("selected"))
-    chosen = [number for number in numbers if context.db.get("cms_page", number) is not None]
+    chosen = marked(context, "cms_page")
     for number in chosen:
         if action == "delete":
             context.db.delete("cms_page", number)
@@ -194,7 +186,7 @@ def _values(context: Context, own_id: int = 0) -> dict[str, Any]:
     """What the form says; `Refused` where it cannot be saved."""
     form = context.form
     title = required(form("title"), "Page Title")
-    identifier = short(form("identifier"), 100, "URL Key") or re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:100]
+    identifier = short(form("identifier"), 100, "URL Key") or slug(title)[:100]
     if not re.fullmatch(r"[a-z0-9][a-z0-9_/-]*(\.[a-z0-9_-]+)?", identifier):
         raise Refused("The URL key must consist of small letters, digits, - and _, and must not be only digits.")
     if context.db.value("SELECT count(*) FROM cms_page WHERE identifier = ? AND id != ?", identifier, own_id):

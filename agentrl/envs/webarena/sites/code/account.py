@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Any
 
 from agentrl.envs.webarena.sites.code.host import site
-from agentrl.envs.webarena.sites.code.text import date_or_none
+from agentrl.envs.webarena.sites.formats import date_or_none
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
 

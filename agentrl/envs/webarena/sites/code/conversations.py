@@ -13,6 +13,7 @@ from typing import Any
 from agentrl.envs.webarena.sites.code.history import Repository, Rows, Session
 from agentrl.envs.webarena.sites.code.sources import sentence, words
 from agentrl.envs.webarena.sites.database import START
+from agentrl.envs.webarena.sites.formats import stamp
 
 LABELS = (
     ("bug", "#d9534f", "Something does not work"), ("feature", "#428bca", "Something new"), ("documentation", "#5c8d3f", "Manual and comments"),
@@ -107,17 +108,12 @@ class Tickets:
             due = start + length + timedelta(days=self.random.randint(-3, 25))
             self.milestones.append(
                 self.rows.add(
-                    "milestone",
-                    project_id=self.project,
-                    iid=number,
-                    title=title,
+                    "milestone", project_id=self.project, iid=number, title=title,
                     description=self._text(OPENINGS, words(self.nouns, self.random)),
-                    state="active" if due > START - timedelta(days=20) else "closed",
-                    start_date=str(start.date()),
-                    due_date=str(due.date()),
-                    created_at=start.isoformat(" ", "seconds"),
+                    state="active" if due > START - timedelta(days=20) else "closed", start_date=str(start.date()),
+                    due_date=str(due.date()), created_at=start.isoformat(" ", "seconds"),
                 )
-            )
+            )  # fmt: skip
 
     # ------------------------------------------------------------------ issues
 
@@ -131,28 +127,18 @@ class Tickets:
         due = str((when + timedelta(days=random.randint(10, 150))).date()) if random.random() < 0.3 else ""
         self._iid += 1
         issue = self.rows.add(
-            "issue",
-            project_id=self.project,
-            iid=self._iid,
-            title=title,
-            description=self._description(values),
-            state="closed" if closed else "opened",
-            author_id=author,
-            assignee_id=assignee,
-            milestone_id=milestone,
-            due_date=due,
-            weight=random.choice((None, None, 1, 2, 3, 5, 8)),
-            created_at=_stamp(when),
-            updated_at=_stamp(when),
-            closed_at="",
-        )
+            "issue", project_id=self.project, iid=self._iid, title=title, description=self._description(values),
+            state="closed" if closed else "opened", author_id=author, assignee_id=assignee, milestone_id=milestone,
+            due_date=due, weight=random.choice((None, None, 1, 2, 3, 5, 8)), created_at=stamp(when),
+            updated_at=stamp(when), closed_at="",
+        )  # fmt: skip
         for name in self._labels(label):
             self.rows.add("issue_label", issue_id=issue, label_id=self.labels[name])
         last = self._discuss("issue_id", issue, author, when, COMMENTS, random.choice((0, 0, 1, 1, 2, 3, 4, 6)))
         if closed:
             last = min(last + timedelta(hours=random.randint(2, 900)), START - timedelta(hours=random.randint(1, 40)))
             self._say("issue_id", issue, assignee or random.choice(self.developers), "closed", last, system=1)
-        self.rows.get("issue", issue).update(updated_at=_stamp(last), closed_at=_stamp(last) if closed else "")
+        self.rows.get("issue", issue).update(updated_at=stamp(last), closed_at=stamp(last) if closed else "")
         if assignee and not closed:
             self._todo(assignee, author, "assigned", last, issue_id=issue, merge_request_id=None)
         return issue
@@ -191,26 +177,14 @@ class Tickets:
         others = [user for user in self.developers if user != session.author] or self.developers
         reviewer = random.choice(others) if random.random() < 0.7 or state == "opened" else None
         request = self.rows.add(
-            "merge_request",
-            project_id=self.project,
-            iid=iid,
-            title=session.title,
-            description=self._description(values),
-            state=state,
-            source_branch=branch,
-            target_branch="main",
-            head_id=session.commits[-1],
-            base_id=session.base,
-            author_id=session.author,
+            "merge_request", project_id=self.project, iid=iid, title=session.title,
+            description=self._description(values), state=state, source_branch=branch, target_branch="main",
+            head_id=session.commits[-1], base_id=session.base, author_id=session.author,
             assignee_id=random.choice((session.author, *others)) if random.random() < 0.7 else None,
-            reviewer_id=reviewer,
-            milestone_id=random.choice(self.milestones) if random.random() < 0.3 else None,
-            merged_by_id=random.choice(others) if state == "merged" else None,
-            draft=0,
-            created_at=_stamp(when),
-            updated_at=_stamp(when),
-            closed_at="",
-        )
+            reviewer_id=reviewer, milestone_id=random.choice(self.milestones) if random.random() < 0.3 else None,
+            merged_by_id=random.choice(others) if state == "merged" else None, draft=0, created_at=stamp(when),
+            updated_at=stamp(when), closed_at="",
+        )  # fmt: skip
         for name in self._labels(random.choice(("bug", "feature", "documentation", "performance"))):
             self.rows.add("merge_request_label", merge_request_id=request, label_id=self.labels[name])
         count = random.choice((0, 1, 1, 2, 3, 5))
@@ -221,7 +195,7 @@ class Tickets:
     def _conclude(self, request: int, state: str, reviewer: int | None, last: datetime) -> None:
         row = self.rows.get("merge_request", request)
         if reviewer and (state == "merged" or self.random.random() < 0.3):
-            self.rows.add("approval", merge_request_id=request, user_id=reviewer, created_at=_stamp(last))
+            self.rows.add("approval", merge_request_id=request, user_id=reviewer, created_at=stamp(last))
             self._say("merge_request_id", request, reviewer, "approved this merge request", last, system=1)
         elif reviewer and state == "opened":
             self._todo(reviewer, row["author_id"], "review_requested", last, issue_id=None, merge_request_id=request)
@@ -229,8 +203,8 @@ class Tickets:
             last = min(last + timedelta(hours=self.random.randint(1, 60)), START - timedelta(hours=1))
             who = row["merged_by_id"] or row["author_id"]
             self._say("merge_request_id", request, who, state, last, system=1)
-            row["closed_at"] = _stamp(last)
-        row["updated_at"] = _stamp(last)
+            row["closed_at"] = stamp(last)
+        row["updated_at"] = stamp(last)
 
     # ------------------------------------------------------------------ what people say
 
@@ -249,27 +223,17 @@ class Tickets:
 
     def _say(self, column: str, target: int, author: int, text: str, when: datetime, *, system: int) -> None:
         ids = {"issue_id": None, "merge_request_id": None, column: target}
-        self.rows.add("note", **ids, author_id=author, body=text, system=system, created_at=_stamp(when))
+        self.rows.add("note", **ids, author_id=author, body=text, system=system, created_at=stamp(when))
 
     def _todo(self, user: int, author: int, action: str, when: datetime, **target: Any) -> None:
         if user != author:
             self.rows.add(
-                "todo",
-                user_id=user,
-                author_id=author,
-                project_id=self.project,
-                **target,
-                action=action,
-                state="pending" if (START - when).days < 250 else "done",
-                created_at=_stamp(when),
-            )
+                "todo", user_id=user, author_id=author, project_id=self.project, **target, action=action,
+                state="pending" if (START - when).days < 250 else "done", created_at=stamp(when),
+            )  # fmt: skip
 
     def _anybody(self) -> int:
         return self.random.choice(self.team if self.random.random() < 0.65 else self.public)
 
     def _text(self, texts: tuple[str, ...], values: dict[str, str]) -> str:
         return sentence(self.random.choice(texts), values)
-
-
-def _stamp(when: datetime) -> str:
-    return when.isoformat(" ", "seconds")

@@ -186,13 +186,9 @@ def own_snippets(context: Context, author: int) -> Page:
 
 
 SCOPES = {
-    "projects": "Projects",
-    "issues": "Issues",
-    "merge_requests": "Merge requests",
-    "milestones": "Milestones",
-    "users": "Users",
-    "blobs": "Code",
-}
+    "projects": "Projects", "issues": "Issues", "merge_requests": "Merge requests", "milestones": "Milestones",
+    "users": "Users", "blobs": "Code",
+}  # fmt: skip
 QUERIES = {  # ?1 is the visitor, ?2 the pattern (of code: the text itself, which is much faster)
     "projects": f"""SELECT {PROJECT_COLUMNS} FROM project WHERE {VISIBLE} AND (project.name LIKE ?2 ESCAPE '!'
         OR project.path LIKE ?2 ESCAPE '!' OR project.description LIKE ?2 ESCAPE '!'

@@ -46,14 +46,10 @@ def create_release(context: Context) -> Response:
     if not any(row["name"] == tag for row in branches_of(context.db, project.id, "tag")):
         return context.redirect(f"{project.url}/-/releases", "error: Choose a tag.")
     context.db.insert(
-        "release",
-        project_id=project.id,
-        tag=tag,
-        name=context.form("release[name]").strip() or tag,
-        description=context.form("release[description]").replace("\r\n", "\n"),
-        author_id=context.member["id"],
+        "release", project_id=project.id, tag=tag, name=context.form("release[name]").strip() or tag,
+        description=context.form("release[description]").replace("\r\n", "\n"), author_id=context.member["id"],
         created_at=context.db.now(),
-    )
+    )  # fmt: skip
     return context.redirect(f"{project.url}/-/releases", "The release was created.")
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, urlencode
 
-from agentrl.envs.webarena.sites.code import text
+from agentrl.envs.webarena.sites.code.text import markdown
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import ago, day, moment, paging
 from agentrl.envs.webarena.sites.site import Context, Forbidden, LoginNeeded, NotFound, Site
 
 OWNER, MAINTAINER, DEVELOPER, REPORTER, GUEST = 50, 40, 30, 20, 10
@@ -32,20 +33,13 @@ class CodeHost(Site):
     def shared(self, context: Context) -> Mapping[str, Any]:
         """Formatting for the templates, and the counts of the bar at the top."""
         return {
-            "day": text.day,
-            "moment": text.moment,
-            "markdown": text.markdown,
-            "ago": lambda when: text.ago(when, context.db.now()),
-            "avatar": avatar_color,
-            "quoted": lambda value: quote(str(value), safe="/"),
-            "plus": quote_plus,
-            "roles": ROLES,
-            "origin": context.request.origin,
-            "host": context.request.origin.partition("//")[2],
+            "day": day, "moment": moment, "markdown": markdown, "ago": lambda when: ago(when, context.db.now()),
+            "avatar": avatar_color, "quoted": lambda value: quote(str(value), safe="/"), "plus": quote_plus,
+            "roles": ROLES, "origin": context.request.origin, "host": context.request.origin.partition("//")[2],
             "counts": counts(context.db, context.user["id"]) if context.user else {},
             "with_query": lambda **v: with_query(context, **v),
             "open_counts": lambda project: open_counts(context.db, project),
-        }
+        }  # fmt: skip
 
     def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
         """How much waits for the user."""
@@ -201,8 +195,7 @@ class Page:
 def paged(context: Context, sql: str, *values: Any, size: int = PAGE_SIZE) -> Page:
     """The rows of a query that the `page` of the address asks for."""
     total = context.db.value(f"SELECT count(*) FROM ({sql})", *values)
-    last = max((total + size - 1) // size, 1)
-    number = min(max(context.number(context.query("page"), 1), 1), last)
+    number, last = paging(context.number(context.query("page"), 1), total, size)
     rows = context.db.rows(f"{sql} LIMIT {size} OFFSET {(number - 1) * size}", *values)
     return Page(rows, number, last, total)
 

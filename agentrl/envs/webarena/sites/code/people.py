@@ -25,9 +25,9 @@ from agentrl.envs.webarena.sites.code.host import (
     user_named,
     writable,
 )
-from agentrl.envs.webarena.sites.code.text import date_or_none
-from agentrl.envs.webarena.sites.code.tickets import canonical, listing
+from agentrl.envs.webarena.sites.code.tickets import canonical, kind_of, listing
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import date_or_none
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
 
@@ -119,7 +119,7 @@ def group_page(context: Context) -> Response:
 def group_tickets(context: Context) -> Response:
     """Issues or merge requests of all projects of a group."""
     group = group_of(context)
-    kind = "issues" if "/-/issues" in context.request.path else "merge_requests"
+    kind = kind_of(context)
     target = canonical(context)
     if target:
         return context.redirect(target)
@@ -142,15 +142,9 @@ def group_members(context: Context) -> Response:
     )
     level = group_level(context.db, group["id"], user_id(context))
     return context.page(
-        "group_members.html",
-        group=group,
-        group_level=level,
-        rows=rows,
-        total=len(rows),
-        base=f"/groups/{group['path']}/-/group_members",
-        may_manage=level >= OWNER,
-        own_level=level,
-    )
+        "group_members.html", group=group, group_level=level, rows=rows, total=len(rows),
+        base=f"/groups/{group['path']}/-/group_members", may_manage=level >= OWNER, own_level=level,
+    )  # fmt: skip
 
 
 @site.post("/groups/{group}/-/group_members")
@@ -166,13 +160,9 @@ def invite_to_group(context: Context) -> Response:
     for one in people:
         if one is not None and not group_level(context.db, group["id"], one["id"]):
             context.db.insert(
-                "team_member",
-                team_id=group["id"],
-                user_id=one["id"],
-                access_level=level,
-                expires_at=expires,
+                "team_member", team_id=group["id"], user_id=one["id"], access_level=level, expires_at=expires,
                 created_at=context.db.now(),
-            )
+            )  # fmt: skip
     return context.redirect(back, "Members were successfully added.")
 
 
@@ -231,15 +221,9 @@ def project_members(context: Context) -> Response:
     search = context.query("search").strip().lower()
     found = [row for row in rows if search in row["name"].lower() or search in row["username"].lower()]
     return context.page(
-        "members.html",
-        project=project,
-        rows=found,
-        total=len(rows),
-        search=search,
-        base=f"{project.url}/-/project_members",
-        may_manage=project.allows(MAINTAINER),
-        own_level=project.level,
-    )
+        "members.html", project=project, rows=found, total=len(rows), search=search,
+        base=f"{project.url}/-/project_members", may_manage=project.allows(MAINTAINER), own_level=project.level,
+    )  # fmt: skip
 
 
 @site.post("/{namespace}/{project}/-/project_members")
@@ -272,13 +256,9 @@ def _set_level(context: Context, project: Project, user: sqlite3.Row, level: int
             db.update("project_member", known["id"], access_level=level, expires_at=expires)
     elif access_level(db, project.row, user["id"]) < level:
         db.insert(
-            "project_member",
-            project_id=project.id,
-            user_id=user["id"],
-            access_level=level,
-            expires_at=expires,
+            "project_member", project_id=project.id, user_id=user["id"], access_level=level, expires_at=expires,
             created_at=db.now(),
-        )
+        )  # fmt: skip
 
 
 def _member(context: Context, project: Project) -> sqlite3.Row:
@@ -346,14 +326,9 @@ def _show(context: Context, person: sqlite3.Row, tab: str) -> Response:
     }
     followed = db.value("SELECT 1 FROM follow WHERE user_id = ? AND follows_id = ?", user_id(context), person["id"])
     return context.page(
-        "user.html",
-        person=person,
-        tab=tab,
-        tabs=TABS,
-        numbers=numbers,
-        followed=followed,
+        "user.html", person=person, tab=tab, tabs=TABS, numbers=numbers, followed=followed,
         **_contents(context, person, tab),
-    )
+    )  # fmt: skip
 
 
 def _contents(context: Context, person: sqlite3.Row, tab: str) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import re
 import sqlite3
 
 from agentrl.envs.webarena.sites.code.host import REPORTER, Project, project_of, site, writable
-from agentrl.envs.webarena.sites.code.text import date_or_none
 from agentrl.envs.webarena.sites.code.tickets import listing, next_iid
+from agentrl.envs.webarena.sites.formats import date_or_none
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
 

@@ -51,14 +51,9 @@ def _form(context: Context, values: dict[str, str], error: str = "") -> Response
     spaces = namespaces(context.db, context.member)
     kind = values.get("kind") or ("template" if context.request.path.endswith("template") else "blank")
     return context.page(
-        "project_form.html",
-        namespaces=spaces,
-        templates=TEMPLATES,
-        values=values,
-        error=error,
-        kind=kind,
+        "project_form.html", namespaces=spaces, templates=TEMPLATES, values=values, error=error, kind=kind,
         status=422 if error else 200,
-    )
+    )  # fmt: skip
 
 
 @site.get("/projects/new/template")
@@ -71,15 +66,11 @@ def new_from_template(context: Context) -> Response:
 def create_project(context: Context) -> Response:
     """Make the project, and its first commit where one is wanted."""
     values = {
-        "name": context.form("project[name]").strip(),
-        "path": context.form("project[path]").strip(),
-        "namespace": context.form("project[namespace]"),
-        "description": context.form("project[description]").strip(),
-        "visibility": context.form("visibility"),
-        "template": context.form("project[template_name]"),
-        "readme": context.form("project[initialize_with_readme]"),
-        "kind": context.form("kind"),
-    }
+        "name": context.form("project[name]").strip(), "path": context.form("project[path]").strip(),
+        "namespace": context.form("project[namespace]"), "description": context.form("project[description]").strip(),
+        "visibility": context.form("visibility"), "template": context.form("project[template_name]"),
+        "readme": context.form("project[initialize_with_readme]"), "kind": context.form("kind"),
+    }  # fmt: skip
     values["path"] = values["path"] or slug(values["name"])
     error = _refusal(context, values)
     if error:
@@ -136,19 +127,10 @@ def insert_project(context: Context, values: dict[str, Any], **more: Any) -> Pro
     db, me, now = context.db, context.member, context.db.now()
     team = db.row("SELECT * FROM team WHERE path = ?", values["namespace"])
     number = db.insert(
-        "project",
-        namespace=values["namespace"],
-        path=values["path"],
-        name=values["name"],
-        description=values["description"],
-        owner_id=None if team else me["id"],
-        team_id=team["id"] if team else None,
-        visibility=values["visibility"],
-        template=values.get("template", ""),
-        created_at=now,
-        updated_at=now,
-        **more,
-    )
+        "project", namespace=values["namespace"], path=values["path"], name=values["name"],
+        description=values["description"], owner_id=None if team else me["id"], team_id=team["id"] if team else None,
+        visibility=values["visibility"], template=values.get("template", ""), created_at=now, updated_at=now, **more,
+    )  # fmt: skip
     if team is None:
         db.insert("project_member", project_id=number, user_id=me["id"], access_level=OWNER, created_at=now)
     row = db.get("project", number)
@@ -193,14 +175,9 @@ def copy_refs(db: Database, source: int, target: int) -> None:
     """Give a project the branches and tags of another one, with their files. Commits are shared, as in git."""
     for ref in db.rows("SELECT * FROM ref WHERE project_id = ?", source):
         copied = db.insert(
-            "ref",
-            project_id=target,
-            kind=ref["kind"],
-            name=ref["name"],
-            commit_id=ref["commit_id"],
-            message=ref["message"],
-            created_at=ref["created_at"],
-        )
+            "ref", project_id=target, kind=ref["kind"], name=ref["name"], commit_id=ref["commit_id"],
+            message=ref["message"], created_at=ref["created_at"],
+        )  # fmt: skip
         for entry in db.rows("SELECT * FROM tree_entry WHERE ref_id = ?", ref["id"]):
             db.insert(
                 "tree_entry", ref_id=copied, path=entry["path"], blob_id=entry["blob_id"], commit_id=entry["commit_id"]
@@ -325,13 +302,9 @@ def _move(context: Context, namespace: str, path: str) -> Response:
     team = db.row("SELECT * FROM team WHERE path = ?", namespace)
     owner = db.row("SELECT * FROM user WHERE username = ?", namespace)
     db.update(
-        "project",
-        project.id,
-        namespace=namespace,
-        path=path,
-        team_id=team["id"] if team else None,
+        "project", project.id, namespace=namespace, path=path, team_id=team["id"] if team else None,
         owner_id=owner["id"] if owner and not team else None,
-    )
+    )  # fmt: skip
     if (
         owner
         and not team
@@ -351,17 +324,9 @@ def delete_project(context: Context) -> Response:
     for ref in db.rows("SELECT id FROM ref WHERE project_id = ?", project.id):
         remove_ref(db, ref["id"])
     for table in (
-        "issue",
-        "merge_request",
-        "todo",
-        "event",
-        "star",
-        "project_member",
-        "snippet",
-        "wiki_page",
-        "label",
+        "issue", "merge_request", "todo", "event", "star", "project_member", "snippet", "wiki_page", "label",
         "milestone",
-    ):
+    ):  # fmt: skip
         for row in db.rows(f"SELECT id FROM {table} WHERE project_id = ?", project.id):
             db.delete(table, row["id"])
     db.delete("project", project.id)
@@ -387,13 +352,8 @@ def show(context: Context) -> Response:
     starred = db.value("SELECT 1 FROM star WHERE project_id = ? AND user_id = ?", project.id, user_id(context))
     source = db.get("project", project.row["forked_from_id"] or 0)
     return context.page(
-        "project.html",
-        project=project,
-        ref=ref,
-        numbers=numbers,
-        starred=starred,
-        source=source,
+        "project.html", project=project, ref=ref, numbers=numbers, starred=starred, source=source,
         entries=files_of(db, ref["id"], "") if ref else [],
         readme=content_of(db, ref["id"], "README.md") if ref else None,
         last=db.row(f"{COMMIT} WHERE c.id = ?", ref["commit_id"]) if ref else None,
-    )
+    )  # fmt: skip

@@ -55,15 +55,11 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 LAYOUTS = {  # folder of the sources, suffix, file of the package, folder of the tests
-    "Python": ("src", ".py", "pyproject.toml", "tests"),
-    "JavaScript": ("src", ".js", "package.json", "test"),
-    "Go": ("internal", ".go", "go.mod", "cmd"),
-    "Rust": ("src", ".rs", "Cargo.toml", "tests"),
-    "Ruby": ("lib", ".rb", "Gemfile", "spec"),
-    "C": ("src", ".c", "Makefile", "include"),
-    "Shell": ("bin", ".sh", "install.conf", "config"),
-    "HTML": ("pages", ".html", "site.toml", "partials"),
-}
+    "Python": ("src", ".py", "pyproject.toml", "tests"), "JavaScript": ("src", ".js", "package.json", "test"),
+    "Go": ("internal", ".go", "go.mod", "cmd"), "Rust": ("src", ".rs", "Cargo.toml", "tests"),
+    "Ruby": ("lib", ".rb", "Gemfile", "spec"), "C": ("src", ".c", "Makefile", "include"),
+    "Shell": ("bin", ".sh", "install.conf", "config"), "HTML": ("pages", ".html", "site.toml", "partials"),
+}  # fmt: skip
 HEADERS = {
     "Python": "from __future__ import annotations\n", "JavaScript": '"use strict";\n', "Go": 'package {noun}\n\nimport "errors"\n',
     "Rust": "use crate::{other}::{Other};\n", "Ruby": "# frozen_string_literal: true\n", "C": '#include "{noun}.h"\n',

@@ -1,9 +1,8 @@
-"""Texts for pages: dates as the host writes them, and a safe subset of Markdown."""
+"""A safe subset of Markdown, for everything that people write."""
 
 from __future__ import annotations
 
 import re
-from datetime import datetime
 
 from markupsafe import Markup
 
@@ -12,54 +11,6 @@ _INLINE = re.compile(
     r"`([^`\n]+)`|\[([^\]\n]{1,200})\]\((https?://[^\s)]{1,400}|/[^\s)]{0,400})\)|(?<![\w/@.])@([A-Za-z0-9](?:[\w.-]{0,60}\w)?)"
 )
 _ITEM = re.compile(r"(?:[*-]|[0-9]{1,3}\.) +(.*)")
-
-
-def day(when: str) -> str:
-    """ "2025-06-03 14:05:00" as "Jun 3, 2025"; "" and what is no date stay as they are."""
-    try:
-        date = datetime.fromisoformat(when)
-    except ValueError:
-        return when
-    return f"{date:%b} {date.day}, {date.year}"
-
-
-def moment(when: str) -> str:
-    """ "Jun 3, 2025 2:05pm"."""
-    try:
-        date = datetime.fromisoformat(when)
-    except ValueError:
-        return when
-    return f"{day(when)} {date.hour % 12 or 12}:{date:%M}{'am' if date.hour < 12 else 'pm'}"
-
-
-def ago(when: str, now: str) -> str:
-    """How long ago, in the largest unit: "3 weeks ago"."""
-    seconds = int((datetime.fromisoformat(now) - datetime.fromisoformat(when)).total_seconds())
-    for unit, length in (
-        ("year", 31536000),
-        ("month", 2592000),
-        ("week", 604800),
-        ("day", 86400),
-        ("hour", 3600),
-        ("minute", 60),
-    ):
-        if seconds >= length:
-            count = seconds // length
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
-    return "just now"
-
-
-def date_or_none(text: str) -> str | None:
-    """A date that was typed, as "2030-01-03"; also "1/3/2030" and "Jan 3, 2030". "" stays; None where it is no date."""
-    text = text.strip()
-    if not text:
-        return ""
-    for form in ("%Y-%m-%d", "%m/%d/%Y", "%b %d, %Y", "%B %d, %Y"):
-        try:
-            return str(datetime.strptime(text[:40], form).date())
-        except ValueError:
-            continue
-    return None
 
 
 def markdown(text: str) -> Markup:

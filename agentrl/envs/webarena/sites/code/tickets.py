@@ -1,4 +1,7 @@
-"""What issues and merge requests have in common: filtered lists, comments, fields of their forms, to-dos."""
+"""What issues and merge requests have in common: filtered lists, comments, forms, states, to-dos.
+
+A kind is called as addresses call it: "issues" or "merge_requests".
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,24 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from agentrl.envs.webarena.sites.code.host import PAGE_SIZE, VISIBLE, Project, like, members, record, user_id
+from agentrl.envs.webarena.sites.code.host import (
+    DEVELOPER,
+    PAGE_SIZE,
+    REPORTER,
+    VISIBLE,
+    Project,
+    like,
+    members,
+    project_of,
+    record,
+    site,
+    user_id,
+    writable,
+)  # fmt: skip
 from agentrl.envs.webarena.sites.database import Database
-from agentrl.envs.webarena.sites.site import Context, NotFound
-
-# ---------------------------------------------------------------------- lists
-
+from agentrl.envs.webarena.sites.formats import paging
+from agentrl.envs.webarena.sites.messages import Response
+from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
 
 TABLES = {"issues": "issue", "merge_requests": "merge_request"}
 STATES = {"issues": ("opened", "closed", "all"), "merge_requests": ("opened", "merged", "closed", "all")}
@@ -30,17 +45,15 @@ DUE = {
     "weight": ("Weight", "t.weight IS NULL, t.weight DESC, t.id"),
 }  # of issues
 FIELDS = (
-    "scope",
-    "sort",
-    "state",
-    "assignee_username",
-    "reviewer_username",
-    "author_username",
-    "label_name[]",
-    "milestone_title",
-    "search",
-    "first_page_size",
-)
+    "scope", "sort", "state", "assignee_username", "reviewer_username", "author_username", "label_name[]",
+    "milestone_title", "search", "first_page_size",
+)  # fmt: skip
+MAX_TITLE = 255
+MENTION = re.compile(r"(?<![\w@])@([A-Za-z0-9][\w.-]{0,60})")
+SIGNS = {"issues": "#", "merge_requests": "!"}
+
+
+# ---------------------------------------------------------------------- lists
 
 
 @dataclass(frozen=True)
@@ -77,16 +90,23 @@ def listing(context: Context, kind: str, where: str = "1", *values: Any, size: i
     clauses, given = _clauses(kind, filters, labels, len(values) + 2)
     condition = " AND ".join([f"({where})", VISIBLE, *clauses])
     bound = (user_id(context), *values, *given)
-    base = f"FROM {TABLES[kind]} t JOIN project ON project.id = t.project_id {_joins(kind)} WHERE {condition}"
+    table, is_issue = TABLES[kind], kind == "issues"
+    reviewer = "" if is_issue else "LEFT JOIN user reviewer ON reviewer.id = t.reviewer_id"
+    base = f"""FROM {table} t JOIN project ON project.id = t.project_id JOIN user author ON author.id = t.author_id
+        LEFT JOIN user assignee ON assignee.id = t.assignee_id LEFT JOIN milestone ON milestone.id = t.milestone_id
+        {reviewer} WHERE {condition}"""
+    more = "" if is_issue else "'' AS due_date, reviewer.name AS reviewer_name, reviewer.username AS reviewer_username,"
+    columns = f"""t.*, {more} project.namespace, project.path,
+        author.username AS author_username, author.name AS author_name,
+        assignee.username AS assignee_username, assignee.name AS assignee_name, milestone.title AS milestone_title,
+        (SELECT count(*) FROM note WHERE note.{table}_id = t.id AND note.system = 0) AS notes"""
     states = {name: 0 for name in STATES[kind]}
     states.update({row[0]: row[1] for row in context.db.rows(f"SELECT t.state, count(*) {base} GROUP BY 1", *bound)})
     states["all"] = sum(states.values())
-    last = max((states[state] + size - 1) // size, 1)
-    number = min(max(context.number(context.query("page"), 1), 1), last)
+    number, last = paging(context.number(context.query("page"), 1), states[state], size)
     wanted = "1" if state == "all" else f"t.state = '{state}'"
     rows = context.db.rows(
-        f"SELECT {_columns(kind)} {base} AND {wanted}"
-        f" ORDER BY {sorts[sort][1]} LIMIT {size} OFFSET {(number - 1) * size}",
+        f"SELECT {columns} {base} AND {wanted} ORDER BY {sorts[sort][1]} LIMIT {size} OFFSET {(number - 1) * size}",
         *bound,
     )
     found = [{**dict(row), "labels": labels_of(context.db, kind, row["id"])} for row in rows]
@@ -104,25 +124,6 @@ def labels_of(db: Database, kind: str, row_id: int) -> list[Any]:
         f" WHERE l.{table}_id = ? ORDER BY label.name",
         row_id,
     )
-
-
-def _joins(kind: str) -> str:
-    reviewer = "LEFT JOIN user reviewer ON reviewer.id = t.reviewer_id" if kind == "merge_requests" else ""
-    return f"""JOIN user author ON author.id = t.author_id LEFT JOIN user assignee ON assignee.id = t.assignee_id
-        LEFT JOIN milestone ON milestone.id = t.milestone_id {reviewer}"""
-
-
-def _columns(kind: str) -> str:
-    table = TABLES[kind]
-    due = (
-        ""
-        if kind == "issues"
-        else "'' AS due_date, reviewer.name AS reviewer_name, reviewer.username AS reviewer_username,"
-    )
-    return f"""t.*, {due} project.namespace, project.path, 
-        author.username AS author_username, author.name AS author_name,
-        assignee.username AS assignee_username, assignee.name AS assignee_name, milestone.title AS milestone_title,
-        (SELECT count(*) FROM note WHERE note.{table}_id = t.id AND note.system = 0) AS notes"""
 
 
 def _clauses(kind: str, filters: dict[str, str], labels: list[str], first: int) -> tuple[list[str], list[Any]]:
@@ -155,8 +156,9 @@ def _clauses(kind: str, filters: dict[str, str], labels: list[str], first: int) 
 # ---------------------------------------------------------------------- comments, forms, to-dos
 
 
-MENTION = re.compile(r"(?<![\w@])@([A-Za-z0-9][\w.-]{0,60})")
-SIGNS = {"issues": "#", "merge_requests": "!"}
+def kind_of(context: Context) -> str:
+    """Which of the two the address is about."""
+    return "issues" if "/-/issues" in context.request.path else "merge_requests"
 
 
 def ticket_of(context: Context, project: Project, kind: str) -> sqlite3.Row:
@@ -245,6 +247,114 @@ def choices(context: Context, project: Project) -> dict[str, Any]:
     }
 
 
-def chosen_labels(context: Context, kind: str, row_id: int | None) -> set[int]:
-    """Ids of the labels that a form should show as chosen."""
-    return {row["id"] for row in labels_of(context.db, kind, row_id)} if row_id else set()
+def texts(context: Context, kind: str) -> tuple[dict[str, Any], str]:
+    """Title and description as a form gives them, and what is wrong with the title."""
+    table = TABLES[kind]
+    title = context.form(f"{table}[title]").strip()
+    values = {"title": title, "description": context.form(f"{table}[description]").replace("\r\n", "\n")}
+    if not title:
+        return values, "Title can't be blank."
+    return values, f"Title is too long (maximum is {MAX_TITLE} characters)." if len(title) > MAX_TITLE else ""
+
+
+def show_form(
+    context: Context, project: Project, kind: str, row: sqlite3.Row | None, values: dict[str, Any], error: str = ""
+) -> Response:
+    """The form of an issue or merge request, with an error where it was refused."""
+    chosen = {label["id"] for label in labels_of(context.db, kind, row["id"])} if row else set()
+    return context.page(
+        f"{TABLES[kind]}_form.html", project=project, row=row, values=values, error=error, chosen=chosen,
+        status=422 if error else 200, **choices(context, project),
+    )  # fmt: skip
+
+
+def open_ticket(context: Context, project: Project, kind: str, values: dict[str, Any]) -> int:
+    """The row of a new issue or merge request."""
+    db, now = context.db, context.db.now()
+    iid = next_iid(db, TABLES[kind], project.id)
+    author = context.member["id"]
+    return db.insert(
+        TABLES[kind], project_id=project.id, iid=iid, author_id=author, created_at=now, updated_at=now, **values
+    )
+
+
+def announce(context: Context, project: Project, kind: str, row_id: int) -> Response:
+    """Record that somebody has opened an issue or merge request, and go to its page."""
+    row = context.db.get(TABLES[kind], row_id)
+    assert row is not None
+    url = f"{project.url}/-/{kind}/{row['iid']}"
+    action = f"opened {TABLES[kind].replace('_', ' ')}"
+    record(context, project.id, action, f"{SIGNS[kind]}{row['iid']} {row['title']}", url)
+    return context.redirect(url)
+
+
+# ---------------------------------------------------------------------- pages
+
+
+@site.get("/{namespace}/{project}/-/issues", "/{namespace}/{project}/-/merge_requests")
+def tickets(context: Context) -> Response:
+    """The issues or merge requests of a project."""
+    project = project_of(context)
+    if target := canonical(context):
+        return context.redirect(target)
+    found = listing(context, kind_of(context), "t.project_id = ?2", project.id)
+    return context.page("tickets.html", project=project, list=found, **choices(context, project))
+
+
+def may_edit(context: Context, project: Project, kind: str, row: sqlite3.Row) -> bool:
+    """Reporters may edit issues and developers merge requests; so may those who wrote one or work on the issue."""
+    involved = (row["author_id"], row["assignee_id"]) if kind == "issues" else (row["author_id"],)
+    is_involved = context.user is not None and context.user["id"] in involved and not project.row["archived"]
+    return project.allows(REPORTER if kind == "issues" else DEVELOPER) or is_involved
+
+
+def editable(context: Context, kind: str) -> tuple[Project, sqlite3.Row]:
+    """The issue or merge request that the address names, for somebody who may edit it."""
+    project = writable(context)
+    row = ticket_of(context, project, kind)
+    if not may_edit(context, project, kind, row):
+        raise Forbidden
+    return project, row
+
+
+@site.get("/{namespace}/{project}/-/issues/{iid}/edit", "/{namespace}/{project}/-/merge_requests/{iid}/edit")
+def edit(context: Context) -> Response:
+    """The form with what there is."""
+    kind = kind_of(context)
+    project, row = editable(context, kind)
+    return show_form(context, project, kind, row, dict(row))
+
+
+@site.post("/{namespace}/{project}/-/issues/{iid}/notes", "/{namespace}/{project}/-/merge_requests/{iid}/notes")
+def comment(context: Context) -> Response:
+    """Add a comment, and close or reopen if that button was pressed."""
+    project, kind = writable(context), kind_of(context)
+    row = ticket_of(context, project, kind)
+    text = context.form("note[note]").replace("\r\n", "\n").strip()
+    if text:
+        add_note(context, project, kind, row, text)
+    if context.form("state_event") in ("close", "reopen"):
+        return change_state(context)
+    return context.redirect(f"{project.url}/-/{kind}/{row['iid']}", "" if text else "error: Note can't be blank.")
+
+
+@site.post("/{namespace}/{project}/-/issues/{iid}/state", "/{namespace}/{project}/-/merge_requests/{iid}/state")
+def change_state(context: Context) -> Response:
+    """Close or reopen; what is merged stays merged."""
+    kind = kind_of(context)
+    project, row = editable(context, kind)
+    state = {"close": "closed", "reopen": "opened"}.get(context.form("state_event"), row["state"])
+    if row["state"] != "merged" and state != row["state"]:
+        closed_at = context.db.now() if state == "closed" else ""
+        context.db.update(TABLES[kind], row["id"], state=state, closed_at=closed_at)
+        add_note(context, project, kind, row, "closed" if state == "closed" else "reopened", system=True)
+    return context.redirect(f"{project.url}/-/{kind}/{row['iid']}")
+
+
+@site.post("/{namespace}/{project}/-/{kind}/{iid}/todo")
+def add_own_todo(context: Context) -> Response:
+    """Put an issue or merge request on one's own list."""
+    project, kind = writable(context), kind_of(context)
+    row = ticket_of(context, project, kind)
+    add_todo(context, project, kind, row["id"], context.member["id"], "marked")
+    return context.redirect(f"{project.url}/-/{kind}/{row['iid']}", "Added to your to-do list.")

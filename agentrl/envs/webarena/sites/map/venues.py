@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 from typing import Any
 
+from agentrl.envs.webarena.sites.formats import slug
 from agentrl.envs.webarena.sites.map.city import CENTRES, PARK_CELLS, bend, on_plan
 from agentrl.envs.webarena.sites.map.geo import Point, to_degrees
 from agentrl.envs.webarena.sites.map.network import Network, Street
@@ -187,7 +187,7 @@ class Builder:
         return f"+999 {self.rng.randint(20, 98)} {self.rng.randint(200, 999)} {self.rng.randint(0, 9999):04d}"
 
     def _website(self, name: str) -> str:
-        return f"https://www.{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}.example"
+        return f"https://www.{slug(name)}.example"
 
     def _tags(self, value: str) -> dict[str, str]:
         rng = self.rng

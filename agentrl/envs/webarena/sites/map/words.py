@@ -17,23 +17,16 @@ RIVER = "River Orrin"
 
 # Town, county, kilometres east and north of the city, population.
 TOWNS: tuple[tuple[str, str, float, float, int], ...] = (
-    ("Bramley Cross", "Orrin County", -19.0, 7.5, 14200),
-    ("Ashgrove", "Orrin County", 18.5, 10.0, 21800),
-    ("Selwyn Wells", "Saltmarsh County", 26.0, -16.5, 33600),
-    ("Thornbury Hill", "Orrin County", -8.0, 22.0, 9800),
-    ("Kestrel Bay", "Saltmarsh County", 52.0, -22.0, 27400),
-    ("Oldcastle", "Highfell County", -38.0, 24.0, 41300),
-    ("Windermoor", "Highfell County", -66.0, 33.0, 18900),
-    ("Sandiford", "Saltmarsh County", 34.0, -46.0, 16700),
+    ("Bramley Cross", "Orrin County", -19.0, 7.5, 14200), ("Ashgrove", "Orrin County", 18.5, 10.0, 21800),
+    ("Selwyn Wells", "Saltmarsh County", 26.0, -16.5, 33600), ("Thornbury Hill", "Orrin County", -8.0, 22.0, 9800),
+    ("Kestrel Bay", "Saltmarsh County", 52.0, -22.0, 27400), ("Oldcastle", "Highfell County", -38.0, 24.0, 41300),
+    ("Windermoor", "Highfell County", -66.0, 33.0, 18900), ("Sandiford", "Saltmarsh County", 34.0, -46.0, 16700),
     ("Hartwell Springs", "Highfell County", 14.0, 43.0, 12500),
-    ("Millbrook", "Lower Orrin County", -24.0, -21.0, 24900),
-    ("Dunmore", "Lower Orrin County", -57.0, -17.0, 15800),
-    ("Fenwick Abbey", "Lower Orrin County", -41.0, -52.0, 8700),
-    ("Northgate", "Highfell County", -12.0, 83.0, 36200),
-    ("Elderfield", "Saltmarsh County", 83.0, 26.0, 29500),
-    ("Whitlock Sands", "Saltmarsh County", 97.0, -41.0, 11300),
+    ("Millbrook", "Lower Orrin County", -24.0, -21.0, 24900), ("Dunmore", "Lower Orrin County", -57.0, -17.0, 15800),
+    ("Fenwick Abbey", "Lower Orrin County", -41.0, -52.0, 8700), ("Northgate", "Highfell County", -12.0, 83.0, 36200),
+    ("Elderfield", "Saltmarsh County", 83.0, 26.0, 29500), ("Whitlock Sands", "Saltmarsh County", 97.0, -41.0, 11300),
     ("Grayling", "Lower Orrin County", -108.0, -32.0, 22100),
-)
+)  # fmt: skip
 
 DISTRICTS: tuple[tuple[str, float, float], ...] = (  # name, metres east and north of the centre
     ("Old Town", 0, 350), ("Harbour Quarter", 900, -1050), ("Cathedral Hill", -1500, 900), ("Lindenhof", 1700, 1300),

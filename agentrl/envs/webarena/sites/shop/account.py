@@ -23,13 +23,8 @@ FIELDS = {
     "postcode": ("Zip/Postal Code", True), "country_id": ("Country", True),
 }  # fmt: skip
 COUNTRIES = {
-    "US": "United States",
-    "CA": "Canada",
-    "GB": "United Kingdom",
-    "MX": "Mexico",
-    "DE": "Germany",
-    "FR": "France",
-}
+    "US": "United States", "CA": "Canada", "GB": "United Kingdom", "MX": "Mexico", "DE": "Germany", "FR": "France",
+}  # fmt: skip
 NEW = {"firstname": "", "lastname": "", "company": "", "telephone": "", "street": "", "city": "", "region": "",
        "postcode": "", "country": "United States", "is_billing": 0, "is_shipping": 0, "id": None}  # fmt: skip
 

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import money, short_date
 from agentrl.envs.webarena.sites.site import Context, NotFound, Site
-from agentrl.envs.webarena.sites.store.pricing import STORE_NAME, money
+from agentrl.envs.webarena.sites.store.pricing import STORE_NAME
 
 # What a customer pays for one piece, as SQL over `product`.
 FINAL_PRICE = "min(product.price, coalesce(product.special_price, product.price))"
@@ -30,14 +31,9 @@ class Shop(Site):
         return {
             "store": STORE_NAME,
             "menu": db.rows("SELECT name, url_path FROM category WHERE parent_id IS NULL ORDER BY position"),
-            "cart_count": sum(item["qty"] for item in cart_items(db, *cart_owner(context))),
-            "wish_count": wishes,
-            "money": money,
-            "day": day,
-            "stars": stars,
-            "searched": "",
-            "back": encoded_path(_own_path(context)),
-        }
+            "cart_count": sum(item["qty"] for item in cart_items(db, *cart_owner(context))), "wish_count": wishes,
+            "money": money, "day": short_date, "stars": stars, "searched": "", "back": encoded_path(_own_path(context)),
+        }  # fmt: skip
 
     def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
         """The contents of the cart."""
@@ -122,11 +118,6 @@ def ratings_of(db: Database, products: Iterable[int]) -> dict[int, tuple[float, 
         *ids,
     )
     return {row["product_id"]: (row["stars"], row["reviews"]) for row in rows}
-
-
-def day(stamp: str) -> str:
-    """A date as Americans write it: "6/16/25"."""
-    return f"{int(stamp[5:7])}/{int(stamp[8:10])}/{stamp[2:4]}"
 
 
 def stars(rating: float) -> str:

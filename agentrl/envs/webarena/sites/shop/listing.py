@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import money, paging
 from agentrl.envs.webarena.sites.shop.base import FINAL_PRICE, ratings_of
 from agentrl.envs.webarena.sites.shop.search import MAX_LENGTH, Item
 from agentrl.envs.webarena.sites.site import Context
-from agentrl.envs.webarena.sites.store.pricing import money
 
 PARAMETERS = (
     "cat", "price", "brand", "color", "name", "sku", "description", "short_description", "price[from]", "price[to]",
@@ -64,9 +64,8 @@ class Listing:
         asked = dict(self.context.request.query)
         self.values = {name: asked[name][:MAX_LENGTH] for name in PARAMETERS if asked.get(name)}
         self.products = self._sorted(self._filtered())
-        last = max(1, -(-len(self.products) // self.limit))
-        self.page = min(max(1, self.context.number(self.values.get("p", "1"), 1)), last)
-        self.last_page = last
+        asked_page = self.context.number(self.values.get("p", ""), 1)
+        self.page, self.last_page = paging(asked_page, len(self.products), self.limit)
 
     # ------------------------------------------------------------------ what the address says
 

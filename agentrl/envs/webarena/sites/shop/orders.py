@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import paging
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.shop.account import address_from_form, addresses_of
 from agentrl.envs.webarena.sites.shop.base import FINAL_PRICE, cart_items, orders_of, site
@@ -179,8 +180,7 @@ def history(context: Context) -> Response:
     """All orders, ten to a page."""
     customer = context.member["id"]
     total = context.db.value("SELECT count(*) FROM sales_order WHERE customer_id = ?", customer)
-    last = max(1, -(-total // PER_PAGE))
-    page = min(max(1, context.number(context.query("p", "1"), 1)), last)
+    page, last = paging(context.number(context.query("p"), 1), total, PER_PAGE)
     return context.page(
         "order_history.html",
         orders=orders_of(context.db, customer, PER_PAGE, (page - 1) * PER_PAGE),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import paging
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.shop.base import (
     FINAL_PRICE,
@@ -27,25 +28,18 @@ def product_page(context: Context, product: sqlite3.Row) -> Response:
     """Everything about a product, with one page of its reviews."""
     db, path = context.db, f"/{product['url_key']}.html"
     total = db.value("SELECT count(*) FROM review WHERE product_id = ? AND status = 'Approved'", product["id"])
-    last = max(1, -(-total // REVIEWS_PER_PAGE))
-    page = min(max(1, context.number(context.query("p", "1"), 1)), last)
+    page, last = paging(context.number(context.query("p"), 1), total, REVIEWS_PER_PAGE)
     reviews = db.rows(
         "SELECT * FROM review WHERE product_id = ? AND status = 'Approved'"
         " ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?",
         product["id"], REVIEWS_PER_PAGE, (page - 1) * REVIEWS_PER_PAGE,
     )  # fmt: skip
     return context.page(
-        "product.html",
-        product=product,
-        trail=trail_of(db, product["category_id"]),
-        options=options_of(db, product["id"]),
-        bullets=bullets_of(product),
-        description=description_of(product),
-        rating=ratings_of(db, [product["id"]]).get(product["id"]),
-        reviews=reviews,
-        review_total=total,
+        "product.html", product=product, trail=trail_of(db, product["category_id"]),
+        options=options_of(db, product["id"]), bullets=bullets_of(product), description=description_of(product),
+        rating=ratings_of(db, [product["id"]]).get(product["id"]), reviews=reviews, review_total=total,
         pages=page_links(page, last, lambda number: f"{path}?p={number}" if number > 1 else path),
-    )
+    )  # fmt: skip
 
 
 def trail_of(db: Database, category: int) -> list[tuple[str, str]]:
@@ -147,8 +141,7 @@ def my_reviews(context: Context) -> Response:
     """What the customer has written."""
     customer = context.member["id"]
     total = context.db.value("SELECT count(*) FROM review WHERE customer_id = ?", customer)
-    last = max(1, -(-total // REVIEWS_PER_PAGE))
-    page = min(max(1, context.number(context.query("p", "1"), 1)), last)
+    page, last = paging(context.number(context.query("p"), 1), total, REVIEWS_PER_PAGE)
     reviews = context.db.rows(
         "SELECT review.*, product.name, product.url_key FROM review JOIN product ON product.id = product_id"
         " WHERE review.customer_id = ? ORDER BY review.created_at DESC, review.id DESC LIMIT ? OFFSET ?",

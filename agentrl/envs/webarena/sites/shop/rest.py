@@ -16,16 +16,8 @@ ORDER_FIELDS = (
     "discount_amount", "grand_total", "customer_id", "customer_email", "coupon_code",
 )  # fmt: skip
 CONDITIONS = {
-    "eq": "=",
-    "neq": "<>",
-    "gt": ">",
-    "gteq": ">=",
-    "lt": "<",
-    "lteq": "<=",
-    "like": "LIKE",
-    "from": ">=",
-    "to": "<=",
-}
+    "eq": "=", "neq": "<>", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<=", "like": "LIKE", "from": ">=", "to": "<=",
+}  # fmt: skip
 MAX_PER_PAGE = 300
 _FILTER = re.compile(r"searchCriteria\[(?:filter_groups|filterGroups)\]\[(\d+)\]\[filters\]\[(\d+)\]\[(\w+)\]")
 
@@ -86,12 +78,8 @@ def _order(context: Context, order: sqlite3.Row) -> dict[str, Any]:
 def _review(review: sqlite3.Row) -> dict[str, Any]:
     percent = review["rating"] * 20
     rating = {
-        "vote_id": review["id"],
-        "rating_id": 4,
-        "rating_name": "Rating",
-        "percent": percent,
-        "value": review["rating"],
-    }
+        "vote_id": review["id"], "rating_id": 4, "rating_name": "Rating", "percent": percent, "value": review["rating"],
+    }  # fmt: skip
     status = {"Approved": 1, "Pending": 2, "Not Approved": 3}.get(review["status"], 2)
     return {
         **{name: review[name] for name in ("id", "title", "detail", "nickname", "customer_id", "created_at")},

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from agentrl.envs.webarena.sites.database import START
+from agentrl.envs.webarena.sites.formats import stamp
 from agentrl.envs.webarena.sites.store.people import AGENT
 from agentrl.envs.webarena.sites.store.pricing import PAYMENT_METHODS, SHIPPING_METHODS, applies, discount
 
@@ -148,13 +149,13 @@ def _order(ledger: Ledger, customer: sqlite3.Row, addresses: list[sqlite3.Row], 
         "sales_order",
         increment_id=f"{number:09}", customer_id=customer["id"],
         customer_name=f"{customer['firstname']} {customer['lastname']}", customer_email=customer["email"],
-        status=status, created_at=_stamp(moment), updated_at=_stamp(moment), subtotal=subtotal,
+        status=status, created_at=stamp(moment), updated_at=stamp(moment), subtotal=subtotal,
         shipping_amount=shipping, tax_amount=0.0, discount_amount=reduced, coupon_code=code,
         grand_total=round(subtotal + shipping - reduced, 2), shipping_method=method.label,
         payment_method=rng.choices(list(PAYMENT_METHODS.values()), (85, 15))[0],
         **_address("shipping", rng.choice(addresses)), **_address("billing", addresses[0]),
     )  # fmt: skip
-    order["updated_at"] = _stamp(_follow_up(ledger, order, items, moment))
+    order["updated_at"] = stamp(_follow_up(ledger, order, items, moment))
 
 
 def _item(ledger: Ledger, order: int, product: sqlite3.Row, moment: datetime) -> dict[str, Any]:
@@ -194,12 +195,9 @@ def _follow_up(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]
             item["qty_refunded"] = item["qty"]
         number = len(ledger.tables.get("creditmemo", ())) + 1
         ledger.add(
-            "creditmemo",
-            increment_id=f"{number:09}",
-            order_id=order["id"],
-            grand_total=order["grand_total"],
-            created_at=_stamp(last),
-        )
+            "creditmemo", increment_id=f"{number:09}", order_id=order["id"], grand_total=order["grand_total"],
+            created_at=stamp(last),
+        )  # fmt: skip
         _comment(ledger, order, rng.choice(_REFUNDED), last, seen=1)
     said = {"Canceled": _CANCELED, "On Hold": _HELD, "Fraud": _FRAUD}.get(status)
     if said is not None:
@@ -213,13 +211,9 @@ def _invoice(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]],
         item["qty_invoiced"] = item["qty"]
     number = len(ledger.tables.get("invoice", ())) + 1
     ledger.add(
-        "invoice",
-        increment_id=f"{number:09}",
-        order_id=order["id"],
-        state="Paid",
-        grand_total=order["grand_total"],
-        created_at=_stamp(moment),
-    )
+        "invoice", increment_id=f"{number:09}", order_id=order["id"], state="Paid", grand_total=order["grand_total"],
+        created_at=stamp(moment),
+    )  # fmt: skip
 
 
 def _ship(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]], moment: datetime) -> None:
@@ -231,7 +225,7 @@ def _ship(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]], mo
     tracking = f"{carrier[:2].upper()}{rng.randrange(10**9, 10**10)}"
     ledger.add(
         "shipment", increment_id=f"{number:09}", order_id=order["id"], carrier=carrier, tracking_title=title,
-        tracking_number=tracking, created_at=_stamp(moment),
+        tracking_number=tracking, created_at=stamp(moment),
     )  # fmt: skip
     if rng.random() < 0.3:
         _comment(ledger, order, rng.choice(_PACKED), moment, seen=1)
@@ -240,7 +234,7 @@ def _ship(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]], mo
 def _comment(ledger: Ledger, order: dict[str, Any], text: str, moment: datetime, *, seen: int) -> None:
     ledger.add(
         "order_comment", order_id=order["id"], status=order["status"], comment=text, is_notified=seen, is_visible=seen,
-        created_at=_stamp(moment),
+        created_at=stamp(moment),
     )  # fmt: skip
 
 
@@ -258,7 +252,7 @@ def _wish_lists(ledger: Ledger, customers: list[sqlite3.Row]) -> None:
             added = _moment(rng, datetime.fromisoformat(customer["created_at"]), 0.5)
             ledger.add(
                 "wishlist_item", customer_id=customer["id"], product_id=product["id"], options="", comment="", qty=1,
-                added_at=_stamp(max(added, datetime.fromisoformat(customer["created_at"]))),
+                added_at=stamp(max(added, datetime.fromisoformat(customer["created_at"]))),
             )  # fmt: skip
 
 
@@ -266,7 +260,3 @@ def _address(kind: str, address: sqlite3.Row) -> dict[str, str]:
     parts = {name: address[name] for name in ("street", "city", "region", "postcode", "country", "telephone")}
     parts["name"] = f"{address['firstname']} {address['lastname']}"
     return {f"{kind}_{name}": value for name, value in parts.items()}
-
-
-def _stamp(moment: datetime) -> str:
-    return moment.isoformat(" ", "seconds")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import tomllib
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from random import Random
 from typing import Any
+
+from agentrl.envs.webarena.sites.formats import stamp
 
 PACKAGE = "agentrl.envs.webarena.sites.store"
 
@@ -26,16 +28,8 @@ AGENT = 27  # the id of the customer whom an agent plays
 
 _MAILS = ("gmail.com", "hotmail.com", "outlook.com", "yahoo.com", "fastmail.com", "protonmail.com")
 _EMMA = (
-    AGENT,
-    "emma.lopez@gmail.com",
-    "Password.123",
-    "Emma",
-    "Lopez",
-    "General",
-    "6505550142",
-    0,
-    "2021-12-02 10:14:27",
-)
+    AGENT, "emma.lopez@gmail.com", "Password.123", "Emma", "Lopez", "General", "6505550142", 0, "2021-12-02 10:14:27",
+)  # fmt: skip
 _EMMA_ADDRESSES = (
     ("Emma", "Lopez", "", "6505550142", "412 Alder Court", "San Mateo", "California", "94401", "United States", 1, 1),
     (
@@ -65,7 +59,7 @@ def build_customers(connection: sqlite3.Connection) -> None:
         mail = f"{first}.{last}@{rng.choice(_MAILS)}".lower()
         group = rng.choices(("General", "Wholesale", "Retailer"), (88, 6, 6))[0]
         subscribed = int(rng.random() < 0.4)
-        people.append((number, mail, f"secret-{number}", first, last, group, phone, subscribed, _stamp(moment)))
+        people.append((number, mail, f"secret-{number}", first, last, group, phone, subscribed, stamp(moment)))
         street = f"{rng.randrange(2, 990)} {rng.choice(streets)}"
         addresses.append((number, first, last, "", phone, street, city, region, postcode, "United States", 1, 1))
         if rng.random() < 0.2:
@@ -100,7 +94,3 @@ def _names(rng: Random) -> list[tuple[str, str]]:
     rng.shuffle(first)
     pairs = list(dict.fromkeys(zip(first, last, strict=False)))
     return pairs[:CUSTOMERS]
-
-
-def _stamp(moment: datetime) -> str:
-    return (moment - timedelta(microseconds=moment.microsecond)).isoformat(" ")

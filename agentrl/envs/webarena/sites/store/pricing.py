@@ -56,8 +56,3 @@ def applies(rule: Mapping[str, Any], subtotal: float, day: str, code: str) -> bo
 def _reduction(rule: Mapping[str, Any], subtotal: float) -> float:
     amount = float(rule["discount_amount"])
     return subtotal * amount / 100 if rule["action"] == "by_percent" else amount
-
-
-def money(amount: float) -> str:
-    """An amount as pages print it: "$1,234.50", "-$5.00"."""
-    return f"-${-amount:,.2f}" if amount < 0 else f"${amount:,.2f}"

@@ -10,6 +10,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
+from agentrl.envs.webarena.sites.formats import stamp
 from agentrl.envs.webarena.sites.store.people import AGENT, words
 from agentrl.envs.webarena.sites.store.products import catalogue
 
@@ -102,7 +103,7 @@ def _review(product: Sequence[Any], stars: int, rng: Random) -> tuple[int, str, 
         status = "Not Approved"
     title = rng.choice(words("reviews.toml")["titles"][str(stars)]).format(noun=kind, brand=brand)
     detail = _detail(catalogue().filed(index)[0], section, stars, rng).format(noun=kind, brand=brand)
-    return number, title, detail, stars, status, _stamp(written)
+    return number, title, detail, stars, status, stamp(written)
 
 
 def _detail(category: str, section: str, stars: int, rng: Random) -> str:
@@ -142,9 +143,5 @@ def _of_agent(connection: sqlite3.Connection, rng: Random) -> list[Review]:
         product = connection.execute(f"{_PRODUCTS} WHERE product.id = ?", (number,)).fetchone()
         review = _review(product, rng.choice((1, 2, 3, 4, 4, 5, 5)), rng)
         written = datetime.fromisoformat(ordered) + timedelta(days=rng.randrange(9, 30), hours=rng.randrange(9))
-        rows.append((review[0], AGENT, "Emma", *review[1:4], "Approved", _stamp(written)))
+        rows.append((review[0], AGENT, "Emma", *review[1:4], "Approved", stamp(written)))
     return rows
-
-
-def _stamp(moment: datetime) -> str:
-    return moment.isoformat(" ", "seconds")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from typing import Any
 
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import pattern
 from agentrl.envs.webarena.sites.forum import text
 from agentrl.envs.webarena.sites.forum.app import back, forum_of, is_moderator, site
 from agentrl.envs.webarena.sites.forum.listing import (
@@ -105,15 +105,10 @@ LIKE = r"LIKE ? ESCAPE '\'"
 def search_page(context: Context) -> Response:
     """Everything that contains all words of the query: submissions first, on the second tab comments."""
     query = text.clean(context.query("q"))
-    words = [_pattern(word) for word in query.split()[:MAX_WORDS]]
+    words = [pattern(word[:MAX_WORD]) for word in query.split()[:MAX_WORDS]]
     kind = "comments" if context.query("type") == "comments" else "submissions"
     page = (_comments if kind == "comments" else _submissions)(context, words) if words else Page([], 1, False)
     return context.page("search.html", query=query, kind=kind, page=page)
-
-
-def _pattern(word: str) -> str:
-    """The word anywhere in a text, for LIKE, which ignores case."""
-    return "%" + re.sub(r"([\\%_])", r"\\\1", word[:MAX_WORD]) + "%"
 
 
 def _submissions(context: Context, words: list[str]) -> Page:
