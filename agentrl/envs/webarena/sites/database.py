@@ -11,7 +11,7 @@ snapshot: applied to a fresh connection, in any process, it gives the same datab
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -180,3 +180,11 @@ class Database:
 def _authorize(action: int, first: str | None, *_: Any) -> int:
     """Data may be read and changed within the transaction; it can neither be committed nor left."""
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+
+
+def insert_rows(connection: sqlite3.Connection, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Add rows to a table of base data; all of them name the same columns."""
+    known = list(rows)
+    if known:
+        marks = ", ".join(f":{name}" for name in known[0])
+        connection.executemany(f"INSERT INTO {table} ({', '.join(known[0])}) VALUES ({marks})", known)

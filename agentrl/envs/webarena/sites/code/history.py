@@ -24,6 +24,7 @@ from agentrl.envs.webarena.sites.code.sources import (
     sentence,
     words,
 )
+from agentrl.envs.webarena.sites.database import insert_rows
 
 
 class Rows:
@@ -47,9 +48,7 @@ class Rows:
         if not connection.in_transaction:
             connection.execute("BEGIN")
         for table, rows in self.tables.items():
-            names = ["id", *rows[0]]
-            sql = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(':' + name for name in names)})"
-            connection.executemany(sql, ({"id": number, **row} for number, row in enumerate(rows, 1)))
+            insert_rows(connection, table, [{"id": number, **row} for number, row in enumerate(rows, 1)])
 
 
 MAX_LINES = 70  # of a generated file

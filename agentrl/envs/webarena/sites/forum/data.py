@@ -9,7 +9,7 @@ from importlib.resources import files
 from random import Random
 from typing import Any
 
-from agentrl.envs.webarena.sites.database import START
+from agentrl.envs.webarena.sites.database import START, insert_rows
 from agentrl.envs.webarena.sites.forum.content import Content, contents, words
 from agentrl.envs.webarena.sites.forum.discussions import FIRST_COMMENT, FIRST_SUBMISSION, Discussions
 from agentrl.envs.webarena.sites.forum.people import ADMIN, AGENT, FOUNDERS, People
@@ -285,26 +285,26 @@ def build(connection: sqlite3.Connection) -> None:
     """Make the tables and fill them."""
     connection.executescript(files(__package__ or "").joinpath("schema.sql").read_text("utf-8"))
     people = People(Random(f"{SEED} people"))
-    _insert(connection, "user", _users(people))
-    _insert(connection, "forum", forums(Random(f"{SEED} forums")))
+    insert_rows(connection, "user", _users(people))
+    insert_rows(connection, "forum", forums(Random(f"{SEED} forums")))
     discussions = Discussions(Random(f"{SEED} discussions"), contents(), people)
-    _insert(connection, "submission", discussions.submission_rows())
-    _insert(connection, "comment", discussions.comment_rows())
+    insert_rows(connection, "submission", discussions.submission_rows())
+    insert_rows(connection, "comment", discussions.comment_rows())
     leaders = moderators(Random(f"{SEED} moderators"), people)
-    _insert(connection, "moderator", leaders)
-    _insert(connection, "subscription", subscriptions(Random(f"{SEED} subscriptions"), people, leaders))
-    _insert(connection, "ban", bans(Random(f"{SEED} bans"), people, discussions, leaders))
+    insert_rows(connection, "moderator", leaders)
+    insert_rows(connection, "subscription", subscriptions(Random(f"{SEED} subscriptions"), people, leaders))
+    insert_rows(connection, "ban", bans(Random(f"{SEED} bans"), people, discussions, leaders))
     cast = votes(Random(f"{SEED} votes"), people, discussions)
     for table in ("submission_vote", "comment_vote"):
-        _insert(connection, table, cast[table])
+        insert_rows(connection, table, cast[table])
     for table, rows in {
         **messages(Random(f"{SEED} messages"), people),
         "notification": notifications(people, discussions),
         **wiki(Random(f"{SEED} wiki"), people, leaders),
     }.items():
-        _insert(connection, table, rows)
+        insert_rows(connection, table, rows)
     token = session_token("reddit", AGENT)
-    _insert(connection, "session", [{"site": "reddit", "token": token, "user_id": people.agent.id, "message": ""}])
+    insert_rows(connection, "session", [{"site": "reddit", "token": token, "user_id": people.agent.id, "message": ""}])
 
 
 def _users(people: People) -> Iterable[dict[str, Any]]:
@@ -315,13 +315,3 @@ def _users(people: People) -> Iterable[dict[str, Any]]:
             "email": f"{member.username.lower()}@mail.example", "biography": member.biography,
             "is_admin": int(member.username == ADMIN), "created_at": member.joined.isoformat(" "),
         }  # fmt: skip
-
-
-def _insert(
-    connection: sqlite3.Connection, table: str, rows: Iterable[dict[str, Any]] | Sequence[dict[str, Any]]
-) -> None:
-    rows = list(rows)
-    if rows:
-        names = list(rows[0])
-        sql = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(':' + name for name in names)})"
-        connection.executemany(sql, rows)

@@ -49,7 +49,12 @@ def build_customers(connection: sqlite3.Connection) -> None:
     streets, cities = words("people.toml")["streets"], words("people.toml")["cities"]
     joined = sorted(FIRST_CUSTOMER + (LAST_CUSTOMER - FIRST_CUSTOMER) * rng.random() ** 1.4 for _ in range(CUSTOMERS))
     people, addresses = [], []
-    for number, ((first, last), moment) in enumerate(zip(_names(rng), joined, strict=True), start=1):
+    # As many names as customers: no surname comes more than twice, and no pair twice.
+    last_names, first_names = words("people.toml")["last_names"] * 2, words("people.toml")["first_names"] * 2
+    rng.shuffle(last_names)
+    rng.shuffle(first_names)
+    pairs = list(dict.fromkeys(zip(first_names, last_names, strict=False)))
+    for number, ((first, last), moment) in enumerate(zip(pairs[:CUSTOMERS], joined, strict=True), start=1):
         city, region, postcode, area = rng.choice(cities)
         phone = f"{area}555{rng.randrange(100, 9999):04}"
         if number == AGENT:
@@ -71,11 +76,7 @@ def build_customers(connection: sqlite3.Connection) -> None:
     names = "id, email, password, firstname, lastname, group_name, telephone, subscribed, created_at"
     connection.executemany(f"INSERT INTO customer ({names}) VALUES ({', '.join('?' * 9)})", people)
     connection.executemany(f"INSERT INTO address ({_ADDRESS}) VALUES ({', '.join('?' * 12)})", addresses)
-    _build_subscribers(connection, rng)
-
-
-def _build_subscribers(connection: sqlite3.Connection, rng: Random) -> None:
-    """Customers who subscribed, and visitors without an account."""
+    # Readers of the newsletter: customers who subscribed, and visitors without an account.
     connection.execute(
         "INSERT INTO newsletter_subscriber (email, customer_id)"
         " SELECT email, id FROM customer WHERE subscribed = 1 ORDER BY id"
@@ -84,13 +85,3 @@ def _build_subscribers(connection: sqlite3.Connection, rng: Random) -> None:
         mail = f"{first}{rng.randrange(50, 99)}@{rng.choice(_MAILS)}".lower()
         status = rng.choices(("Subscribed", "Unsubscribed", "Not Activated"), (80, 12, 8))[0]
         connection.execute("INSERT INTO newsletter_subscriber (email, status) VALUES (?, ?)", (mail, status))
-
-
-def _names(rng: Random) -> list[tuple[str, str]]:
-    """As many names as customers: no surname comes more than twice, and no pair twice."""
-    last = words("people.toml")["last_names"] * 2
-    rng.shuffle(last)
-    first = words("people.toml")["first_names"] * 2
-    rng.shuffle(first)
-    pairs = list(dict.fromkeys(zip(first, last, strict=False)))
-    return pairs[:CUSTOMERS]

@@ -49,7 +49,17 @@ def bullets_of(product: Mapping[str, Any] | sqlite3.Row) -> tuple[str, ...]:
 def build_products(connection: sqlite3.Connection) -> None:
     """Fill `category`, `product` and `product_option`."""
     records = [catalogue().product(index) for index in range(SIZE)]
-    rng, leaves = Random("products"), _build_categories(connection, records)
+    # All categories, outer ones first.
+    paths = sorted({path_names(record.category_path) for record in records})
+    ids: dict[tuple[str, ...], int] = {}
+    for depth in (1, 2, 3):
+        for path in sorted({path[:depth] for path in paths}):
+            ids[path] = len(ids) + 1
+            parent = ids.get(path[:-1])
+            url_path = "/".join(slug(name.replace("'", "")) for name in path)
+            row = (ids[path], parent, path[-1], url_path, ids[path])
+            connection.execute("INSERT INTO category VALUES (?, ?, ?, ?, ?)", row)
+    rng = Random("products")
     taken: set[str] = set()
     products, options = [], []
     for index, record in enumerate(records):
@@ -57,7 +67,7 @@ def build_products(connection: sqlite3.Connection) -> None:
         if url_key in taken:
             url_key = f"{url_key}-{record.asin.lower()}"
         taken.add(url_key)
-        products.append(_row(index, record, url_key, leaves[path_names(record.category_path)], rng))
+        products.append(_row(index, record, url_key, ids[path_names(record.category_path)], rng))
         for name, values in record.options.items():
             options += [(index + 1, name.title(), value, place) for place, value in enumerate(values)]
     names = (
@@ -68,20 +78,6 @@ def build_products(connection: sqlite3.Connection) -> None:
     connection.executemany(
         "INSERT INTO product_option (product_id, name, value, position) VALUES (?, ?, ?, ?)", options
     )
-
-
-def _build_categories(connection: sqlite3.Connection, records: list[Product]) -> dict[tuple[str, ...], int]:
-    """All categories, outer ones first; the ids by path."""
-    paths = sorted({path_names(record.category_path) for record in records})
-    ids: dict[tuple[str, ...], int] = {}
-    for depth in (1, 2, 3):
-        for path in sorted({path[:depth] for path in paths}):
-            ids[path] = len(ids) + 1
-            parent = ids.get(path[:-1])
-            url_path = "/".join(slug(name.replace("'", "")) for name in path)
-            row = (ids[path], parent, path[-1], url_path, ids[path])
-            connection.execute("INSERT INTO category VALUES (?, ?, ?, ?, ?)", row)
-    return ids
 
 
 def _row(index: int, record: Product, url_key: str, category: int, rng: Random) -> tuple[Any, ...]:

@@ -74,7 +74,7 @@ def build_reviews(connection: sqlite3.Connection) -> None:
         mean = rng.choice((2.2, 3.0, 3.6, 4.0, 4.4, 4.7))
         nicknames = rng.sample(words("people.toml")["nicknames"], count)
         for nickname in nicknames:
-            review = _review(product, _stars(mean, rng), rng)
+            review = _review(product, max(1, min(5, round(rng.gauss(mean, 1.1)))), rng)
             customer, name = _author(people, nickname, review[-1], rng)
             rows.append((review[0], customer, name, *review[1:]))
     rows += _of_agent(connection, rng)
@@ -123,10 +123,6 @@ def _detail(category: str, section: str, stars: int, rng: Random) -> str:
 
 def _sentence(aspect: Aspect, good: bool, rng: Random) -> str:
     return rng.choice(aspect.praise if good else aspect.complaint)
-
-
-def _stars(mean: float, rng: Random) -> int:
-    return max(1, min(5, round(rng.gauss(mean, 1.1))))
 
 
 def _of_agent(connection: sqlite3.Connection, rng: Random) -> list[Review]:
