@@ -10,6 +10,8 @@ from agentrl.envs.webarena.sites.formats import date_or_none
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, Forbidden
 
+tickets.register("issues")
+
 
 @site.get("/{namespace}/{project}/-/issues/new")
 def new_issue(context: Context) -> Response:

@@ -19,6 +19,7 @@ BETWEEN = (
     HISTORY + ", old(id) AS (SELECT ?2 UNION SELECT p.id FROM old JOIN git_commit c ON c.id = old.id"
     " JOIN git_commit p ON p.id IN (c.parent_id, c.merged_id))"
 )
+tickets.register("merge_requests")
 
 
 # ---------------------------------------------------------------------- new ones

@@ -291,8 +291,7 @@ def announce(context: Context, project: Project, kind: str, row_id: int) -> Resp
 # ---------------------------------------------------------------------- pages
 
 
-@site.get("/{namespace}/{project}/-/issues", "/{namespace}/{project}/-/merge_requests")
-def tickets(context: Context) -> Response:
+def show_list(context: Context) -> Response:
     """The issues or merge requests of a project."""
     project = project_of(context)
     if target := canonical(context):
@@ -317,7 +316,6 @@ def editable(context: Context, kind: str) -> tuple[Project, sqlite3.Row]:
     return project, row
 
 
-@site.get("/{namespace}/{project}/-/issues/{iid}/edit", "/{namespace}/{project}/-/merge_requests/{iid}/edit")
 def edit(context: Context) -> Response:
     """The form with what there is."""
     kind = kind_of(context)
@@ -325,7 +323,6 @@ def edit(context: Context) -> Response:
     return show_form(context, project, kind, row, dict(row))
 
 
-@site.post("/{namespace}/{project}/-/issues/{iid}/notes", "/{namespace}/{project}/-/merge_requests/{iid}/notes")
 def comment(context: Context) -> Response:
     """Add a comment, and close or reopen if that button was pressed."""
     project, kind = writable(context), kind_of(context)
@@ -338,7 +335,6 @@ def comment(context: Context) -> Response:
     return context.redirect(f"{project.url}/-/{kind}/{row['iid']}", "" if text else "error: Note can't be blank.")
 
 
-@site.post("/{namespace}/{project}/-/issues/{iid}/state", "/{namespace}/{project}/-/merge_requests/{iid}/state")
 def change_state(context: Context) -> Response:
     """Close or reopen; what is merged stays merged."""
     kind = kind_of(context)
@@ -351,10 +347,18 @@ def change_state(context: Context) -> Response:
     return context.redirect(f"{project.url}/-/{kind}/{row['iid']}")
 
 
-@site.post("/{namespace}/{project}/-/{kind}/{iid}/todo")
 def add_own_todo(context: Context) -> Response:
     """Put an issue or merge request on one's own list."""
     project, kind = writable(context), kind_of(context)
     row = ticket_of(context, project, kind)
     add_todo(context, project, kind, row["id"], context.member["id"], "marked")
     return context.redirect(f"{project.url}/-/{kind}/{row['iid']}", "Added to your to-do list.")
+
+
+def register(kind: str) -> None:
+    """Add the pages above for one kind; its module does it, because lists of groups have to come before."""
+    path = f"/{{namespace}}/{{project}}/-/{kind}"
+    site.get(path)(show_list)
+    site.get(f"{path}/{{iid}}/edit")(edit)
+    for action, handler in (("notes", comment), ("state", change_state), ("todo", add_own_todo)):
+        site.post(f"{path}/{{iid}}/{action}")(handler)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from importlib.resources import files
 from random import Random
@@ -77,9 +77,9 @@ def bans(rng: Random, people: People, discussions: Discussions, leaders: Rows) -
     last: dict[tuple[int, int], datetime] = {}
     for submission in discussions.submissions:
         forum_id = discussions.forum_ids[submission.forum.name]
-        for author, created in _texts(submission):
-            key = (forum_id, author)
-            last[key] = max(last.get(key, created), created)
+        for text in (submission, *submission.comments):
+            key = (forum_id, text.author.id)
+            last[key] = max(last.get(key, text.created), text.created)
     rows: Rows = []
     for forum_id in discussions.forum_ids.values():
         chiefs = [row["user_id"] for row in leaders if row["forum_id"] == forum_id]
@@ -93,12 +93,6 @@ def bans(rng: Random, people: People, discussions: Discussions, leaders: Rows) -
                 {"forum_id": forum_id, "user_id": user_id, "banned_by": banner, "reason": reason, "created_at": moment}
             )
     return rows
-
-
-def _texts(submission: Any) -> Iterable[tuple[int, datetime]]:
-    yield submission.author.id, submission.created
-    for comment in submission.comments:
-        yield comment.author.id, comment.created
 
 
 def votes(rng: Random, people: People, discussions: Discussions) -> dict[str, Rows]:
@@ -285,7 +279,16 @@ def build(connection: sqlite3.Connection) -> None:
     """Make the tables and fill them."""
     connection.executescript(files(__package__ or "").joinpath("schema.sql").read_text("utf-8"))
     people = People(Random(f"{SEED} people"))
-    insert_rows(connection, "user", _users(people))
+    users = [
+        {
+            "id": member.id, "username": member.username,
+            "password": "test1234" if member.username == AGENT else f"{member.username}-{member.id * 7919 % 100_003}",
+            "email": f"{member.username.lower()}@mail.example", "biography": member.biography,
+            "is_admin": int(member.username == ADMIN), "created_at": member.joined.isoformat(" "),
+        }
+        for member in people.members
+    ]  # fmt: skip
+    insert_rows(connection, "user", users)
     insert_rows(connection, "forum", forums(Random(f"{SEED} forums")))
     discussions = Discussions(Random(f"{SEED} discussions"), contents(), people)
     insert_rows(connection, "submission", discussions.submission_rows())
@@ -305,13 +308,3 @@ def build(connection: sqlite3.Connection) -> None:
         insert_rows(connection, table, rows)
     token = session_token("reddit", AGENT)
     insert_rows(connection, "session", [{"site": "reddit", "token": token, "user_id": people.agent.id, "message": ""}])
-
-
-def _users(people: People) -> Iterable[dict[str, Any]]:
-    for member in people.members:
-        yield {
-            "id": member.id, "username": member.username,
-            "password": "test1234" if member.username == AGENT else f"{member.username}-{member.id * 7919 % 100_003}",
-            "email": f"{member.username.lower()}@mail.example", "biography": member.biography,
-            "is_admin": int(member.username == ADMIN), "created_at": member.joined.isoformat(" "),
-        }  # fmt: skip

@@ -48,16 +48,14 @@ def _lines(lines: list[str]) -> Markup:
 def _inline(line: str) -> Markup:
     done, parts = 0, []
     for found in _MARKS.finditer(line):
-        parts += [escape(line[done : found.start()]), _marked(found)]
+        text, target, bare, strong = found.group("text", "target", "bare", "strong")
+        parts.append(escape(line[done : found.start()]))
+        if strong:
+            parts.append(Markup("<strong>{}</strong>").format(strong))
+        else:
+            parts.append(Markup('<a href="{}">{}</a>').format(bare or target, bare or text))
         done = found.end()
     return Markup("").join([*parts, escape(line[done:])])
-
-
-def _marked(found: re.Match[str]) -> Markup:
-    text, target, bare, strong = found.group("text", "target", "bare", "strong")
-    if strong:
-        return Markup("<strong>{}</strong>").format(strong)
-    return Markup('<a href="{}">{}</a>').format(bare or target, bare or text)
 
 
 def slug(title: str) -> str:

@@ -177,13 +177,13 @@ def name_parts() -> dict[str, list[str]]:
 def contents() -> tuple[Content, ...]:
     """All forums, by name."""
     names = sorted(entry.name for entry in files(__name__).iterdir() if entry.name.endswith(".toml"))
-    return tuple(_content(_read(name)) for name in names if not name.startswith("_"))
-
-
-def _content(data: dict[str, Any]) -> Content:
-    subjects = [[value.strip() for value in row.split("|")] for row in data["subjects"]]
-    kept = {key: data[key] for key in ("name", "title", "description", "sidebar", "size", "fields", "numbers", "posts")}
-    return Content(**kept, subjects=subjects, comments=data["texts"]["comments"], words=words())
+    kept = ("name", "title", "description", "sidebar", "size", "fields", "numbers", "posts")
+    found = []
+    for data in (_read(name) for name in names if not name.startswith("_")):
+        subjects = [[value.strip() for value in row.split("|")] for row in data["subjects"]]
+        values = {key: data[key] for key in kept}
+        found.append(Content(**values, subjects=subjects, comments=data["texts"]["comments"], words=words()))
+    return tuple(found)
 
 
 def _read(name: str) -> dict[str, Any]:

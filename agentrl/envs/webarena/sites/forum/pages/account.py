@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from agentrl.envs.webarena.sites.forum.app import back, field, myself, site, too_long, user_of
@@ -60,15 +59,6 @@ def register(context: Context) -> Response:
     """Make an account and log in."""
     username, email = field(context, "user[username]"), field(context, "user[email]")
     first, second = context.form("user[password][first]"), context.form("user[password][second]")
-    errors = _faults(context, username, email, first, second)
-    if errors:
-        return context.page("registration.html", username=username, email=email, errors=errors)
-    user_id = context.db.insert("user", username=username, email=email, password=first, created_at=context.db.now())
-    context.log_in(user_id)
-    return context.redirect("/", "Your account has been created.")
-
-
-def _faults(context: Context, username: str, email: str, first: str, second: str) -> list[str]:
     errors = []
     if not USERNAME.fullmatch(username):
         errors.append("The username must have 3 to 25 letters, digits or underscores.")
@@ -76,7 +66,12 @@ def _faults(context: Context, username: str, email: str, first: str, second: str
         errors.append("This username is taken.")
     if email and not re.fullmatch(r"[^@\s]{1,100}@[^@\s]{1,100}", email):
         errors.append("This is not an email address.")
-    return errors + password_faults(first, second)
+    errors += password_faults(first, second)
+    if errors:
+        return context.page("registration.html", username=username, email=email, errors=errors)
+    user_id = context.db.insert("user", username=username, email=email, password=first, created_at=context.db.now())
+    context.log_in(user_id)
+    return context.redirect("/", "Your account has been created.")
 
 
 def password_faults(first: str, second: str) -> list[str]:
@@ -232,7 +227,13 @@ def overview_page(context: Context) -> Response:
         UNION ALL SELECT 'comment', c.id, c.created_at FROM comment c JOIN submission s ON s.id = c.submission_id
         WHERE c.user_id = ? AND NOT c.is_trashed AND NOT s.is_trashed ORDER BY 3 DESC, 2 DESC"""
     page = paged(context.db, sql, [user["id"], user["id"]], page_number(context))
-    return context.page("user.html", owner=user, tab="overview", page=page, entries=_entries(context, page.rows))
+    found: list[tuple[str, Any]] = []
+    for row in page.rows:
+        if row["kind"] == "submission":
+            found.append(("submission", submission_row(context, row["id"])))
+        else:
+            found.append(("comment", context.db.row(NEWEST_COMMENTS.format(where="AND c.id = ?"), row["id"])))
+    return context.page("user.html", owner=user, tab="overview", page=page, entries=found)
 
 
 @site.get("/user/{user}/submissions")
@@ -249,13 +250,3 @@ def comments_page(context: Context) -> Response:
     user = user_of(context)
     page = paged(context.db, NEWEST_COMMENTS.format(where="AND c.user_id = ?"), [user["id"]], page_number(context))
     return context.page("user.html", owner=user, tab="comments", page=page, entries=[])
-
-
-def _entries(context: Context, rows: Sequence[Any]) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for row in rows:
-        if row["kind"] == "submission":
-            found.append(("submission", submission_row(context, row["id"])))
-        else:
-            found.append(("comment", context.db.row(NEWEST_COMMENTS.format(where="AND c.id = ?"), row["id"])))
-    return found

@@ -43,7 +43,8 @@ def front_page(context: Context) -> Response:
     user = context.user
     preferred = user["front_page"] if user is not None else "default"
     if preferred == "default":
-        preferred = "subscribed" if user is not None and _has_subscriptions(context, user["id"]) else "featured"
+        mine = "SELECT 1 FROM subscription WHERE user_id = ?"
+        preferred = "subscribed" if user is not None and context.db.value(mine, user["id"]) else "featured"
     return _listing(context, preferred, "", user["front_page_sort"] if user is not None else "hot")
 
 
@@ -80,10 +81,6 @@ def front_sidebar(context: Context) -> dict[str, Any]:
     }
 
 
-def _has_subscriptions(context: Context, user_id: int) -> bool:
-    return bool(context.db.value("SELECT 1 FROM subscription WHERE user_id = ?", user_id))
-
-
 @site.get("/submission_images/{name}")
 def image(context: Context) -> Response:
     """A picture of a submission."""
@@ -107,27 +104,22 @@ def search_page(context: Context) -> Response:
     query = text.clean(context.query("q"))
     words = [pattern(word[:MAX_WORD]) for word in query.split()[:MAX_WORDS]]
     kind = "comments" if context.query("type") == "comments" else "submissions"
-    page = (_comments if kind == "comments" else _submissions)(context, words) if words else Page([], 1, False)
+    if not words:
+        return context.page("search.html", query=query, kind=kind, page=Page([], 1, False))
+    if kind == "comments":
+        where = " AND ".join([f"c.body {LIKE}"] * len(words))
+        sql = f"""SELECT c.*, u.username AS author, s.title FROM comment c JOIN user u ON u.id = c.user_id
+            JOIN submission s ON s.id = c.submission_id WHERE NOT c.is_trashed AND NOT s.is_trashed AND {where}
+            ORDER BY c.upvotes - c.downvotes DESC, c.id DESC"""
+        page = paged(context.db, sql, words, page_number(context))
+    else:
+        user_id = context.user["id"] if context.user is not None else -1
+        where = " AND ".join([f"s.title || ' ' || s.body {LIKE}"] * len(words))
+        in_title = " + ".join([f"(s.title {LIKE})"] * len(words))
+        sql = f"""SELECT {COLUMNS} FROM {TABLES} WHERE NOT s.is_trashed AND {where}
+            ORDER BY {in_title} DESC, s.upvotes - s.downvotes DESC, s.id DESC"""
+        page = paged(context.db, sql, [user_id, *words, *words], page_number(context))
     return context.page("search.html", query=query, kind=kind, page=page)
-
-
-def _submissions(context: Context, words: list[str]) -> Page:
-    user_id = context.user["id"] if context.user is not None else -1
-    where = " AND ".join([f"s.title || ' ' || s.body {LIKE}"] * len(words))
-    in_title = " + ".join([f"(s.title {LIKE})"] * len(words))
-    sql = (
-        f"SELECT {COLUMNS} FROM {TABLES} WHERE NOT s.is_trashed AND {where} "
-        f"ORDER BY {in_title} DESC, s.upvotes - s.downvotes DESC, s.id DESC"
-    )
-    return paged(context.db, sql, [user_id, *words, *words], page_number(context))
-
-
-def _comments(context: Context, words: list[str]) -> Page:
-    where = " AND ".join([f"c.body {LIKE}"] * len(words))
-    sql = f"""SELECT c.*, u.username AS author, s.title FROM comment c JOIN user u ON u.id = c.user_id
-        JOIN submission s ON s.id = c.submission_id WHERE NOT c.is_trashed AND NOT s.is_trashed AND {where}
-        ORDER BY c.upvotes - c.downvotes DESC, c.id DESC"""
-    return paged(context.db, sql, words, page_number(context))
 
 
 # ---------------------------------------------------------------------- forums

@@ -26,7 +26,11 @@ def create(context: Context) -> Response:
     """Make a forum; who makes it moderates it and is subscribed to it."""
     user, values = context.member, _values(context)
     values["name"] = field(context, "forum[name]")
-    errors = _name_faults(context, values["name"]) + _faults(values)
+    errors = _faults(values)
+    if not FORUM_NAME.fullmatch(values["name"]):
+        errors.insert(0, "The name must have 3 to 25 letters, digits or underscores.")
+    elif context.db.value("SELECT 1 FROM forum WHERE name = ?", values["name"]):
+        errors.insert(0, "This name is taken.")
     if errors:
         return context.page("forum_form.html", forum=None, values=values, errors=errors)
     now = context.db.now()
@@ -60,14 +64,6 @@ def _edit_form(context: Context, forum: sqlite3.Row, values: dict[str, str], err
 
 def _values(context: Context) -> dict[str, str]:
     return {name: field(context, f"forum[{name}]") for name in FIELDS}
-
-
-def _name_faults(context: Context, name: str) -> list[str]:
-    if not FORUM_NAME.fullmatch(name):
-        return ["The name must have 3 to 25 letters, digits or underscores."]
-    if context.db.value("SELECT 1 FROM forum WHERE name = ?", name):
-        return ["This name is taken."]
-    return []
 
 
 def _faults(values: dict[str, str]) -> list[str]:

@@ -110,7 +110,14 @@ def submit(context: Context) -> Response:
         errors.append(f"You are banned from {forum['name']}.")
     if errors or forum is None:
         return _submit_form(context, values, errors)
-    row = _post_submission(context.db, forum["id"], user["id"], values)
+    now = context.db.now()
+    row_id = context.db.insert(
+        "submission", forum_id=forum["id"], user_id=user["id"], title=values["title"], url=values["url"],
+        body=values["body"], created_at=now, last_active=now, upvotes=0, downvotes=0, ranking=0,
+    )  # fmt: skip
+    row = context.db.get("submission", row_id)
+    assert row is not None
+    set_vote(context.db, "submission", row, user["id"], 1)
     return context.redirect(submission_address(context.db, row))
 
 
@@ -127,18 +134,6 @@ def submission_faults(values: dict[str, str]) -> list[str]:
         errors.append("The URL must be an address that begins with http:// or https://.")
     limits = {"title": 300, "url": 2000, "body": 25_000}
     return errors + too_long({f"The {name}": (values[name], most) for name, most in limits.items()})
-
-
-def _post_submission(db: Database, forum_id: int, user_id: int, values: dict[str, str]) -> sqlite3.Row:
-    now = db.now()
-    row_id = db.insert(
-        "submission", forum_id=forum_id, user_id=user_id, title=values["title"], url=values["url"], body=values["body"],
-        created_at=now, last_active=now, upvotes=0, downvotes=0, ranking=0,
-    )  # fmt: skip
-    row = db.get("submission", row_id)
-    assert row is not None
-    set_vote(db, "submission", row, user_id, 1)
-    return row
 
 
 def _submit_form(context: Context, values: dict[str, str], errors: list[str]) -> Response:
@@ -178,23 +173,13 @@ def post_reply(context: Context) -> Response:
 def _post(context: Context, submission: sqlite3.Row, parent: sqlite3.Row | None) -> Response:
     kind, number = ("comment", parent["id"]) if parent is not None else ("submission", submission["id"])
     body = field(context, f"reply_to_{kind}_{number}[comment]")
-    if errors := _comment_faults(context, submission, body):
-        return thread(context, submission, comment=parent, draft=body, errors=errors)
-    row = _insert_comment(context, submission, parent, body)
-    _notify(context, parent if parent is not None else submission, row)
-    return context.redirect(comment_address(context.db, row))
-
-
-def _comment_faults(context: Context, submission: sqlite3.Row, body: str) -> list[str]:
     errors = too_long({"The comment": (body, MAX_LENGTH)}) if body else ["The comment must not be blank."]
     if is_banned(context, submission["forum_id"]):
         errors.append("You are banned from this forum.")
     if submission["is_locked"] and not is_moderator(context, submission["forum_id"]):
         errors.append("This submission is locked: it takes no more comments.")
-    return errors
-
-
-def _insert_comment(context: Context, submission: sqlite3.Row, parent: sqlite3.Row | None, body: str) -> sqlite3.Row:
+    if errors:
+        return thread(context, submission, comment=parent, draft=body, errors=errors)
     db, user, now = context.db, context.member, context.db.now()
     row_id = db.insert(
         "comment", submission_id=submission["id"], parent_id=parent["id"] if parent is not None else None,
@@ -205,15 +190,10 @@ def _insert_comment(context: Context, submission: sqlite3.Row, parent: sqlite3.R
     set_vote(db, "comment", row, user["id"], 1)
     db.update("submission", submission["id"], comment_count=submission["comment_count"] + 1, last_active=now)
     rank(db, submission["id"])
-    return row
-
-
-def _notify(context: Context, answered: sqlite3.Row, comment: sqlite3.Row) -> None:
-    author = context.db.get("user", answered["user_id"])
-    if author is not None and author["id"] != comment["user_id"] and author["notify_replies"]:
-        context.db.insert(
-            "notification", user_id=author["id"], comment_id=comment["id"], created_at=comment["created_at"]
-        )
+    author = context.db.get("user", (parent if parent is not None else submission)["user_id"])
+    if author is not None and author["id"] != row["user_id"] and author["notify_replies"]:
+        context.db.insert("notification", user_id=author["id"], comment_id=row["id"], created_at=row["created_at"])
+    return context.redirect(comment_address(context.db, row))
 
 
 # ---------------------------------------------------------------------- changes
