@@ -130,10 +130,11 @@ def merge_request(context: Context) -> Response:
     return context.page(
         "merge_request.html", project=project, row=row, tab=tab if tab in TABS else "", commits=commits,
         changed=changed, approvals=approvals, approved=any(one["id"] == user_id(context) for one in approvals),
-        notes=tickets.notes_of(db, "merge_requests", row["id"]),
-        labels=tickets.labels_of(db, "merge_requests", row["id"]), milestone=db.get("milestone", row["milestone_id"] or 0),
-        source_exists=source is not None, may_edit=tickets.may_edit(context, project, "merge_requests", row),
-        may_approve=project.allows(DEVELOPER), may_merge=may_push(project, row["target_branch"]),
+        notes=tickets.notes_of(db, "merge_requests", row["id"]), source_exists=source is not None,
+        labels=tickets.labels_of(db, "merge_requests", row["id"]),
+        milestone=db.get("milestone", row["milestone_id"] or 0),
+        may_edit=tickets.may_edit(context, project, "merge_requests", row), may_approve=project.allows(DEVELOPER),
+        may_merge=may_push(project, row["target_branch"]),
         **tickets.people_by_id(db, row, "author_id", "assignee_id", "reviewer_id", "merged_by_id"),
     )  # fmt: skip
 

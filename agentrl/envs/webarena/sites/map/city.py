@@ -61,18 +61,18 @@ class CityPlan:
         self.cells: dict[Cell, Point] = {}
         for column in range(COLUMNS + 1):
             for row in range(ROWS + 1):
-                self._place(column, row)
-        self.gone = {edge for edge in self.edges() if self._is_left_out(edge)}
-
-    def _place(self, column: int, row: int) -> None:
-        east, north = on_plan(column, row)
-        if (east / RADIUS[0]) ** 2 + (north / RADIUS[1]) ** 2 > 1 + 0.05 * math.sin(5 * math.atan2(north, east)):
-            return
-        middle = river(east)
-        if abs(north - middle) < BANK:
-            north = middle + (BANK if north > middle else -BANK)
-        x, y = bend(east, north)
-        self.cells[column, row] = (x + self.rng.uniform(-26, 26), y + self.rng.uniform(-26, 26))
+                east, north = on_plan(column, row)
+                limit = 1 + 0.05 * math.sin(5 * math.atan2(north, east))
+                if (east / RADIUS[0]) ** 2 + (north / RADIUS[1]) ** 2 > limit:
+                    continue
+                middle = river(east)
+                if abs(north - middle) < BANK:
+                    north = middle + (BANK if north > middle else -BANK)
+                x, y = bend(east, north)
+                self.cells[column, row] = (x + rng.uniform(-26, 26), y + rng.uniform(-26, 26))
+        # Some blocks have no street between them.
+        small = (edge for edge in self.edges() if class_of(self.line(edge)) == "residential")
+        self.gone = {edge for edge in small if rng.random() < 0.13}
 
     def edges(self) -> Iterator[tuple[Cell, Cell]]:
         """All neighbours of the grid."""
@@ -99,9 +99,6 @@ class CityPlan:
         """The line of the grid that the edge is on."""
         (column, row), (other_column, _) = edge
         return column if column == other_column else row
-
-    def _is_left_out(self, edge: tuple[Cell, Cell]) -> bool:
-        return class_of(self.line(edge)) == "residential" and self.rng.random() < 0.13
 
     def is_north(self, cell: Cell) -> bool:
         """Is the cell on the northern bank?"""
@@ -272,12 +269,17 @@ COUNTRY_ROADS: tuple[tuple[str, str], ...] = (
 def build_town(network: Network, town: str, rng: Random, name: Callable[[str], str]) -> list[int]:
     """Add a town's streets to the network: a small grid, turned and bent; its junctions."""
     turn, bow = rng.uniform(0, math.pi / 2), rng.uniform(150, 320)
-    numbers = {
-        (column, row): network.junction(_spot(CENTRES[town], column, row, turn, bow, rng))
-        for column in range(TOWN_COLUMNS)
-        for row in range(TOWN_ROWS)
-        if (column, row) not in ((0, 0), (TOWN_COLUMNS - 1, 0), (0, TOWN_ROWS - 1), (TOWN_COLUMNS - 1, TOWN_ROWS - 1))
-    }
+    centre, numbers = CENTRES[town], dict[Cell, int]()
+    for column in range(TOWN_COLUMNS):
+        for row in range(TOWN_ROWS):
+            if column in (0, TOWN_COLUMNS - 1) and row in (0, TOWN_ROWS - 1):
+                continue  # no corners
+            u, v = (column - (TOWN_COLUMNS - 1) / 2) * TOWN_BLOCK, (row - (TOWN_ROWS - 1) / 2) * TOWN_BLOCK
+            v += bow * (u / (TOWN_COLUMNS * TOWN_BLOCK)) ** 2
+            u, v = u + rng.uniform(-24, 24), v + rng.uniform(-24, 24)
+            x = centre[0] + u * math.cos(turn) - v * math.sin(turn)
+            y = centre[1] + u * math.sin(turn) + v * math.cos(turn)
+            numbers[column, row] = network.junction((x, y))
     lines = [[(column, row) for row in range(TOWN_ROWS)] for column in range(TOWN_COLUMNS)]
     lines += [[(column, row) for column in range(TOWN_COLUMNS)] for row in range(TOWN_ROWS)]
     for index, cells in enumerate(lines):
@@ -290,22 +292,16 @@ def build_town(network: Network, town: str, rng: Random, name: Callable[[str], s
     return list(numbers.values())
 
 
-def _spot(centre: Point, column: int, row: int, turn: float, bow: float, rng: Random) -> Point:
-    u, v = (column - (TOWN_COLUMNS - 1) / 2) * TOWN_BLOCK, (row - (TOWN_ROWS - 1) / 2) * TOWN_BLOCK
-    v += bow * (u / (TOWN_COLUMNS * TOWN_BLOCK)) ** 2
-    u, v = u + rng.uniform(-24, 24), v + rng.uniform(-24, 24)
-    return (
-        centre[0] + u * math.cos(turn) - v * math.sin(turn),
-        centre[1] + u * math.sin(turn) + v * math.cos(turn),
-    )
-
-
 def build_highways(network: Network, gates: list[int], towns: dict[str, list[int]], rng: Random) -> None:
     """Join the towns: motorways pass them at some distance, country roads run from one to the other."""
     for name, stops in MOTORWAYS:
         begin = network.nearest(CENTRES[stops[1]], gates)
         for stop in stops[1:]:
-            exit_ = network.junction(_beside(network.points[begin], CENTRES[stop]))
+            # The exit is 1.8 km to the left of the town, as seen from where the motorway comes.
+            (x, y), (town_x, town_y) = network.points[begin], CENTRES[stop]
+            length = math.dist((x, y), (town_x, town_y))
+            east, north = (town_x - x) / length, (town_y - y) / length
+            exit_ = network.junction((town_x - 1800 * north, town_y + 1800 * east))
             network.street(name, "motorway", REGION, _bent(network, begin, exit_, 0.05, 4000, rng))
             target = network.nearest(network.points[exit_], towns[stop])
             network.street(f"{stop} Link Road", "primary", REGION, [exit_, target], maxspeed=70)
@@ -315,13 +311,6 @@ def build_highways(network: Network, gates: list[int], towns: dict[str, list[int
         finish = network.nearest(network.points[begin], towns[end])
         label = f"Old {end} Road" if start == CITY else f"{start} to {end} Road"
         network.street(label, "primary", REGION, _bent(network, begin, finish, 0.1, 2500, rng), maxspeed=80)
-
-
-def _beside(start: Point, town: Point) -> Point:
-    """A point 1.8 km to the left of the town, as seen from where the motorway comes."""
-    length = math.dist(start, town)
-    east, north = (town[0] - start[0]) / length, (town[1] - start[1]) / length
-    return town[0] - 1800 * north, town[1] + 1800 * east
 
 
 def _bent(network: Network, start: int, end: int, bow: float, step: float, rng: Random) -> list[int]:
