@@ -135,7 +135,9 @@ class Context:
 
     def page(self, template: str, /, *, status: int = 200, **values: Any) -> Response:
         """A page of the site. Templates also see `context`, `user`, `site`, `message` and what `Site.shared` gives."""
-        message = self._take_message()
+        message = self.session["message"] if self.session is not None else ""
+        if message:
+            self._set_session(message="")
         shared = self.site.shared(self)
         body = self.site.template(template).render(
             {"context": self, "site": self.site, "user": self.user, "message": message, **shared, **values}
@@ -151,12 +153,6 @@ class Context:
     def json(self, text: str, status: int = 200) -> Response:
         """A JSON document."""
         return Response(text, status, "application/json", cookies=self._cookies)
-
-    def _take_message(self) -> str:
-        message = self.session["message"] if self.session is not None else ""
-        if message:
-            self._set_session(message="")
-        return message
 
 
 class Site:

@@ -270,23 +270,21 @@ def _register(kind: Kind) -> None:
     def new(context: Context) -> Response:
         order = record(context, "sales_order")
         order_flow.require(context.db, order, kind.action)
+        # What the document can hold: the item, how many are open, the name of the field.
+        of, done = {
+            "invoice": ("qty", "qty_invoiced"), "shipment": ("qty", "qty_shipped"),
+            "creditmemo": ("qty_invoiced", "qty_refunded"),
+        }[kind.table]  # fmt: skip
+        items = [
+            (dict(line), line[of] - line[done], kind.field.format(id=line["id"]))
+            for line in order_flow.items(context.db, order["id"])
+            if line[of] > line[done]
+        ]
         return context.page(
             "document_new.html", kind=f"{kind.table}_new", title=f"New {kind.label}", order=order, table=kind.table,
-            items=_open_items(context, order["id"], kind), carriers=CARRIERS,
+            items=items, carriers=CARRIERS,
             save_path=kind.save_path.format(id=order["id"]), label=kind.label,
         )  # fmt: skip
-
-
-def _open_items(context: Context, order_id: int, kind: Kind) -> list[tuple[dict[str, object], int, str]]:
-    """Items that a new document can hold: the item, how many are open, the name of the field."""
-    of, done = {
-        "invoice": ("qty", "qty_invoiced"), "shipment": ("qty", "qty_shipped"),
-        "creditmemo": ("qty_invoiced", "qty_refunded"),
-    }[kind.table]  # fmt: skip
-    lines = order_flow.items(context.db, order_id)
-    return [
-        (dict(line), line[of] - line[done], kind.field.format(id=line["id"])) for line in lines if line[of] > line[done]
-    ]
 
 
 def _quantities(context: Context, order_id: int, kind: Kind) -> dict[int, int]:

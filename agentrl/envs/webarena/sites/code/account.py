@@ -70,13 +70,6 @@ def save_profile(context: Context) -> Response:
     return context.redirect("/-/profile", "Profile was successfully updated.")
 
 
-@site.post("/-/profile/status/clear")
-def clear_status(context: Context) -> Response:
-    """No status any more."""
-    context.db.update("user", context.member["id"], status_message="", status_busy=0)
-    return context.redirect("/-/profile", "Status was cleared.")
-
-
 @site.get("/-/profile/ssh_keys", "/-/profile/keys", "/-/user_settings/ssh_keys")
 def keys(context: Context) -> Response:
     """SSH keys and a form for another one."""

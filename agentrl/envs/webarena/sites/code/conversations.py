@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
+from agentrl.envs.webarena.sites.code.catalogue import sentence, words
 from agentrl.envs.webarena.sites.code.history import Repository, Rows, Session
-from agentrl.envs.webarena.sites.code.sources import sentence, words
 from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.formats import stamp
 
@@ -120,7 +120,13 @@ class Tickets:
     def issue(self, when: datetime) -> int:
         """An issue opened at that time, with what happened to it since."""
         random, values = self.random, words(self.nouns, self.random)
-        title, label = self._title(values)
+        for _ in range(50):
+            pattern, label = self.random.choice(ISSUES)
+            title = sentence(pattern, values)
+            if title not in self._titles:
+                break
+            values.update(words(self.nouns, self.random))
+        self._titles.add(title)  # pyright: ignore[reportPossiblyUnbound]
         closed = random.random() < min(0.85, 0.25 + (START - when).days / 500)
         author, assignee = self._anybody(), random.choice(self.developers) if random.random() < 0.6 else None
         milestone = random.choice(self.milestones) if random.random() < 0.45 else None
@@ -142,16 +148,6 @@ class Tickets:
         if assignee and not closed:
             self._todo(assignee, author, "assigned", last, issue_id=issue, merge_request_id=None)
         return issue
-
-    def _title(self, values: dict[str, str]) -> tuple[str, str]:
-        for _ in range(50):
-            pattern, label = self.random.choice(ISSUES)
-            title = sentence(pattern, values)
-            if title not in self._titles:
-                break
-            values.update(words(self.nouns, self.random))
-        self._titles.add(title)  # pyright: ignore[reportPossiblyUnbound]
-        return title, label  # pyright: ignore[reportPossiblyUnbound]
 
     def _labels(self, first: str) -> list[str]:
         names = [first] if self.random.random() < 0.85 else []
@@ -189,10 +185,6 @@ class Tickets:
             self.rows.add("merge_request_label", merge_request_id=request, label_id=self.labels[name])
         count = random.choice((0, 1, 1, 2, 3, 5))
         last = self._discuss("merge_request_id", request, session.author, when, REVIEWS, count)
-        self._conclude(request, state, reviewer, last)
-        return request
-
-    def _conclude(self, request: int, state: str, reviewer: int | None, last: datetime) -> None:
         row = self.rows.get("merge_request", request)
         if reviewer and (state == "merged" or self.random.random() < 0.3):
             self.rows.add("approval", merge_request_id=request, user_id=reviewer, created_at=stamp(last))
@@ -205,6 +197,7 @@ class Tickets:
             self._say("merge_request_id", request, who, state, last, system=1)
             row["closed_at"] = stamp(last)
         row["updated_at"] = stamp(last)
+        return request
 
     # ------------------------------------------------------------------ what people say
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentrl.envs.webarena.sites.code.host import MINE, VISIBLE, Page, like, paged, site, user_id
-from agentrl.envs.webarena.sites.code.tickets import TABLES, Listing, listing
+from agentrl.envs.webarena.sites.code.tickets import TABLES, listing
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
 
@@ -206,6 +206,9 @@ QUERIES = {  # ?1 is the visitor, ?2 the pattern (of code: the text itself, whic
         JOIN tree_entry ON tree_entry.ref_id = ref.id JOIN blob ON blob.id = tree_entry.blob_id
         WHERE {VISIBLE} AND instr(lower(blob.content), lower(?2)) ORDER BY project.id, tree_entry.path""",
 }
+IN_TICKET = "t.title LIKE ?2 ESCAPE '!' OR t.description LIKE ?2 ESCAPE '!'"
+OPEN_TICKETS = f"""SELECT 1 FROM {{table}} t JOIN project ON project.id = t.project_id
+    WHERE {VISIBLE} AND t.state = 'opened' AND ({IN_TICKET})"""
 
 
 @site.get("/search")
@@ -214,22 +217,13 @@ def search(context: Context) -> Response:
     text = context.query("search").strip()
     scope = context.query("scope")
     scope = scope if scope in SCOPES else "projects"
-    numbers = {name: _count(context, name, text) for name in SCOPES if name != "blobs"} if text else {}
-    found = _results(context, scope, text) if text else None
+    numbers, found = dict[str, int](), None
+    for name in SCOPES if text else ():
+        sql = QUERIES.get(name) or OPEN_TICKETS.format(table=TABLES[name])
+        if name != "blobs":
+            numbers[name] = context.db.value(f"SELECT count(*) FROM ({sql})", user_id(context), like(text))
+    if text and scope in TABLES:
+        found = listing(context, scope, IN_TICKET, like(text))
+    elif text:
+        found = paged(context, QUERIES[scope], user_id(context), text if scope == "blobs" else like(text))
     return context.page("search.html", scope=scope, scopes=SCOPES, text=text, found=found, numbers=numbers)
-
-
-def _results(context: Context, scope: str, text: str) -> Page | Listing:
-    if scope in TABLES:
-        found = "t.title LIKE ?2 ESCAPE '!' OR t.description LIKE ?2 ESCAPE '!'"
-        return listing(context, scope, found, like(text))
-    return paged(context, QUERIES[scope], user_id(context), text if scope == "blobs" else like(text))
-
-
-def _count(context: Context, scope: str, text: str) -> int:
-    sql = (
-        QUERIES.get(scope)
-        or f"""SELECT 1 FROM {TABLES[scope]} t JOIN project ON project.id = t.project_id
-        WHERE {VISIBLE} AND t.state = 'opened' AND (t.title LIKE ?2 ESCAPE '!' OR t.description LIKE ?2 ESCAPE '!')"""
-    )
-    return context.db.value(f"SELECT count(*) FROM ({sql})", user_id(context), like(text))

@@ -8,10 +8,9 @@ from importlib.resources import files
 from random import Random
 
 from agentrl.envs.webarena.sites.code import catalogue
-from agentrl.envs.webarena.sites.code.catalogue import GROUPS, PROJECTS, Source
+from agentrl.envs.webarena.sites.code.catalogue import GROUPS, PROJECTS, Source, function, sentence, words
 from agentrl.envs.webarena.sites.code.conversations import Team, Tickets
 from agentrl.envs.webarena.sites.code.history import Repository, Rows, Session
-from agentrl.envs.webarena.sites.code.sources import function, sentence, words
 from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.site import session_token
 
@@ -27,8 +26,12 @@ def build(connection: sqlite3.Connection) -> None:
     rows, random = Rows(), Random(SEED)
     _people(rows, random)
     _groups(rows, random)
-    for number, source in enumerate(_placed(rows, random), 1):
-        _project(rows, number, source, Random(SEED + number))
+    # Projects without a namespace are given to users.
+    names = [row["username"] for row in rows.tables["user"]]
+    owners = iter(random.sample(names[1:], len(PROJECTS)))
+    for number, source in enumerate(PROJECTS, 1):
+        placed = source if source.namespace else source._replace(namespace=next(owners))
+        _project(rows, number, placed, Random(SEED + number))
     _social(rows, random)
     _events(rows)
     rows.add("session", site="gitlab", token=session_token("gitlab", catalogue.AGENT), user_id=1, message="")
@@ -85,13 +88,6 @@ def _groups(rows: Rows, random: Random) -> None:
 
 
 # ---------------------------------------------------------------------- projects
-
-
-def _placed(rows: Rows, random: Random) -> list[Source]:
-    """All projects, those without a namespace given to users."""
-    names = [row["username"] for row in rows.tables["user"]]
-    owners = iter(random.sample(names[1:], len(PROJECTS)))
-    return [source if source.namespace else source._replace(namespace=next(owners)) for source in PROJECTS]
 
 
 def _project(rows: Rows, number: int, source: Source, random: Random) -> None:
@@ -172,21 +168,16 @@ def _history(rows: Rows, repository: Repository, team: Team, begin: datetime, ra
         last = sessions[-1].when
         if number in tags:
             last += timedelta(minutes=random.randint(20, 200))
-            _release(rows, repository, author, last, random)
+            version = repository.release(author, last)
+            repository.name("tag", f"v{version}", last, f"Version {version}")
+            noun, other = random.sample(repository.nouns, 2)
+            text = f"* Better handling of every {noun}\n* The {other} can be changed later"
+            text += "\n* Small corrections all over the place"
+            rows.add(
+                "release", project_id=repository.project, tag=f"v{version}", name=f"{repository.source.path} {version}",
+                description=text, author_id=author, created_at=last.isoformat(" "),
+            )  # fmt: skip
     return sessions
-
-
-def _release(rows: Rows, repository: Repository, author: int, when: datetime, random: Random) -> None:
-    version = repository.release(author, when)
-    repository.name("tag", f"v{version}", when, f"Version {version}")
-    noun, other = random.sample(repository.nouns, 2)
-    text = (
-        f"* Better handling of every {noun}\n* The {other} can be changed later\n* Small corrections all over the place"
-    )
-    rows.add(
-        "release", project_id=repository.project, tag=f"v{version}", name=f"{repository.source.path} {version}",
-        description=text, author_id=author, created_at=when.isoformat(" "),
-    )  # fmt: skip
 
 
 def _requests(repository: Repository, tickets: Tickets, sessions: list[Session], random: Random) -> None:
@@ -267,7 +258,8 @@ def _social(rows: Rows, random: Random) -> None:
         if random.random() < 0.15:
             fans[0] = 1
         for user in fans:
-            rows.add("star", project_id=project, user_id=user, created_at=_before(random))
+            since = START - timedelta(minutes=random.randint(60, 900_000) * 8 // 9)
+            rows.add("star", project_id=project, user_id=user, created_at=since.isoformat(" "))
     for user in range(1, USERS + 1):
         for other in random.sample(range(1, USERS + 1), random.randint(0, 9)):
             if other != user:
@@ -278,10 +270,6 @@ def _social(rows: Rows, random: Random) -> None:
         "access_token", user_id=1, name="ci-bot", scopes="read_api", token="glpat-2f6b1d", expires_at="2026-01-31",
         created_at="2025-01-31 12:00:00",
     )  # fmt: skip
-
-
-def _before(random: Random) -> str:
-    return (START - timedelta(minutes=random.randint(60, 900_000) * 8 // 9)).isoformat(" ")
 
 
 def _events(rows: Rows) -> None:

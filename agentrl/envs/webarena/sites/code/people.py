@@ -241,24 +241,19 @@ def invite(context: Context) -> Response:
         return context.redirect(back, f"error: There is no user {unknown[0][:100]}.")
     if level not in ROLES or level > project.level or expires is None:
         return context.redirect(back, "error: Choose a role and, if any, a valid expiration date.")
-    for row in people.values():
-        if row is not None:
-            _set_level(context, project, row, level, expires)
-    return context.redirect(back, "Members were successfully added.")
-
-
-def _set_level(context: Context, project: Project, user: sqlite3.Row, level: int, expires: str) -> None:
-    """Invite; who is a member already gets the role if it is higher."""
     db = context.db
-    known = db.row("SELECT * FROM project_member WHERE project_id = ? AND user_id = ?", project.id, user["id"])
-    if known is not None:
-        if known["access_level"] != OWNER:
-            db.update("project_member", known["id"], access_level=level, expires_at=expires)
-    elif access_level(db, project.row, user["id"]) < level:
-        db.insert(
-            "project_member", project_id=project.id, user_id=user["id"], access_level=level, expires_at=expires,
-            created_at=db.now(),
-        )  # fmt: skip
+    for row in people.values():  # who is a member already gets the role if it is higher
+        if row is not None:
+            known = db.row("SELECT * FROM project_member WHERE project_id = ? AND user_id = ?", project.id, row["id"])
+            if known is not None:
+                if known["access_level"] != OWNER:
+                    db.update("project_member", known["id"], access_level=level, expires_at=expires)
+            elif access_level(db, project.row, row["id"]) < level:
+                db.insert(
+                    "project_member", project_id=project.id, user_id=row["id"], access_level=level, expires_at=expires,
+                    created_at=db.now(),
+                )  # fmt: skip
+    return context.redirect(back, "Members were successfully added.")
 
 
 def _member(context: Context, project: Project) -> sqlite3.Row:

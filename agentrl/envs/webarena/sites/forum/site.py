@@ -3,7 +3,7 @@
 from agentrl.envs.webarena.sites.forum.app import site
 
 # Each module registers its routes; special addresses come before general ones.
-from agentrl.envs.webarena.sites.forum.pages import (  # isort: skip
+from agentrl.envs.webarena.sites.forum import (  # isort: skip
     forums, wiki, messages, moderation, submissions, account,
 )  # fmt: skip
 

@@ -81,9 +81,10 @@ class Atlas:
             self.settlements = [_settlement(row) for row in connection.execute("SELECT * FROM settlement")]
             self.streets = [_street(row) for row in connection.execute("SELECT * FROM street WHERE name <> ''")]
             self.places = [_place(row) for row in connection.execute("SELECT * FROM place")]
-            self.areas = [
-                (row["kind"], _outline(row["outline"])) for row in connection.execute("SELECT * FROM area ORDER BY id")
-            ]
+            self.areas: list[tuple[str, list[Point]]] = []
+            for row in connection.execute("SELECT * FROM area ORDER BY id"):
+                pairs = (pair.split(",") for pair in row["outline"].split())
+                self.areas.append((row["kind"], [to_metres(float(lat), float(lon)) for lat, lon in pairs]))
             self.graph = _graph(connection)
         finally:
             connection.close()
@@ -160,11 +161,6 @@ def _place(row: sqlite3.Row) -> Feature:
         row["postcode"], row["district"], row["settlement"], row["lat"], row["lon"],
         {name: value for name, value in sorted(tags.items()) if value},
     )  # fmt: skip
-
-
-def _outline(text: str) -> list[Point]:
-    pairs = (pair.split(",") for pair in text.split())
-    return [to_metres(float(lat), float(lon)) for lat, lon in pairs]
 
 
 def _graph(connection: sqlite3.Connection) -> Graph:

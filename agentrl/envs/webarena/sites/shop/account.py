@@ -97,7 +97,8 @@ def save_address(context: Context) -> Response:
         already = present is not None and present[use]
         values[use] = int(bool(already or first or context.form(f"default_{use[3:]}") == "1"))
         if values[use]:
-            _take_default(context.db, customer, use)
+            for row in context.db.rows(f"SELECT id FROM address WHERE customer_id = ? AND {use} = 1", customer):
+                context.db.update("address", row["id"], **{use: 0})
     if present is not None:
         context.db.update("address", present["id"], **values)
     else:
@@ -113,11 +114,6 @@ def delete_address(context: Context) -> Response:
         return context.redirect(BOOK, "error: A default address cannot be deleted.")
     context.db.delete("address", address["id"])
     return context.redirect(BOOK, "You deleted the address.")
-
-
-def _take_default(db: Database, customer: int, use: str) -> None:
-    for row in db.rows(f"SELECT id FROM address WHERE customer_id = ? AND {use} = 1", customer):
-        db.update("address", row["id"], **{use: 0})
 
 
 def _own(context: Context, number: str) -> sqlite3.Row:

@@ -28,11 +28,14 @@ class Shop(Site):
         wishes = 0
         if user is not None:
             wishes = db.value("SELECT count(*) FROM wishlist_item WHERE customer_id = ?", user["id"])
+        # The address of this page, to come back to; a very long one is not worth repeating.
+        path = context.request.url.removeprefix(context.request.origin) or "/"
+        path = path if len(path) <= MAX_RETURN else context.request.path[:MAX_RETURN]
         return {
             "store": STORE_NAME,
             "menu": db.rows("SELECT name, url_path FROM category WHERE parent_id IS NULL ORDER BY position"),
             "cart_count": sum(item["qty"] for item in cart_items(db, *cart_owner(context))), "wish_count": wishes,
-            "money": money, "day": short_date, "stars": stars, "searched": "", "back": encoded_path(_own_path(context)),
+            "money": money, "day": short_date, "stars": stars, "searched": "", "back": encoded_path(path),
         }  # fmt: skip
 
     def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
@@ -57,9 +60,14 @@ def cart_owner(context: Context) -> tuple[int | None, int | None]:
     return context.session["user_id"], context.session["id"]
 
 
+def owner_column(customer: int | None, session: int | None) -> tuple[str, int | None]:
+    """The column of tables of carts and the like that names this owner, and its value."""
+    return ("customer_id", customer) if customer is not None else ("session_id", session)
+
+
 def cart_items(db: Database, customer: int | None, session: int | None) -> list[sqlite3.Row]:
     """The lines of a cart with their products, oldest first."""
-    column, value = ("customer_id", customer) if customer is not None else ("session_id", session)
+    column, value = owner_column(customer, session)
     return db.rows(
         f"SELECT cart_item.*, product.name, product.sku, product.url_key, product.qty AS stock,"
         f" product.is_in_stock AND product.status = 1 AS is_in_stock,"
@@ -124,12 +132,6 @@ def stars(rating: float) -> str:
     """Full and empty stars."""
     full = max(0, min(5, round(rating)))
     return "\u2605" * full + "\u2606" * (5 - full)
-
-
-def _own_path(context: Context) -> str:
-    """The address of this page without the host, to come back to; a very long one is not worth repeating."""
-    path = context.request.url.removeprefix(context.request.origin) or "/"
-    return path if len(path) <= MAX_RETURN else context.request.path[:MAX_RETURN]
 
 
 def encoded_path(path: str) -> str:

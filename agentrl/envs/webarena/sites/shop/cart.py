@@ -16,6 +16,7 @@ from agentrl.envs.webarena.sites.shop.base import (
     chosen_options,
     decoded_path,
     options_of,
+    owner_column,
     product_by_id,
     ratings_of,
     site,
@@ -28,7 +29,6 @@ from agentrl.envs.webarena.sites.store.pricing import SHIPPING_METHODS, Shipping
 # ---------------------------------------------------------------------- putting on the wish list
 
 
-@site.post("/wishlist/index/add", "/wishlist/index/add/product/{product}")
 def wish_add(context: Context) -> Response:
     """Put a product on the list; once more of it where it is there already."""
     customer = context.member["id"]
@@ -91,8 +91,7 @@ def coupon_of(context: Context) -> str:
 
 
 def _coupon_row(context: Context) -> sqlite3.Row | None:
-    customer, session = cart_owner(context)
-    column, value = ("customer_id", customer) if customer is not None else ("session_id", session)
+    column, value = owner_column(*cart_owner(context))
     return context.db.row(f"SELECT * FROM cart_coupon WHERE {column} = ?", value)
 
 
@@ -141,8 +140,8 @@ def add_to_cart(context: Context, product: sqlite3.Row, options: str, qty: int) 
     if present:
         context.db.update("cart_item", present[0]["id"], qty=wanted)
         return ""
-    owner = {"customer_id": customer} if customer is not None else {"session_id": session}
-    context.db.insert("cart_item", product_id=product["id"], options=options, qty=qty, **owner)
+    column, owner = owner_column(customer, session)
+    context.db.insert("cart_item", product_id=product["id"], options=options, qty=qty, **{column: owner})
     return ""
 
 
@@ -154,9 +153,11 @@ def cart_update(context: Context) -> Response:
         for item in items:
             context.db.delete("cart_item", item["id"])
         return context.redirect(CART)
-    removed = context.number(context.form("remove"))
-    if removed:
-        return _delete(context, removed)
+    if removed := context.number(context.form("remove")):
+        for item in items:
+            if item["id"] == removed:
+                context.db.delete("cart_item", removed)
+        return context.redirect(CART)
     for item in items:
         wanted = context.number(context.form(f"cart[{item['id']}][qty]"), item["qty"])
         if wanted == 0:
@@ -165,19 +166,6 @@ def cart_update(context: Context) -> Response:
             return context.redirect(CART, f"error: The requested qty is not available: {item['name']}")
         elif wanted != item["qty"]:
             context.db.update("cart_item", item["id"], qty=wanted)
-    return context.redirect(CART)
-
-
-@site.post("/checkout/cart/delete")
-def cart_delete(context: Context) -> Response:
-    """Remove a line."""
-    return _delete(context, context.number(context.form("id")))
-
-
-def _delete(context: Context, wanted: int) -> Response:
-    for item in cart_items(context.db, *cart_owner(context)):
-        if item["id"] == wanted:
-            context.db.delete("cart_item", wanted)
     return context.redirect(CART)
 
 
@@ -194,11 +182,10 @@ def coupon(context: Context) -> Response:
     if not code or not fitting:
         return context.redirect(CART, f'error: The coupon code "{code[:80]}" is not valid.')
     context.visit()
-    customer, session = cart_owner(context)
     if row is not None:
         context.db.delete("cart_coupon", row["id"])
-    owner = {"customer_id": customer} if customer is not None else {"session_id": session}
-    context.db.insert("cart_coupon", code=fitting[0]["coupon_code"], **owner)
+    column, owner = owner_column(*cart_owner(context))
+    context.db.insert("cart_coupon", code=fitting[0]["coupon_code"], **{column: owner})
     return context.redirect(CART, f'You used coupon code "{fitting[0]["coupon_code"]}".')
 
 

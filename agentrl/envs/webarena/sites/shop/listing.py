@@ -63,7 +63,14 @@ class Listing:
     def __post_init__(self) -> None:
         asked = dict(self.context.request.query)
         self.values = {name: asked[name][:MAX_LENGTH] for name in PARAMETERS if asked.get(name)}
-        self.products = self._sorted(self._filtered())
+        low, high = price_range(self.values.get("price", ""))
+        brand, color = (self.values.get(name, "").lower() for name in ("brand", "color"))
+        fitting = [item for item in self.candidates if low <= item.price < high]
+        if brand:
+            fitting = [item for item in fitting if brand == item.brand.lower()]
+        if color:
+            fitting = [item for item in fitting if color in item.colors]
+        self.products = self._sorted(fitting)
         asked_page = self.context.number(self.values.get("p", ""), 1)
         self.page, self.last_page = paging(asked_page, len(self.products), self.limit)
 
@@ -173,21 +180,12 @@ class Listing:
         colors = Counter(color for product in self.products for color in product.colors)
         for name, counter in (("brand", brands), ("color", colors)):
             if name not in self.values:
-                found.append(Filter(name.title(), self._choices(name, counter)))
+                most = sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))[:MAX_CHOICES]
+                links = [Link(label, self.link(**{name: label}), count) for label, count in most]
+                found.append(Filter(name.title(), links))
         return [block for block in found if block.links]
 
     # ------------------------------------------------------------------ inside
-
-    def _filtered(self) -> list[Item]:
-        low, high = price_range(self.values.get("price", ""))
-        brand, color = (self.values.get(name, "").lower() for name in ("brand", "color"))
-        return [
-            item
-            for item in self.candidates
-            if low <= item.price < high
-            and (not brand or brand == item.brand.lower())
-            and (not color or color in item.colors)
-        ]
 
     def _sorted(self, products: list[Item]) -> list[Item]:
         """Equal prices and names keep the order in which products came."""
@@ -213,10 +211,6 @@ class Listing:
             label = f"{money(low)} - {money(high - 0.01)}" if high else f"{money(low)} and above"
             links.append(Link(label, self.link(price=f"{low}-{high or ''}"), buckets[low]))
         return links
-
-    def _choices(self, name: str, counter: Counter[str]) -> list[Link]:
-        most = sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))[:MAX_CHOICES]
-        return [Link(label, self.link(**{name: label}), count) for label, count in most]
 
     def _described(self, name: str) -> str:
         value = self.values[name]

@@ -14,6 +14,7 @@ from agentrl.envs.webarena.sites.shop.base import FINAL_PRICE, cart_items, order
 from agentrl.envs.webarena.sites.shop.cart import CART, Totals, add_to_cart, rules, totals
 from agentrl.envs.webarena.sites.shop.listing import page_links
 from agentrl.envs.webarena.sites.site import Context, NotFound
+from agentrl.envs.webarena.sites.store.orders import printed_address
 from agentrl.envs.webarena.sites.store.pricing import PAYMENT_METHODS, SHIPPING_METHODS, ShippingMethod, applies
 
 # ---------------------------------------------------------------------- checkout
@@ -127,7 +128,8 @@ def _order(
         customer_name=f"{customer['firstname']} {customer['lastname']}", customer_email=customer["email"],
         status="Pending", created_at=now, updated_at=now, subtotal=cost.subtotal, shipping_amount=cost.shipping,
         discount_amount=cost.discount, coupon_code=cost.code, grand_total=cost.grand, shipping_method=method.label,
-        payment_method=payment, **_printed("shipping", address), **_printed("billing", billing or address),
+        payment_method=payment, **printed_address("shipping", address),
+        **printed_address("billing", billing or address),
     )  # fmt: skip
     for item in items:
         product = db.get("product", item["product_id"])
@@ -140,25 +142,13 @@ def _order(
         left = product["qty"] - item["qty"]
         db.update("product", product["id"], qty=left, is_in_stock=int(left > 0))
         db.delete("cart_item", item["id"])
-    _use_coupon(context, cost)
-    return number
-
-
-def _use_coupon(context: Context, cost: Totals) -> None:
-    """Count the use of the code, and free the next cart of it."""
-    db = context.db
-    for row in db.rows("SELECT id FROM cart_coupon WHERE customer_id = ?", context.member["id"]):
+    # Count the use of the code, and free the next cart of it.
+    for row in db.rows("SELECT id FROM cart_coupon WHERE customer_id = ?", customer["id"]):
         db.delete("cart_coupon", row["id"])
     for rule in rules(db):
         if rule["coupon_code"] and applies(rule, cost.subtotal, db.now()[:10], cost.code):
             db.update("cart_rule", rule["id"], times_used=rule["times_used"] + 1)
-
-
-def _printed(kind: str, address: sqlite3.Row) -> dict[str, Any]:
-    """An address as it stands in an order."""
-    values = {name: address[name] for name in ("street", "city", "region", "postcode", "country", "telephone")}
-    values["name"] = f"{address['firstname']} {address['lastname']}"
-    return {f"{kind}_{name}": value for name, value in values.items()}
+    return number
 
 
 # ---------------------------------------------------------------------- orders, invoices, shipments, refunds

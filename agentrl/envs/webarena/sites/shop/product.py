@@ -12,6 +12,7 @@ from agentrl.envs.webarena.sites.shop.base import (
     cart_owner,
     decoded_path,
     options_of,
+    owner_column,
     product_by_id,
     ratings_of,
     site,
@@ -68,14 +69,13 @@ def compare_add(context: Context) -> Response:
     """Put a product on the list."""
     product = product_by_id(context.db, context.number(context.params.get("product") or context.form("product")))
     context.visit()
-    customer, session = cart_owner(context)
     back = decoded_path(context.params.get("uenc", ""), f"/{product['url_key']}.html")
     present = _compared(context)
     if len(present) >= MAX_COMPARED:
         return context.redirect(back, f"error: You can compare up to {MAX_COMPARED} products.")
     if product["id"] not in {row["product_id"] for row in present}:
-        owner = {"customer_id": customer} if customer is not None else {"session_id": session}
-        context.db.insert("compare_item", product_id=product["id"], **owner)
+        column, owner = owner_column(*cart_owner(context))
+        context.db.insert("compare_item", product_id=product["id"], **{column: owner})
     return context.redirect(back, f"You added product {product['name']} to the comparison list.")
 
 
@@ -100,8 +100,7 @@ def compare_clear(context: Context) -> Response:
 
 
 def _compared(context: Context) -> list[sqlite3.Row]:
-    customer, session = cart_owner(context)
-    column, value = ("customer_id", customer) if customer is not None else ("session_id", session)
+    column, value = owner_column(*cart_owner(context))
     return context.db.rows(
         "SELECT compare_item.id, product_id, product.name, url_key, sku, brand, is_in_stock, weight, catalogue_index,"
         f" description, short_description, {FINAL_PRICE} AS final_price FROM compare_item"

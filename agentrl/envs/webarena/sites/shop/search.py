@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -45,11 +45,18 @@ class _Base(NamedTuple):
 def assortment(db: Database) -> Mapping[int, Item]:
     """Everything that is on sale, by id, in order of the ids."""
     base = _base(db.path)
-    changed = _changed_products(db, base)
+    changed = set(db.changes.get("product", ()))
+    for option, row in db.changes.get("product_option", {}).items():
+        owner = base.option_owners.get(option) if row is None else row["product_id"]
+        changed |= {number for number in (owner, base.option_owners.get(option)) if number is not None}
     if not changed:
         return base.items
     items = {row_id: item for row_id, item in base.items.items() if row_id not in changed}
-    items.update(_read(db, changed))
+    for number in changed:
+        fact = db.row(f"{_FACTS} AND id = ?", number)
+        if fact is not None:
+            colors = db.rows(f"{_COLORS} AND product_id = ?", number)
+            items[number] = _item(fact, frozenset(color["color"] for color in colors))
     return dict(sorted(items.items()))
 
 
@@ -58,24 +65,6 @@ def items_below(db: Database, url_path: str) -> list[Item]:
     rows = db.rows("SELECT id FROM category WHERE url_path = ? OR url_path LIKE ? || '/%'", url_path, url_path)
     wanted = {row["id"] for row in rows}
     return [item for item in assortment(db).values() if item.category in wanted]
-
-
-def _changed_products(db: Database, base: _Base) -> set[int]:
-    changed = set(db.changes.get("product", ()))
-    for option, row in db.changes.get("product_option", {}).items():
-        owner = base.option_owners.get(option) if row is None else row["product_id"]
-        changed |= {number for number in (owner, base.option_owners.get(option)) if number is not None}
-    return changed
-
-
-def _read(db: Database, products: Iterable[int]) -> dict[int, Item]:
-    found = {}
-    for number in products:
-        row = db.row(f"{_FACTS} AND id = ?", number)
-        if row is not None:
-            colors = db.rows(f"{_COLORS} AND product_id = ?", number)
-            found[number] = _item(row, frozenset(color["color"] for color in colors))
-    return found
 
 
 @lru_cache(4)

@@ -159,7 +159,7 @@ def _order(ledger: Ledger, customer: sqlite3.Row, addresses: list[sqlite3.Row], 
         shipping_amount=shipping, tax_amount=0.0, discount_amount=reduced, coupon_code=code,
         grand_total=round(subtotal + shipping - reduced, 2), shipping_method=method.label,
         payment_method=rng.choices(list(PAYMENT_METHODS.values()), (85, 15))[0],
-        **_address("shipping", rng.choice(addresses)), **_address("billing", addresses[0]),
+        **printed_address("shipping", rng.choice(addresses)), **printed_address("billing", addresses[0]),
     )  # fmt: skip
     order["updated_at"] = stamp(_follow_up(ledger, order, items, moment))
 
@@ -238,7 +238,8 @@ def _later(moment: datetime, rng: Random, hours: int) -> datetime:
     return min(moment + timedelta(minutes=rng.randrange(40, hours * 60)), max(moment, latest))
 
 
-def _address(kind: str, address: sqlite3.Row) -> dict[str, str]:
+def printed_address(kind: str, address: sqlite3.Row) -> dict[str, str]:
+    """An address as it stands in an order; kind: shipping or billing."""
     parts = {name: address[name] for name in ("street", "city", "region", "postcode", "country", "telephone")}
     parts["name"] = f"{address['firstname']} {address['lastname']}"
     return {f"{kind}_{name}": value for name, value in parts.items()}

@@ -6,7 +6,7 @@ import re
 import sqlite3
 
 from agentrl.envs.webarena.sites.forum.app import field, forum_of, is_moderator, site, too_long
-from agentrl.envs.webarena.sites.forum.pages.forums import forum_sidebar
+from agentrl.envs.webarena.sites.forum.forums import forum_sidebar
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
 

@@ -24,8 +24,8 @@ from agentrl.envs.webarena.sites.forum.app import (
     submission_of,
     too_long,
 )
+from agentrl.envs.webarena.sites.forum.forums import forum_sidebar
 from agentrl.envs.webarena.sites.forum.listing import ranking, submission_row
-from agentrl.envs.webarena.sites.forum.pages.forums import forum_sidebar
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
 
