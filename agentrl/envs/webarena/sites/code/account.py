@@ -88,16 +88,6 @@ def add_key(context: Context) -> Response:
     return context.redirect("/-/profile/ssh_keys", "SSH key was added.")
 
 
-@site.post("/-/profile/ssh_keys/{key}/delete")
-def delete_key(context: Context) -> Response:
-    """Remove a key."""
-    row = context.db.get("ssh_key", context.number(context.params["key"]))
-    if row is None or row["user_id"] != context.member["id"]:
-        raise NotFound
-    context.db.delete("ssh_key", row["id"])
-    return context.redirect("/-/profile/ssh_keys", "SSH key was removed.")
-
-
 @site.get("/-/profile/personal_access_tokens", "/-/user_settings/personal_access_tokens", "/-/profile/feed_token")
 def tokens(context: Context) -> Response:
     """Access tokens, and the token of the RSS feeds."""
@@ -125,11 +115,15 @@ def add_token(context: Context) -> Response:
     return context.redirect("/-/profile/personal_access_tokens", f"Your new personal access token: {token}")
 
 
-@site.post("/-/profile/personal_access_tokens/{token}/revoke")
-def revoke_token(context: Context) -> Response:
-    """Remove an access token."""
-    row = context.db.get("access_token", context.number(context.params["token"]))
+@site.post("/-/profile/ssh_keys/{key}/delete", "/-/profile/personal_access_tokens/{key}/revoke")
+def delete_key(context: Context) -> Response:
+    """Remove an SSH key, or revoke an access token."""
+    is_key = "/ssh_keys/" in context.request.path
+    table = "ssh_key" if is_key else "access_token"
+    row = context.db.get(table, context.number(context.params["key"]))
     if row is None or row["user_id"] != context.member["id"]:
         raise NotFound
-    context.db.delete("access_token", row["id"])
+    context.db.delete(table, row["id"])
+    if is_key:
+        return context.redirect("/-/profile/ssh_keys", "SSH key was removed.")
     return context.redirect("/-/profile/personal_access_tokens", "Token was revoked.")

@@ -56,31 +56,17 @@ def starred_projects(context: Context) -> Response:
     return context.page("projects.html", here="starred", **project_list(context, STARRED))
 
 
-@site.get("/explore", "/explore/projects")
+@site.get("/explore", "/explore/projects", "/explore/projects/starred")
 def explore(context: Context) -> Response:
-    """All projects that the visitor may see."""
-    return context.page("projects.html", here="explore", **project_list(context, "1"))
+    """All projects that the visitor may see; under the last address those with the most stars first."""
+    default = "stars_desc" if context.request.path.rstrip("/").endswith("/starred") else "latest_activity_desc"
+    return context.page("projects.html", here="explore", **project_list(context, "1", default=default))
 
 
-@site.get("/explore/projects/starred")
-def most_stars(context: Context) -> Response:
-    """All projects, those with the most stars first."""
-    return context.page("projects.html", here="explore", **project_list(context, "1", default="stars_desc"))
-
-
-@site.get("/dashboard/issues")
-def my_issues(context: Context) -> Response:
-    """Issues of all projects, usually filtered by assignee or author."""
-    return _tickets(context, "issues")
-
-
-@site.get("/dashboard/merge_requests")
-def my_merge_requests(context: Context) -> Response:
-    """Merge requests of all projects, usually filtered by assignee or reviewer."""
-    return _tickets(context, "merge_requests")
-
-
-def _tickets(context: Context, kind: str) -> Response:
+@site.get("/dashboard/issues", "/dashboard/merge_requests")
+def my_tickets(context: Context) -> Response:
+    """Issues or merge requests of all projects, usually filtered by assignee, author or reviewer."""
+    kind = context.request.path.strip("/").rpartition("/")[2]
     name = context.member["username"]
     people = ("assignee_username", "author_username", "reviewer_username")
     if not any(context.query(field) for field in people) and not context.query("scope"):

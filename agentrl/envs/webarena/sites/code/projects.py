@@ -41,9 +41,9 @@ TEMPLATES = {  # name -> files
 }
 
 
-@site.get("/projects/new")
+@site.get("/projects/new", "/projects/new/template")
 def new_project(context: Context) -> Response:
-    """The form for a blank project or one out of a template."""
+    """The form for a blank project, or with the choice of a template."""
     return _form(context, {})
 
 
@@ -54,12 +54,6 @@ def _form(context: Context, values: dict[str, str], error: str = "") -> Response
         "project_form.html", namespaces=spaces, templates=TEMPLATES, values=values, error=error, kind=kind,
         status=422 if error else 200,
     )  # fmt: skip
-
-
-@site.get("/projects/new/template")
-def new_from_template(context: Context) -> Response:
-    """The form with the choice of a template."""
-    return _form(context, {})
 
 
 @site.post("/projects")
@@ -276,22 +270,15 @@ def archive(context: Context) -> Response:
     return context.redirect(f"{project.url}/edit")
 
 
-@site.post("/{namespace}/{project}/-/rename_path")
-def change_path(context: Context) -> Response:
-    """Another last part of the address."""
+@site.post("/{namespace}/{project}/-/rename_path", "/{namespace}/{project}/-/transfer")
+def move(context: Context) -> Response:
+    """Another last part of the address, or another namespace."""
     project = writable(context, OWNER)
-    return _move(context, project.row["namespace"], slug(context.form("project[path]")))
-
-
-@site.post("/{namespace}/{project}/-/transfer")
-def transfer(context: Context) -> Response:
-    """Move the project to another namespace."""
-    project = writable(context, OWNER)
-    return _move(context, context.form("new_namespace"), project.row["path"])
-
-
-def _move(context: Context, namespace: str, path: str) -> Response:
-    project = writable(context, OWNER)
+    namespace, path = project.row["namespace"], project.row["path"]
+    if context.request.path.rstrip("/").endswith("/transfer"):
+        namespace = context.form("new_namespace")
+    else:
+        path = slug(context.form("project[path]"))
     db = context.db
     taken = db.value(
         "SELECT 1 FROM project WHERE lower(namespace) = lower(?) AND lower(path) = lower(?)", namespace, path

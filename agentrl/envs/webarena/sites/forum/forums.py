@@ -193,20 +193,15 @@ def forum_sidebar(context: Context, forum: sqlite3.Row) -> dict[str, Any]:
     }
 
 
-@site.post("/f/{forum}/subscribe")
+@site.post("/f/{forum}/subscribe", "/f/{forum}/unsubscribe")
 def subscribe(context: Context) -> Response:
-    """Add the forum to the member's front page."""
+    """Add the forum to the member's front page, or take it off."""
     forum, user = forum_of(context), context.member
-    if _subscription(context.db, forum["id"], user["id"]) is None:
+    wanted = context.request.path.rstrip("/").endswith("/subscribe")
+    row = _subscription(context.db, forum["id"], user["id"])
+    if wanted and row is None:
         context.db.insert("subscription", forum_id=forum["id"], user_id=user["id"], created_at=context.db.now())
-    return context.redirect(back(context, f"/f/{forum['name']}"))
-
-
-@site.post("/f/{forum}/unsubscribe")
-def unsubscribe(context: Context) -> Response:
-    """Take the forum off the member's front page."""
-    forum, user = forum_of(context), context.member
-    if (row := _subscription(context.db, forum["id"], user["id"])) is not None:
+    elif not wanted and row is not None:
         context.db.delete("subscription", row["id"])
     return context.redirect(back(context, f"/f/{forum['name']}"))
 

@@ -70,12 +70,10 @@ def _faults(values: dict[str, str]) -> list[str]:
     missing = [f"The {name} must not be blank." for name in ("title", "description", "sidebar") if not values[name]]
     return missing + too_long(
         {
-            "The title": (values["title"], 100),
-            "The description": (values["description"], 300),
-            "The sidebar": (values["sidebar"], 1500),
-            "The tags": (values["tags"], 200),
+            "The title": (values["title"], 100), "The description": (values["description"], 300),
+            "The sidebar": (values["sidebar"], 1500), "The tags": (values["tags"], 200),
         }
-    )
+    )  # fmt: skip
 
 
 def _moderated(context: Context) -> sqlite3.Row:
@@ -107,12 +105,6 @@ def add_moderator(context: Context) -> Response:
     return context.redirect(f"/f/{forum['name']}/moderators", f"{user['username']} is a moderator now.")
 
 
-@site.post("/f/{forum}/moderators/{row}/remove")
-def remove_moderator(context: Context) -> Response:
-    """Take a moderator's rights away."""
-    return _remove(context, "moderator", "moderators")
-
-
 def _moderators(context: Context, errors: list[str]) -> Response:
     forum = forum_of(context)
     sql = (
@@ -127,7 +119,11 @@ def _named(context: Context) -> sqlite3.Row | None:
     return context.db.row(sql, field(context, "username"))
 
 
-def _remove(context: Context, table: str, page: str) -> Response:
+@site.post("/f/{forum}/moderators/{row}/remove", "/f/{forum}/bans/{row}/remove")
+def remove(context: Context) -> Response:
+    """Take a moderator's rights away, or let a banned member write again."""
+    page = context.request.path.split("/")[3]
+    table = page.removesuffix("s")
     forum = _moderated(context)
     row = context.db.get(table, context.number(context.params["row"]))
     if row is None or row["forum_id"] != forum["id"]:
@@ -161,12 +157,6 @@ def ban(context: Context) -> Response:
         created_at=context.db.now(),
     )  # fmt: skip
     return context.redirect(f"/f/{forum['name']}/bans", f"{user['username']} is banned now.")
-
-
-@site.post("/f/{forum}/bans/{row}/remove")
-def unban(context: Context) -> Response:
-    """Let a member write again."""
-    return _remove(context, "ban", "bans")
 
 
 def _bans(context: Context, errors: list[str]) -> Response:

@@ -32,19 +32,10 @@ from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
 # ---------------------------------------------------------------------- votes
 
 
-@site.post("/sv/{id}")
-def vote_submission(context: Context) -> Response:
-    """Vote on a submission."""
-    return _vote(context, "submission")
-
-
-@site.post("/cv/{id}")
-def vote_comment(context: Context) -> Response:
-    """Vote on a comment."""
-    return _vote(context, "comment")
-
-
-def _vote(context: Context, kind: str) -> Response:
+@site.post("/sv/{id}", "/cv/{id}")
+def vote(context: Context) -> Response:
+    """Vote on a submission or a comment."""
+    kind = "submission" if context.request.path.startswith("/sv/") else "comment"
     user, row = context.member, context.db.get(kind, context.number(context.params["id"]))
     if row is None or row["is_trashed"]:
         raise NotFound
@@ -86,16 +77,11 @@ def rank(db: Database, submission_id: int) -> None:
 FIELDS = ("url", "title", "body", "forum")
 
 
-@site.get("/submit")
+@site.get("/submit", "/submit/{forum}")
 def submit_page(context: Context) -> Response:
-    """The form for a submission to any forum."""
-    return _submit_form(context, dict.fromkeys(FIELDS, ""), [])
-
-
-@site.get("/submit/{forum}")
-def submit_to_forum_page(context: Context) -> Response:
-    """The form for a submission to this forum."""
-    return _submit_form(context, {**dict.fromkeys(FIELDS, ""), "forum": forum_of(context)["name"]}, [])
+    """The form for a submission to any forum, or to the one of the address."""
+    forum = forum_of(context)["name"] if "forum" in context.params else ""
+    return _submit_form(context, {**dict.fromkeys(FIELDS, ""), "forum": forum}, [])
 
 
 @site.post("/submit", "/submit/{forum}")
@@ -158,19 +144,11 @@ def comment_page(context: Context) -> Response:
     return thread(context, submission_of(context), comment=comment_of(context))
 
 
-@site.post("/f/{forum}/{id}/{slug}/comment")
+@site.post("/f/{forum}/{id}/{slug}/comment", "/f/{forum}/{id}/{slug}/comment/{comment}")
 def post_comment(context: Context) -> Response:
-    """Answer the submission."""
-    return _post(context, submission_of(context), None)
-
-
-@site.post("/f/{forum}/{id}/{slug}/comment/{comment}")
-def post_reply(context: Context) -> Response:
-    """Answer a comment."""
-    return _post(context, submission_of(context), comment_of(context))
-
-
-def _post(context: Context, submission: sqlite3.Row, parent: sqlite3.Row | None) -> Response:
+    """Answer the submission, or a comment on it."""
+    submission = submission_of(context)
+    parent = comment_of(context) if "comment" in context.params else None
     kind, number = ("comment", parent["id"]) if parent is not None else ("submission", submission["id"])
     body = field(context, f"reply_to_{kind}_{number}[comment]")
     errors = too_long({"The comment": (body, MAX_LENGTH)}) if body else ["The comment must not be blank."]
@@ -346,19 +324,10 @@ def restore(context: Context) -> Response:
     return context.redirect(submission_address(context.db, submission), "The submission has been restored.")
 
 
-@site.post("/f/{forum}/{id}/{slug}/lock")
-def lock(context: Context) -> Response:
-    """Allow no more comments, or allow them again."""
-    return _toggle(context, "is_locked")
-
-
-@site.post("/f/{forum}/{id}/{slug}/pin")
-def pin(context: Context) -> Response:
-    """Keep the submission at the top of its forum, or no more."""
-    return _toggle(context, "is_sticky")
-
-
-def _toggle(context: Context, flag: str) -> Response:
+@site.post("/f/{forum}/{id}/{slug}/lock", "/f/{forum}/{id}/{slug}/pin")
+def toggle(context: Context) -> Response:
+    """Allow no more comments, or allow them again; keep the submission at the top of its forum, or no more."""
+    flag = "is_locked" if context.request.path.rstrip("/").endswith("/lock") else "is_sticky"
     _, submission = context.member, submission_of(context)
     if not is_moderator(context, submission["forum_id"]):
         raise Forbidden

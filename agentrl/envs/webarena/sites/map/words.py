@@ -53,12 +53,10 @@ STREET_BASES: tuple[str, ...] = _listed(
     Lambert Mercer Norwood Oakley Pickering Quincy Radcliffe Sheldon Tilbury Underwood Vickers Wakefield"""
 )
 STREET_TYPES: dict[str, tuple[str, ...]] = {
-    "primary": ("Avenue", "Boulevard", "Road"),
-    "secondary": ("Road", "Avenue", "Street"),
+    "primary": ("Avenue", "Boulevard", "Road"), "secondary": ("Road", "Avenue", "Street"),
     "residential": ("Street", "Lane", "Drive", "Road", "Way", "Terrace", "Close", "Crescent"),
-    "pedestrian": ("Arcade", "Promenade"),
-    "path": ("Walk", "Path"),
-}
+    "pedestrian": ("Arcade", "Promenade"), "path": ("Walk", "Path"),
+}  # fmt: skip
 BRIDGES = (
     "Saint Alban Bridge", "Fishergate Bridge", "Ropemakers Bridge", "Orrin Bridge", "Millennium Footbridge",
     "Queen Ida Bridge", "Tannery Bridge", "Kingfisher Footbridge", "Eastern Viaduct",

@@ -76,11 +76,9 @@ def new_address(context: Context) -> Response:
 def edit_address(context: Context) -> Response:
     """The form with an address in it."""
     return context.page(
-        "address_form.html",
-        address=dict(_own(context, context.params["number"])),
-        countries=COUNTRIES,
+        "address_form.html", address=dict(_own(context, context.params["number"])), countries=COUNTRIES,
         title="Edit Address",
-    )
+    )  # fmt: skip
 
 
 @site.post("/customer/address/formPost", "/customer/address/formPost/id/{number}")

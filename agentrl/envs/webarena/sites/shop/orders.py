@@ -31,12 +31,10 @@ def shipping_step(context: Context) -> Response:
         return context.redirect(CART, "error: You have no items in your shopping cart.")
     pieces = sum(item["qty"] for item in items)
     return context.page(
-        "checkout_shipping.html",
-        items=items,
-        totals=totals(context, items),
+        "checkout_shipping.html", items=items, totals=totals(context, items),
         addresses=addresses_of(context.db, context.member["id"]),
         methods=[(method, method.amount(pieces)) for method in SHIPPING_METHODS],
-    )
+    )  # fmt: skip
 
 
 @site.post("/checkout/shipping")
@@ -172,13 +170,11 @@ def history(context: Context) -> Response:
     total = context.db.value("SELECT count(*) FROM sales_order WHERE customer_id = ?", customer)
     page, last = paging(context.number(context.query("p"), 1), total, PER_PAGE)
     return context.page(
-        "order_history.html",
-        orders=orders_of(context.db, customer, PER_PAGE, (page - 1) * PER_PAGE),
-        total=total,
+        "order_history.html", orders=orders_of(context.db, customer, PER_PAGE, (page - 1) * PER_PAGE), total=total,
         first=(page - 1) * PER_PAGE + 1,
         pages=page_links(page, last, lambda number: f"{HISTORY}?p={number}" if number > 1 else HISTORY),
         statuses=STATUS,
-    )
+    )  # fmt: skip
 
 
 @site.get("/sales/order/view/order_id/{number}")

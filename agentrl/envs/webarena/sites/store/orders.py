@@ -19,30 +19,24 @@ FIRST_ORDER, LAST_ORDER = datetime(2022, 1, 3, 8, 0), datetime(2025, 6, 15, 21, 
 POPULAR = 700  # products that most orders are made of
 RECENT = timedelta(days=60)  # older orders are settled
 _AGENT_LATELY = {  # the agent's customer has orders of every kind
-    datetime(2025, 5, 9, 10, 42, 18): "Complete",
-    datetime(2025, 5, 20, 15, 27, 51): "On Hold",
-    datetime(2025, 5, 30, 8, 51, 36): "Canceled",
-    datetime(2025, 6, 5, 19, 15, 9): "Processing",
+    datetime(2025, 5, 9, 10, 42, 18): "Complete", datetime(2025, 5, 20, 15, 27, 51): "On Hold",
+    datetime(2025, 5, 30, 8, 51, 36): "Canceled", datetime(2025, 6, 5, 19, 15, 9): "Processing",
     datetime(2025, 6, 12, 12, 33, 44): "Pending",
-}
+}  # fmt: skip
 _CARRIERS = (("ups", "United Parcel Service"), ("usps", "United States Postal Service"), ("fedex", "Federal Express"))
 _PACKED = (
-    "Packed and handed to the carrier.",
-    "Left the warehouse this morning.",
-    "Shipped in one parcel.",
+    "Packed and handed to the carrier.", "Left the warehouse this morning.", "Shipped in one parcel.",
     "Tracking number sent by email.",
-)
+)  # fmt: skip
 _HELD = (
     "Waiting for the customer to confirm the address.",
     "Payment could not be verified yet.",
     "Customer asked us to wait until she is back from holiday.",
 )
 _CANCELED = (
-    "Customer changed their mind.",
-    "Ordered twice by mistake.",
-    "Item no longer needed.",
+    "Customer changed their mind.", "Ordered twice by mistake.", "Item no longer needed.",
     "Customer found the delivery date too late.",
-)
+)  # fmt: skip
 _REFUNDED = (
     "Item arrived damaged; refunded in full.",
     "Returned within thirty days.",
