@@ -196,7 +196,10 @@ class Site:
             return static(self.folder, request.path.removeprefix("/static/"))
         try:
             with db.atomic():
-                return self._answer(Context(self, request, db))
+                for route in self.routes:
+                    if route.method == request.method and (found := route.pattern.fullmatch(request.path)):
+                        return route.handler(Context(self, request, db, found.groupdict()))
+                raise NotFound
         except LoginNeeded:
             return Response(status=302, location=self.login_path)
         except NotFound:
@@ -205,14 +208,6 @@ class Site:
             return self._error(request, db, 403, "You are not allowed to do this")
         except Exception as error:
             return self._error(request, db, 500, f"Something went wrong ({type(error).__name__})")
-
-    def _answer(self, context: Context) -> Response:
-        request = context.request
-        for route in self.routes:
-            if route.method == request.method and (found := route.pattern.fullmatch(request.path)):
-                context.params = found.groupdict()
-                return route.handler(context)
-        raise NotFound
 
     def _error(self, request: Request, db: Database, status: int, text: str) -> Response:
         return Context(self, request, db).page("error.html", status=status, text=text)

@@ -119,7 +119,6 @@ def open_section(path: str) -> str:
 
 # ---------------------------------------------------------------------- the site
 
-
 MAX_MONEY = 1e9
 ORDER_STATUSES = ("Pending", "Processing", "Complete", "Canceled", "Closed", "On Hold", "Fraud")
 

@@ -180,7 +180,6 @@ def groups(context: Context) -> Response:
 
 # ---------------------------------------------------------------------- address book
 
-
 BOOK = "/admin/customer/index/edit/id/{id}/tab/addresses/"
 ADDRESS = "/admin/customer/address/edit/id/{id}/"
 REQUIRED = (

@@ -23,7 +23,6 @@ from agentrl.envs.webarena.sites.site import Context
 
 # ---------------------------------------------------------------------- cart price rules
 
-
 ACTIVE_CHOICES = (("1", "Active"), ("0", "Inactive"))
 DISCOUNTS = (
     ("by_percent", "Percent of product price discount"), ("by_fixed", "Fixed amount discount"),
@@ -123,7 +122,6 @@ def delete_rule(context: Context) -> Response:
 
 # ---------------------------------------------------------------------- search terms
 
-
 TERM = "/admin/search/term/edit/id/{id}/"
 TERMS = Grid(
     "/admin/search/term/", "Search Terms", "SELECT id, query, results, uses FROM search_term",
@@ -202,7 +200,6 @@ def create_term(context: Context) -> Response:
 
 # ---------------------------------------------------------------------- newsletter
 
-
 SUBSCRIBER_STATUSES = (
     ("Subscribed", "Subscribed"),
     ("Unsubscribed", "Unsubscribed"),
@@ -250,7 +247,6 @@ def change_subscribers(context: Context) -> Response:
 
 
 # ---------------------------------------------------------------------- reviews
-
 
 STATUS_IDS = {"1": "Approved", "2": "Pending", "3": "Not Approved"}
 STATUS_CHOICES = tuple((status, status) for status in STATUS_IDS.values())

@@ -179,7 +179,6 @@ def _address(context: Context) -> tuple[str, int]:
 
 # ---------------------------------------------------------------------- invoices, shipments, credit memos
 
-
 CARRIERS = (
     ("custom", "Custom Value"), ("dhl", "DHL"), ("fedex", "Federal Express"),
     ("ups", "United Parcel Service"), ("usps", "United States Postal Service"),

@@ -120,7 +120,6 @@ def save_many(context: Context) -> Response:
 
 # ---------------------------------------------------------------------- one product
 
-
 MAX_VARIATIONS = 60  # shown on the page
 
 
@@ -279,7 +278,6 @@ def change_options(context: Context) -> Response:
 
 
 # ---------------------------------------------------------------------- categories
-
 
 CATEGORY = "/admin/catalog/category/edit/id/{id}/"
 

@@ -15,7 +15,6 @@ from agentrl.envs.webarena.sites.site import Context
 
 # ---------------------------------------------------------------------- the dashboard
 
-
 TABS = (
     ("bestsellers", "Bestsellers"), ("most-viewed", "Most Viewed Products"), ("new-customers", "New Customers"),
     ("customers", "Customers"),
@@ -75,7 +74,6 @@ def dashboard(context: Context) -> Response:
 
 
 # ---------------------------------------------------------------------- products, customers, reviews
-
 
 CUSTOMER_SUMS = (
     "SELECT c.id AS id, c.firstname || ' ' || c.lastname AS name, c.email AS email, count(o.id) AS orders,"
@@ -141,7 +139,6 @@ for _name, _grid in GRIDS:
 
 
 # ---------------------------------------------------------------------- sales
-
 
 ROWS = 50  # on a page
 PERIODS = {"day": 10, "month": 7, "year": 4}  # how much of "2025-06-15" names the interval

@@ -23,7 +23,6 @@ from agentrl.envs.webarena.sites.site import Context, NotFound
 
 # ---------------------------------------------------------------------- accounts
 
-
 USERS = Grid(
     "/admin/admin/user/", "Users", "SELECT id, username, firstname, lastname, email FROM admin_user",
     (
@@ -94,7 +93,6 @@ grid_page(USERS, "users")
 
 # ---------------------------------------------------------------------- settings
 
-
 CONFIGURATION = (
     ("Store Information", (
         ("Store Name", STORE_NAME), ("Country", "United States"), ("Store Hours of Operation", "Mo-Fr 9:00 to 18:00"),
@@ -131,7 +129,6 @@ def all_stores(context: Context) -> Response:
 
 
 # ---------------------------------------------------------------------- texts
-
 
 EDIT = "/admin/cms/page/edit/page_id/{id}/"
 STATUS_CHOICES = (("1", "Enabled"), ("0", "Disabled"))

@@ -41,7 +41,6 @@ def sign_out(context: Context) -> Response:
 
 # ---------------------------------------------------------------------- settings
 
-
 FIELDS = ("name", "pronouns", "bio", "location", "website", "organization", "job_title")
 SCOPES = ("api", "read_api", "read_user", "read_repository", "write_repository")
 

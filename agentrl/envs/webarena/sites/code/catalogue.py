@@ -152,7 +152,6 @@ PROJECTS = (
 
 # ---------------------------------------------------------------------- programs
 
-
 VERBS = ("load", "parse", "merge", "count", "render", "check", "sort", "store", "find", "split", "update", "convert")
 AGENTS = {  # what a class that does it is called
     "load": "loader", "parse": "parser", "merge": "merger", "count": "counter", "render": "renderer", "check": "checker",

@@ -170,7 +170,6 @@ def own_snippets(context: Context, author: int) -> Page:
 
 # ---------------------------------------------------------------------- search
 
-
 SCOPES = {
     "projects": "Projects", "issues": "Issues", "merge_requests": "Merge requests", "milestones": "Milestones",
     "users": "Users", "blobs": "Code",

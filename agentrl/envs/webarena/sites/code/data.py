@@ -6,6 +6,7 @@ import sqlite3
 from datetime import datetime, timedelta
 from importlib.resources import files
 from random import Random
+from typing import Any
 
 from agentrl.envs.webarena.sites.code import catalogue
 from agentrl.envs.webarena.sites.code.catalogue import GROUPS, PROJECTS, Source, function, sentence, words
@@ -274,25 +275,18 @@ def _social(rows: Rows, random: Random) -> None:
 
 def _events(rows: Rows) -> None:
     """The activity of the last months, as issues, merge requests and commits tell it."""
-    found: list[dict[str, object]] = []
+    found: list[dict[str, Any]] = []
     since = (START - timedelta(days=180)).isoformat(" ")
-    places = {key: f"/{row['namespace']}/{row['path']}" for key, row in enumerate(rows.tables["project"], 1)}
-    for row in rows.tables["git_commit"]:
-        where = places[row["project_id"]]
-        found.append(_event(row, row["author_id"], "committed", row["title"], f"{where}/-/commit/{row['sha']}"))
-    for row in rows.tables["issue"]:
-        url = f"{places[row['project_id']]}/-/issues/{row['iid']}"
-        found.append(_event(row, row["author_id"], "opened issue", f"#{row['iid']} {row['title']}", url))
-    for row in rows.tables["merge_request"]:
-        url = f"{places[row['project_id']]}/-/merge_requests/{row['iid']}"
-        found.append(_event(row, row["author_id"], "opened merge request", f"!{row['iid']} {row['title']}", url))
-    for event in sorted(found, key=lambda event: str(event["created_at"])):
-        if str(event["created_at"]) > since:
+    for table, action, target, url in (
+        ("git_commit", "committed", "{title}", "commit/{sha}"),
+        ("issue", "opened issue", "#{iid} {title}", "issues/{iid}"),
+        ("merge_request", "opened merge request", "!{iid} {title}", "merge_requests/{iid}"),
+    ):
+        for row in rows.tables[table]:
+            project = rows.get("project", row["project_id"])
+            event = {"user_id": row["author_id"], "project_id": row["project_id"], "action": action}
+            event |= {"target": target.format(**row), "created_at": row["created_at"]}
+            found.append({**event, "url": f"/{project['namespace']}/{project['path']}/-/{url.format(**row)}"})
+    for event in sorted(found, key=lambda event: event["created_at"]):
+        if event["created_at"] > since:
             rows.add("event", **event)
-
-
-def _event(row: dict[str, object], user: object, action: str, target: str, url: str) -> dict[str, object]:
-    return {
-        "user_id": user, "project_id": row["project_id"], "action": action, "target": target, "url": url,
-        "created_at": row["created_at"],
-    }  # fmt: skip

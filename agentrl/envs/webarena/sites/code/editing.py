@@ -106,16 +106,9 @@ def new_form(context: Context) -> Response:
 
 
 def _editor(
-    context: Context,
-    project: Project,
-    branch: str,
-    path: str,
-    content: str,
-    message: str,
-    *,
-    new: bool,
+    context: Context, project: Project, branch: str, path: str, content: str, message: str, *, new: bool,
     error: str = "",
-) -> Response:
+) -> Response:  # fmt: skip
     return context.page(
         "editor.html", project=project, branch=branch, path=path, content=content, commit_message=message, new=new,
         error=error, may_push=may_push(project, branch), status=422 if error else 200,
@@ -201,9 +194,15 @@ def make_branch(
         "ref", project_id=project.id, kind=kind, name=name, commit_id=origin["commit_id"], message=message,
         created_at=db.now(),
     )  # fmt: skip
-    for entry in db.rows("SELECT * FROM tree_entry WHERE ref_id = ?", origin["id"]):
-        db.insert("tree_entry", ref_id=ref, path=entry["path"], blob_id=entry["blob_id"], commit_id=entry["commit_id"])
+    copy_files(db, origin["id"], ref)
     record(context, project.id, f"created {kind}", name, f"{project.url}/-/tree/{name}")
+
+
+def copy_files(db: Database, source: int, target: int) -> None:
+    """Give a branch or tag the files of another one. Commits are shared, as in git."""
+    for entry in db.rows("SELECT * FROM tree_entry WHERE ref_id = ?", source):
+        path, blob, commit = entry["path"], entry["blob_id"], entry["commit_id"]
+        db.insert("tree_entry", ref_id=target, path=path, blob_id=blob, commit_id=commit)
 
 
 def _existing(db: Database, project: int, name: str, kind: str) -> sqlite3.Row | None:

@@ -90,7 +90,6 @@ def _inline(text: str) -> Markup:
 
 # ---------------------------------------------------------------------- the site
 
-
 OWNER, MAINTAINER, DEVELOPER, REPORTER, GUEST = 50, 40, 30, 20, 10
 ROLES = {OWNER: "Owner", MAINTAINER: "Maintainer", DEVELOPER: "Developer", REPORTER: "Reporter", GUEST: "Guest"}
 VISIBILITIES = ("private", "internal", "public")
@@ -112,7 +111,8 @@ class CodeHost(Site):
         """Formatting for the templates, and the counts of the bar at the top."""
         return {
             "day": day, "moment": moment, "markdown": markdown, "ago": lambda when: ago(when, context.db.now()),
-            "avatar": avatar_color, "quoted": lambda value: quote(str(value), safe="/"), "plus": quote_plus,
+            "avatar": lambda name: AVATARS[sum(map(ord, name)) % len(AVATARS)],  # behind somebody's first letter
+            "quoted": lambda value: quote(str(value), safe="/"), "plus": quote_plus,
             "roles": ROLES, "origin": context.request.origin, "host": context.request.origin.partition("//")[2],
             "counts": counts(context.db, context.user["id"]) if context.user else {},
             "with_query": lambda **v: with_query(context, **v),
@@ -146,11 +146,6 @@ def open_counts(db: Database, project: int) -> tuple[int, int]:
         db.value("SELECT count(*) FROM issue WHERE project_id = ? AND state = 'opened'", project),
         db.value("SELECT count(*) FROM merge_request WHERE project_id = ? AND state = 'opened'", project),
     )
-
-
-def avatar_color(name: str) -> str:
-    """The background of the square with somebody's first letter."""
-    return AVATARS[sum(map(ord, name)) % len(AVATARS)]
 
 
 # ---------------------------------------------------------------------- projects and rights

@@ -56,16 +56,6 @@ def visible(context: Context, group: sqlite3.Row) -> bool:
     return group_level(context.db, group["id"], user_id(context)) > 0
 
 
-def show_group(context: Context, group: sqlite3.Row) -> Response:
-    """The page of a group with its projects."""
-    if not visible(context, group):
-        raise NotFound
-    level = group_level(context.db, group["id"], user_id(context))
-    return context.page(
-        "group.html", group=group, group_level=level, **project_list(context, "project.team_id = ?2", group["id"])
-    )
-
-
 @site.get("/groups/new")
 def new_group(context: Context) -> Response:
     """The form for a group."""
@@ -263,22 +253,14 @@ def _member(context: Context, project: Project) -> sqlite3.Row:
     return row
 
 
-def _is_namespace_owner(project: Project, row: sqlite3.Row) -> bool:
-    return row["user_id"] == project.row["owner_id"]
-
-
 @site.post("/{namespace}/{project}/-/project_members/{member}/update")
 def change_role(context: Context) -> Response:
     """Another role, up to one's own; the owner of the namespace stays the owner."""
     project = writable(context, MAINTAINER)
     row = _member(context, project)
     level = context.number(context.form("access_level"))
-    if (
-        level not in ROLES
-        or level > project.level
-        or row["access_level"] > project.level
-        or _is_namespace_owner(project, row)
-    ):
+    too_high = max(level, row["access_level"]) > project.level
+    if level not in ROLES or too_high or row["user_id"] == project.row["owner_id"]:
         raise Forbidden
     context.db.update("project_member", row["id"], access_level=level)
     return context.redirect(f"{project.url}/-/project_members", "The role was updated.")
@@ -290,9 +272,8 @@ def remove_member(context: Context) -> Response:
     project = writable(context)
     row = _member(context, project)
     leaves = row["user_id"] == context.member["id"]
-    if _is_namespace_owner(project, row) or (
-        not leaves and (not project.allows(MAINTAINER) or row["access_level"] > project.level)
-    ):
+    may_remove = leaves or (project.allows(MAINTAINER) and row["access_level"] <= project.level)
+    if row["user_id"] == project.row["owner_id"] or not may_remove:
         raise Forbidden
     context.db.delete("project_member", row["id"])
     if leaves:
@@ -301,7 +282,6 @@ def remove_member(context: Context) -> Response:
 
 
 # ---------------------------------------------------------------------- profiles
-
 
 TABS = ("activity", "groups", "contributed", "projects", "starred", "snippets", "followers", "following")
 
@@ -386,4 +366,10 @@ def home(context: Context) -> Response:
     """The page of a user or of a group."""
     name = unquote(context.params["user"])
     group = context.db.row("SELECT * FROM team WHERE lower(path) = lower(?)", name)
-    return show_group(context, group) if group is not None else _show(context, _person(context), "overview")
+    if group is None:
+        return _show(context, _person(context), "overview")
+    if not visible(context, group):
+        raise NotFound
+    level = group_level(context.db, group["id"], user_id(context))
+    projects = project_list(context, "project.team_id = ?2", group["id"])
+    return context.page("group.html", group=group, group_level=level, **projects)

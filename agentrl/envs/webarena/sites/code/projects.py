@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from agentrl.envs.webarena.sites.code.dashboard import EVENTS, project_list
-from agentrl.envs.webarena.sites.code.editing import commit_files, remove_ref
+from agentrl.envs.webarena.sites.code.editing import commit_files, copy_files, remove_ref
 from agentrl.envs.webarena.sites.code.host import (
     DEVELOPER,
     MAINTAINER,
@@ -29,7 +29,6 @@ from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
 
 # ---------------------------------------------------------------------- new projects
-
 
 TEMPLATES = {  # name -> files
     "Android": {"app/Main.kt": 'package app\n\nfun main() = println("Hello")\n', "build.gradle": "plugins {}\n"},
@@ -161,21 +160,13 @@ def fork(context: Context) -> Response:
         return context.page("fork.html", project=source, namespaces=spaces, error=error, status=422)
     row = source.row
     copy = insert_project(context, values, forked_from_id=row["id"], language=row["language"], topics=row["topics"])
-    copy_refs(context.db, source.id, copy.id)
-    return context.redirect(copy.url, "The project was successfully forked.")
-
-
-def copy_refs(db: Database, source: int, target: int) -> None:
-    """Give a project the branches and tags of another one, with their files. Commits are shared, as in git."""
-    for ref in db.rows("SELECT * FROM ref WHERE project_id = ?", source):
-        copied = db.insert(
-            "ref", project_id=target, kind=ref["kind"], name=ref["name"], commit_id=ref["commit_id"],
+    for ref in context.db.rows("SELECT * FROM ref WHERE project_id = ?", source.id):
+        copied = context.db.insert(
+            "ref", project_id=copy.id, kind=ref["kind"], name=ref["name"], commit_id=ref["commit_id"],
             message=ref["message"], created_at=ref["created_at"],
         )  # fmt: skip
-        for entry in db.rows("SELECT * FROM tree_entry WHERE ref_id = ?", ref["id"]):
-            db.insert(
-                "tree_entry", ref_id=copied, path=entry["path"], blob_id=entry["blob_id"], commit_id=entry["commit_id"]
-            )
+        copy_files(context.db, ref["id"], copied)
+    return context.redirect(copy.url, "The project was successfully forked.")
 
 
 @site.get("/{namespace}/{project}/-/forks")

@@ -44,16 +44,6 @@ def split_ref(context: Context, project: Project, rest: str) -> tuple[sqlite3.Ro
     raise NotFound
 
 
-def commit_with(context: Context, project: Project, sha: str) -> sqlite3.Row:
-    """A commit by its hash, or by the first characters of it. A fork has the commits of its source."""
-    if len(sha) < 6 or not sha.isalnum():
-        raise NotFound
-    row = context.db.row(f"{COMMIT} WHERE c.sha >= ? AND c.sha < ? ORDER BY c.id", sha, sha + "g")
-    if row is None or row["project_id"] not in (project.id, project.row["forked_from_id"]):
-        raise NotFound
-    return row
-
-
 # ---------------------------------------------------------------------- files
 
 
@@ -190,7 +180,12 @@ def commits(context: Context) -> Response:
 def commit(context: Context) -> Response:
     """One commit with its changes."""
     project = project_of(context)
-    row = commit_with(context, project, context.params["sha"])
+    sha = context.params["sha"]  # or the first characters of it
+    if len(sha) < 6 or not sha.isalnum():
+        raise NotFound
+    row = context.db.row(f"{COMMIT} WHERE c.sha >= ? AND c.sha < ? ORDER BY c.id", sha, sha + "g")
+    if row is None or row["project_id"] not in (project.id, project.row["forked_from_id"]):  # a fork shares commits
+        raise NotFound
     changed = context.db.rows("SELECT * FROM commit_file WHERE commit_id = ? ORDER BY path, id", row["id"])
     parents = context.db.rows(
         "SELECT sha FROM git_commit WHERE id IN (?, ?) ORDER BY id", row["parent_id"], row["merged_id"]

@@ -19,7 +19,6 @@ from agentrl.envs.webarena.sites.site import Context, NotFound
 
 # ---------------------------------------------------------------------- login and registration
 
-
 USERNAME = re.compile(r"\w{3,25}", re.ASCII)
 PASSWORD_LENGTHS = range(8, 73)
 
@@ -84,7 +83,6 @@ def password_faults(first: str, second: str) -> list[str]:
 
 
 # ---------------------------------------------------------------------- settings
-
 
 FRONT_PAGES = {
     "default": "Subscribed forums, if there are any", "featured": "Featured forums", "subscribed": "Subscribed forums",

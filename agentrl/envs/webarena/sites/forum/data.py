@@ -17,7 +17,6 @@ from agentrl.envs.webarena.sites.site import session_token
 
 # ---------------------------------------------------------------------- forums and who belongs to them
 
-
 FEATURED = frozenset(
     ("books", "technology", "gaming", "Cooking", "pics", "space", "UpliftingNews", "travel", "movies", "DIY")
 )
@@ -122,7 +121,6 @@ def _moment(rng: Random, first: datetime, last: datetime) -> str:
 
 # ---------------------------------------------------------------------- what waits for the agent
 
-
 NOTIFICATIONS = 12
 CONVERSATIONS = (
     (
@@ -176,7 +174,6 @@ def notifications(people: People, discussions: Discussions) -> list[dict[str, An
 
 
 # ---------------------------------------------------------------------- the wiki
-
 
 PAGES = {
     "index": (
@@ -267,7 +264,6 @@ def _guide(rng: Random, content: Content, contact: str) -> str:
 
 
 # ---------------------------------------------------------------------- all of it
-
 
 VERSION = 6
 SEED = 20250616

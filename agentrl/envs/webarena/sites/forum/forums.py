@@ -27,7 +27,6 @@ from agentrl.envs.webarena.sites.site import Context, LoginNeeded, NotFound
 
 # ---------------------------------------------------------------------- front page
 
-
 LISTINGS = {"featured": "Featured", "subscribed": "Subscribed", "moderated": "Moderated", "all": "All"}
 WHERE = {
     "featured": "f.is_featured",
@@ -92,7 +91,6 @@ def image(context: Context) -> Response:
 
 # ---------------------------------------------------------------------- search
 
-
 MAX_WORDS = 8
 MAX_WORD = 80
 LIKE = r"LIKE ? ESCAPE '\'"
@@ -123,7 +121,6 @@ def search_page(context: Context) -> Response:
 
 
 # ---------------------------------------------------------------------- forums
-
 
 FORUMS_PER_PAGE = 15
 SUBSCRIBERS = "(SELECT count(*) FROM subscription WHERE forum_id = f.id)"

@@ -73,7 +73,6 @@ def rank(db: Database, submission_id: int) -> None:
 
 # ---------------------------------------------------------------------- new submissions
 
-
 FIELDS = ("url", "title", "body", "forum")
 
 
@@ -133,7 +132,6 @@ def _submit_form(context: Context, values: dict[str, str], errors: list[str]) ->
 
 
 # ---------------------------------------------------------------------- comments
-
 
 MAX_LENGTH = 10_000
 
@@ -223,7 +221,6 @@ def delete_comment(context: Context) -> Response:
 
 # ---------------------------------------------------------------------- one submission
 
-
 DEEPEST = 8  # levels of replies that are moved to the right
 
 
@@ -308,18 +305,15 @@ def _own(context: Context) -> sqlite3.Row:
     return submission
 
 
-@site.post("/f/{forum}/{id}/{slug}/delete")
-def delete(context: Context) -> Response:
-    """Move a submission to the trash."""
-    submission = _editable(context)
-    context.db.update("submission", submission["id"], is_trashed=1)
-    return context.redirect(f"/f/{forum_of(context)['name']}", "The submission has been moved to the trash.")
-
-
-@site.post("/f/{forum}/{id}/{slug}/restore")
-def restore(context: Context) -> Response:
-    """Take a submission out of the trash."""
-    submission = _editable(context)
+@site.post("/f/{forum}/{id}/{slug}/delete", "/f/{forum}/{id}/{slug}/restore")
+def trash(context: Context) -> Response:
+    """Move a submission to the trash, or take it out again."""
+    _, submission = context.member, submission_of(context)
+    if not may_edit(context, submission):
+        raise Forbidden
+    if context.request.path.rstrip("/").endswith("/delete"):
+        context.db.update("submission", submission["id"], is_trashed=1)
+        return context.redirect(f"/f/{forum_of(context)['name']}", "The submission has been moved to the trash.")
     context.db.update("submission", submission["id"], is_trashed=0)
     return context.redirect(submission_address(context.db, submission), "The submission has been restored.")
 
@@ -333,13 +327,6 @@ def toggle(context: Context) -> Response:
         raise Forbidden
     context.db.update("submission", submission["id"], **{flag: 1 - submission[flag]})
     return context.redirect(submission_address(context.db, submission))
-
-
-def _editable(context: Context) -> sqlite3.Row:
-    _, submission = context.member, submission_of(context)
-    if not may_edit(context, submission):
-        raise Forbidden
-    return submission
 
 
 @site.get("/user/{user}/trash")

@@ -244,7 +244,6 @@ def _add_riverside(network: Network, plan: CityPlan, numbers: dict[Cell, int]) -
 
 # ---------------------------------------------------------------------- the towns and the roads between them
 
-
 TOWN_COLUMNS, TOWN_ROWS, TOWN_BLOCK = 8, 7, 185.0
 CENTRES: dict[str, Point] = {name: (1000 * east, 1000 * north) for name, _, east, north, _ in TOWNS}
 # From the city outwards; the last one joins two towns.

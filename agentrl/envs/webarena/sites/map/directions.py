@@ -17,7 +17,6 @@ from agentrl.envs.webarena.sites.site import Context
 
 # ---------------------------------------------------------------------- a route in words
 
-
 COMPASS = ("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest")
 
 

@@ -77,7 +77,8 @@ class Builder:
 
     def build(self) -> list[Row]:
         """All places of the region."""
-        for name, point in park_centres().items():
+        for name, (left, right, low, high) in PARK_CELLS.items():
+            point = bend(*on_plan((left + right) / 2, (low + high) / 2))
             self._put(CATEGORIES["park"], name, Spot("", "", point, district_of(point), CITY))
         for category in CATEGORIES.values():
             if category.value not in ("park", "viewpoint", "aerodrome"):
@@ -222,12 +223,3 @@ class Builder:
         while name in self._names:
             name = self._name(category, spot)[0]
         self._put(category, name, spot)
-
-
-def park_centres() -> dict[str, Point]:
-    """The middle of each park."""
-    found = {}
-    for name, (left, right, low, high) in PARK_CELLS.items():
-        column, row = (left + right) / 2, (low + high) / 2
-        found[name] = bend(*on_plan(column, row))
-    return found

@@ -13,7 +13,6 @@ def _listed(text: str) -> tuple[str, ...]:
 
 REGION, COUNTRY = "Norrland Shire", "Estermark"
 CITY, CITY_COUNTY = "Veldhaven", "Orrin County"
-RIVER = "River Orrin"
 
 # Town, county, kilometres east and north of the city, population.
 TOWNS: tuple[tuple[str, str, float, float, int], ...] = (
@@ -105,7 +104,6 @@ TOPICS: tuple[str, ...] = (
 
 
 # ---------------------------------------------------------------------- kinds of places
-
 
 CUISINES = (
     "italian", "chinese", "indian", "japanese", "mexican", "thai", "french", "greek", "korean", "vietnamese", "turkish",

@@ -13,7 +13,6 @@ from agentrl.envs.webarena.sites.site import Context, NotFound
 
 # ---------------------------------------------------------------------- the address book
 
-
 BOOK = "/customer/address/"
 # The fields of the form, their labels, and whether they must be filled.
 FIELDS = {
@@ -124,7 +123,6 @@ def _own(context: Context, number: str) -> sqlite3.Row:
 
 
 # ---------------------------------------------------------------------- accounts
-
 
 ACCOUNT, LOGIN, EDIT = "/customer/account/", "/customer/account/login/", "/customer/account/edit/"
 SHORTEST_PASSWORD = 8

@@ -51,7 +51,6 @@ def wish_add(context: Context) -> Response:
 
 # ---------------------------------------------------------------------- the cart
 
-
 CART = "/checkout/cart/"
 MAX_PIECES = 10_000  # of one line
 
@@ -74,7 +73,8 @@ class Totals:
 
 def totals(context: Context, items: list[sqlite3.Row], method: ShippingMethod = SHIPPING_METHODS[0]) -> Totals:
     """The totals of the visitor's cart if it is sent by this method."""
-    code, amount = coupon_of(context), subtotal(items)
+    row, amount = _coupon_row(context), subtotal(items)
+    code = "" if row is None else row["code"]
     reduced = discount(amount, context.db.now()[:10], rules(context.db), code)
     return Totals(amount, reduced, method.amount(sum(item["qty"] for item in items)), method, code)
 
@@ -84,13 +84,8 @@ def rules(db: Database) -> list[dict[str, Any]]:
     return [dict(rule) for rule in db.rows("SELECT * FROM cart_rule ORDER BY id")]
 
 
-def coupon_of(context: Context) -> str:
-    """The code that was applied to the visitor's cart."""
-    row = _coupon_row(context)
-    return "" if row is None else row["code"]
-
-
 def _coupon_row(context: Context) -> sqlite3.Row | None:
+    """The code that was applied to the visitor's cart."""
     column, value = owner_column(*cart_owner(context))
     return context.db.row(f"SELECT * FROM cart_coupon WHERE {column} = ?", value)
 

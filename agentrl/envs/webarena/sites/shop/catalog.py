@@ -48,17 +48,12 @@ def category_or_product(context: Context) -> Response:
     """Both live at the root, as in Magento."""
     path = context.params["path"]
     category = context.db.row("SELECT * FROM category WHERE url_path = ?", path)
-    if category is not None:
-        return category_page(context, category)
-    key = path.rsplit("/", 1)[-1]
-    product = context.db.row(f"{PRODUCTS} WHERE url_key = ? AND status = 1", key)
-    if product is None:
-        raise NotFound
-    return product_page(context, product)
-
-
-def category_page(context: Context, category: sqlite3.Row) -> Response:
-    """The products of a category and of all below it."""
+    if category is None:
+        key = path.rsplit("/", 1)[-1]
+        product = context.db.row(f"{PRODUCTS} WHERE url_key = ? AND status = 1", key)
+        if product is None:
+            raise NotFound
+        return product_page(context, product)
     db = context.db
     products = items_below(db, category["url_path"])
     children = db.rows("SELECT * FROM category WHERE parent_id = ? ORDER BY position", category["id"])
@@ -158,7 +153,6 @@ def media(context: Context) -> Response:
 
 
 # ---------------------------------------------------------------------- pages of text, newsletter, contact
-
 
 CONTACT = "/contact/"
 

@@ -19,7 +19,6 @@ from agentrl.envs.webarena.sites.store.pricing import PAYMENT_METHODS, SHIPPING_
 
 # ---------------------------------------------------------------------- checkout
 
-
 CHECKOUT = "/checkout/"
 
 
@@ -150,7 +149,6 @@ def _order(
 
 
 # ---------------------------------------------------------------------- orders, invoices, shipments, refunds
-
 
 PER_PAGE = 10
 HISTORY = "/sales/order/history/"

@@ -112,7 +112,6 @@ def _compared(context: Context) -> list[sqlite3.Row]:
 
 # ---------------------------------------------------------------------- reviews
 
-
 MINE = "/review/customer/"
 
 

@@ -87,7 +87,6 @@ def _item(row: sqlite3.Row, colors: frozenset[str]) -> Item:
 
 # ---------------------------------------------------------------------- searching
 
-
 CATALOGUE = "agentrl.envs.common.catalogue:GeneratedCatalogue"
 MAX_LENGTH = 128  # characters of a value: dozens of links of a list repeat it
 MAX_TERMS = 16

@@ -186,7 +186,17 @@ def _follow_up(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]
         )  # fmt: skip
     if status in ("Complete", "Closed"):
         last = _later(last, rng, hours=60)
-        _ship(ledger, order, items, last)
+        for item in items:
+            item["qty_shipped"] = item["qty"]
+        number = len(ledger.tables.get("shipment", ())) + 1
+        carrier, title = rng.choice(_CARRIERS)
+        tracking = f"{carrier[:2].upper()}{rng.randrange(10**9, 10**10)}"
+        ledger.add(
+            "shipment", increment_id=f"{number:09}", order_id=order["id"], carrier=carrier, tracking_title=title,
+            tracking_number=tracking, created_at=stamp(last),
+        )  # fmt: skip
+        if rng.random() < 0.3:
+            _comment(ledger, order, rng.choice(_PACKED), last, seen=1)
     if status == "Closed":
         last = _later(last, rng, hours=400)
         for item in items:
@@ -202,21 +212,6 @@ def _follow_up(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]
         last = _later(last, rng, hours=40)
         _comment(ledger, order, rng.choice(said), last, seen=int(status == "Canceled"))
     return last
-
-
-def _ship(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]], moment: datetime) -> None:
-    rng = ledger.rng
-    for item in items:
-        item["qty_shipped"] = item["qty"]
-    number = len(ledger.tables.get("shipment", ())) + 1
-    carrier, title = rng.choice(_CARRIERS)
-    tracking = f"{carrier[:2].upper()}{rng.randrange(10**9, 10**10)}"
-    ledger.add(
-        "shipment", increment_id=f"{number:09}", order_id=order["id"], carrier=carrier, tracking_title=title,
-        tracking_number=tracking, created_at=stamp(moment),
-    )  # fmt: skip
-    if rng.random() < 0.3:
-        _comment(ledger, order, rng.choice(_PACKED), moment, seen=1)
 
 
 def _comment(ledger: Ledger, order: dict[str, Any], text: str, moment: datetime, *, seen: int) -> None:

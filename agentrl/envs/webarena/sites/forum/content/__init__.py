@@ -16,7 +16,6 @@ from typing import Any
 
 # ---------------------------------------------------------------------- patterns
 
-
 Part = str | tuple["Pattern", ...] | tuple[str]  # plain text, alternatives, or a name between braces
 Pattern = tuple[Part, ...]
 Values = Mapping[str, str | Sequence[str]]
