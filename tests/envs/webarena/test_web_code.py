@@ -10,8 +10,9 @@ import pytest
 from code_visitor import Visitor
 
 from agentrl.envs.webarena.sites.code import data
+from agentrl.envs.webarena.sites.code.host import markdown
 from agentrl.envs.webarena.sites.code.site import site
-from agentrl.envs.webarena.sites.code.text import ago, date_or_none, markdown, moment
+from agentrl.envs.webarena.sites.formats import ago, date_or_none, moment
 from agentrl.envs.webarena.sites.places import base_file
 
 MINE = "/byteblaze/recipe-cards"

@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import pytest
 
+from agentrl.envs.webarena.sites.formats import ago
 from agentrl.envs.webarena.sites.forum.app import site
 from agentrl.envs.webarena.sites.forum.listing import ORDERS
-from agentrl.envs.webarena.sites.forum.text import ago, rich, slug
+from agentrl.envs.webarena.sites.forum.text import rich, slug
 from agentrl.envs.webarena.sites.world import World
 from tests.envs.webarena.forum_visitor import AGENT, Visitor
 

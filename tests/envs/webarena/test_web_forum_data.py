@@ -10,8 +10,7 @@ import pytest
 
 from agentrl.envs.webarena.sites.database import START, Database
 from agentrl.envs.webarena.sites.forum import data
-from agentrl.envs.webarena.sites.forum.content import contents
-from agentrl.envs.webarena.sites.forum.grammar import expand, parse, sentences
+from agentrl.envs.webarena.sites.forum.content import contents, expand, parse, sentences
 from agentrl.envs.webarena.sites.forum.listing import ranking
 from agentrl.envs.webarena.sites.forum.people import AGENT
 from agentrl.envs.webarena.sites.places import base_file

@@ -10,8 +10,8 @@ from itertools import pairwise
 import pytest
 
 from agentrl.envs.webarena.sites.map.atlas import Atlas, Feature, atlas
+from agentrl.envs.webarena.sites.map.directions import steps, written_distance, written_time
 from agentrl.envs.webarena.sites.map.graph import MODES, Graph, Route, Snap
-from agentrl.envs.webarena.sites.map.guide import steps, written_distance, written_time
 from agentrl.envs.webarena.sites.world import World
 
 

@@ -11,7 +11,7 @@ snapshot: applied to a fresh connection, in any process, it gives the same datab
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -23,16 +23,10 @@ START = datetime(2025, 6, 16, 9, 0, 0)  # the moment every episode begins; base 
 CACHE_KIB = 512
 _ALLOWED = frozenset(
     {
-        sqlite3.SQLITE_SELECT,
-        sqlite3.SQLITE_READ,
-        sqlite3.SQLITE_INSERT,
-        sqlite3.SQLITE_UPDATE,
-        sqlite3.SQLITE_DELETE,
-        sqlite3.SQLITE_FUNCTION,
-        sqlite3.SQLITE_RECURSIVE,
-        sqlite3.SQLITE_SAVEPOINT,
+        sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE,
+        sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_SAVEPOINT,
     }
-)
+)  # fmt: skip
 
 
 class Database:
@@ -49,7 +43,10 @@ class Database:
         self._connection.row_factory = sqlite3.Row
         for setting in ("journal_mode=MEMORY", "cache_spill=OFF", "temp_store=MEMORY", f"cache_size=-{CACHE_KIB}"):
             self._connection.execute(f"PRAGMA {setting}")
-        self._columns = self._read_columns()
+        tables = self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
+        self._columns = {
+            name: frozenset(column["name"] for column in self.rows(f"PRAGMA table_info({name})")) for (name,) in tables
+        }
         self._connection.execute("BEGIN IMMEDIATE")
         self._connection.set_authorizer(_authorize)
 
@@ -143,8 +140,14 @@ class Database:
         self.clear()
         try:
             for table, rows in saved["tables"].items():
-                for row_id, row in rows:
-                    self._put(table, int(row_id), row)
+                for row_id, row in ((int(number), row) for number, row in rows):
+                    self._check(table, row or ())
+                    self._connection.execute(f"DELETE FROM {table} WHERE id = ?", (row_id,))
+                    if row is not None:
+                        names, marks = ", ".join(row), ", ".join("?" * len(row))
+                        values = tuple(row.values())
+                        self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", values)
+                    self.changes.setdefault(table, {})[row_id] = None if row is None else dict(row)
             self.writes = int(saved["writes"])
         except Exception as error:
             self._roll_back()
@@ -153,14 +156,6 @@ class Database:
     def close(self) -> None:
         """End the connection; nothing was ever written to the file."""
         self._connection.close()
-
-    def _put(self, table: str, row_id: int, row: Mapping[str, Any] | None) -> None:
-        self._check(table, row or ())
-        self._connection.execute(f"DELETE FROM {table} WHERE id = ?", (row_id,))
-        if row is not None:
-            names, marks = ", ".join(row), ", ".join("?" * len(row))
-            self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
-        self.changes.setdefault(table, {})[row_id] = None if row is None else dict(row)
 
     def _keep(self, table: str, row_id: int) -> None:
         row = self.row(f"SELECT * FROM {table} WHERE id = ?", row_id)
@@ -176,13 +171,15 @@ class Database:
             if name not in columns:
                 raise ValueError(f"table {table!r} has no column {name!r}")
 
-    def _read_columns(self) -> dict[str, frozenset[str]]:
-        tables = self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
-        return {
-            name: frozenset(column["name"] for column in self.rows(f"PRAGMA table_info({name})")) for (name,) in tables
-        }
-
 
 def _authorize(action: int, first: str | None, *_: Any) -> int:
     """Data may be read and changed within the transaction; it can neither be committed nor left."""
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+
+
+def insert_rows(connection: sqlite3.Connection, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Add rows to a table of base data; all of them name the same columns."""
+    known = list(rows)
+    if known:
+        marks = ", ".join(f":{name}" for name in known[0])
+        connection.executemany(f"INSERT INTO {table} ({', '.join(known[0])}) VALUES ({marks})", known)

@@ -81,7 +81,12 @@ def cookies(names: tuple[str, ...]) -> dict[str, dict[str, str]]:
 def base_file(data: str) -> Path:
     """The file with the base data of that name, built on first use and kept in the cache."""
     module: Any = import_module(f"{SITE_MODULES}.{DATA[data]}")
-    path = cache_dir() / "webarena" / f"{data}-{module.VERSION}-{_fingerprint(module)}.sqlite"
+    # The name changes with the code and the schema that make the data.
+    digest = hashlib.blake2b(digest_size=6)
+    folder = Path(module.__file__).parent
+    for source in sorted([*folder.rglob("*.py"), *folder.rglob("*.sql"), *folder.rglob("*.toml")]):
+        digest.update(source.read_bytes())
+    path = cache_dir() / "webarena" / f"{data}-{module.VERSION}-{digest.hexdigest()}.sqlite"
     if _is_whole(path):
         return path
     with builder_lock(path):
@@ -89,15 +94,6 @@ def base_file(data: str) -> Path:
             with notify_if_slow(f"agentrl: building the data of the web sites ({data}); kept in the cache afterwards"):
                 _build(path, module)
     return path
-
-
-def _fingerprint(module: Any) -> str:
-    """Changes with the code and the schema that make the data."""
-    digest = hashlib.blake2b(digest_size=6)
-    folder = Path(module.__file__).parent
-    for source in sorted([*folder.rglob("*.py"), *folder.rglob("*.sql"), *folder.rglob("*.toml")]):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()
 
 
 def _build(path: Path, module: Any) -> None:

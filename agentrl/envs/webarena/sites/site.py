@@ -135,7 +135,9 @@ class Context:
 
     def page(self, template: str, /, *, status: int = 200, **values: Any) -> Response:
         """A page of the site. Templates also see `context`, `user`, `site`, `message` and what `Site.shared` gives."""
-        message = self._take_message()
+        message = self.session["message"] if self.session is not None else ""
+        if message:
+            self._set_session(message="")
         shared = self.site.shared(self)
         body = self.site.template(template).render(
             {"context": self, "site": self.site, "user": self.user, "message": message, **shared, **values}
@@ -151,12 +153,6 @@ class Context:
     def json(self, text: str, status: int = 200) -> Response:
         """A JSON document."""
         return Response(text, status, "application/json", cookies=self._cookies)
-
-    def _take_message(self) -> str:
-        message = self.session["message"] if self.session is not None else ""
-        if message:
-            self._set_session(message="")
-        return message
 
 
 class Site:
@@ -200,7 +196,10 @@ class Site:
             return static(self.folder, request.path.removeprefix("/static/"))
         try:
             with db.atomic():
-                return self._answer(Context(self, request, db))
+                for route in self.routes:
+                    if route.method == request.method and (found := route.pattern.fullmatch(request.path)):
+                        return route.handler(Context(self, request, db, found.groupdict()))
+                raise NotFound
         except LoginNeeded:
             return Response(status=302, location=self.login_path)
         except NotFound:
@@ -209,14 +208,6 @@ class Site:
             return self._error(request, db, 403, "You are not allowed to do this")
         except Exception as error:
             return self._error(request, db, 500, f"Something went wrong ({type(error).__name__})")
-
-    def _answer(self, context: Context) -> Response:
-        request = context.request
-        for route in self.routes:
-            if route.method == request.method and (found := route.pattern.fullmatch(request.path)):
-                context.params = found.groupdict()
-                return route.handler(context)
-        raise NotFound
 
     def _error(self, request: Request, db: Database, status: int, text: str) -> Response:
         return Context(self, request, db).page("error.html", status=status, text=text)

@@ -55,20 +55,17 @@ class World:
         if place is None:
             return NOWHERE
         with self._lock:
-            return self._answer(place, request)
-
-    def _answer(self, place: Place, request: Request) -> Response:
-        """While nothing is changed, a page is the same in every episode of this process: it need not be made again."""
-        database = self.database(place.data)
-        if request.method != "GET" or request.headers or request.body or database.writes:
-            return place.site.handle(request, database)
-        key = database.path, request.url, request.cookies.get(place.site.cookie)
-        found = _unchanged.get(key)
-        if found is None:
-            found = place.site.handle(request, database)
-            if not database.writes and found.status < 500:
-                _unchanged.put(key, found)
-        return found
+            database = self.database(place.data)
+            if request.method != "GET" or request.headers or request.body or database.writes:
+                return place.site.handle(request, database)
+            # While nothing is changed, a page is the same in every episode of this process: it need not be made again.
+            key = database.path, request.url, request.cookies.get(place.site.cookie)
+            found = _unchanged.get(key)
+            if found is None:
+                found = place.site.handle(request, database)
+                if not database.writes and found.status < 500:
+                    _unchanged.put(key, found)
+            return found
 
     def database(self, data: str) -> Database:
         """The data of that name ("store", "forum", "code", "map")."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
+from agentrl.envs.webarena.sites.admin.base import sections
 from agentrl.envs.webarena.sites.admin.grid import PAGE_SIZES
-from agentrl.envs.webarena.sites.admin.menu import sections
 
 
 def test_a_filter_by_choice_is_shown_and_can_be_removed(admin: Any) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from agentrl.envs.webarena.sites.admin.menu import sections
+from agentrl.envs.webarena.sites.admin.base import sections
 from agentrl.envs.webarena.sites.admin.site import site
 
 EXAMPLES = {"id": "1", "address_id": "1", "tab": "orders", "name": "general", "rest": "set/4/type/simple"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from agentrl.envs.webarena.sites.admin.base import money
+from agentrl.envs.webarena.sites.formats import money
 
 PERIOD = "from=1/1/2024&to=12/31/2024&period_type=month"
 

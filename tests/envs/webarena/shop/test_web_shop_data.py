@@ -11,8 +11,8 @@ from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.places import base_file
 from agentrl.envs.webarena.sites.site import SESSION_TABLE
 from agentrl.envs.webarena.sites.store import data
-from agentrl.envs.webarena.sites.store.review_texts import aspects
-from agentrl.envs.webarena.sites.store.words import words
+from agentrl.envs.webarena.sites.store.people import words
+from agentrl.envs.webarena.sites.store.reviews import aspects
 
 
 def test_totals_of_orders_are_the_sums_of_their_parts(emma: Any) -> None:

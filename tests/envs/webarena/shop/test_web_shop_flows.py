@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from agentrl.envs.webarena.sites.formats import money
 from agentrl.envs.webarena.sites.messages import Request
 from agentrl.envs.webarena.sites.shop.site import site
 from agentrl.envs.webarena.sites.store.people import AGENT
-from agentrl.envs.webarena.sites.store.pricing import money
 from agentrl.envs.webarena.sites.world import World
 
 ADDRESS = {

@@ -1,4 +1,4 @@
-"""The site object that all pages of the administration register with, and how they read and write values."""
+"""The site object that all pages of the administration register with, its menu, and how pages read and write values."""
 
 from __future__ import annotations
 
@@ -6,16 +6,119 @@ import math
 import re
 import sqlite3
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from dataclasses import dataclass
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
-from agentrl.envs.webarena.sites.admin.menu import open_section, sections
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import day, moment, money, short_date
 from agentrl.envs.webarena.sites.messages import Request, Response
 from agentrl.envs.webarena.sites.site import PACKAGE, Context, Handler, NotFound, Site
+from agentrl.envs.webarena.sites.store.pricing import STORE_NAME
 
-STORE_NAME = "Larkfield Market"
+# ---------------------------------------------------------------------- the menu at the left
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A page that the menu leads to; an entry without an address is a heading within its section."""
+
+    label: str
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the menu. Its own link leads to its first page; on its pages all entries are listed."""
+
+    label: str
+    path: str
+    entries: tuple[Entry, ...] = ()
+
+
+@cache
+def sections() -> tuple[Section, ...]:
+    """The menu, top to bottom."""
+    return (
+        Section("Dashboard", "/admin/dashboard"),
+        Section("Sales", "/admin/sales/order/", (
+            Entry("Orders", "/admin/sales/order/"),
+            Entry("Invoices", "/admin/sales/invoice/"),
+            Entry("Shipments", "/admin/sales/shipment/"),
+            Entry("Credit Memos", "/admin/sales/creditmemo/"),
+        )),
+        Section("Catalog", "/admin/catalog/product/", (
+            Entry("Products", "/admin/catalog/product/"),
+            Entry("Categories", "/admin/catalog/category/"),
+        )),
+        Section("Customers", "/admin/customer/index/", (
+            Entry("All Customers", "/admin/customer/index/"),
+            Entry("Customer Groups", "/admin/customer/group/"),
+        )),
+        Section("Marketing", "/admin/sales_rule/promo_quote/", (
+            Entry("Cart Price Rules", "/admin/sales_rule/promo_quote/"),
+            Entry("Newsletter Subscribers", "/admin/newsletter/subscriber/"),
+            Entry("Search Terms", "/admin/search/term/"),
+            Entry("All Reviews", "/admin/review/product/"),
+            Entry("Pending Reviews", "/admin/review/product/pending/"),
+        )),
+        Section("Content", "/admin/cms/page/", (
+            Entry("Pages", "/admin/cms/page/"),
+            Entry("Themes", "/admin/admin/system_design_theme/"),
+        )),
+        Section("Reports", "/admin/reports/report_sales/sales/", (
+            Entry("Marketing"),
+            Entry("Search Terms", "/admin/search/term/report/"),
+            Entry("Reviews"),
+            Entry("By Customers", "/admin/reports/report_review/customer/"),
+            Entry("By Products", "/admin/reports/report_review/product/"),
+            Entry("Sales"),
+            Entry("Orders", "/admin/reports/report_sales/sales/"),
+            Entry("Tax", "/admin/reports/report_sales/tax/"),
+            Entry("Invoiced", "/admin/reports/report_sales/invoiced/"),
+            Entry("Shipping", "/admin/reports/report_sales/shipping/"),
+            Entry("Refunds", "/admin/reports/report_sales/refunded/"),
+            Entry("Coupons", "/admin/reports/report_sales/coupons/"),
+            Entry("Customers"),
+            Entry("Order Total", "/admin/reports/report_customer/totals/"),
+            Entry("Order Count", "/admin/reports/report_customer/orders/"),
+            Entry("Products"),
+            Entry("Views", "/admin/reports/report_product/viewed/"),
+            Entry("Bestsellers", "/admin/reports/report_sales/bestsellers/"),
+            Entry("Low Stock", "/admin/reports/report_product/lowstock/"),
+        )),
+        Section("Stores", "/admin/admin/system_config/", (
+            Entry("Configuration", "/admin/admin/system_config/"),
+            Entry("All Stores", "/admin/admin/system_store/"),
+        )),
+        Section("System", "/admin/admin/system_account/", (
+            Entry("My Account", "/admin/admin/system_account/"),
+            Entry("All Users", "/admin/admin/user/"),
+        )),
+    )  # fmt: skip
+
+
+# Pages that no entry leads to, by the start of their path.
+_ELSEWHERE = {
+    "/admin/sales/": "Sales", "/admin/admin/order_shipment/": "Sales", "/admin/catalog/": "Catalog",
+    "/admin/customer/": "Customers", "/admin/sales_rule/": "Marketing", "/admin/review/": "Marketing",
+    "/admin/newsletter/": "Marketing", "/admin/search/": "Marketing", "/admin/cms/": "Content",
+    "/admin/admin/system_design_theme/": "Content",
+    "/admin/reports/": "Reports", "/admin/search/term/report": "Reports",
+    "/admin/admin/system_config": "Stores", "/admin/admin/system_store": "Stores",
+    "/admin/admin/system_account": "System", "/admin/admin/user": "System",
+}  # fmt: skip
+
+
+def open_section(path: str) -> str:
+    """The label of the section that a page belongs to: that of the longest path it starts with."""
+    found = max((start for start in _ELSEWHERE if path.startswith(start)), key=len, default=None)
+    return "Dashboard" if found is None else _ELSEWHERE[found]
+
+
+# ---------------------------------------------------------------------- the site
+
 MAX_MONEY = 1e9
 ORDER_STATUSES = ("Pending", "Processing", "Complete", "Canceled", "Closed", "On Hold", "Fraud")
 
@@ -36,7 +139,7 @@ class AdminSite(Site):
         path = context.request.path
         return {
             "menu": sections(), "section": open_section(path), "path": path, "store_name": STORE_NAME,
-            "money": money, "moment": moment, "day": day, "short_date": short_date,
+            "money": money, "moment": partial(moment, seconds=True), "day": day, "short_date": short_date,
         }  # fmt: skip
 
     def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
@@ -122,49 +225,3 @@ def returns_to(address: str) -> Callable[[Handler], Handler]:
         return guarded
 
     return decorate
-
-
-# ---------------------------------------------------------------------- how values are written
-
-
-def money(value: float | None) -> str:
-    """$1,234.50"""
-    value = value or 0.0
-    return f"-${-value:,.2f}" if value < -0.004 else f"${abs(value):,.2f}"
-
-
-def moment(text: str) -> str:
-    """Jun 15, 2025 9:05:00 AM"""
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    return f"{when:%b} {when.day}, {when.year} {when.hour % 12 or 12}:{when:%M:%S %p}"
-
-
-def day(text: str) -> str:
-    """Jun 15, 2025"""
-    when = read_date(text[:10])
-    return text if when is None else f"{when:%b} {when.day}, {when.year}"
-
-
-def short_date(text: str) -> str:
-    """6/15/25: how date fields show what was entered."""
-    when = read_date(text[:10])
-    return text if when is None else f"{when.month}/{when.day}/{when:%y}"
-
-
-def read_date(text: str) -> date | None:
-    """A day entered as 6/15/2025, 06/15/25 or 2025-06-15; None if it is none of them."""
-    text = text.strip()
-    for pattern, order in (
-        (r"(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})", (2, 0, 1)),
-        (r"(\d{4})-(\d{1,2})-(\d{1,2})", (0, 1, 2)),
-    ):
-        if found := re.fullmatch(pattern, text, re.ASCII):
-            year, month, number = (int(found.groups()[index]) for index in order)
-            try:
-                return date(year + 2000 if year < 100 else year, month, number)
-            except ValueError:
-                return None
-    return None

@@ -7,7 +7,7 @@ import sqlite3
 from typing import Any
 
 from agentrl.envs.webarena.sites.admin.base import Refused, record, required, returns_to, short, site
-from agentrl.envs.webarena.sites.admin.grid import Column, Grid
+from agentrl.envs.webarena.sites.admin.grid import Column, Grid, grid_page, marked
 from agentrl.envs.webarena.sites.admin.orders import ORDERS
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
@@ -42,41 +42,28 @@ TABS = (
 )  # fmt: skip
 
 
-@site.get(CUSTOMERS.path)
-def grid(context: Context) -> Response:
-    """All customers."""
-    _ = context.member
-    return context.page("grid.html", kind="customers", title=CUSTOMERS.title, view=CUSTOMERS.view(context))
+grid_page(CUSTOMERS, "customers")
 
 
 @site.post(CUSTOMERS.actions_path)
 @returns_to(CUSTOMERS.path)
 def mass_action(context: Context) -> Response:
     """Delete marked customers, or change their subscription."""
-    action, chosen = context.form("action"), _marked(context)
+    action, db = context.form("action"), context.db
+    if not (chosen := marked(context, "customer")):
+        raise Refused("You haven't selected any items!")
     if action not in dict(CUSTOMERS.actions):
         raise Refused("Please select an action.")
-    for customer in chosen:
-        if action == "delete":
-            delete_customer(context.db, customer["id"])
-        else:
+    for number in chosen:
+        customer = db.get("customer", number)
+        if action == "delete":  # with what is theirs alone; orders and reviews stay
+            for table in ("address", "cart_item", "wishlist_item"):
+                for row in db.rows(f"SELECT id FROM {table} WHERE customer_id = ?", number):
+                    db.delete(table, row["id"])
+            db.delete("customer", number)
+        elif customer is not None:
             subscribe(context, customer, on=action == "subscribe")
     return context.redirect(CUSTOMERS.path, f"A total of {len(chosen)} record(s) were updated.")
-
-
-def delete_customer(db: Database, number: int) -> None:
-    """Remove a customer with what is theirs alone; orders and reviews stay."""
-    for table in ("address", "cart_item", "wishlist_item"):
-        for row in db.rows(f"SELECT id FROM {table} WHERE customer_id = ?", number):
-            db.delete(table, row["id"])
-    db.delete("customer", number)
-
-
-def _marked(context: Context) -> list[sqlite3.Row]:
-    found = [context.db.get("customer", context.number(text)) for text in context.forms("selected")]
-    if not (chosen := [row for row in found if row is not None]):
-        raise Refused("You haven't selected any items!")
-    return chosen
 
 
 def subscribe(context: Context, customer: sqlite3.Row, *, on: bool) -> None:
@@ -189,3 +176,89 @@ def groups(context: Context) -> Response:
         "table.html", kind="customer_groups", title="Customer Groups", headings=("Group", "Customers"),
         rows=[tuple(row) for row in rows],
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- address book
+
+BOOK = "/admin/customer/index/edit/id/{id}/tab/addresses/"
+ADDRESS = "/admin/customer/address/edit/id/{id}/"
+REQUIRED = (
+    ("firstname", "First Name"), ("lastname", "Last Name"), ("telephone", "Phone Number"), ("city", "City"),
+    ("postcode", "Zip/Postal Code"),
+)  # fmt: skip
+DEFAULTS = {"default_billing": "is_billing", "default_shipping": "is_shipping"}
+
+
+@site.get(ADDRESS)
+def edit_address(context: Context) -> Response:
+    """The form of an address."""
+    address = record(context, "address")
+    action = f"/admin/customer/address/save/id/{address['id']}/"
+    return _address_form(context, dict(address), action, "Edit Address")
+
+
+@site.get("/admin/customer/address/new/parent_id/{id}/")
+def new_address(context: Context) -> Response:
+    """The form of an address that is not there yet."""
+    customer = record(context, "customer")
+    names = ("company", "street", "region", "telephone", "city", "postcode")
+    address = {
+        **dict.fromkeys(names, ""), "id": 0, "customer_id": customer["id"], "firstname": customer["firstname"],
+        "lastname": customer["lastname"], "country": "United States", "is_billing": 0, "is_shipping": 0,
+    }  # fmt: skip
+    return _address_form(context, address, f"/admin/customer/address/save/parent_id/{customer['id']}/", "New Address")
+
+
+def _address_form(context: Context, address: dict[str, Any], action: str, title: str) -> Response:
+    back = BOOK.format(id=address["customer_id"])
+    return context.page(
+        "customer_address.html", kind="customer_address", title=title, address=address, action=action, back=back
+    )
+
+
+def _address_values(context: Context) -> dict[str, Any]:
+    form = context.form
+    return {
+        **{name: required(form(name), label) for name, label in REQUIRED},
+        "street": required(form("street[0]"), "Street Address"), "country": required(form("country_id"), "Country"),
+        "company": short(form("company"), 255, "Company"), "region": short(form("region"), 255, "State/Province"),
+        **{column: int(bool(form(name))) for name, column in DEFAULTS.items()},
+    }  # fmt: skip
+
+
+def _leave_one_default(db: Database, customer: int, address: int) -> None:
+    """A customer has one default address of each kind: the newest choice counts."""
+    for column in DEFAULTS.values():
+        if db.value(f"SELECT {column} FROM address WHERE id = ?", address):
+            others = f"SELECT id FROM address WHERE customer_id = ? AND id != ? AND {column} = 1"
+            for row in db.rows(others, customer, address):
+                db.update("address", row["id"], **{column: 0})
+
+
+@site.post("/admin/customer/address/save/id/{id}/")
+@returns_to(ADDRESS)
+def save_address(context: Context) -> Response:
+    """Change an address."""
+    address = record(context, "address")
+    context.db.update("address", address["id"], **_address_values(context))
+    _leave_one_default(context.db, address["customer_id"], address["id"])
+    return context.redirect(BOOK.format(id=address["customer_id"]), "You saved the customer address.")
+
+
+@site.post("/admin/customer/address/save/parent_id/{id}/")
+@returns_to("/admin/customer/address/new/parent_id/{id}/")
+def create_address(context: Context) -> Response:
+    """Add an address."""
+    customer = record(context, "customer")
+    number = context.db.insert("address", customer_id=customer["id"], **_address_values(context))
+    _leave_one_default(context.db, customer["id"], number)
+    return context.redirect(BOOK.format(id=customer["id"]), "You saved the customer address.")
+
+
+@site.post("/admin/customer/address/delete/id/{id}/")
+@returns_to(ADDRESS)
+def delete_address(context: Context) -> Response:
+    """Remove an address."""
+    address = record(context, "address")
+    context.db.delete("address", address["id"])
+    return context.redirect(BOOK.format(id=address["customer_id"]), "You deleted the address.")

@@ -21,8 +21,10 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
-from agentrl.envs.webarena.sites.admin.base import day, moment, money, read_date, short_date
+from agentrl.envs.webarena.sites.admin.base import site
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import day, moment, money, paging, pattern, read_date, short_date
+from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context
 
 PAGE_SIZES = (20, 30, 50)
@@ -52,7 +54,7 @@ class Column:
         if self.kind == "money":
             return money(value)
         if self.kind == "date":
-            return moment(value) if len(value) > 10 else day(value)
+            return moment(value, seconds=True) if len(value) > 10 else day(value)
         if isinstance(value, float):
             return _shown(value)
         text = dict(self.choices).get(str(value), str(value))
@@ -88,6 +90,21 @@ class Grid:
         return replace(self, source=source, values=values, **changes)
 
 
+def grid_page(grid: Grid, kind: str, *paths: str) -> None:
+    """Register the page of a grid, which is also found under these paths; `kind` names it in the page's markup."""
+
+    @site.get(grid.path, *paths)
+    def show(context: Context) -> Response:
+        _ = context.member
+        return context.page("grid.html", kind=kind, title=grid.title, view=grid.view(context))
+
+
+def marked(context: Context, table: str) -> list[int]:
+    """The rows that were marked for an action, as far as they exist."""
+    numbers = dict.fromkeys(context.number(text) for text in context.forms("selected"))
+    return [number for number in numbers if context.db.get(table, number) is not None]
+
+
 @dataclass
 class GridView:
     """One page of a grid, with the links and fields around it."""
@@ -101,7 +118,9 @@ class GridView:
 
     def __post_init__(self) -> None:
         self._values.extend(self.grid.values)
-        self._search()
+        for word in self.search.split()[:20]:
+            self._clauses.append("(" + " OR ".join(f"{name} LIKE ? ESCAPE '\\'" for name in self.grid.searched) + ")")
+            self._values.extend([pattern(word)] * len(self.grid.searched))
         for column in self.grid.columns:
             if column.filtered:
                 (self._filter_range if column.kind in RANGES else self._filter_value)(column)
@@ -113,11 +132,6 @@ class GridView:
         """The words searched for; none where the grid cannot be searched."""
         return self.query.get("search", "").strip() if self.grid.searched else ""
 
-    def _search(self) -> None:
-        for word in self.search.split()[:20]:
-            self._clauses.append("(" + " OR ".join(f"{name} LIKE ? ESCAPE '\\'" for name in self.grid.searched) + ")")
-            self._values.extend([_pattern(word)] * len(self.grid.searched))
-
     def _filter_value(self, column: Column) -> None:
         key = f"filters[{column.name}]"
         value = self.query.get(key, "").strip()
@@ -126,7 +140,7 @@ class GridView:
         if column.kind == "choice":
             self._require(f"CAST({column.name} AS TEXT) = ?", value)
         else:
-            self._require(f"{column.name} LIKE ? ESCAPE '\\'", _pattern(value))
+            self._require(f"{column.name} LIKE ? ESCAPE '\\'", pattern(value))
         self.chips.append((column.label, dict(column.choices).get(value, value), self.link(**{key: "", "page": ""})))
 
     def _filter_range(self, column: Column) -> None:
@@ -183,13 +197,14 @@ class GridView:
     @property
     def pages(self) -> int:
         """How many pages there are; never none."""
-        return max(1, -(-self.total // self.limit))
+        return paging(1, self.total, self.limit)[1]
 
     @property
     def page(self) -> int:
         """Which page this is, from 1."""
         wanted = self.query.get("page", "")
-        return min(max(int(wanted), 1), self.pages) if wanted.isascii() and wanted.isdigit() and len(wanted) < 9 else 1
+        is_number = wanted.isascii() and wanted.isdigit() and len(wanted) < 9
+        return paging(int(wanted) if is_number else 1, self.total, self.limit)[0]
 
     # ------------------------------------------------------------------ what the template needs
 
@@ -227,13 +242,6 @@ class GridView:
     def value(self, column: Column, end: str = "") -> str:
         """What a filter's field holds."""
         return self.query.get(f"filters[{column.name}]" + (f"[{end}]" if end else ""), "")
-
-
-def _pattern(text: str) -> str:
-    """A LIKE pattern for values that contain the text as it stands."""
-    for sign in "\\%_":
-        text = text.replace(sign, "\\" + sign)
-    return f"%{text}%"
 
 
 def _shown(value: float | str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 
-from agentrl.envs.webarena.sites.admin.base import Refused, money
+from agentrl.envs.webarena.sites.admin.base import Refused
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import money
 
 Quantities = Mapping[int, int]  # id of the order's item -> how many
 FINISHED = ("Complete", "Closed", "Canceled")

@@ -1,11 +1,11 @@
-"""The pages of somebody who is signed in: projects, issues, merge requests, to-dos, groups, milestones, activity."""
+"""What concerns the visitor: own projects, issues, merge requests, to-dos, groups, milestones, activity; and search."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from agentrl.envs.webarena.sites.code.host import MINE, VISIBLE, Page, like, paged, site, user_id
-from agentrl.envs.webarena.sites.code.listing import listing
+from agentrl.envs.webarena.sites.code.tickets import TABLES, listing
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
 
@@ -56,31 +56,17 @@ def starred_projects(context: Context) -> Response:
     return context.page("projects.html", here="starred", **project_list(context, STARRED))
 
 
-@site.get("/explore", "/explore/projects")
+@site.get("/explore", "/explore/projects", "/explore/projects/starred")
 def explore(context: Context) -> Response:
-    """All projects that the visitor may see."""
-    return context.page("projects.html", here="explore", **project_list(context, "1"))
+    """All projects that the visitor may see; under the last address those with the most stars first."""
+    default = "stars_desc" if context.request.path.rstrip("/").endswith("/starred") else "latest_activity_desc"
+    return context.page("projects.html", here="explore", **project_list(context, "1", default=default))
 
 
-@site.get("/explore/projects/starred")
-def most_stars(context: Context) -> Response:
-    """All projects, those with the most stars first."""
-    return context.page("projects.html", here="explore", **project_list(context, "1", default="stars_desc"))
-
-
-@site.get("/dashboard/issues")
-def my_issues(context: Context) -> Response:
-    """Issues of all projects, usually filtered by assignee or author."""
-    return _tickets(context, "issues")
-
-
-@site.get("/dashboard/merge_requests")
-def my_merge_requests(context: Context) -> Response:
-    """Merge requests of all projects, usually filtered by assignee or reviewer."""
-    return _tickets(context, "merge_requests")
-
-
-def _tickets(context: Context, kind: str) -> Response:
+@site.get("/dashboard/issues", "/dashboard/merge_requests")
+def my_tickets(context: Context) -> Response:
+    """Issues or merge requests of all projects, usually filtered by assignee, author or reviewer."""
+    kind = context.request.path.strip("/").rpartition("/")[2]
     name = context.member["username"]
     people = ("assignee_username", "author_username", "reviewer_username")
     if not any(context.query(field) for field in people) and not context.query("scope"):
@@ -180,3 +166,49 @@ def own_snippets(context: Context, author: int) -> Page:
            WHERE snippet.author_id = ? ORDER BY snippet.created_at DESC, snippet.id""",
         author,
     )
+
+
+# ---------------------------------------------------------------------- search
+
+SCOPES = {
+    "projects": "Projects", "issues": "Issues", "merge_requests": "Merge requests", "milestones": "Milestones",
+    "users": "Users", "blobs": "Code",
+}  # fmt: skip
+QUERIES = {  # ?1 is the visitor, ?2 the pattern (of code: the text itself, which is much faster)
+    "projects": f"""SELECT {PROJECT_COLUMNS} FROM project WHERE {VISIBLE} AND (project.name LIKE ?2 ESCAPE '!'
+        OR project.path LIKE ?2 ESCAPE '!' OR project.description LIKE ?2 ESCAPE '!'
+        OR project.namespace || '/' || project.path LIKE ?2 ESCAPE '!')
+        ORDER BY project.name NOT LIKE ?2 ESCAPE '!', stars DESC, project.id""",
+    "milestones": f"""SELECT milestone.*, project.namespace, project.path FROM milestone
+        JOIN project ON project.id = milestone.project_id WHERE {VISIBLE} AND milestone.title LIKE ?2 ESCAPE '!'
+        ORDER BY milestone.due_date DESC, milestone.id""",
+    "users": """SELECT user.* FROM user WHERE ?1 >= 0 AND (user.name LIKE ?2 ESCAPE '!'
+        OR user.username LIKE ?2 ESCAPE '!')
+        ORDER BY user.name, user.id""",
+    "blobs": f"""SELECT tree_entry.path AS file, project.namespace, project.path, project.default_branch
+        FROM project JOIN ref ON ref.project_id = project.id AND ref.kind = 'branch'
+        AND ref.name = project.default_branch
+        JOIN tree_entry ON tree_entry.ref_id = ref.id JOIN blob ON blob.id = tree_entry.blob_id
+        WHERE {VISIBLE} AND instr(lower(blob.content), lower(?2)) ORDER BY project.id, tree_entry.path""",
+}
+IN_TICKET = "t.title LIKE ?2 ESCAPE '!' OR t.description LIKE ?2 ESCAPE '!'"
+OPEN_TICKETS = f"""SELECT 1 FROM {{table}} t JOIN project ON project.id = t.project_id
+    WHERE {VISIBLE} AND t.state = 'opened' AND ({IN_TICKET})"""
+
+
+@site.get("/search")
+def search(context: Context) -> Response:
+    """Results of one kind; how many there are of the others stands in the tabs."""
+    text = context.query("search").strip()
+    scope = context.query("scope")
+    scope = scope if scope in SCOPES else "projects"
+    numbers, found = dict[str, int](), None
+    for name in SCOPES if text else ():
+        sql = QUERIES.get(name) or OPEN_TICKETS.format(table=TABLES[name])
+        if name != "blobs":
+            numbers[name] = context.db.value(f"SELECT count(*) FROM ({sql})", user_id(context), like(text))
+    if text and scope in TABLES:
+        found = listing(context, scope, IN_TICKET, like(text))
+    elif text:
+        found = paged(context, QUERIES[scope], user_id(context), text if scope == "blobs" else like(text))
+    return context.page("search.html", scope=scope, scopes=SCOPES, text=text, found=found, numbers=numbers)

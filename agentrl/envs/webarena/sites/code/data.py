@@ -6,13 +6,12 @@ import sqlite3
 from datetime import datetime, timedelta
 from importlib.resources import files
 from random import Random
+from typing import Any
 
 from agentrl.envs.webarena.sites.code import catalogue
-from agentrl.envs.webarena.sites.code.catalogue import GROUPS, PROJECTS, Source
-from agentrl.envs.webarena.sites.code.history import Repository, Session
-from agentrl.envs.webarena.sites.code.rows import Rows
-from agentrl.envs.webarena.sites.code.sources import function, sentence, words
-from agentrl.envs.webarena.sites.code.tickets import Team, Tickets
+from agentrl.envs.webarena.sites.code.catalogue import GROUPS, PROJECTS, Source, function, sentence, words
+from agentrl.envs.webarena.sites.code.conversations import Team, Tickets
+from agentrl.envs.webarena.sites.code.history import Repository, Rows, Session
 from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.site import session_token
 
@@ -28,8 +27,12 @@ def build(connection: sqlite3.Connection) -> None:
     rows, random = Rows(), Random(SEED)
     _people(rows, random)
     _groups(rows, random)
-    for number, source in enumerate(_placed(rows, random), 1):
-        _project(rows, number, source, Random(SEED + number))
+    # Projects without a namespace are given to users.
+    names = [row["username"] for row in rows.tables["user"]]
+    owners = iter(random.sample(names[1:], len(PROJECTS)))
+    for number, source in enumerate(PROJECTS, 1):
+        placed = source if source.namespace else source._replace(namespace=next(owners))
+        _project(rows, number, placed, Random(SEED + number))
     _social(rows, random)
     _events(rows)
     rows.add("session", site="gitlab", token=session_token("gitlab", catalogue.AGENT), user_id=1, message="")
@@ -45,12 +48,9 @@ def _people(rows: Rows, random: Random) -> None:
     taken = {catalogue.AGENT}
     for first, last in random.sample(pairs, USERS * 2):
         forms = (
-            first + last,
-            f"{first[0]}{last}",
-            f"{first}.{last}",
-            f"{last}{random.randint(2, 99)}",
+            first + last, f"{first[0]}{last}", f"{first}.{last}", f"{last}{random.randint(2, 99)}",
             f"{first}-{last[0]}",
-        )
+        )  # fmt: skip
         username = random.choice(forms).lower()
         if username not in taken and len(taken) < USERS:
             taken.add(username)
@@ -62,58 +62,33 @@ def _person(rows: Rows, random: Random, username: str, name: str, password: str)
     website = f"https://{username.replace('.', '-')}.example.org" if random.random() < 0.4 else ""
     created = datetime(2019, 1, 7, 8) + timedelta(hours=random.randint(0, 18_000) * 7 // 9)
     rows.add(
-        "user",
-        username=username,
-        name=name,
-        email=f"{username}@mail.example.org",
-        password=password,
-        bio=random.choice(catalogue.BIOS),
-        location=random.choice((*catalogue.CITIES, "")),
-        website=website,
-        organization=random.choice(catalogue.COMPANIES),
-        job_title=random.choice((*catalogue.JOBS, "")),
-        pronouns="",
-        status_message=status,
-        status_busy=0,
-        feed_token="".join(random.choices(LETTERS, k=20)),
+        "user", username=username, name=name, email=f"{username}@mail.example.org", password=password,
+        bio=random.choice(catalogue.BIOS), location=random.choice((*catalogue.CITIES, "")), website=website,
+        organization=random.choice(catalogue.COMPANIES), job_title=random.choice((*catalogue.JOBS, "")), pronouns="",
+        status_message=status, status_busy=0, feed_token="".join(random.choices(LETTERS, k=20)),
         created_at=created.isoformat(" "),
-    )
+    )  # fmt: skip
 
 
 def _groups(rows: Rows, random: Random) -> None:
     for group in GROUPS:
         created = datetime(2020, 9, 1, 10) + timedelta(days=random.randint(0, 120))
         team = rows.add(
-            "team",
-            path=group.path,
-            name=group.name,
-            description=group.description,
-            visibility=group.visibility,
+            "team", path=group.path, name=group.name, description=group.description, visibility=group.visibility,
             created_at=created.isoformat(" "),
-        )
+        )  # fmt: skip
         members = random.sample(range(2, USERS + 1), random.randint(5, 9))
         if group.path in ("tidewater-labs", "open-kitchen", "railpath"):
             members.append(1)
         for place, user in enumerate(members):
             level = 50 if place == 0 else 30 if user == 1 else random.choice((40, 30, 30, 20, 10))
             rows.add(
-                "team_member",
-                team_id=team,
-                user_id=user,
-                access_level=level,
-                expires_at="",
+                "team_member", team_id=team, user_id=user, access_level=level, expires_at="",
                 created_at=created.isoformat(" "),
-            )
+            )  # fmt: skip
 
 
 # ---------------------------------------------------------------------- projects
-
-
-def _placed(rows: Rows, random: Random) -> list[Source]:
-    """All projects, those without a namespace given to users."""
-    names = [row["username"] for row in rows.tables["user"]]
-    owners = iter(random.sample(names[1:], len(PROJECTS)))
-    return [source if source.namespace else source._replace(namespace=next(owners)) for source in PROJECTS]
 
 
 def _project(rows: Rows, number: int, source: Source, random: Random) -> None:
@@ -121,23 +96,11 @@ def _project(rows: Rows, number: int, source: Source, random: Random) -> None:
     groups = {row["path"]: key for key, row in enumerate(rows.tables["team"], 1)}
     users = {row["username"]: key for key, row in enumerate(rows.tables["user"], 1)}
     rows.add(
-        "project",
-        namespace=source.namespace,
-        path=source.path,
-        name=source.path,
-        owner_id=users.get(source.namespace),
-        team_id=groups.get(source.namespace),
-        description=source.description,
-        visibility=source.visibility,
-        archived=0,
-        default_branch="main",
-        language=source.language,
-        topics=", ".join(source.nouns.split()[:3]),
-        forked_from_id=None,
-        template="",
-        created_at=begin.isoformat(" "),
-        updated_at=begin.isoformat(" "),
-    )
+        "project", namespace=source.namespace, path=source.path, name=source.path, owner_id=users.get(source.namespace),
+        team_id=groups.get(source.namespace), description=source.description, visibility=source.visibility, archived=0,
+        default_branch="main", language=source.language, topics=", ".join(source.nouns.split()[:3]),
+        forked_from_id=None, template="", created_at=begin.isoformat(" "), updated_at=begin.isoformat(" "),
+    )  # fmt: skip
     team = _team(rows, number, source, users, begin, random)
     repository = Repository(rows, number, source, random)
     repository.begin(team[0][0], begin)
@@ -175,13 +138,9 @@ def _team(rows: Rows, project: int, source: Source, users: dict[str, int], begin
         level = 50 if team.get(user) == 50 else 40 if user == 1 else random.choice((40, 30, 30, 30, 20, 10))
         team[user] = level
         rows.add(
-            "project_member",
-            project_id=project,
-            user_id=user,
-            access_level=level,
-            expires_at="",
+            "project_member", project_id=project, user_id=user, access_level=level, expires_at="",
             created_at=begin.isoformat(" "),
-        )
+        )  # fmt: skip
     return sorted(team.items(), key=lambda entry: (-entry[1], entry[0]))
 
 
@@ -210,26 +169,16 @@ def _history(rows: Rows, repository: Repository, team: Team, begin: datetime, ra
         last = sessions[-1].when
         if number in tags:
             last += timedelta(minutes=random.randint(20, 200))
-            _release(rows, repository, author, last, random)
+            version = repository.release(author, last)
+            repository.name("tag", f"v{version}", last, f"Version {version}")
+            noun, other = random.sample(repository.nouns, 2)
+            text = f"* Better handling of every {noun}\n* The {other} can be changed later"
+            text += "\n* Small corrections all over the place"
+            rows.add(
+                "release", project_id=repository.project, tag=f"v{version}", name=f"{repository.source.path} {version}",
+                description=text, author_id=author, created_at=last.isoformat(" "),
+            )  # fmt: skip
     return sessions
-
-
-def _release(rows: Rows, repository: Repository, author: int, when: datetime, random: Random) -> None:
-    version = repository.release(author, when)
-    repository.name("tag", f"v{version}", when, f"Version {version}")
-    noun, other = random.sample(repository.nouns, 2)
-    text = (
-        f"* Better handling of every {noun}\n* The {other} can be changed later\n* Small corrections all over the place"
-    )
-    rows.add(
-        "release",
-        project_id=repository.project,
-        tag=f"v{version}",
-        name=f"{repository.source.path} {version}",
-        description=text,
-        author_id=author,
-        created_at=when.isoformat(" "),
-    )
 
 
 def _requests(repository: Repository, tickets: Tickets, sessions: list[Session], random: Random) -> None:
@@ -284,27 +233,18 @@ def _extras(rows: Rows, repository: Repository, team: Team, random: Random) -> N
     }
     for slug, content in pages.items():
         rows.add(
-            "wiki_page",
-            project_id=project,
-            slug=slug,
-            title=slug.capitalize(),
-            content=content,
-            author_id=author,
+            "wiki_page", project_id=project, slug=slug, title=slug.capitalize(), content=content, author_id=author,
             updated_at=when,
-        )
+        )  # fmt: skip
     for _ in range(random.randint(0, 3)):
         values = words(nouns, random)
         rows.add(
-            "snippet",
-            project_id=project,
-            author_id=random.choice(team)[0],
-            title=sentence("{Verb} a {noun} by hand", values),
-            description="",
+            "snippet", project_id=project, author_id=random.choice(team)[0],
+            title=sentence("{Verb} a {noun} by hand", values), description="",
             file_name=f"{values['verb']}_{values['noun']}.txt",
             content="\n".join(function(repository.source.language, values, random)),
-            visibility=rows.get("project", project)["visibility"],
-            created_at=when,
-        )
+            visibility=rows.get("project", project)["visibility"], created_at=when,
+        )  # fmt: skip
 
 
 # ---------------------------------------------------------------------- what happens between people
@@ -319,7 +259,8 @@ def _social(rows: Rows, random: Random) -> None:
         if random.random() < 0.15:
             fans[0] = 1
         for user in fans:
-            rows.add("star", project_id=project, user_id=user, created_at=_before(random))
+            since = START - timedelta(minutes=random.randint(60, 900_000) * 8 // 9)
+            rows.add("star", project_id=project, user_id=user, created_at=since.isoformat(" "))
     for user in range(1, USERS + 1):
         for other in random.sample(range(1, USERS + 1), random.randint(0, 9)):
             if other != user:
@@ -327,45 +268,25 @@ def _social(rows: Rows, random: Random) -> None:
     for key, value in (("home laptop", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJq7 byteblaze@laptop"),):
         rows.add("ssh_key", user_id=1, title=key, key=value, created_at="2024-03-02 18:21:00")
     rows.add(
-        "access_token",
-        user_id=1,
-        name="ci-bot",
-        scopes="read_api",
-        token="glpat-2f6b1d",
-        expires_at="2026-01-31",
+        "access_token", user_id=1, name="ci-bot", scopes="read_api", token="glpat-2f6b1d", expires_at="2026-01-31",
         created_at="2025-01-31 12:00:00",
-    )
-
-
-def _before(random: Random) -> str:
-    return (START - timedelta(minutes=random.randint(60, 900_000) * 8 // 9)).isoformat(" ")
+    )  # fmt: skip
 
 
 def _events(rows: Rows) -> None:
     """The activity of the last months, as issues, merge requests and commits tell it."""
-    found: list[dict[str, object]] = []
+    found: list[dict[str, Any]] = []
     since = (START - timedelta(days=180)).isoformat(" ")
-    places = {key: f"/{row['namespace']}/{row['path']}" for key, row in enumerate(rows.tables["project"], 1)}
-    for row in rows.tables["git_commit"]:
-        where = places[row["project_id"]]
-        found.append(_event(row, row["author_id"], "committed", row["title"], f"{where}/-/commit/{row['sha']}"))
-    for row in rows.tables["issue"]:
-        url = f"{places[row['project_id']]}/-/issues/{row['iid']}"
-        found.append(_event(row, row["author_id"], "opened issue", f"#{row['iid']} {row['title']}", url))
-    for row in rows.tables["merge_request"]:
-        url = f"{places[row['project_id']]}/-/merge_requests/{row['iid']}"
-        found.append(_event(row, row["author_id"], "opened merge request", f"!{row['iid']} {row['title']}", url))
-    for event in sorted(found, key=lambda event: str(event["created_at"])):
-        if str(event["created_at"]) > since:
+    for table, action, target, url in (
+        ("git_commit", "committed", "{title}", "commit/{sha}"),
+        ("issue", "opened issue", "#{iid} {title}", "issues/{iid}"),
+        ("merge_request", "opened merge request", "!{iid} {title}", "merge_requests/{iid}"),
+    ):
+        for row in rows.tables[table]:
+            project = rows.get("project", row["project_id"])
+            event = {"user_id": row["author_id"], "project_id": row["project_id"], "action": action}
+            event |= {"target": target.format(**row), "created_at": row["created_at"]}
+            found.append({**event, "url": f"/{project['namespace']}/{project['path']}/-/{url.format(**row)}"})
+    for event in sorted(found, key=lambda event: event["created_at"]):
+        if event["created_at"] > since:
             rows.add("event", **event)
-
-
-def _event(row: dict[str, object], user: object, action: str, target: str, url: str) -> dict[str, object]:
-    return {
-        "user_id": user,
-        "project_id": row["project_id"],
-        "action": action,
-        "target": target,
-        "url": url,
-        "created_at": row["created_at"],
-    }

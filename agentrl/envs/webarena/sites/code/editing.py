@@ -46,14 +46,9 @@ def commit_files(context: Context, project: Project, branch: str, files: Mapping
     for path, content in files.items():
         change = comparison(path, content_of(db, ref_id, path), content)
         db.insert(
-            "commit_file",
-            commit_id=commit,
-            path=path,
-            change=change.kind,
-            additions=change.additions,
-            deletions=change.deletions,
-            diff=change.diff,
-        )
+            "commit_file", commit_id=commit, path=path, change=change.kind, additions=change.additions,
+            deletions=change.deletions, diff=change.diff,
+        )  # fmt: skip
         put_file(db, ref_id, path, db.insert("blob", content=content) if content is not None else None, commit)
     return commit
 
@@ -65,16 +60,9 @@ def new_commit(context: Context, project: Project, parent: int | None, merged: i
     number = db.value("SELECT max(id) FROM git_commit") + 1
     sha = blake2b(f"{project.id}|{number}|{title}".encode(), digest_size=20).hexdigest()
     commit = db.insert(
-        "git_commit",
-        project_id=project.id,
-        sha=sha,
-        parent_id=parent,
-        merged_id=merged,
-        author_id=context.member["id"],
-        title=title,
-        body=body.strip(),
-        created_at=db.now(),
-    )
+        "git_commit", project_id=project.id, sha=sha, parent_id=parent, merged_id=merged,
+        author_id=context.member["id"], title=title, body=body.strip(), created_at=db.now(),
+    )  # fmt: skip
     record(context, project.id, "committed", title, f"{project.url}/-/commit/{sha}")
     return commit
 
@@ -118,28 +106,13 @@ def new_form(context: Context) -> Response:
 
 
 def _editor(
-    context: Context,
-    project: Project,
-    branch: str,
-    path: str,
-    content: str,
-    message: str,
-    *,
-    new: bool,
+    context: Context, project: Project, branch: str, path: str, content: str, message: str, *, new: bool,
     error: str = "",
-) -> Response:
+) -> Response:  # fmt: skip
     return context.page(
-        "editor.html",
-        project=project,
-        branch=branch,
-        path=path,
-        content=content,
-        commit_message=message,
-        new=new,
-        error=error,
-        may_push=may_push(project, branch),
-        status=422 if error else 200,
-    )
+        "editor.html", project=project, branch=branch, path=path, content=content, commit_message=message, new=new,
+        error=error, may_push=may_push(project, branch), status=422 if error else 200,
+    )  # fmt: skip
 
 
 @site.post("/{namespace}/{project}/-/create/{rest:path}", "/{namespace}/{project}/-/update/{rest:path}")
@@ -218,17 +191,18 @@ def make_branch(
     if origin is None or _existing(db, project.id, name, kind) is not None:
         return
     ref = db.insert(
-        "ref",
-        project_id=project.id,
-        kind=kind,
-        name=name,
-        commit_id=origin["commit_id"],
-        message=message,
+        "ref", project_id=project.id, kind=kind, name=name, commit_id=origin["commit_id"], message=message,
         created_at=db.now(),
-    )
-    for entry in db.rows("SELECT * FROM tree_entry WHERE ref_id = ?", origin["id"]):
-        db.insert("tree_entry", ref_id=ref, path=entry["path"], blob_id=entry["blob_id"], commit_id=entry["commit_id"])
+    )  # fmt: skip
+    copy_files(db, origin["id"], ref)
     record(context, project.id, f"created {kind}", name, f"{project.url}/-/tree/{name}")
+
+
+def copy_files(db: Database, source: int, target: int) -> None:
+    """Give a branch or tag the files of another one. Commits are shared, as in git."""
+    for entry in db.rows("SELECT * FROM tree_entry WHERE ref_id = ?", source):
+        path, blob, commit = entry["path"], entry["blob_id"], entry["commit_id"]
+        db.insert("tree_entry", ref_id=target, path=path, blob_id=blob, commit_id=commit)
 
 
 def _existing(db: Database, project: int, name: str, kind: str) -> sqlite3.Row | None:
@@ -243,12 +217,9 @@ def refs(context: Context) -> Response:
     rows = branches_of(context.db, project.id, kind)
     search = context.query("search").strip().lower()
     return context.page(
-        "refs.html",
-        project=project,
-        kind=kind,
-        rows=[row for row in rows if search in row["name"].lower()],
+        "refs.html", project=project, kind=kind, rows=[row for row in rows if search in row["name"].lower()],
         search=search,
-    )
+    )  # fmt: skip
 
 
 @site.get("/{namespace}/{project}/-/branches/new", "/{namespace}/{project}/-/tags/new")

@@ -46,14 +46,10 @@ def create_release(context: Context) -> Response:
     if not any(row["name"] == tag for row in branches_of(context.db, project.id, "tag")):
         return context.redirect(f"{project.url}/-/releases", "error: Choose a tag.")
     context.db.insert(
-        "release",
-        project_id=project.id,
-        tag=tag,
-        name=context.form("release[name]").strip() or tag,
-        description=context.form("release[description]").replace("\r\n", "\n"),
-        author_id=context.member["id"],
+        "release", project_id=project.id, tag=tag, name=context.form("release[name]").strip() or tag,
+        description=context.form("release[description]").replace("\r\n", "\n"), author_id=context.member["id"],
         created_at=context.db.now(),
-    )
+    )  # fmt: skip
     return context.redirect(f"{project.url}/-/releases", "The release was created.")
 
 
@@ -134,17 +130,12 @@ def snippets(context: Context) -> Response:
     return context.page("snippets.html", project=project, page=page)
 
 
-@site.get("/{namespace}/{project}/-/snippets/new")
+@site.get("/-/snippets/new", "/{namespace}/{project}/-/snippets/new")
 def new_snippet(context: Context) -> Response:
-    """The form for a snippet of a project."""
-    return context.page("snippet_form.html", project=writable(context, GUEST), base="", error="", values={})
-
-
-@site.get("/-/snippets/new")
-def new_own_snippet(context: Context) -> Response:
-    """The form for a snippet of one's own."""
+    """The form for a snippet of one's own, or of a project."""
     _ = context.member
-    return context.page("snippet_form.html", error="", values={})
+    shown = {"project": writable(context, GUEST), "base": ""} if "project" in context.params else {}
+    return context.page("snippet_form.html", error="", values={}, **shown)
 
 
 @site.post("/-/snippets", "/{namespace}/{project}/-/snippets")

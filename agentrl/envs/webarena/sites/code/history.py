@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from agentrl.envs.webarena.sites.code.catalogue import Source
-from agentrl.envs.webarena.sites.code.changes import Change, creation, replace
-from agentrl.envs.webarena.sites.code.rows import Rows
-from agentrl.envs.webarena.sites.code.sources import (
+from agentrl.envs.webarena.sites.code.catalogue import (
     LAYOUTS,
     LICENCES,
+    Source,
     function,
     language_of,
     new_file,
@@ -22,7 +22,34 @@ from agentrl.envs.webarena.sites.code.sources import (
     readme,
     sentence,
     words,
-)  # fmt: skip
+)
+from agentrl.envs.webarena.sites.code.changes import Change, creation, replace
+from agentrl.envs.webarena.sites.database import insert_rows
+
+
+class Rows:
+    """Tables in the making. All rows of a table name the same columns."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, list[dict[str, Any]]] = defaultdict(list)
+
+    def add(self, table: str, **values: Any) -> int:
+        """Append a row; its id."""
+        rows = self.tables[table]
+        rows.append(values)
+        return len(rows)
+
+    def get(self, table: str, row_id: int) -> dict[str, Any]:
+        """The row with that id, to look at or to change."""
+        return self.tables[table][row_id - 1]
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Insert everything, in one transaction (a transaction for each row takes many times as long)."""
+        if not connection.in_transaction:
+            connection.execute("BEGIN")
+        for table, rows in self.tables.items():
+            insert_rows(connection, table, [{"id": number, **row} for number, row in enumerate(rows, 1)])
+
 
 MAX_LINES = 70  # of a generated file
 DIGIT = re.compile("[0-9]")
@@ -92,8 +119,12 @@ class Repository:
         """A few commits of one author, some minutes or hours apart."""
         base, commits, title = self.head, [], ""
         for _ in range(count):
-            commits.append(self._step(author, when))
-            title = title or self.rows.get("git_commit", commits[0])["title"]
+            values = words(self.nouns, self.random)
+            texts, changes = self._change(values)
+            said = sentence(self.random.choice(texts), values)
+            body = sentence(self.random.choice(BODIES), values) if self.random.random() < 0.3 else ""
+            commits.append(self.commit(author, when, said, body, changes))
+            title = title or said
             when += timedelta(minutes=self.random.randint(4, 95), seconds=self.random.randint(0, 59))
         last = datetime.fromisoformat(self.rows.get("git_commit", commits[-1])["created_at"])
         return Session(author, commits, base, title, last)
@@ -122,8 +153,11 @@ class Repository:
             created_at=when.isoformat(" "),
         )  # fmt: skip
         for path in sorted(self.files):
+            key = (path, self.touched[path])
+            if key not in self._blobs:
+                self._blobs[key] = self.rows.add("blob", content="\n".join(self.files[path]))
             self.rows.add(
-                "tree_entry", ref_id=ref, path=path, blob_id=self._blob(path), commit_id=self.touched[path]
+                "tree_entry", ref_id=ref, path=path, blob_id=self._blobs[key], commit_id=self.touched[path]
             )  # fmt: skip
         return ref
 
@@ -143,19 +177,6 @@ class Repository:
         change, self.files[path] = replace(path, self.files[path], 1, 1, [line])
         self.commit(author, when, f"Release {new}", "", [change])
         return new
-
-    def _blob(self, path: str) -> int:
-        key = (path, self.touched[path])
-        if key not in self._blobs:
-            self._blobs[key] = self.rows.add("blob", content="\n".join(self.files[path]))
-        return self._blobs[key]
-
-    def _step(self, author: int, when: datetime) -> int:
-        values = words(self.nouns, self.random)
-        texts, changes = self._change(values)
-        title = sentence(self.random.choice(texts), values)
-        body = sentence(self.random.choice(BODIES), values) if self.random.random() < 0.3 else ""
-        return self.commit(author, when, title, body, changes)
 
     def _change(self, values: dict[str, str]) -> tuple[tuple[str, ...], list[Change]]:
         random = self.random

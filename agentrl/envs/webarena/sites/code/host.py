@@ -1,20 +1,101 @@
-"""The site itself, and what all its pages need: the project that an address names, who may do what, lists in pages."""
+"""The site itself, and what all its pages need: Markdown, the project that an address names, who may do what, lists."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, urlencode
 
-from agentrl.envs.webarena.sites.code import text
+from markupsafe import Markup
+
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import ago, day, moment, paging
 from agentrl.envs.webarena.sites.site import Context, Forbidden, LoginNeeded, NotFound, Site
+
+# ---------------------------------------------------------------------- Markdown
+
+
+# Code, a link, a mention.
+_INLINE = re.compile(
+    r"`([^`\n]+)`|\[([^\]\n]{1,200})\]\((https?://[^\s)]{1,400}|/[^\s)]{0,400})\)|(?<![\w/@.])@([A-Za-z0-9](?:[\w.-]{0,60}\w)?)"
+)
+_ITEM = re.compile(r"(?:[*-]|[0-9]{1,3}\.) +(.*)")
+
+
+def markdown(text: str) -> Markup:
+    """Headings, paragraphs, lists, code, links and mentions; everything else is shown as it was written."""
+    parts: list[Markup] = []
+    blocks = re.split(r"(?m)^```[^\n]*\n(.*?)(?:^```\s*$|\Z)", text.replace("\r\n", "\n"), flags=re.DOTALL)
+    for number, block in enumerate(blocks):
+        parts += [Markup("<pre>{}</pre>").format(block.rstrip("\n"))] if number % 2 else _blocks(block)
+    return Markup("\n").join(parts)
+
+
+def _blocks(text: str) -> list[Markup]:
+    found: list[Markup] = []
+    for block in re.split(r"\n[ \t]*\n", text):
+        lines: list[str] = []
+        for line in block.split("\n"):
+            heading = re.fullmatch(r"(#{1,4}) +(.+)", line)
+            if heading:
+                found += _paragraph(lines)
+                lines = []
+                level = min(len(heading[1]) + 1, 4)
+                found.append(Markup(f"<h{level}>{{}}</h{level}>").format(_inline(heading[2])))
+            else:
+                lines.append(line)
+        found += _paragraph(lines)
+    return found
+
+
+def _paragraph(lines: list[str]) -> list[Markup]:
+    found: list[Markup] = []
+    plain: list[str] = []
+    items: list[Markup] = []
+    for line in [*lines, ""]:
+        item = _ITEM.fullmatch(line.strip())
+        if item:
+            items.append(Markup("<li>• {}</li>").format(_inline(item[1])))
+            continue
+        if items:
+            found += [_text(plain), Markup("<ul>{}</ul>").format(Markup("").join(items))]
+            plain, items = [], []
+        plain.append(line)
+    return [part for part in [*found, _text(plain)] if part]
+
+
+def _text(lines: list[str]) -> Markup:
+    text = "\n".join(lines).strip()
+    return Markup("<p>{}</p>").format(_inline(text)) if text else Markup("")
+
+
+def _inline(text: str) -> Markup:
+    parts: list[Markup | str] = []
+    end = 0
+    for found in _INLINE.finditer(text):
+        parts.append(text[end : found.start()])
+        code, label, url, name = found.groups()
+        if code is not None:
+            parts.append(Markup("<code>{}</code>").format(code))
+        elif url is not None:
+            parts.append(Markup('<a href="{}">{}</a>').format(url, label))
+        else:
+            parts.append(Markup('<a href="/{0}">@{0}</a>').format(name))
+        end = found.end()
+    return Markup("").join([*parts, text[end:]]).replace("\n", Markup("<br>"))
+
+
+# ---------------------------------------------------------------------- the site
 
 OWNER, MAINTAINER, DEVELOPER, REPORTER, GUEST = 50, 40, 30, 20, 10
 ROLES = {OWNER: "Owner", MAINTAINER: "Maintainer", DEVELOPER: "Developer", REPORTER: "Reporter", GUEST: "Guest"}
 VISIBILITIES = ("private", "internal", "public")
+RESERVED = frozenset(
+    {"dashboard", "explore", "groups", "projects", "search", "users", "static", "-", "profile", "help"}
+)
 PAGE_SIZE = 20
 AVATARS = ("#8a5a2b", "#2b6f8a", "#6b4a8f", "#3f7d4e", "#a34a4a", "#4a5fa3", "#8f7a2b", "#2b8a78")
 # Projects that a user (?1) is a member of, and those that a user may see.
@@ -29,20 +110,14 @@ class CodeHost(Site):
     def shared(self, context: Context) -> Mapping[str, Any]:
         """Formatting for the templates, and the counts of the bar at the top."""
         return {
-            "day": text.day,
-            "moment": text.moment,
-            "markdown": text.markdown,
-            "ago": lambda when: text.ago(when, context.db.now()),
-            "avatar": avatar_color,
-            "quoted": lambda value: quote(str(value), safe="/"),
-            "plus": quote_plus,
-            "roles": ROLES,
-            "origin": context.request.origin,
-            "host": context.request.origin.partition("//")[2],
+            "day": day, "moment": moment, "markdown": markdown, "ago": lambda when: ago(when, context.db.now()),
+            "avatar": lambda name: AVATARS[sum(map(ord, name)) % len(AVATARS)],  # behind somebody's first letter
+            "quoted": lambda value: quote(str(value), safe="/"), "plus": quote_plus,
+            "roles": ROLES, "origin": context.request.origin, "host": context.request.origin.partition("//")[2],
             "counts": counts(context.db, context.user["id"]) if context.user else {},
             "with_query": lambda **v: with_query(context, **v),
             "open_counts": lambda project: open_counts(context.db, project),
-        }
+        }  # fmt: skip
 
     def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
         """How much waits for the user."""
@@ -71,11 +146,6 @@ def open_counts(db: Database, project: int) -> tuple[int, int]:
         db.value("SELECT count(*) FROM issue WHERE project_id = ? AND state = 'opened'", project),
         db.value("SELECT count(*) FROM merge_request WHERE project_id = ? AND state = 'opened'", project),
     )
-
-
-def avatar_color(name: str) -> str:
-    """The background of the square with somebody's first letter."""
-    return AVATARS[sum(map(ord, name)) % len(AVATARS)]
 
 
 # ---------------------------------------------------------------------- projects and rights
@@ -198,8 +268,7 @@ class Page:
 def paged(context: Context, sql: str, *values: Any, size: int = PAGE_SIZE) -> Page:
     """The rows of a query that the `page` of the address asks for."""
     total = context.db.value(f"SELECT count(*) FROM ({sql})", *values)
-    last = max((total + size - 1) // size, 1)
-    number = min(max(context.number(context.query("page"), 1), 1), last)
+    number, last = paging(context.number(context.query("page"), 1), total, size)
     rows = context.db.rows(f"{sql} LIMIT {size} OFFSET {(number - 1) * size}", *values)
     return Page(rows, number, last, total)
 

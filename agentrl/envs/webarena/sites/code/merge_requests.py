@@ -1,35 +1,13 @@
-"""Merge requests: lists, one with its commits and changes, new ones, approval, merging."""
+"""Merge requests: one with its commits and changes, new ones, approval, merging. `tickets` has what issues share."""
 
 from __future__ import annotations
 
 import sqlite3
 from typing import Any
 
-from agentrl.envs.webarena.sites.code.discussion import (
-    add_note,
-    add_todo,
-    choice,
-    choices,
-    chosen_labels,
-    next_iid,
-    notes_of,
-    people_by_id,
-    set_labels,
-    ticket_of,
-)
+from agentrl.envs.webarena.sites.code import tickets
 from agentrl.envs.webarena.sites.code.editing import may_push, new_commit, put_file, remove_ref
-from agentrl.envs.webarena.sites.code.host import (
-    DEVELOPER,
-    Project,
-    members,
-    project_of,
-    record,
-    site,
-    user_id,
-    writable,
-)
-from agentrl.envs.webarena.sites.code.issues import MAX_TITLE
-from agentrl.envs.webarena.sites.code.listing import canonical, labels_of, listing
+from agentrl.envs.webarena.sites.code.host import DEVELOPER, Project, members, project_of, site, user_id, writable
 from agentrl.envs.webarena.sites.code.repository import COMMIT, HISTORY, branches_of, ref_named
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
@@ -41,17 +19,7 @@ BETWEEN = (
     HISTORY + ", old(id) AS (SELECT ?2 UNION SELECT p.id FROM old JOIN git_commit c ON c.id = old.id"
     " JOIN git_commit p ON p.id IN (c.parent_id, c.merged_id))"
 )
-
-
-@site.get("/{namespace}/{project}/-/merge_requests")
-def merge_requests(context: Context) -> Response:
-    """The merge requests of a project."""
-    project = project_of(context)
-    target = canonical(context)
-    if target:
-        return context.redirect(target)
-    found = listing(context, "merge_requests", "t.project_id = ?2", project.id)
-    return context.page("tickets.html", project=project, list=found, **choices(context, project))
+tickets.register("merge_requests")
 
 
 # ---------------------------------------------------------------------- new ones
@@ -66,18 +34,14 @@ def new_merge_request(context: Context) -> Response:
     error = _branch_error(context.db, project, source, target) if source else ""
     if not source or error:
         return context.page(
-            "compare.html",
-            project=project,
-            refs=branches_of(context.db, project.id),
-            source=source,
-            target=target,
-            error=error,
-            status=422 if error else 200,
-        )
+            "compare.html", project=project, refs=branches_of(context.db, project.id), source=source, target=target,
+            error=error, status=422 if error else 200,
+        )  # fmt: skip
     head = ref_named(context.db, project.id, source)
     assert head is not None
     title = context.db.value("SELECT title FROM git_commit WHERE id = ?", head["commit_id"])
-    return _form(context, project, None, {"title": title, "source_branch": source, "target_branch": target})
+    values = {"title": title, "source_branch": source, "target_branch": target}
+    return tickets.show_form(context, project, "merge_requests", None, values)
 
 
 def _branch_error(db: Database, project: Project, source: str, target: str) -> str:
@@ -97,36 +61,17 @@ def _branch(db: Database, project: Project, name: str) -> sqlite3.Row | None:
     return db.row("SELECT * FROM ref WHERE project_id = ? AND kind = 'branch' AND name = ?", project.id, name)
 
 
-def _form(
-    context: Context, project: Project, row: sqlite3.Row | None, values: dict[str, Any], error: str = ""
-) -> Response:
-    return context.page(
-        "merge_request_form.html",
-        project=project,
-        row=row,
-        values=values,
-        error=error,
-        chosen=chosen_labels(context, "merge_requests", row["id"] if row else None),
-        status=422 if error else 200,
-        **choices(context, project),
-    )
-
-
 def _fields(context: Context, project: Project) -> tuple[dict[str, Any], str]:
-    title = context.form("merge_request[title]").strip()
+    values, error = tickets.texts(context, "merge_requests")
     people = members(context.db, project.row)
     milestones = context.db.rows("SELECT id FROM milestone WHERE project_id = ?", project.id)
-    values = {
-        "title": title,
-        "description": context.form("merge_request[description]").replace("\r\n", "\n"),
-        "assignee_id": choice(context, "merge_request[assignee_ids][]", people),
-        "reviewer_id": choice(context, "merge_request[reviewer_ids][]", people),
-        "milestone_id": choice(context, "merge_request[milestone_id]", milestones),
-        "draft": int(title.lower().startswith("draft:")),
-    }
-    if not title:
-        return values, "Title can't be blank."
-    return values, f"Title is too long (maximum is {MAX_TITLE} characters)." if len(title) > MAX_TITLE else ""
+    values.update(
+        assignee_id=tickets.choice(context, "merge_request[assignee_ids][]", people),
+        reviewer_id=tickets.choice(context, "merge_request[reviewer_ids][]", people),
+        milestone_id=tickets.choice(context, "merge_request[milestone_id]", milestones),
+        draft=int(values["title"].lower().startswith("draft:")),
+    )
+    return values, error
 
 
 @site.post("/{namespace}/{project}/-/merge_requests")
@@ -141,36 +86,18 @@ def create_merge_request(context: Context) -> Response:
     }
     error = _branch_error(db, project, *branches.values()) or error
     if error:
-        return _form(context, project, None, {**values, **branches}, error)
-    iid, now = next_iid(db, "merge_request", project.id), db.now()
-    row_id = db.insert(
-        "merge_request",
-        project_id=project.id,
-        iid=iid,
-        author_id=context.member["id"],
-        created_at=now,
-        updated_at=now,
-        **values,
-        **branches,
-    )
-    set_labels(db, project.id, "merge_requests", row_id, context.forms("merge_request[label_ids][]"))
-    _remember_commits(db, project, row_id)
-    if values["assignee_id"]:
-        add_todo(context, project, "merge_requests", row_id, values["assignee_id"], "assigned")
-    if values["reviewer_id"]:
-        add_todo(context, project, "merge_requests", row_id, values["reviewer_id"], "review_requested")
-    url = f"{project.url}/-/merge_requests/{iid}"
-    record(context, project.id, "opened merge request", f"!{iid} {values['title']}", url)
-    return context.redirect(url)
-
-
-def _remember_commits(db: Database, project: Project, row_id: int) -> None:
-    """Keep the ends of what is to be merged: branches may go away later."""
-    row = db.get("merge_request", row_id)
-    assert row is not None
-    source, target = _branch(db, project, row["source_branch"]), _branch(db, project, row["target_branch"])
+        return tickets.show_form(context, project, "merge_requests", None, {**values, **branches}, error)
+    row_id = tickets.open_ticket(context, project, "merge_requests", {**values, **branches})
+    tickets.set_labels(db, project.id, "merge_requests", row_id, context.forms("merge_request[label_ids][]"))
+    # Keep the ends of what is to be merged: branches may go away later.
+    source, target = (_branch(db, project, name) for name in branches.values())
     if source is not None and target is not None:
         db.update("merge_request", row_id, head_id=source["commit_id"], base_id=target["commit_id"])
+    if values["assignee_id"]:
+        tickets.add_todo(context, project, "merge_requests", row_id, values["assignee_id"], "assigned")
+    if values["reviewer_id"]:
+        tickets.add_todo(context, project, "merge_requests", row_id, values["reviewer_id"], "review_requested")
+    return tickets.announce(context, project, "merge_requests", row_id)
 
 
 # ---------------------------------------------------------------------- one of them
@@ -179,12 +106,13 @@ def _remember_commits(db: Database, project: Project, row_id: int) -> None:
 @site.get("/{namespace}/{project}/-/merge_requests/{iid}", "/{namespace}/{project}/-/merge_requests/{iid}/{tab}")
 def merge_request(context: Context) -> Response:
     """One merge request: discussion, commits or changes."""
-    if context.params.get("tab") == "edit":
-        return edit_merge_request(context)
     project = project_of(context)
-    row = ticket_of(context, project, "merge_requests")
+    row = tickets.ticket_of(context, project, "merge_requests")
     db, tab = context.db, context.params.get("tab", "")
-    head, base = _ends(db, project, row)
+    # From where the target branch was to the last commit of the source branch, which open ones follow.
+    source = _branch(db, project, row["source_branch"])
+    head = source["commit_id"] if source and row["state"] == "opened" else row["head_id"] or 0
+    base = row["base_id"] or 0
     commits = db.rows(
         f"{BETWEEN} {COMMIT} WHERE c.id IN history AND c.id NOT IN old ORDER BY c.created_at DESC, c.id DESC",
         head,
@@ -200,95 +128,35 @@ def merge_request(context: Context) -> Response:
         "SELECT user.* FROM approval a JOIN user ON user.id = a.user_id WHERE a.merge_request_id = ?", row["id"]
     )
     return context.page(
-        "merge_request.html",
-        project=project,
-        row=row,
-        tab=tab if tab in TABS else "",
-        commits=commits,
-        changed=changed,
-        approvals=approvals,
-        approved=any(one["id"] == user_id(context) for one in approvals),
-        notes=notes_of(db, "merge_requests", row["id"]),
-        labels=labels_of(db, "merge_requests", row["id"]),
+        "merge_request.html", project=project, row=row, tab=tab if tab in TABS else "", commits=commits,
+        changed=changed, approvals=approvals, approved=any(one["id"] == user_id(context) for one in approvals),
+        notes=tickets.notes_of(db, "merge_requests", row["id"]), source_exists=source is not None,
+        labels=tickets.labels_of(db, "merge_requests", row["id"]),
         milestone=db.get("milestone", row["milestone_id"] or 0),
-        may_edit=_may_edit(context, project, row),
+        may_edit=tickets.may_edit(context, project, "merge_requests", row), may_approve=project.allows(DEVELOPER),
         may_merge=may_push(project, row["target_branch"]),
-        source_exists=_branch(db, project, row["source_branch"]) is not None,
-        may_approve=project.allows(DEVELOPER),
-        **people_by_id(db, row, "author_id", "assignee_id", "reviewer_id", "merged_by_id"),
-    )
-
-
-def _ends(db: Database, project: Project, row: sqlite3.Row) -> tuple[int, int]:
-    """The last commit of the source branch, and where the target branch was. Open ones follow their branch."""
-    source = _branch(db, project, row["source_branch"]) if row["state"] == "opened" else None
-    return source["commit_id"] if source else row["head_id"] or 0, row["base_id"] or 0
-
-
-def _may_edit(context: Context, project: Project, row: sqlite3.Row) -> bool:
-    own = row["author_id"] == user_id(context) and not project.row["archived"]
-    return project.allows(DEVELOPER) or own
-
-
-def _editable(context: Context) -> tuple[Project, sqlite3.Row]:
-    project = writable(context)
-    row = ticket_of(context, project, "merge_requests")
-    if not _may_edit(context, project, row):
-        raise Forbidden
-    return project, row
-
-
-def edit_merge_request(context: Context) -> Response:
-    """The form with a merge request."""
-    project, row = _editable(context)
-    return _form(context, project, row, dict(row))
+        **tickets.people_by_id(db, row, "author_id", "assignee_id", "reviewer_id", "merged_by_id"),
+    )  # fmt: skip
 
 
 @site.post("/{namespace}/{project}/-/merge_requests/{iid}")
 def update_merge_request(context: Context) -> Response:
     """Keep what the form says."""
-    project, row = _editable(context)
+    project, row = tickets.editable(context, "merge_requests")
     values, error = _fields(context, project)
     if error:
-        return _form(context, project, row, {**dict(row), **values}, error)
+        return tickets.show_form(context, project, "merge_requests", row, {**dict(row), **values}, error)
     for column, action, text in (
         ("reviewer_id", "review_requested", "requested review from"),
         ("assignee_id", "assigned", "assigned to"),
     ):
         if values[column] != row[column] and values[column]:
             person = context.db.get("user", values[column])
-            add_note(
-                context, project, "merge_requests", row, f"{text} @{person['username'] if person else ''}", system=True
-            )
-            add_todo(context, project, "merge_requests", row["id"], values[column], action)
+            text = f"{text} @{person['username'] if person else ''}"
+            tickets.add_note(context, project, "merge_requests", row, text, system=True)
+            tickets.add_todo(context, project, "merge_requests", row["id"], values[column], action)
     context.db.update("merge_request", row["id"], **values, updated_at=context.db.now())
-    set_labels(context.db, project.id, "merge_requests", row["id"], context.forms("merge_request[label_ids][]"))
-    return context.redirect(f"{project.url}/-/merge_requests/{row['iid']}")
-
-
-@site.post("/{namespace}/{project}/-/merge_requests/{iid}/notes")
-def comment(context: Context) -> Response:
-    """Add a comment, and close or reopen if that button was pressed."""
-    project = writable(context)
-    row = ticket_of(context, project, "merge_requests")
-    text = context.form("note[note]").replace("\r\n", "\n").strip()
-    if text:
-        add_note(context, project, "merge_requests", row, text)
-    if context.form("state_event"):
-        return change_state(context)
-    url = f"{project.url}/-/merge_requests/{row['iid']}"
-    return context.redirect(url) if text else context.redirect(url, "error: Note can't be blank.")
-
-
-@site.post("/{namespace}/{project}/-/merge_requests/{iid}/state")
-def change_state(context: Context) -> Response:
-    """Close or reopen; what is merged stays merged."""
-    project, row = _editable(context)
-    state = {"close": "closed", "reopen": "opened"}.get(context.form("state_event"), row["state"])
-    if row["state"] != "merged" and state != row["state"]:
-        closed_at = context.db.now() if state == "closed" else ""
-        context.db.update("merge_request", row["id"], state=state, closed_at=closed_at)
-        add_note(context, project, "merge_requests", row, "closed" if state == "closed" else "reopened", system=True)
+    tickets.set_labels(context.db, project.id, "merge_requests", row["id"], context.forms("merge_request[label_ids][]"))
     return context.redirect(f"{project.url}/-/merge_requests/{row['iid']}")
 
 
@@ -298,16 +166,16 @@ def change_state(context: Context) -> Response:
 def approve(context: Context) -> Response:
     """Approve, or take the approval back."""
     project = writable(context, DEVELOPER)
-    row = ticket_of(context, project, "merge_requests")
+    row = tickets.ticket_of(context, project, "merge_requests")
     me = context.member["id"]
     known = context.db.value("SELECT id FROM approval WHERE merge_request_id = ? AND user_id = ?", row["id"], me)
     wanted = context.request.path.rstrip("/").endswith("/approve")
     if wanted and known is None:
         context.db.insert("approval", merge_request_id=row["id"], user_id=me, created_at=context.db.now())
-        add_note(context, project, "merge_requests", row, "approved this merge request", system=True)
+        tickets.add_note(context, project, "merge_requests", row, "approved this merge request", system=True)
     elif not wanted and known is not None:
         context.db.delete("approval", known)
-        add_note(context, project, "merge_requests", row, "unapproved this merge request", system=True)
+        tickets.add_note(context, project, "merge_requests", row, "unapproved this merge request", system=True)
     return context.redirect(f"{project.url}/-/merge_requests/{row['iid']}")
 
 
@@ -315,7 +183,7 @@ def approve(context: Context) -> Response:
 def merge(context: Context) -> Response:
     """Bring the source branch into the target branch by a commit with two parents."""
     project = writable(context, DEVELOPER)
-    row = ticket_of(context, project, "merge_requests")
+    row = tickets.ticket_of(context, project, "merge_requests")
     url = f"{project.url}/-/merge_requests/{row['iid']}"
     db = context.db
     source, target = _branch(db, project, row["source_branch"]), _branch(db, project, row["target_branch"])
@@ -324,15 +192,11 @@ def merge(context: Context) -> Response:
     if row["state"] != "opened" or row["draft"] or source is None or target is None:
         return context.redirect(url, "error: This merge request cannot be merged.")
     _merge_files(context, project, row, source, target)
+    me = context.member["id"]
     db.update(
-        "merge_request",
-        row["id"],
-        state="merged",
-        head_id=source["commit_id"],
-        merged_by_id=context.member["id"],
-        closed_at=db.now(),
+        "merge_request", row["id"], state="merged", head_id=source["commit_id"], merged_by_id=me, closed_at=db.now()
     )
-    add_note(context, project, "merge_requests", row, "merged", system=True)
+    tickets.add_note(context, project, "merge_requests", row, "merged", system=True)
     if context.form("remove_source_branch"):
         remove_ref(db, source["id"])
     return context.redirect(url, "The changes were merged.")

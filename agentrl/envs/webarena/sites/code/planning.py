@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import sqlite3
 
-from agentrl.envs.webarena.sites.code.discussion import next_iid
 from agentrl.envs.webarena.sites.code.host import REPORTER, Project, project_of, site, writable
-from agentrl.envs.webarena.sites.code.listing import listing
-from agentrl.envs.webarena.sites.code.text import date_or_none
+from agentrl.envs.webarena.sites.code.tickets import listing, next_iid
+from agentrl.envs.webarena.sites.formats import date_or_none
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
 
@@ -33,19 +32,20 @@ def labels(context: Context) -> Response:
     return context.page("labels.html", project=project, rows=rows)
 
 
-@site.get("/{namespace}/{project}/-/labels/new")
-def new_label(context: Context) -> Response:
-    """The form for a label."""
-    return context.page("label_form.html", project=writable(context, REPORTER), row=None, values={}, error="")
+@site.get("/{namespace}/{project}/-/labels/new", "/{namespace}/{project}/-/labels/{label}/edit")
+def label_form(context: Context) -> Response:
+    """The form for a label, or with one."""
+    project = writable(context, REPORTER)
+    row = _label(context, project) if "label" in context.params else None
+    values = dict(row) if row else {}
+    return context.page("label_form.html", project=project, row=row, values=values, error="")
 
 
-@site.post("/{namespace}/{project}/-/labels")
-def create_label(context: Context) -> Response:
-    """Make a label."""
-    return _save_label(context, writable(context, REPORTER), None)
-
-
-def _save_label(context: Context, project: Project, row: sqlite3.Row | None) -> Response:
+@site.post("/{namespace}/{project}/-/labels", "/{namespace}/{project}/-/labels/{label}")
+def save_label(context: Context) -> Response:
+    """Make a label, or change one."""
+    project = writable(context, REPORTER)
+    row = _label(context, project) if "label" in context.params else None
     values = {
         "name": context.form("label[title]").strip(),
         "description": context.form("label[description]").strip(),
@@ -73,21 +73,6 @@ def _label(context: Context, project: Project) -> sqlite3.Row:
     if row is None or row["project_id"] != project.id:
         raise NotFound
     return row
-
-
-@site.get("/{namespace}/{project}/-/labels/{label}/edit")
-def edit_label(context: Context) -> Response:
-    """The form with a label."""
-    project = writable(context, REPORTER)
-    row = _label(context, project)
-    return context.page("label_form.html", project=project, row=row, values=dict(row), error="")
-
-
-@site.post("/{namespace}/{project}/-/labels/{label}")
-def update_label(context: Context) -> Response:
-    """Keep what the form says."""
-    project = writable(context, REPORTER)
-    return _save_label(context, project, _label(context, project))
 
 
 @site.post("/{namespace}/{project}/-/labels/{label}/delete")
@@ -120,26 +105,25 @@ def milestones(context: Context) -> Response:
     return context.page("milestones.html", project=project, rows=rows, state=state)
 
 
-@site.get("/{namespace}/{project}/-/milestones/new")
-def new_milestone(context: Context) -> Response:
-    """The form for a milestone."""
-    return context.page("milestone_form.html", project=writable(context, REPORTER), row=None, values={}, error="")
+@site.get("/{namespace}/{project}/-/milestones/new", "/{namespace}/{project}/-/milestones/{iid}/edit")
+def milestone_form(context: Context) -> Response:
+    """The form for a milestone, or with one."""
+    project = writable(context, REPORTER)
+    row = _milestone(context, project) if "iid" in context.params else None
+    values = dict(row) if row else {}
+    return context.page("milestone_form.html", project=project, row=row, values=values, error="")
 
 
-@site.post("/{namespace}/{project}/-/milestones")
-def create_milestone(context: Context) -> Response:
-    """Make a milestone."""
-    return _save_milestone(context, writable(context, REPORTER), None)
-
-
-def _save_milestone(context: Context, project: Project, row: sqlite3.Row | None) -> Response:
+@site.post("/{namespace}/{project}/-/milestones", "/{namespace}/{project}/-/milestones/{iid}")
+def save_milestone(context: Context) -> Response:
+    """Make a milestone, or change one."""
+    project = writable(context, REPORTER)
+    row = _milestone(context, project) if "iid" in context.params else None
     start, due = date_or_none(context.form("milestone[start_date]")), date_or_none(context.form("milestone[due_date]"))
     values = {
         "title": context.form("milestone[title]").strip(),
-        "description": context.form("milestone[description]").strip(),
-        "start_date": start or "",
-        "due_date": due or "",
-    }
+        "description": context.form("milestone[description]").strip(), "start_date": start or "", "due_date": due or "",
+    }  # fmt: skip
     taken = context.db.value("SELECT id FROM milestone WHERE project_id = ? AND title = ?", project.id, values["title"])
     error = ""
     if not values["title"] or len(values["title"]) > 255:
@@ -176,21 +160,6 @@ def milestone(context: Context) -> Response:
     issues = listing(context, "issues", "t.milestone_id = ?2", row["id"])
     requests = listing(context, "merge_requests", "t.milestone_id = ?2", row["id"])
     return context.page("milestone.html", project=project, row=row, list=issues, requests=requests)
-
-
-@site.get("/{namespace}/{project}/-/milestones/{iid}/edit")
-def edit_milestone(context: Context) -> Response:
-    """The form with a milestone."""
-    project = writable(context, REPORTER)
-    row = _milestone(context, project)
-    return context.page("milestone_form.html", project=project, row=row, values=dict(row), error="")
-
-
-@site.post("/{namespace}/{project}/-/milestones/{iid}")
-def update_milestone(context: Context) -> Response:
-    """Keep what the form says."""
-    project = writable(context, REPORTER)
-    return _save_milestone(context, project, _milestone(context, project))
 
 
 @site.post("/{namespace}/{project}/-/milestones/{iid}/state")

@@ -1,25 +1,184 @@
-"""A project's own page, stars, activity and settings."""
+"""Projects: new ones (blank, out of a template, or as a fork), their own page, stars, activity and settings."""
 
 from __future__ import annotations
 
+import re
+import sqlite3
+from typing import Any
 from urllib.parse import quote
 
-from agentrl.envs.webarena.sites.code.creation import namespaces, slug
-from agentrl.envs.webarena.sites.code.dashboard import EVENTS
-from agentrl.envs.webarena.sites.code.editing import remove_ref
+from agentrl.envs.webarena.sites.code.dashboard import EVENTS, project_list
+from agentrl.envs.webarena.sites.code.editing import commit_files, copy_files, remove_ref
 from agentrl.envs.webarena.sites.code.host import (
+    DEVELOPER,
     MAINTAINER,
     OWNER,
     VISIBILITIES,
+    Project,
     paged,
     project_of,
+    project_url,
+    record,
     site,
     user_id,
     writable,
 )
 from agentrl.envs.webarena.sites.code.repository import COMMIT, HISTORY, branches_of, content_of, default_ref, files_of
+from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
+
+# ---------------------------------------------------------------------- new projects
+
+TEMPLATES = {  # name -> files
+    "Android": {"app/Main.kt": 'package app\n\nfun main() = println("Hello")\n', "build.gradle": "plugins {}\n"},
+    "NodeJS Express": {"app.js": 'const app = require("express")();\n\napp.listen(3000);\n', "package.json": "{}\n"},
+    "Ruby on Rails": {"Gemfile": 'gem "rails"\n', "config/routes.rb": "Rails.application.routes.draw do\nend\n"},
+    "Spring": {"src/Main.java": "class Main {\n}\n", "pom.xml": "<project/>\n"},
+    "Pages/HTML": {"public/index.html": "<h1>Hello</h1>\n", "style.css": "body { margin: 0; }\n"},
+    "Python": {"main.py": 'print("Hello")\n', "pyproject.toml": '[project]\nname = "app"\n'},
+}
+
+
+@site.get("/projects/new", "/projects/new/template")
+def new_project(context: Context) -> Response:
+    """The form for a blank project, or with the choice of a template."""
+    return _form(context, {})
+
+
+def _form(context: Context, values: dict[str, str], error: str = "") -> Response:
+    spaces = namespaces(context.db, context.member)
+    kind = values.get("kind") or ("template" if context.request.path.endswith("template") else "blank")
+    return context.page(
+        "project_form.html", namespaces=spaces, templates=TEMPLATES, values=values, error=error, kind=kind,
+        status=422 if error else 200,
+    )  # fmt: skip
+
+
+@site.post("/projects")
+def create_project(context: Context) -> Response:
+    """Make the project, and its first commit where one is wanted."""
+    values = {
+        "name": context.form("project[name]").strip(), "path": context.form("project[path]").strip(),
+        "namespace": context.form("project[namespace]"), "description": context.form("project[description]").strip(),
+        "visibility": context.form("visibility"), "template": context.form("project[template_name]"),
+        "readme": context.form("project[initialize_with_readme]"), "kind": context.form("kind"),
+    }  # fmt: skip
+    values["path"] = values["path"] or slug(values["name"])
+    error = _refusal(context, values)
+    if error:
+        return _form(context, values, error)
+    project = insert_project(context, values)
+    if values["template"] in TEMPLATES:
+        files = {**TEMPLATES[values["template"]], "README.md": _readme(values)}
+        commit_files(context, project, "main", files, f"Initialized from '{values['template']}' project template")
+    elif values["readme"]:
+        commit_files(context, project, "main", {"README.md": _readme(values)}, "Initial commit")
+    return context.redirect(project.url, f"Project '{values['name']}' was successfully created.")
+
+
+def _readme(values: dict[str, str]) -> str:
+    return f"# {values['name']}\n\n{values['description']}\n"
+
+
+def _refusal(context: Context, values: dict[str, str]) -> str:
+    """Why there can be no such project; "" if there can."""
+    if not values["name"]:
+        return "Project name can't be blank."
+    if len(values["name"]) > 255 or len(values["path"]) > 255:
+        return "Project name is too long (maximum is 255 characters)."
+    if not re.fullmatch(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*", values["path"]):
+        return "Project slug can contain only letters, digits, '_', '-' and '.'."
+    if values["namespace"] not in namespaces(context.db, context.member):
+        return "Namespace is not valid."
+    if values["visibility"] not in VISIBILITIES:
+        return "Choose a visibility level."
+    taken = "SELECT 1 FROM project WHERE lower(namespace) = lower(?) AND lower(path) = lower(?)"
+    if context.db.value(taken, values["namespace"], values["path"]):
+        return "Project slug has already been taken."
+    return ""
+
+
+def slug(name: str) -> str:
+    """The last part of a project's address, out of its name: "Do it myself" becomes "Do-it-myself"."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name.strip()).strip("-.")[:255]
+
+
+def namespaces(db: Database, user: sqlite3.Row) -> list[str]:
+    """Where a user may put projects: under the own name, and in groups with at least the developer role."""
+    rows = db.rows(
+        "SELECT team.path FROM team JOIN team_member m ON m.team_id = team.id WHERE m.user_id = ?"
+        " AND m.access_level >= ? ORDER BY 1",
+        user["id"],
+        DEVELOPER,
+    )
+    return [user["username"], *(row["path"] for row in rows)]
+
+
+def insert_project(context: Context, values: dict[str, Any], **more: Any) -> Project:
+    """The rows of a project: itself, its owner, its event."""
+    db, me, now = context.db, context.member, context.db.now()
+    team = db.row("SELECT * FROM team WHERE path = ?", values["namespace"])
+    number = db.insert(
+        "project", namespace=values["namespace"], path=values["path"], name=values["name"],
+        description=values["description"], owner_id=None if team else me["id"], team_id=team["id"] if team else None,
+        visibility=values["visibility"], template=values.get("template", ""), created_at=now, updated_at=now, **more,
+    )  # fmt: skip
+    if team is None:
+        db.insert("project_member", project_id=number, user_id=me["id"], access_level=OWNER, created_at=now)
+    row = db.get("project", number)
+    assert row is not None
+    record(context, number, "created project", row["name"], project_url(row))
+    return Project(row, OWNER)
+
+
+# ---------------------------------------------------------------------- forks
+
+
+@site.get("/{namespace}/{project}/-/forks/new", "/{namespace}/{project}/forks/new")
+def fork_form(context: Context) -> Response:
+    """Where to and under which name."""
+    return context.page(
+        "fork.html", project=project_of(context), namespaces=namespaces(context.db, context.member), error=""
+    )
+
+
+@site.post("/{namespace}/{project}/-/forks")
+def fork(context: Context) -> Response:
+    """Copy the project with its branches and tags; commits are shared."""
+    source = project_of(context)
+    values = {
+        "name": context.form("fork[name]").strip() or source.row["name"],
+        "path": context.form("fork[path]").strip() or source.row["path"],
+        "namespace": context.form("fork[namespace]"),
+        "description": context.form("fork[description]").strip(),
+        "visibility": context.form("visibility", source.row["visibility"]),
+    }
+    error = _refusal(context, values)
+    if error:
+        spaces = namespaces(context.db, context.member)
+        return context.page("fork.html", project=source, namespaces=spaces, error=error, status=422)
+    row = source.row
+    copy = insert_project(context, values, forked_from_id=row["id"], language=row["language"], topics=row["topics"])
+    for ref in context.db.rows("SELECT * FROM ref WHERE project_id = ?", source.id):
+        copied = context.db.insert(
+            "ref", project_id=copy.id, kind=ref["kind"], name=ref["name"], commit_id=ref["commit_id"],
+            message=ref["message"], created_at=ref["created_at"],
+        )  # fmt: skip
+        copy_files(context.db, ref["id"], copied)
+    return context.redirect(copy.url, "The project was successfully forked.")
+
+
+@site.get("/{namespace}/{project}/-/forks")
+def forks(context: Context) -> Response:
+    """The copies of a project."""
+    project = project_of(context)
+    return context.page(
+        "project_copies.html", project=project, **project_list(context, "project.forked_from_id = ?2", project.id)
+    )
+
+
+# ---------------------------------------------------------------------- a project's own pages
 
 
 @site.get("/{namespace}/{project}/activity")
@@ -102,22 +261,15 @@ def archive(context: Context) -> Response:
     return context.redirect(f"{project.url}/edit")
 
 
-@site.post("/{namespace}/{project}/-/rename_path")
-def change_path(context: Context) -> Response:
-    """Another last part of the address."""
+@site.post("/{namespace}/{project}/-/rename_path", "/{namespace}/{project}/-/transfer")
+def move(context: Context) -> Response:
+    """Another last part of the address, or another namespace."""
     project = writable(context, OWNER)
-    return _move(context, project.row["namespace"], slug(context.form("project[path]")))
-
-
-@site.post("/{namespace}/{project}/-/transfer")
-def transfer(context: Context) -> Response:
-    """Move the project to another namespace."""
-    project = writable(context, OWNER)
-    return _move(context, context.form("new_namespace"), project.row["path"])
-
-
-def _move(context: Context, namespace: str, path: str) -> Response:
-    project = writable(context, OWNER)
+    namespace, path = project.row["namespace"], project.row["path"]
+    if context.request.path.rstrip("/").endswith("/transfer"):
+        namespace = context.form("new_namespace")
+    else:
+        path = slug(context.form("project[path]"))
     db = context.db
     taken = db.value(
         "SELECT 1 FROM project WHERE lower(namespace) = lower(?) AND lower(path) = lower(?)", namespace, path
@@ -128,13 +280,9 @@ def _move(context: Context, namespace: str, path: str) -> Response:
     team = db.row("SELECT * FROM team WHERE path = ?", namespace)
     owner = db.row("SELECT * FROM user WHERE username = ?", namespace)
     db.update(
-        "project",
-        project.id,
-        namespace=namespace,
-        path=path,
-        team_id=team["id"] if team else None,
+        "project", project.id, namespace=namespace, path=path, team_id=team["id"] if team else None,
         owner_id=owner["id"] if owner and not team else None,
-    )
+    )  # fmt: skip
     if (
         owner
         and not team
@@ -154,17 +302,9 @@ def delete_project(context: Context) -> Response:
     for ref in db.rows("SELECT id FROM ref WHERE project_id = ?", project.id):
         remove_ref(db, ref["id"])
     for table in (
-        "issue",
-        "merge_request",
-        "todo",
-        "event",
-        "star",
-        "project_member",
-        "snippet",
-        "wiki_page",
-        "label",
+        "issue", "merge_request", "todo", "event", "star", "project_member", "snippet", "wiki_page", "label",
         "milestone",
-    ):
+    ):  # fmt: skip
         for row in db.rows(f"SELECT id FROM {table} WHERE project_id = ?", project.id):
             db.delete(table, row["id"])
     db.delete("project", project.id)
@@ -190,13 +330,8 @@ def show(context: Context) -> Response:
     starred = db.value("SELECT 1 FROM star WHERE project_id = ? AND user_id = ?", project.id, user_id(context))
     source = db.get("project", project.row["forked_from_id"] or 0)
     return context.page(
-        "project.html",
-        project=project,
-        ref=ref,
-        numbers=numbers,
-        starred=starred,
-        source=source,
+        "project.html", project=project, ref=ref, numbers=numbers, starred=starred, source=source,
         entries=files_of(db, ref["id"], "") if ref else [],
         readme=content_of(db, ref["id"], "README.md") if ref else None,
         last=db.row(f"{COMMIT} WHERE c.id = ?", ref["commit_id"]) if ref else None,
-    )
+    )  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from agentrl.envs.webarena.sites.code.host import Project, like, paged, project_of, site
-from agentrl.envs.webarena.sites.code.text import day
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import day
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
 
@@ -44,16 +44,6 @@ def split_ref(context: Context, project: Project, rest: str) -> tuple[sqlite3.Ro
     raise NotFound
 
 
-def commit_with(context: Context, project: Project, sha: str) -> sqlite3.Row:
-    """A commit by its hash, or by the first characters of it. A fork has the commits of its source."""
-    if len(sha) < 6 or not sha.isalnum():
-        raise NotFound
-    row = context.db.row(f"{COMMIT} WHERE c.sha >= ? AND c.sha < ? ORDER BY c.id", sha, sha + "g")
-    if row is None or row["project_id"] not in (project.id, project.row["forked_from_id"]):
-        raise NotFound
-    return row
-
-
 # ---------------------------------------------------------------------- files
 
 
@@ -73,13 +63,9 @@ def files_of(db: Database, ref: int, folder: str) -> list[dict[str, Any]]:
         known = found.get(name)
         if known is None or known["created_at"] < row["created_at"]:
             found[name] = {
-                "name": name,
-                "path": prefix + name,
-                "folder": bool(slash),
-                "sha": row["sha"],
-                "title": row["title"],
+                "name": name, "path": prefix + name, "folder": bool(slash), "sha": row["sha"], "title": row["title"],
                 "created_at": row["created_at"],
-            }
+            }  # fmt: skip
     return sorted(found.values(), key=lambda entry: (not entry["folder"], entry["name"].lower()))
 
 
@@ -121,16 +107,9 @@ def tree(context: Context) -> Response:
     readme = content_of(context.db, ref["id"], f"{path}/README.md" if path else "README.md")
     last = context.db.row(f"{COMMIT} WHERE c.id = ?", ref["commit_id"])
     return context.page(
-        "tree.html",
-        project=project,
-        ref=ref,
-        path=path,
-        entries=entries,
-        crumbs=crumbs(path),
-        readme=readme,
-        last=last,
-        refs=branches_of(context.db, project.id),
-    )
+        "tree.html", project=project, ref=ref, path=path, entries=entries, crumbs=crumbs(path), readme=readme,
+        last=last, refs=branches_of(context.db, project.id),
+    )  # fmt: skip
 
 
 @site.get("/{namespace}/{project}/-/blob/{rest:path}")
@@ -145,16 +124,9 @@ def blob(context: Context) -> Response:
         f"{COMMIT} JOIN tree_entry e ON e.commit_id = c.id WHERE e.ref_id = ? AND e.path = ?", ref["id"], path
     )
     return context.page(
-        "blob.html",
-        project=project,
-        ref=ref,
-        path=path,
-        content=content,
-        crumbs=crumbs(path),
-        last=last,
-        size=len(content.encode()),
-        markup=path.endswith(".md"),
-    )
+        "blob.html", project=project, ref=ref, path=path, content=content, crumbs=crumbs(path), last=last,
+        size=len(content.encode()), markup=path.endswith(".md"),
+    )  # fmt: skip
 
 
 @site.get("/{namespace}/{project}/-/raw/{rest:path}")
@@ -182,17 +154,9 @@ def commits(context: Context) -> Response:
         if context.params.get("rest"):
             raise
         return context.page(
-            "commits.html",
-            project=project,
-            ref=None,
-            path="",
-            days=[],
-            page=None,
-            author="",
-            search="",
-            authors=[],
+            "commits.html", project=project, ref=None, path="", days=[], page=None, author="", search="", authors=[],
             refs=[],
-        )
+        )  # fmt: skip
     author, search = context.query("author").strip(), context.query("search").strip()
     where = """c.id IN history AND (?2 = '' OR user.name LIKE ?3 ESCAPE '!' OR lower(user.username) = lower(?2))
         AND (?4 = '' OR c.title LIKE ?5 ESCAPE '!') AND (?6 = '' OR EXISTS (SELECT 1 FROM commit_file f
@@ -207,24 +171,21 @@ def commits(context: Context) -> Response:
         for date, rows in groupby(page.rows, key=lambda row: row["created_at"][:10])
     ]
     return context.page(
-        "commits.html",
-        project=project,
-        ref=ref,
-        path=path,
-        days=days,
-        page=page,
-        author=author,
-        search=search,
-        authors=contributors_of(context.db, ref["commit_id"]),
-        refs=branches_of(context.db, project.id),
-    )
+        "commits.html", project=project, ref=ref, path=path, days=days, page=page, author=author, search=search,
+        authors=contributors_of(context.db, ref["commit_id"]), refs=branches_of(context.db, project.id),
+    )  # fmt: skip
 
 
 @site.get("/{namespace}/{project}/-/commit/{sha}")
 def commit(context: Context) -> Response:
     """One commit with its changes."""
     project = project_of(context)
-    row = commit_with(context, project, context.params["sha"])
+    sha = context.params["sha"]  # or the first characters of it
+    if len(sha) < 6 or not sha.isalnum():
+        raise NotFound
+    row = context.db.row(f"{COMMIT} WHERE c.sha >= ? AND c.sha < ? ORDER BY c.id", sha, sha + "g")
+    if row is None or row["project_id"] not in (project.id, project.row["forked_from_id"]):  # a fork shares commits
+        raise NotFound
     changed = context.db.rows("SELECT * FROM commit_file WHERE commit_id = ? ORDER BY path, id", row["id"])
     parents = context.db.rows(
         "SELECT sha FROM git_commit WHERE id IN (?, ?) ORDER BY id", row["parent_id"], row["merged_id"]

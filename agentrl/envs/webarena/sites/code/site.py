@@ -10,8 +10,8 @@ __all__ = ["site"]
 
 # The first route that fits an address answers, so that modules with special addresses come before general ones.
 PAGES = (
-    "people", "dashboard", "searching", "settings", "creation", "groups", "repository", "editing", "issues",
-    "merge_requests", "planning", "members", "extras", "profiles", "projects",
+    "dashboard", "account", "people", "repository", "editing", "issues", "merge_requests", "planning", "extras",
+    "projects",
 )  # fmt: skip
 for _name in PAGES:
     import_module(f"{__package__}.{_name}")

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import ago, day
 from agentrl.envs.webarena.sites.forum import text
 from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound, Site
 
@@ -21,9 +22,11 @@ class Forum(Site):
         user, now = context.user, context.db.now()
         unread = user and context.db.value("SELECT count(*) FROM notification WHERE user_id = ?", user["id"])
         return {
-            "rich": text.rich, "count": text.count, "day": text.day, "exact": text.exact, "host": text.host,
-            "ago": lambda moment: text.ago(moment, now), "address": submission_address,
-            "comment_address": comment_address, "unread": unread or 0, "here": here(context), "sidebar": None,
+            "rich": text.rich, "count": text.count, "host": text.host,
+            "ago": lambda moment: ago(moment, now, least=120),
+            "day": lambda moment: day(moment, "%B"), "exact": lambda moment: f"{day(moment, '%B')} at {moment[11:16]}",
+            "address": submission_address, "comment_address": comment_address,
+            "unread": unread or 0, "here": here(context), "sidebar": None,
         }  # fmt: skip
 
     def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:

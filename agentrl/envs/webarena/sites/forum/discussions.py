@@ -9,8 +9,7 @@ from random import Random
 from typing import Any
 
 from agentrl.envs.webarena.sites.database import START
-from agentrl.envs.webarena.sites.forum.content import Content, Subject
-from agentrl.envs.webarena.sites.forum.grammar import expand
+from agentrl.envs.webarena.sites.forum.content import Content, Subject, expand
 from agentrl.envs.webarena.sites.forum.listing import ranking
 from agentrl.envs.webarena.sites.forum.people import OPENED, Member, People
 from agentrl.envs.webarena.sites.forum.text import slug
@@ -99,22 +98,20 @@ class Discussions:
     # ------------------------------------------------------------------ making them
 
     def _forum(self, content: Content) -> Iterable[Submission]:
-        taken: dict[str, None] = {}
+        taken: set[str] = set()
         for _ in range(content.size):
             created = LATEST - timedelta(seconds=int(DAYS * 86400 * self.rng.random() ** 2.2))
-            subject, title = self._headline(content, created.year, taken)
-            taken[title.lower()] = None
-            submission = self._submission(content, subject, title, created)
-            self._discuss(submission)
-            yield submission
-
-    def _headline(self, content: Content, year: int, taken: dict[str, None]) -> tuple[Subject, str]:
-        """A title that no other submission of the forum has."""
-        while True:
-            subject = content.subject(self.rng, year)
+            subject = content.subject(self.rng, created.year)
             title = content.headline(self.rng, subject)
-            if title.lower() not in taken:
-                return subject, title
+            while title.lower() in taken:
+                subject = content.subject(self.rng, created.year)
+                title = content.headline(self.rng, subject)
+            taken.add(title.lower())
+            submission = self._submission(content, subject, title, created)
+            interest = (submission.upvotes + submission.downvotes) ** 0.75
+            for _ in range(min(int(self.rng.expovariate(1 / interest) * 0.66), MAX_COMMENTS)):
+                submission.comments.append(self._comment(submission))
+            yield submission
 
     def _submission(self, content: Content, subject: Subject, title: str, created: datetime) -> Submission:
         rng = self.rng
@@ -122,22 +119,14 @@ class Discussions:
         fame = min(rng.paretovariate(1.15), 40.0) * min(1.0, hours / 20)  # it takes a day until everybody has voted
         upvotes, downvotes = 1 + int(fame * rng.uniform(1, 9)), int(fame * rng.uniform(0, 3.2) * rng.random())
         author = self.people.agent if rng.random() < AGENT_SHARE else self.people.author(rng, created)
-        url, body = self._address(subject, title, created.year), content.body(rng, subject)
-        return Submission(content, subject, author, title, url, body, created, upvotes, downvotes)
-
-    def _address(self, subject: Subject, title: str, year: int) -> str:
+        url = ""
         if "image" in subject.post:
-            scene = expand(subject.post["image"], self.rng, subject.values)
-            return f"/submission_images/{scene}-{self.rng.randrange(16**6):06x}.svg"
-        if "link" in subject.post:
-            return f"https://{self.rng.choice(subject.post['link'])}/{year}/{slug(title)}"
-        return ""
-
-    def _discuss(self, submission: Submission) -> None:
-        interest = (submission.upvotes + submission.downvotes) ** 0.75
-        count = min(int(self.rng.expovariate(1 / interest) * 0.66), MAX_COMMENTS)
-        for _ in range(count):
-            submission.comments.append(self._comment(submission))
+            scene = expand(subject.post["image"], rng, subject.values)
+            url = f"/submission_images/{scene}-{rng.randrange(16**6):06x}.svg"
+        elif "link" in subject.post:
+            url = f"https://{rng.choice(subject.post['link'])}/{created.year}/{slug(title)}"
+        body = content.body(rng, subject)
+        return Submission(content, subject, author, title, url, body, created, upvotes, downvotes)
 
     def _comment(self, submission: Submission) -> Comment:
         rng = self.rng
@@ -146,17 +135,14 @@ class Discussions:
         upvotes, downvotes = 1 + int(rng.expovariate(1 / 4)), int(rng.expovariate(1 / 1.5))
         if rng.random() < 0.08:  # somebody said the wrong thing
             upvotes, downvotes = 1 + int(rng.random() * 3), 3 + int(rng.expovariate(1 / 6))
-        author = self._commenter(submission, created, parent)
+        if rng.random() < AGENT_COMMENTS:
+            author = self.people.agent
+        elif parent is not None and rng.random() < 0.2 and parent.author is not submission.author:
+            author = submission.author
+        else:
+            author = self.people.author(rng, created)
         body = submission.forum.comment(rng, submission.subject, is_reply=parent is not None)
         return Comment(author, body, created, upvotes, downvotes, parent)
-
-    def _commenter(self, submission: Submission, moment: datetime, parent: Comment | None) -> Member:
-        rng = self.rng
-        if rng.random() < AGENT_COMMENTS:
-            return self.people.agent
-        if parent is not None and rng.random() < 0.2 and parent.author is not submission.author:
-            return submission.author
-        return self.people.author(rng, moment)
 
     def _later(self, moment: datetime) -> datetime:
         delay = timedelta(seconds=int(60 + self.rng.expovariate(1 / 14_000)))

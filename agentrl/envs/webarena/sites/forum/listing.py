@@ -13,13 +13,11 @@ from agentrl.envs.webarena.sites.site import Context
 
 PER_PAGE = 20
 ORDERS = {
-    "hot": "s.ranking DESC",
-    "new": "s.created_at DESC",
-    "active": "s.last_active DESC",
+    "hot": "s.ranking DESC", "new": "s.created_at DESC", "active": "s.last_active DESC",
     "top": "s.upvotes - s.downvotes DESC",
     "controversial": "min(s.upvotes, s.downvotes) DESC, s.upvotes + s.downvotes DESC",
     "most_commented": "s.comment_count DESC",
-}
+}  # fmt: skip
 SORT_NAMES = {
     "hot": "Hot", "new": "New", "active": "Active", "top": "Top", "controversial": "Controversial",
     "most_commented": "Most commented",

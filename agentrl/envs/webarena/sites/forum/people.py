@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from agentrl.envs.webarena.sites.database import START
-from agentrl.envs.webarena.sites.forum.content import common, name_parts, words
-from agentrl.envs.webarena.sites.forum.grammar import expand, sentences
+from agentrl.envs.webarena.sites.forum.content import common, expand, name_parts, sentences, words
 
 AGENT = "MarvelsGrantMan136"
 ADMIN = "plaza_admin"
@@ -33,7 +32,15 @@ class People:
     """All members, ordered by the day they joined."""
 
     def __init__(self, rng: Random) -> None:
-        self.members = _members(rng)
+        names = _names(rng, COUNT - 2)
+        founders = sorted(_moment(rng, FOUNDED, OPENED - timedelta(days=14)) for _ in range(FOUNDERS - 2))
+        later = sorted(_moment(rng, OPENED, START - timedelta(days=12)) for _ in range(COUNT - FOUNDERS))
+        joined = [FOUNDED - timedelta(days=30), *founders, datetime(2021, 12, 25, 19, 12, 5), *later]
+        everybody = [ADMIN, *names[: FOUNDERS - 2], AGENT, *names[FOUNDERS - 2 :]]
+        self.members = [
+            Member(number, name, _biography(rng, name), moment)
+            for number, (name, moment) in enumerate(zip(everybody, joined, strict=True), start=1)
+        ]
         self.agent = next(member for member in self.members if member.username == AGENT)
         self._joined = [member.joined for member in self.members]
 
@@ -41,18 +48,6 @@ class People:
         """Somebody who had joined by then, not the administrator; a few members write most of the texts."""
         count = bisect_right(self._joined, moment) - 1
         return self.members[1 + int(count * rng.random() ** 1.6)]
-
-
-def _members(rng: Random) -> list[Member]:
-    names = _names(rng, COUNT - 2)
-    founders = sorted(_moment(rng, FOUNDED, OPENED - timedelta(days=14)) for _ in range(FOUNDERS - 2))
-    later = sorted(_moment(rng, OPENED, START - timedelta(days=12)) for _ in range(COUNT - FOUNDERS))
-    joined = [FOUNDED - timedelta(days=30), *founders, datetime(2021, 12, 25, 19, 12, 5), *later]
-    everybody = [ADMIN, *names[: FOUNDERS - 2], AGENT, *names[FOUNDERS - 2 :]]
-    return [
-        Member(number, name, _biography(rng, name), moment)
-        for number, (name, moment) in enumerate(zip(everybody, joined, strict=True), start=1)
-    ]
 
 
 def _names(rng: Random, count: int) -> list[str]:

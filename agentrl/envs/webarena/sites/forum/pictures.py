@@ -39,13 +39,17 @@ def picture(name: str) -> str | None:
         f'<rect y="{rng.randint(258, 275)}" width="{WIDTH}" height="{HEIGHT}" fill="{ground}"/>',
     ]
     if scene in ("forest", "mountain", "snow"):
-        parts += [_tree(rng, near) for _ in range(rng.randint(5, 12))]
+        for _ in range(rng.randint(5, 12)):
+            x, y, size = rng.randint(0, WIDTH), rng.randint(250, 300), rng.randint(14, 30)
+            parts.append(
+                f'<polygon points="{x - size // 2},{y} {x},{y - 2 * size} {x + size // 2},{y}" fill="{near}"/>'
+            )
     if scene == "night":
         parts += [
             f'<circle cx="{rng.randint(0, 480)}" cy="{rng.randint(0, 170)}" r="1" fill="{light}"/>' for _ in range(60)
         ]
-    size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
+    span = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {span}>{"".join(parts)}</svg>'
 
 
 def _hills(rng: Random, base: int, rise: int, colour: str) -> str:
@@ -59,8 +63,3 @@ def _blocks(rng: Random, base: int, rise: int, colour: str) -> str:
         f'<rect x="{x}" y="{base - rng.randint(10, rise + 60)}" width="34" height="{HEIGHT}" fill="{colour}"/>'
         for x in range(rng.randint(-10, 10), WIDTH, 40)
     )
-
-
-def _tree(rng: Random, colour: str) -> str:
-    x, y, size = rng.randint(0, WIDTH), rng.randint(250, 300), rng.randint(14, 30)
-    return f'<polygon points="{x - size // 2},{y} {x},{y - 2 * size} {x + size // 2},{y}" fill="{colour}"/>'

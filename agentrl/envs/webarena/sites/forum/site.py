@@ -3,11 +3,8 @@
 from agentrl.envs.webarena.sites.forum.app import site
 
 # Each module registers its routes; special addresses come before general ones.
-from agentrl.envs.webarena.sites.forum.pages import (  # isort: skip
-    login, front, search, wiki, messages, submit, forums, moderation, comments, submissions, votes, account, profile,
+from agentrl.envs.webarena.sites.forum import (  # isort: skip
+    forums, wiki, messages, moderation, submissions, account,
 )  # fmt: skip
 
-__all__ = [
-    "account", "comments", "forums", "front", "login", "messages", "moderation", "profile", "search", "site",
-    "submissions", "submit", "votes", "wiki",
-]  # fmt: skip
+__all__ = ["account", "forums", "messages", "moderation", "site", "submissions", "wiki"]

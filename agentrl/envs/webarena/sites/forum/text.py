@@ -1,12 +1,13 @@
-"""Texts on their way to a page: members' texts as safe HTML, titles as parts of addresses, moments as words."""
+"""Texts on their way to a page: members' texts as safe HTML, titles as parts of addresses."""
 
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from urllib.parse import urlsplit
 
 from markupsafe import Markup, escape
+
+from agentrl.envs.webarena.sites import formats
 
 SLUG_LENGTH = 60
 _MARKS = re.compile(
@@ -47,21 +48,19 @@ def _lines(lines: list[str]) -> Markup:
 def _inline(line: str) -> Markup:
     done, parts = 0, []
     for found in _MARKS.finditer(line):
-        parts += [escape(line[done : found.start()]), _marked(found)]
+        text, target, bare, strong = found.group("text", "target", "bare", "strong")
+        parts.append(escape(line[done : found.start()]))
+        if strong:
+            parts.append(Markup("<strong>{}</strong>").format(strong))
+        else:
+            parts.append(Markup('<a href="{}">{}</a>').format(bare or target, bare or text))
         done = found.end()
     return Markup("").join([*parts, escape(line[done:])])
 
 
-def _marked(found: re.Match[str]) -> Markup:
-    text, target, bare, strong = found.group("text", "target", "bare", "strong")
-    if strong:
-        return Markup("<strong>{}</strong>").format(strong)
-    return Markup('<a href="{}">{}</a>').format(bare or target, bare or text)
-
-
 def slug(title: str) -> str:
     """The title as part of an address: "It's 8/10" -> "it-s-8-10", cut at the end of a word."""
-    words = re.sub(r"[^a-z0-9]+", "-", title[:400].lower()).strip("-")
+    words = formats.slug(title[:400])
     if len(words) > SLUG_LENGTH:
         words = words[: SLUG_LENGTH + 1].rpartition("-")[0] or words[:SLUG_LENGTH]
     return words or "-"
@@ -85,23 +84,3 @@ def is_web_address(url: str) -> bool:
 def count(number: int, noun: str) -> str:
     """ "1 comment", "2 comments", "No comments"."""
     return f"{number or 'No'} {noun}{'' if number == 1 else 's'}"
-
-
-def ago(moment: str, now: str) -> str:
-    """How long ago a moment was, in words."""
-    seconds = max(int((datetime.fromisoformat(now) - datetime.fromisoformat(moment)).total_seconds()), 0)
-    for size, noun in ((31536000, "year"), (2592000, "month"), (604800, "week"), (86400, "day"), (3600, "hour")):
-        if seconds >= size:
-            return f"{seconds // size} {noun}{'' if seconds < 2 * size else 's'} ago"
-    return f"{seconds // 60} minutes ago" if seconds >= 120 else "just now"
-
-
-def day(moment: str) -> str:
-    """ "June 3, 2025"."""
-    when = datetime.fromisoformat(moment)
-    return f"{when:%B} {when.day}, {when.year}"
-
-
-def exact(moment: str) -> str:
-    """ "June 3, 2025 at 14:05"."""
-    return f"{day(moment)} at {moment[11:16]}"

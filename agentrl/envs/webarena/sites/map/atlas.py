@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from agentrl.envs.webarena.sites.database import Database
-from agentrl.envs.webarena.sites.map.categories import CATEGORIES
 from agentrl.envs.webarena.sites.map.geo import Point, distance, to_metres
 from agentrl.envs.webarena.sites.map.graph import Graph, Road, Way
-from agentrl.envs.webarena.sites.map.words import CITY, CITY_COUNTY, COUNTRY, REGION, TOWNS
+from agentrl.envs.webarena.sites.map.words import CATEGORIES, CITY, CITY_COUNTY, COUNTRY, REGION, TOWNS
 
 COUNTIES = {name: county for name, county, *_ in TOWNS} | {CITY: CITY_COUNTY}
 STREET_LABELS = {
@@ -82,9 +81,10 @@ class Atlas:
             self.settlements = [_settlement(row) for row in connection.execute("SELECT * FROM settlement")]
             self.streets = [_street(row) for row in connection.execute("SELECT * FROM street WHERE name <> ''")]
             self.places = [_place(row) for row in connection.execute("SELECT * FROM place")]
-            self.areas = [
-                (row["kind"], _outline(row["outline"])) for row in connection.execute("SELECT * FROM area ORDER BY id")
-            ]
+            self.areas: list[tuple[str, list[Point]]] = []
+            for row in connection.execute("SELECT * FROM area ORDER BY id"):
+                pairs = (pair.split(",") for pair in row["outline"].split())
+                self.areas.append((row["kind"], [to_metres(float(lat), float(lon)) for lat, lon in pairs]))
             self.graph = _graph(connection)
         finally:
             connection.close()
@@ -161,11 +161,6 @@ def _place(row: sqlite3.Row) -> Feature:
         row["postcode"], row["district"], row["settlement"], row["lat"], row["lon"],
         {name: value for name, value in sorted(tags.items()) if value},
     )  # fmt: skip
-
-
-def _outline(text: str) -> list[Point]:
-    pairs = (pair.split(",") for pair in text.split())
-    return [to_metres(float(lat), float(lon)) for lat, lon in pairs]
 
 
 def _graph(connection: sqlite3.Connection) -> Graph:

@@ -1,4 +1,4 @@
-"""The city's streets: a bent grid cut by a river, with bridges, a ring road, parks with paths, one-way streets."""
+"""The streets of the city (a bent grid cut by a river, with bridges, a ring road, parks) and of the towns around it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from random import Random
 
 from agentrl.envs.webarena.sites.map.geo import Point
 from agentrl.envs.webarena.sites.map.network import Network
-from agentrl.envs.webarena.sites.map.words import BRIDGES, CITY, PARKS
+from agentrl.envs.webarena.sites.map.words import BRIDGES, CITY, PARKS, REGION, TOWNS
 
 COLUMNS, ROWS, BLOCK = 50, 40, 232.0  # the grid; metres between streets
 RADIUS = (5750.0, 4500.0)  # of the built-up area
@@ -61,18 +61,18 @@ class CityPlan:
         self.cells: dict[Cell, Point] = {}
         for column in range(COLUMNS + 1):
             for row in range(ROWS + 1):
-                self._place(column, row)
-        self.gone = {edge for edge in self.edges() if self._is_left_out(edge)}
-
-    def _place(self, column: int, row: int) -> None:
-        east, north = on_plan(column, row)
-        if (east / RADIUS[0]) ** 2 + (north / RADIUS[1]) ** 2 > 1 + 0.05 * math.sin(5 * math.atan2(north, east)):
-            return
-        middle = river(east)
-        if abs(north - middle) < BANK:
-            north = middle + (BANK if north > middle else -BANK)
-        x, y = bend(east, north)
-        self.cells[column, row] = (x + self.rng.uniform(-26, 26), y + self.rng.uniform(-26, 26))
+                east, north = on_plan(column, row)
+                limit = 1 + 0.05 * math.sin(5 * math.atan2(north, east))
+                if (east / RADIUS[0]) ** 2 + (north / RADIUS[1]) ** 2 > limit:
+                    continue
+                middle = river(east)
+                if abs(north - middle) < BANK:
+                    north = middle + (BANK if north > middle else -BANK)
+                x, y = bend(east, north)
+                self.cells[column, row] = (x + rng.uniform(-26, 26), y + rng.uniform(-26, 26))
+        # Some blocks have no street between them.
+        small = (edge for edge in self.edges() if class_of(self.line(edge)) == "residential")
+        self.gone = {edge for edge in small if rng.random() < 0.13}
 
     def edges(self) -> Iterator[tuple[Cell, Cell]]:
         """All neighbours of the grid."""
@@ -99,9 +99,6 @@ class CityPlan:
         """The line of the grid that the edge is on."""
         (column, row), (other_column, _) = edge
         return column if column == other_column else row
-
-    def _is_left_out(self, edge: tuple[Cell, Cell]) -> bool:
-        return class_of(self.line(edge)) == "residential" and self.rng.random() < 0.13
 
     def is_north(self, cell: Cell) -> bool:
         """Is the cell on the northern bank?"""
@@ -243,3 +240,88 @@ def _add_riverside(network: Network, plan: CityPlan, numbers: dict[Cell, int]) -
             if step % 2 == 0:
                 network.street("", "path", CITY, [path[-1], nearest])
         network.street(f"{label} Bank Cycleway", "cycleway", CITY, path)
+
+
+# ---------------------------------------------------------------------- the towns and the roads between them
+
+TOWN_COLUMNS, TOWN_ROWS, TOWN_BLOCK = 8, 7, 185.0
+CENTRES: dict[str, Point] = {name: (1000 * east, 1000 * north) for name, _, east, north, _ in TOWNS}
+# From the city outwards; the last one joins two towns.
+MOTORWAYS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("M1 Eastern Motorway", (CITY, "Ashgrove", "Elderfield")),
+    ("M2 Coast Motorway", (CITY, "Selwyn Wells", "Kestrel Bay", "Whitlock Sands")),
+    ("M3 Highfell Motorway", (CITY, "Bramley Cross", "Oldcastle", "Windermoor")),
+    ("M4 Northern Motorway", (CITY, "Hartwell Springs", "Northgate")),
+    ("M5 Western Motorway", (CITY, "Millbrook", "Dunmore", "Grayling")),
+)
+COUNTRY_ROADS: tuple[tuple[str, str], ...] = (
+    (CITY, "Ashgrove"), (CITY, "Bramley Cross"), (CITY, "Thornbury Hill"), (CITY, "Selwyn Wells"), (CITY, "Millbrook"),
+    ("Selwyn Wells", "Kestrel Bay"), ("Selwyn Wells", "Sandiford"), ("Sandiford", "Kestrel Bay"),
+    ("Kestrel Bay", "Whitlock Sands"), ("Kestrel Bay", "Elderfield"), ("Ashgrove", "Elderfield"),
+    ("Ashgrove", "Hartwell Springs"), ("Thornbury Hill", "Hartwell Springs"), ("Thornbury Hill", "Oldcastle"),
+    ("Bramley Cross", "Oldcastle"), ("Oldcastle", "Windermoor"), ("Hartwell Springs", "Northgate"),
+    ("Millbrook", "Dunmore"), ("Millbrook", "Fenwick Abbey"), ("Dunmore", "Fenwick Abbey"), ("Dunmore", "Grayling"),
+    ("Windermoor", "Grayling"), ("Elderfield", "Whitlock Sands"),
+)  # fmt: skip
+
+
+def build_town(network: Network, town: str, rng: Random, name: Callable[[str], str]) -> list[int]:
+    """Add a town's streets to the network: a small grid, turned and bent; its junctions."""
+    turn, bow = rng.uniform(0, math.pi / 2), rng.uniform(150, 320)
+    centre, numbers = CENTRES[town], dict[Cell, int]()
+    for column in range(TOWN_COLUMNS):
+        for row in range(TOWN_ROWS):
+            if column in (0, TOWN_COLUMNS - 1) and row in (0, TOWN_ROWS - 1):
+                continue  # no corners
+            u, v = (column - (TOWN_COLUMNS - 1) / 2) * TOWN_BLOCK, (row - (TOWN_ROWS - 1) / 2) * TOWN_BLOCK
+            v += bow * (u / (TOWN_COLUMNS * TOWN_BLOCK)) ** 2
+            u, v = u + rng.uniform(-24, 24), v + rng.uniform(-24, 24)
+            x = centre[0] + u * math.cos(turn) - v * math.sin(turn)
+            y = centre[1] + u * math.sin(turn) + v * math.cos(turn)
+            numbers[column, row] = network.junction((x, y))
+    lines = [[(column, row) for row in range(TOWN_ROWS)] for column in range(TOWN_COLUMNS)]
+    lines += [[(column, row) for column in range(TOWN_COLUMNS)] for row in range(TOWN_ROWS)]
+    for index, cells in enumerate(lines):
+        junctions = [numbers[cell] for cell in cells if cell in numbers]
+        main = index in (TOWN_COLUMNS // 2, TOWN_COLUMNS + TOWN_ROWS // 2)
+        kind = "primary" if main else "residential"
+        label = "High Street" if index == TOWN_COLUMNS // 2 else name(kind)
+        oneway = not main and rng.random() < 0.12
+        network.street(label, kind, town, junctions, oneway=oneway)
+    return list(numbers.values())
+
+
+def build_highways(network: Network, gates: list[int], towns: dict[str, list[int]], rng: Random) -> None:
+    """Join the towns: motorways pass them at some distance, country roads run from one to the other."""
+    for name, stops in MOTORWAYS:
+        begin = network.nearest(CENTRES[stops[1]], gates)
+        for stop in stops[1:]:
+            # The exit is 1.8 km to the left of the town, as seen from where the motorway comes.
+            (x, y), (town_x, town_y) = network.points[begin], CENTRES[stop]
+            length = math.dist((x, y), (town_x, town_y))
+            east, north = (town_x - x) / length, (town_y - y) / length
+            exit_ = network.junction((town_x - 1800 * north, town_y + 1800 * east))
+            network.street(name, "motorway", REGION, _bent(network, begin, exit_, 0.05, 4000, rng))
+            target = network.nearest(network.points[exit_], towns[stop])
+            network.street(f"{stop} Link Road", "primary", REGION, [exit_, target], maxspeed=70)
+            begin = exit_
+    for start, end in COUNTRY_ROADS:
+        begin = network.nearest(CENTRES[end], gates if start == CITY else towns[start])
+        finish = network.nearest(network.points[begin], towns[end])
+        label = f"Old {end} Road" if start == CITY else f"{start} to {end} Road"
+        network.street(label, "primary", REGION, _bent(network, begin, finish, 0.1, 2500, rng), maxspeed=80)
+
+
+def _bent(network: Network, start: int, end: int, bow: float, step: float, rng: Random) -> list[int]:
+    """Junctions on a bent line, about `step` metres apart."""
+    a, b = network.points[start], network.points[end]
+    length = math.dist(a, b)
+    count, side, waves = max(2, round(length / step)), rng.choice((-1, 1)), rng.choice((1, 2))
+    east, north = (b[0] - a[0]) / length, (b[1] - a[1]) / length
+    between = []
+    for index in range(1, count):
+        part = index / count
+        off = side * bow * length * 0.5 * math.sin(math.pi * waves * part)
+        along = part * length
+        between.append(network.junction((a[0] + east * along - north * off, a[1] + north * along + east * off)))
+    return [start, *between, end]

@@ -8,10 +8,19 @@ from collections.abc import Callable, Iterator
 from importlib.resources import files
 from random import Random
 
-from agentrl.envs.webarena.sites.map.city import PARK_CELLS, RADIUS, bend, build_city, on_plan, river
+from agentrl.envs.webarena.sites.map.city import (
+    CENTRES,
+    PARK_CELLS,
+    RADIUS,
+    bend,
+    build_city,
+    build_highways,
+    build_town,
+    on_plan,
+    river,
+)
 from agentrl.envs.webarena.sites.map.geo import Point, to_degrees
 from agentrl.envs.webarena.sites.map.network import Network
-from agentrl.envs.webarena.sites.map.towns import CENTRES, build_highways, build_town
 from agentrl.envs.webarena.sites.map.venues import COLUMNS as PLACE_COLUMNS
 from agentrl.envs.webarena.sites.map.venues import Builder, Spot, district_of
 from agentrl.envs.webarena.sites.map.words import (

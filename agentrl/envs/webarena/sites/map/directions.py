@@ -1,19 +1,94 @@
-"""Directions: a form with two fields, and the fastest way between what they name."""
+"""Directions: a form with two fields, the fastest way between what they name, and that way in words."""
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
 from agentrl.envs.webarena.sites.map.atlas import Atlas
 from agentrl.envs.webarena.sites.map.geo import CENTRE, Point, parse, to_degrees
-from agentrl.envs.webarena.sites.map.graph import Route
-from agentrl.envs.webarena.sites.map.guide import steps, written_distance, written_time
-from agentrl.envs.webarena.sites.map.picture import MapView, fitting
+from agentrl.envs.webarena.sites.map.graph import Graph, Leg, Route
+from agentrl.envs.webarena.sites.map.picture import fitting
 from agentrl.envs.webarena.sites.map.search import find
-from agentrl.envs.webarena.sites.map.views import HOME, Marker, link, map_page, world_map
+from agentrl.envs.webarena.sites.map.views import HOME, link, map_page, world_map
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context
+
+# ---------------------------------------------------------------------- a route in words
+
+COMPASS = ("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest")
+
+
+class Step(NamedTuple):
+    """One line of the directions."""
+
+    text: str
+    distance: str
+    icon: str  # straight, left, right, end: for the looks
+
+
+def written_distance(metres: float) -> str:
+    """ "850m", "3.4km", "27km"."""
+    if metres < 999.5:
+        return f"{round(metres)}m"
+    return f"{metres / 1000:.1f}km" if metres < 9950 else f"{round(metres / 1000)}km"
+
+
+def written_time(seconds: float) -> str:
+    """Hours and minutes: "1:05"."""
+    minutes = round(seconds / 60)
+    return f"{minutes // 60}:{minutes % 60:02d}"
+
+
+def steps(graph: Graph, route: Route) -> list[Step]:
+    """What a traveller does, one line for each street."""
+    stretches: list[list[Leg]] = []
+    for leg in route.legs:
+        if stretches and _street_of(graph, stretches[-1][-1]) == _street_of(graph, leg):
+            stretches[-1].append(leg)
+        else:
+            stretches.append([leg])
+    found = []
+    for number, stretch in enumerate(stretches):
+        metres = sum(abs(leg.end - leg.begin) * graph.roads[leg.road].length for leg in stretch)
+        before = stretches[number - 1][-1] if number else None
+        text, icon = _instruction(graph, before, stretch[0])
+        found.append(Step(text, written_distance(metres), icon))
+    return [*found, Step("Arrive at your destination", "", "end")]
+
+
+def _street_of(graph: Graph, leg: Leg) -> tuple[str, bool]:
+    way = graph.roads[leg.road].way
+    return way.name or "an unnamed path", way.bridge
+
+
+def _instruction(graph: Graph, before: Leg | None, leg: Leg) -> tuple[str, str]:
+    road, (name, bridge) = graph.roads[leg.road], _street_of(graph, leg)
+    if before is None:
+        return f"Head {COMPASS[round(_bearing(graph, leg) / 45) % 8]} on {name}", "straight"
+    turn = (_bearing(graph, leg) - _bearing(graph, before) + 180) % 360 - 180
+    side = "right" if turn > 0 else "left"
+    # Where the kind of road matters more than the angle.
+    was_fast, is_fast = graph.roads[before.road].way.kind == "motorway", road.way.kind == "motorway"
+    if bridge:
+        return f"Cross {name}", "straight"
+    if was_fast != is_fast:
+        return f"Take the ramp onto {name}" if is_fast else f"Leave the motorway onto {name}", "straight"
+    if abs(turn) < 22:
+        return f"Continue on {name}", "straight"
+    if abs(turn) < 50 or road.way.kind == "motorway":
+        return f"Keep {side} onto {name}", side
+    return f"{'Turn' if abs(turn) < 130 else 'Turn sharply'} {side} onto {name}", side
+
+
+def _bearing(graph: Graph, leg: Leg) -> float:
+    """Degrees clockwise from north."""
+    (x, y), (to_x, to_y) = graph.point(leg.road, leg.begin), graph.point(leg.road, leg.end)
+    return math.degrees(math.atan2(to_x - x, to_y - y)) % 360
+
+
+# ---------------------------------------------------------------------- the page
 
 
 class Engine(NamedTuple):
@@ -56,32 +131,22 @@ def directions(context: Context) -> Response:
     """The form, and the route once both ends are known."""
     engine = next((known for known in ENGINES if known.name == context.query("engine")), CAR)
     typed = (context.query("route_from").strip(), context.query("route_to").strip())
-    if any(typed):
-        return _looked_up(context, engine, typed)
+    if any(typed):  # what was typed becomes points, and those an address that can be sent to others
+        if not all(typed):
+            return _page(context, engine, typed, (None, None), problem="Both ends of the route are needed.")
+        found: list[str] = []
+        for text in typed:
+            feature = find(world_map(context), text, CENTRE)
+            point = parse(text) or ((feature.lat, feature.lon) if feature else None)
+            if point is None:
+                problem = f"Sorry, nothing called '{text[:100]}' was found."
+                return _page(context, engine, typed, (None, None), problem=problem)
+            found.append(_written(point))
+        return context.redirect(link("/directions", engine=engine.name, route=";".join(found)))
     points = route_points(context.query("route"))
     atlas = world_map(context)
     names = tuple("" if point is None else atlas.named(*point) for point in points)
     return _page(context, engine, names, points)
-
-
-def _looked_up(context: Context, engine: Engine, typed: tuple[str, str]) -> Response:
-    """What was typed becomes points, and those an address that can be sent to others."""
-    if not all(typed):
-        return _page(context, engine, typed, (None, None), problem="Both ends of the route are needed.")
-    found: list[str] = []
-    for text in typed:
-        point = _located(world_map(context), text)
-        if point is None:
-            problem = f"Sorry, nothing called '{text[:100]}' was found."
-            return _page(context, engine, typed, (None, None), problem=problem)
-        found.append(_written(point))
-    return context.redirect(link("/directions", engine=engine.name, route=";".join(found)))
-
-
-def _located(atlas: Atlas, text: str) -> Point | None:
-    """Coordinates, or where the best search result is."""
-    feature = find(atlas, text, CENTRE)
-    return parse(text) or ((feature.lat, feature.lon) if feature else None)
 
 
 def _page(context: Context, engine: Engine, names: tuple[str, ...], points: Points, *, problem: str = "") -> Response:
@@ -92,20 +157,17 @@ def _page(context: Context, engine: Engine, names: tuple[str, ...], points: Poin
     shown = "" if points == (None, None) else ";".join("" if point is None else _written(point) for point in points)
     reverse = ";".join(reversed(shown.split(";"))) if shown else ""
     markers = [(*point, letter) for point, letter in zip(points, "AB", strict=True) if point is not None]
+    view = fitting([(lat, lon) for lat, lon, _ in markers]) if markers else HOME
+    if route is not None:
+        view = fitting([to_degrees(point) for point in route.points])
     return map_page(
-        context, "directions.html", _view(route, markers), markers,
+        context, "directions.html", view, markers,
         {"engine": engine.name, "route": shown} if route else None, engines=ENGINES, engine=engine,
         route_from=names[0], route_to=names[1], problem=problem,
         reverse=link("/directions", engine=engine.name, route=reverse) if reverse else "/directions",
         distance=written_distance(route.metres) if route else "", time=written_time(route.seconds) if route else "",
         steps=steps(atlas.graph, route) if route else [],
     )  # fmt: skip
-
-
-def _view(route: Route | None, markers: list[Marker]) -> MapView:
-    if route is not None:
-        return fitting([to_degrees(point) for point in route.points])
-    return fitting([(lat, lon) for lat, lon, _ in markers]) if markers else HOME
 
 
 def _written(point: Point) -> str:

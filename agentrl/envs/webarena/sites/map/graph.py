@@ -94,7 +94,10 @@ class Graph:
         self._allowed = {mode: np.array([road.seconds(mode) is not None for road in roads]) for mode in MODES}
         self._next = {mode: self._neighbours(mode) for mode in MODES}
         # Rounded coordinates make some roads a little shorter than the distance of their ends: 0.99 stays below.
-        self._pace = {mode: 0.99 * min(self._paces(mode)) for mode in MODES}
+        self._pace: dict[str, float] = {}
+        for mode in MODES:
+            times = ((road.seconds(mode), road.length) for road in roads)
+            self._pace[mode] = 0.99 * min(seconds / length for seconds, length in times if seconds is not None)
 
     def _neighbours(self, mode: str) -> list[list[tuple[int, float, int]]]:
         found: list[list[tuple[int, float, int]]] = [[] for _ in self.junctions]
@@ -105,10 +108,6 @@ class Graph:
                 if road.is_two_way(mode):
                     found[road.end].append((road.start, seconds, number))
         return found
-
-    def _paces(self, mode: str) -> list[float]:
-        times = ((road.seconds(mode), road.length) for road in self.roads)
-        return [seconds / length for seconds, length in times if seconds is not None]
 
     # ------------------------------------------------------------------ points
 
@@ -143,7 +142,10 @@ class Graph:
         came, last, seconds = self._search(start, end, mode, direct.seconds if direct else math.inf)
         if last is None:
             return direct
-        return self._written(start, end, mode, self._junctions(came, last), came, seconds)
+        junctions = [last]
+        while came[junctions[-1]][0] >= 0:
+            junctions.append(came[junctions[-1]][0])
+        return self._written(start, end, mode, junctions[::-1], came, seconds)
 
     def _direct(self, start: Snap, end: Snap, mode: str) -> Route | None:
         """Along the road that both points are on."""
@@ -201,12 +203,6 @@ class Graph:
                     times[other], came[other] = total, (junction, road)
                     heappush(waiting, (total + pace * hypot(x - goal_x, y - goal_y), other))
         return came, last, best
-
-    def _junctions(self, came: dict[int, tuple[int, int]], last: int) -> list[int]:
-        found = [last]
-        while came[found[-1]][0] >= 0:
-            found.append(came[found[-1]][0])
-        return found[::-1]
 
     def _written(
         self, start: Snap, end: Snap, mode: str, junctions: list[int], came: dict[int, tuple[int, int]], seconds: float

@@ -84,7 +84,11 @@ def draw(
         'font-family="sans-serif">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{LAND}"/>',
     ]
-    parts += [_area(canvas, kind, outline) for kind, outline in atlas.areas if canvas.shows(outline)]
+    for kind, outline in atlas.areas:
+        if canvas.shows(outline):
+            # Water has an edge of its own colour: a river stays visible from far away.
+            edge = f' stroke="{AREA_COLOURS[kind]}" stroke-width="2"' if kind == "water" else ""
+            parts.append(f'<path d="{canvas.path(outline)}Z" fill="{AREA_COLOURS[kind]}"{edge}/>')
     parts += _streets(canvas, atlas)
     labels = _Labels(canvas)
     _label_settlements(labels, atlas)
@@ -133,12 +137,6 @@ class _Canvas:
         )
 
 
-def _area(canvas: _Canvas, kind: str, outline: Sequence[Point]) -> str:
-    # Water has an edge of its own colour: a river stays visible from far away.
-    edge = f' stroke="{AREA_COLOURS[kind]}" stroke-width="2"' if kind == "water" else ""
-    return f'<path d="{canvas.path(outline)}Z" fill="{AREA_COLOURS[kind]}"{edge}/>'
-
-
 def _streets(canvas: _Canvas, atlas: Atlas) -> list[str]:
     """Every class as one edge path and one fill path: few elements, drawn fast."""
     zoom = canvas.view.zoom
@@ -176,7 +174,8 @@ class _Labels:
         high = length * abs(math.sin(turn)) + size * abs(math.cos(turn))
         box = (x - wide / 2, y - high / 2 - 2, x + wide / 2, y + high / 2 + 2)
         inside = box[0] > 0 and box[1] > 0 and box[2] < WIDTH and box[3] < HEIGHT
-        if not inside or any(_overlap(box, other) for other in self._boxes):
+        left, top, right, bottom = box
+        if not inside or any(left < x1 and x0 < right and top < y1 and y0 < bottom for x0, y0, x1, y1 in self._boxes):
             return False
         self._boxes.append(box)
         turned = f' transform="rotate({angle:.1f} {x:.1f} {y:.1f})"' if angle else ""
@@ -186,10 +185,6 @@ class _Labels:
             f"{escape(text)}</text>"
         )
         return True
-
-
-def _overlap(box: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
-    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
 
 
 def _label_settlements(labels: _Labels, atlas: Atlas) -> None:

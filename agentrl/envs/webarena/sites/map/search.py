@@ -15,8 +15,8 @@ import numpy as np
 
 from agentrl.envs.webarena.sites.map import geo
 from agentrl.envs.webarena.sites.map.atlas import Atlas, Feature
-from agentrl.envs.webarena.sites.map.categories import CATEGORIES, CUISINES
 from agentrl.envs.webarena.sites.map.geo import Point
+from agentrl.envs.webarena.sites.map.words import CATEGORIES, CUISINES
 
 MAX_LENGTH = 300  # characters of a query that are looked at
 _NEAR = re.compile(r"^(.+?)\s+(nearest to|closest to|close to|next to|near|around|by|in|at)\s+(.+)$", re.I)
@@ -57,9 +57,15 @@ class Index:
                 self._everywhere.setdefault(word, set()).add(number)
             for word in self.names[number]:
                 self._in_names.setdefault(word, set()).add(number)
-            for whole in {self.names[number], *_addresses(feature)}:
-                self._whole.setdefault(whole, []).append(number)
-        self._sizes = np.array([_size(feature) for feature in atlas.features])
+            whole = {self.names[number]}
+            if feature.number:
+                whole |= {words(f"{feature.number} {feature.street}"), words(f"{feature.street} {feature.number}")}
+            for text in whole:
+                self._whole.setdefault(text, []).append(number)
+        # Towns before places before streets before bus stops and houses.
+        sizes = {"settlement": 0, "place": 1, "street": 2}
+        small = ("bus_stop", "house", "atm")
+        self._sizes = np.array([3 if each.category in small else sizes[each.kind] for each in atlas.features])
         self._spots = np.array([geo.to_metres(feature.lat, feature.lon) for feature in atlas.features])
 
     def with_all(self, wanted: Iterable[str]) -> set[int]:
@@ -100,13 +106,6 @@ class Index:
 def _common(lists: dict[str, set[int]], wanted: Iterable[str]) -> set[int]:
     found = sorted((lists.get(word, set()) for word in wanted), key=len)
     return set.intersection(*found) if found else set()
-
-
-def _addresses(feature: Feature) -> list[tuple[str, ...]]:
-    """ "12 Mill Street" and "Mill Street 12"."""
-    if not feature.number:
-        return []
-    return [words(f"{feature.number} {feature.street}"), words(f"{feature.street} {feature.number}")]
 
 
 @lru_cache(2)
@@ -164,15 +163,6 @@ def _by_name(atlas: Atlas, text: str, around: Point, *, exact: bool = False, loo
     known, wanted = index(atlas), words(text)
     numbers = known.with_most(wanted) if loose else known.with_all(wanted)
     return tuple(Hit(atlas.features[number]) for number in known.ranked(numbers, text, around, exact=exact))
-
-
-def _size(feature: Feature) -> int:
-    """Towns before places before streets before bus stops and houses."""
-    if feature.kind == "settlement":
-        return 0
-    if feature.category in ("bus_stop", "house", "atm"):
-        return 3
-    return 2 if feature.kind == "street" else 1
 
 
 # ---------------------------------------------------------------------- kinds of places

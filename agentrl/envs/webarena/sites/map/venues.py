@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 from typing import Any
 
-from agentrl.envs.webarena.sites.map.categories import CATEGORIES, CUISINES, Category
-from agentrl.envs.webarena.sites.map.city import PARK_CELLS, bend, on_plan
+from agentrl.envs.webarena.sites.formats import slug
+from agentrl.envs.webarena.sites.map.city import CENTRES, PARK_CELLS, bend, on_plan
 from agentrl.envs.webarena.sites.map.geo import Point, to_degrees
 from agentrl.envs.webarena.sites.map.network import Network, Street
-from agentrl.envs.webarena.sites.map.towns import CENTRES
 from agentrl.envs.webarena.sites.map.words import (
     ADJECTIVES,
+    CATEGORIES,
     CITY,
+    CUISINES,
     DISTRICTS,
     FIRST_NAMES,
     NOUNS,
     REGION,
     SURNAMES,
     TOPICS,
+    Category,
 )  # fmt: skip
 
 PLOT = 11.0  # metres of street for each house number of one side
@@ -76,12 +77,17 @@ class Builder:
 
     def build(self) -> list[Row]:
         """All places of the region."""
-        self._parks()
+        for name, (left, right, low, high) in PARK_CELLS.items():
+            point = bend(*on_plan((left + right) / 2, (low + high) / 2))
+            self._put(CATEGORIES["park"], name, Spot("", "", point, district_of(point), CITY))
         for category in CATEGORIES.values():
             if category.value not in ("park", "viewpoint", "aerodrome"):
                 for _ in range(category.city):
                     self._add(category, CITY)
-        self._airport()
+        road = next(street for street in self.network.streets if street.name == AIRPORT_ROAD)
+        (x, y), (east, north) = self.network.along(road, 5200)
+        spot = Spot(AIRPORT_ROAD, "1", (x + north * 200, y - east * 200), "", REGION)
+        self._put(CATEGORIES["aerodrome"], CATEGORIES["aerodrome"].names[0], spot)
         for _ in range(CATEGORIES["viewpoint"].city):
             self._viewpoint()
         for town in CENTRES:
@@ -100,14 +106,11 @@ class Builder:
             side = self.rng.randint(0, 1)
             if (street.id, 2 * plot + side) not in self._taken:
                 self._taken.add((street.id, 2 * plot + side))
-                return self._door(street, plot, side)
-
-    def _door(self, street: Street, plot: int, side: int) -> Spot:
-        (x, y), (east, north) = self.network.along(street, (plot + 0.5) * PLOT)
-        off = SETBACK if side else -SETBACK
-        point = (x + north * off, y - east * off)
-        district = district_of(point) if street.settlement == CITY else ""
-        return Spot(street.name, str(2 * plot - 1 + side), point, district, street.settlement)
+                (x, y), (east, north) = self.network.along(street, (plot + 0.5) * PLOT)
+                off = SETBACK if side else -SETBACK
+                point = (x + north * off, y - east * off)
+                district = district_of(point) if street.settlement == CITY else ""
+                return Spot(street.name, str(2 * plot - 1 + side), point, district, street.settlement)
 
     def _choice(self, settlement: str, central: float) -> tuple[list[Street], list[float]]:
         """Streets that may have house numbers, and how likely each is."""
@@ -162,31 +165,24 @@ class Builder:
         self._names.add(name)
         has_hours = category.hours != ("",) and rng.random() < 0.93
         cuisine = rng.choice(CUISINES) if category.value in ("restaurant", "fast_food") else ""
-        lat, lon = self._unique(spot.point)
+        # Coordinates with five digits, as addresses of the site show them, that no other place has.
+        lat, lon = (round(value, 5) for value in to_degrees(spot.point))
+        while (lat, lon) in self._points:
+            lon = round(lon + 0.00001, 5)
+        self._points.add((lat, lon))
+        phone = ""
+        if category.contact:
+            phone = f"+999 {rng.randint(20, 98)} {rng.randint(200, 999)} {rng.randint(0, 9999):04d}"
         row = {
             "element": "way" if category.area else "node", "name": name, "category": category.value,
             "street": spot.street, "number": spot.number, "postcode": spot.postcode, "district": spot.district,
-            "settlement": spot.settlement, "phone": self._phone() if category.contact else "",
-            "website": self._website(name) if category.contact and rng.random() < 0.8 else "",
+            "settlement": spot.settlement, "phone": phone,
+            "website": f"https://www.{slug(name)}.example" if category.contact and rng.random() < 0.8 else "",
             "opening_hours": rng.choice(category.hours) if has_hours else "",
             "wheelchair": rng.choice(("yes", "yes", "limited", "no")) if category.contact else "",
             "cuisine": cuisine, "tags": json.dumps(self._tags(category.value)), "lat": lat, "lon": lon,
         }  # fmt: skip
         self.rows.append(row)
-
-    def _unique(self, point: Point) -> Point:
-        """Coordinates with five digits, as addresses of the site show them, that no other place has."""
-        lat, lon = (round(value, 5) for value in to_degrees(point))
-        while (lat, lon) in self._points:
-            lon = round(lon + 0.00001, 5)
-        self._points.add((lat, lon))
-        return lat, lon
-
-    def _phone(self) -> str:
-        return f"+999 {self.rng.randint(20, 98)} {self.rng.randint(200, 999)} {self.rng.randint(0, 9999):04d}"
-
-    def _website(self, name: str) -> str:
-        return f"https://www.{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}.example"
 
     def _tags(self, value: str) -> dict[str, str]:
         rng = self.rng
@@ -218,10 +214,6 @@ class Builder:
 
     # ------------------------------------------------------------------ places without a house number
 
-    def _parks(self) -> None:
-        for name, point in park_centres().items():
-            self._put(CATEGORIES["park"], name, Spot("", "", point, district_of(point), CITY))
-
     def _viewpoint(self) -> None:
         category = CATEGORIES["viewpoint"]
         street = self.rng.choice([street for street in self.network.streets if street.kind in ("path", "cycleway")])
@@ -231,19 +223,3 @@ class Builder:
         while name in self._names:
             name = self._name(category, spot)[0]
         self._put(category, name, spot)
-
-    def _airport(self) -> None:
-        category = CATEGORIES["aerodrome"]
-        road = next(street for street in self.network.streets if street.name == AIRPORT_ROAD)
-        (x, y), (east, north) = self.network.along(road, 5200)
-        spot = Spot(AIRPORT_ROAD, "1", (x + north * 200, y - east * 200), "", REGION)
-        self._put(category, category.names[0], spot)
-
-
-def park_centres() -> dict[str, Point]:
-    """The middle of each park."""
-    found = {}
-    for name, (left, right, low, high) in PARK_CELLS.items():
-        column, row = (left + right) / 2, (low + high) / 2
-        found[name] = bend(*on_plan(column, row))
-    return found

@@ -48,13 +48,9 @@ def asked_view(context: Context, default: MapView) -> MapView:
 
 
 def map_page(
-    context: Context,
-    template: str,
-    view: MapView,
-    markers: Sequence[Marker] = (),
-    route: Mapping[str, str] | None = None,
-    **values: Any,
-) -> Response:
+    context: Context, template: str, view: MapView, markers: Sequence[Marker] = (),
+    route: Mapping[str, str] | None = None, **values: Any,
+) -> Response:  # fmt: skip
     """A page with the map beside the sidebar."""
     shown = asked_view(context, view)
     marks = ";".join(f"{lat:.5f},{lon:.5f},{text}" for lat, lon, text in markers)

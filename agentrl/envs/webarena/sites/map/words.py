@@ -1,6 +1,10 @@
-"""Names of the made-up region: settlements, districts, streets, people and businesses."""
+"""The made-up region in words: names of settlements, districts, streets, people and businesses; the kinds of places."""
 
 from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -9,27 +13,19 @@ def _listed(text: str) -> tuple[str, ...]:
 
 REGION, COUNTRY = "Norrland Shire", "Estermark"
 CITY, CITY_COUNTY = "Veldhaven", "Orrin County"
-RIVER = "River Orrin"
 
 # Town, county, kilometres east and north of the city, population.
 TOWNS: tuple[tuple[str, str, float, float, int], ...] = (
-    ("Bramley Cross", "Orrin County", -19.0, 7.5, 14200),
-    ("Ashgrove", "Orrin County", 18.5, 10.0, 21800),
-    ("Selwyn Wells", "Saltmarsh County", 26.0, -16.5, 33600),
-    ("Thornbury Hill", "Orrin County", -8.0, 22.0, 9800),
-    ("Kestrel Bay", "Saltmarsh County", 52.0, -22.0, 27400),
-    ("Oldcastle", "Highfell County", -38.0, 24.0, 41300),
-    ("Windermoor", "Highfell County", -66.0, 33.0, 18900),
-    ("Sandiford", "Saltmarsh County", 34.0, -46.0, 16700),
+    ("Bramley Cross", "Orrin County", -19.0, 7.5, 14200), ("Ashgrove", "Orrin County", 18.5, 10.0, 21800),
+    ("Selwyn Wells", "Saltmarsh County", 26.0, -16.5, 33600), ("Thornbury Hill", "Orrin County", -8.0, 22.0, 9800),
+    ("Kestrel Bay", "Saltmarsh County", 52.0, -22.0, 27400), ("Oldcastle", "Highfell County", -38.0, 24.0, 41300),
+    ("Windermoor", "Highfell County", -66.0, 33.0, 18900), ("Sandiford", "Saltmarsh County", 34.0, -46.0, 16700),
     ("Hartwell Springs", "Highfell County", 14.0, 43.0, 12500),
-    ("Millbrook", "Lower Orrin County", -24.0, -21.0, 24900),
-    ("Dunmore", "Lower Orrin County", -57.0, -17.0, 15800),
-    ("Fenwick Abbey", "Lower Orrin County", -41.0, -52.0, 8700),
-    ("Northgate", "Highfell County", -12.0, 83.0, 36200),
-    ("Elderfield", "Saltmarsh County", 83.0, 26.0, 29500),
-    ("Whitlock Sands", "Saltmarsh County", 97.0, -41.0, 11300),
+    ("Millbrook", "Lower Orrin County", -24.0, -21.0, 24900), ("Dunmore", "Lower Orrin County", -57.0, -17.0, 15800),
+    ("Fenwick Abbey", "Lower Orrin County", -41.0, -52.0, 8700), ("Northgate", "Highfell County", -12.0, 83.0, 36200),
+    ("Elderfield", "Saltmarsh County", 83.0, 26.0, 29500), ("Whitlock Sands", "Saltmarsh County", 97.0, -41.0, 11300),
     ("Grayling", "Lower Orrin County", -108.0, -32.0, 22100),
-)
+)  # fmt: skip
 
 DISTRICTS: tuple[tuple[str, float, float], ...] = (  # name, metres east and north of the centre
     ("Old Town", 0, 350), ("Harbour Quarter", 900, -1050), ("Cathedral Hill", -1500, 900), ("Lindenhof", 1700, 1300),
@@ -56,12 +52,10 @@ STREET_BASES: tuple[str, ...] = _listed(
     Lambert Mercer Norwood Oakley Pickering Quincy Radcliffe Sheldon Tilbury Underwood Vickers Wakefield"""
 )
 STREET_TYPES: dict[str, tuple[str, ...]] = {
-    "primary": ("Avenue", "Boulevard", "Road"),
-    "secondary": ("Road", "Avenue", "Street"),
+    "primary": ("Avenue", "Boulevard", "Road"), "secondary": ("Road", "Avenue", "Street"),
     "residential": ("Street", "Lane", "Drive", "Road", "Way", "Terrace", "Close", "Crescent"),
-    "pedestrian": ("Arcade", "Promenade"),
-    "path": ("Walk", "Path"),
-}
+    "pedestrian": ("Arcade", "Promenade"), "path": ("Walk", "Path"),
+}  # fmt: skip
 BRIDGES = (
     "Saint Alban Bridge", "Fishergate Bridge", "Ropemakers Bridge", "Orrin Bridge", "Millennium Footbridge",
     "Queen Ida Bridge", "Tannery Bridge", "Kingfisher Footbridge", "Eastern Viaduct",
@@ -107,3 +101,47 @@ TOPICS: tuple[str, ...] = (
     "Clocks", "River Trade", "Printing", "Musical Instruments", "Local History", "Natural History", "Toys and Games",
     "Modern Art", "Textiles", "Railways", "Astronomy", "Ceramics", "Photography", "Navigation", "Agriculture",
 )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- kinds of places
+
+CUISINES = (
+    "italian", "chinese", "indian", "japanese", "mexican", "thai", "french", "greek", "korean", "vietnamese", "turkish",
+    "spanish", "lebanese", "seafood", "steak_house", "vegetarian", "ethiopian", "regional",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Category:
+    """A kind of place; categories.toml says what the fields mean."""
+
+    value: str
+    key: str
+    label: str
+    plural: str
+    city: int
+    town: int
+    names: tuple[str, ...]
+    chains: tuple[str, ...]
+    hours: tuple[str, ...]
+    contact: bool
+    central: float
+    synonyms: tuple[str, ...]
+    area: bool
+
+
+def _load() -> dict[str, Category]:
+    text = files("agentrl.envs.webarena.sites.map").joinpath("categories.toml").read_text("utf-8")
+    tables = tomllib.loads(text)
+    hours = tables.pop("hours")
+    return {
+        value: Category(
+            value, row["key"], row["label"], row["plural"], row["city"], row["town"], tuple(row.get("names", ())),
+            tuple(row.get("chains", ())), tuple(hours[row["hours"]]) if "hours" in row else ("",),
+            row.get("contact", True), row.get("central", 0.5), tuple(row.get("synonyms", ())), row.get("area", False),
+        )
+        for value, row in tables.items()
+    }  # fmt: skip
+
+
+CATEGORIES = _load()

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import money, short_date
 from agentrl.envs.webarena.sites.site import Context, NotFound, Site
-from agentrl.envs.webarena.sites.store.content import STORE_NAME
-from agentrl.envs.webarena.sites.store.pricing import money
+from agentrl.envs.webarena.sites.store.pricing import STORE_NAME
 
 # What a customer pays for one piece, as SQL over `product`.
 FINAL_PRICE = "min(product.price, coalesce(product.special_price, product.price))"
@@ -28,17 +28,15 @@ class Shop(Site):
         wishes = 0
         if user is not None:
             wishes = db.value("SELECT count(*) FROM wishlist_item WHERE customer_id = ?", user["id"])
+        # The address of this page, to come back to; a very long one is not worth repeating.
+        path = context.request.url.removeprefix(context.request.origin) or "/"
+        path = path if len(path) <= MAX_RETURN else context.request.path[:MAX_RETURN]
         return {
             "store": STORE_NAME,
             "menu": db.rows("SELECT name, url_path FROM category WHERE parent_id IS NULL ORDER BY position"),
-            "cart_count": sum(item["qty"] for item in cart_items(db, *cart_owner(context))),
-            "wish_count": wishes,
-            "money": money,
-            "day": day,
-            "stars": stars,
-            "searched": "",
-            "back": encoded_path(_own_path(context)),
-        }
+            "cart_count": sum(item["qty"] for item in cart_items(db, *cart_owner(context))), "wish_count": wishes,
+            "money": money, "day": short_date, "stars": stars, "searched": "", "back": encoded_path(path),
+        }  # fmt: skip
 
     def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
         """The contents of the cart."""
@@ -62,9 +60,14 @@ def cart_owner(context: Context) -> tuple[int | None, int | None]:
     return context.session["user_id"], context.session["id"]
 
 
+def owner_column(customer: int | None, session: int | None) -> tuple[str, int | None]:
+    """The column of tables of carts and the like that names this owner, and its value."""
+    return ("customer_id", customer) if customer is not None else ("session_id", session)
+
+
 def cart_items(db: Database, customer: int | None, session: int | None) -> list[sqlite3.Row]:
     """The lines of a cart with their products, oldest first."""
-    column, value = ("customer_id", customer) if customer is not None else ("session_id", session)
+    column, value = owner_column(customer, session)
     return db.rows(
         f"SELECT cart_item.*, product.name, product.sku, product.url_key, product.qty AS stock,"
         f" product.is_in_stock AND product.status = 1 AS is_in_stock,"
@@ -106,6 +109,14 @@ def chosen_options(context: Context, product: int) -> str | None:
     return ", ".join(chosen)
 
 
+def orders_of(db: Database, customer: int, limit: int, offset: int) -> list[sqlite3.Row]:
+    """A customer's orders, the latest first."""
+    return db.rows(
+        "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?",
+        customer, limit, offset,
+    )  # fmt: skip
+
+
 def ratings_of(db: Database, products: Iterable[int]) -> dict[int, tuple[float, int]]:
     """Average stars and number of the approved reviews of products that have any."""
     ids = [int(product) for product in products]
@@ -117,21 +128,10 @@ def ratings_of(db: Database, products: Iterable[int]) -> dict[int, tuple[float, 
     return {row["product_id"]: (row["stars"], row["reviews"]) for row in rows}
 
 
-def day(stamp: str) -> str:
-    """A date as Americans write it: "6/16/25"."""
-    return f"{int(stamp[5:7])}/{int(stamp[8:10])}/{stamp[2:4]}"
-
-
 def stars(rating: float) -> str:
     """Full and empty stars."""
     full = max(0, min(5, round(rating)))
     return "\u2605" * full + "\u2606" * (5 - full)
-
-
-def _own_path(context: Context) -> str:
-    """The address of this page without the host, to come back to; a very long one is not worth repeating."""
-    path = context.request.url.removeprefix(context.request.origin) or "/"
-    return path if len(path) <= MAX_RETURN else context.request.path[:MAX_RETURN]
 
 
 def encoded_path(path: str) -> str:

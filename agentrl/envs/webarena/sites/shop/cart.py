@@ -1,4 +1,4 @@
-"""The shopping cart and its totals."""
+"""The shopping cart with its totals, and the wish list."""
 
 from __future__ import annotations
 
@@ -9,18 +9,47 @@ from typing import Any
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.shop.base import (
+    FINAL_PRICE,
+    WISH_LIST,
     cart_items,
     cart_owner,
     chosen_options,
     decoded_path,
+    options_of,
+    owner_column,
     product_by_id,
+    ratings_of,
     site,
     subtotal,
 )
 from agentrl.envs.webarena.sites.shop.product import compare_add
-from agentrl.envs.webarena.sites.shop.wishes import wish_add
-from agentrl.envs.webarena.sites.site import Context
+from agentrl.envs.webarena.sites.site import Context, NotFound
 from agentrl.envs.webarena.sites.store.pricing import SHIPPING_METHODS, ShippingMethod, applies, discount
+
+# ---------------------------------------------------------------------- putting on the wish list
+
+
+def wish_add(context: Context) -> Response:
+    """Put a product on the list; once more of it where it is there already."""
+    customer = context.member["id"]
+    product = product_by_id(context.db, context.number(context.params.get("product") or context.form("product")))
+    qty = max(1, context.number(context.form("qty", "1"), 1, 10_000))
+    options = chosen_options(context, product["id"]) or ""
+    present = context.db.row(
+        "SELECT * FROM wishlist_item WHERE customer_id = ? AND product_id = ? AND options = ?",
+        customer, product["id"], options,
+    )  # fmt: skip
+    if present is not None:
+        context.db.update("wishlist_item", present["id"], qty=min(present["qty"] + qty, 10_000))
+    else:
+        context.db.insert(
+            "wishlist_item", customer_id=customer, product_id=product["id"], options=options, qty=qty,
+            added_at=context.db.now(),
+        )  # fmt: skip
+    return context.redirect(WISH_LIST, f"{product['name']} has been added to your Wish List.")
+
+
+# ---------------------------------------------------------------------- the cart
 
 CART = "/checkout/cart/"
 MAX_PIECES = 10_000  # of one line
@@ -44,7 +73,8 @@ class Totals:
 
 def totals(context: Context, items: list[sqlite3.Row], method: ShippingMethod = SHIPPING_METHODS[0]) -> Totals:
     """The totals of the visitor's cart if it is sent by this method."""
-    code, amount = coupon_of(context), subtotal(items)
+    row, amount = _coupon_row(context), subtotal(items)
+    code = "" if row is None else row["code"]
     reduced = discount(amount, context.db.now()[:10], rules(context.db), code)
     return Totals(amount, reduced, method.amount(sum(item["qty"] for item in items)), method, code)
 
@@ -54,15 +84,9 @@ def rules(db: Database) -> list[dict[str, Any]]:
     return [dict(rule) for rule in db.rows("SELECT * FROM cart_rule ORDER BY id")]
 
 
-def coupon_of(context: Context) -> str:
-    """The code that was applied to the visitor's cart."""
-    row = _coupon_row(context)
-    return "" if row is None else row["code"]
-
-
 def _coupon_row(context: Context) -> sqlite3.Row | None:
-    customer, session = cart_owner(context)
-    column, value = ("customer_id", customer) if customer is not None else ("session_id", session)
+    """The code that was applied to the visitor's cart."""
+    column, value = owner_column(*cart_owner(context))
     return context.db.row(f"SELECT * FROM cart_coupon WHERE {column} = ?", value)
 
 
@@ -111,8 +135,8 @@ def add_to_cart(context: Context, product: sqlite3.Row, options: str, qty: int) 
     if present:
         context.db.update("cart_item", present[0]["id"], qty=wanted)
         return ""
-    owner = {"customer_id": customer} if customer is not None else {"session_id": session}
-    context.db.insert("cart_item", product_id=product["id"], options=options, qty=qty, **owner)
+    column, owner = owner_column(customer, session)
+    context.db.insert("cart_item", product_id=product["id"], options=options, qty=qty, **{column: owner})
     return ""
 
 
@@ -124,9 +148,11 @@ def cart_update(context: Context) -> Response:
         for item in items:
             context.db.delete("cart_item", item["id"])
         return context.redirect(CART)
-    removed = context.number(context.form("remove"))
-    if removed:
-        return _delete(context, removed)
+    if removed := context.number(context.form("remove")):
+        for item in items:
+            if item["id"] == removed:
+                context.db.delete("cart_item", removed)
+        return context.redirect(CART)
     for item in items:
         wanted = context.number(context.form(f"cart[{item['id']}][qty]"), item["qty"])
         if wanted == 0:
@@ -135,19 +161,6 @@ def cart_update(context: Context) -> Response:
             return context.redirect(CART, f"error: The requested qty is not available: {item['name']}")
         elif wanted != item["qty"]:
             context.db.update("cart_item", item["id"], qty=wanted)
-    return context.redirect(CART)
-
-
-@site.post("/checkout/cart/delete")
-def cart_delete(context: Context) -> Response:
-    """Remove a line."""
-    return _delete(context, context.number(context.form("id")))
-
-
-def _delete(context: Context, wanted: int) -> Response:
-    for item in cart_items(context.db, *cart_owner(context)):
-        if item["id"] == wanted:
-            context.db.delete("cart_item", wanted)
     return context.redirect(CART)
 
 
@@ -164,9 +177,72 @@ def coupon(context: Context) -> Response:
     if not code or not fitting:
         return context.redirect(CART, f'error: The coupon code "{code[:80]}" is not valid.')
     context.visit()
-    customer, session = cart_owner(context)
     if row is not None:
         context.db.delete("cart_coupon", row["id"])
-    owner = {"customer_id": customer} if customer is not None else {"session_id": session}
-    context.db.insert("cart_coupon", code=fitting[0]["coupon_code"], **owner)
+    column, owner = owner_column(*cart_owner(context))
+    context.db.insert("cart_coupon", code=fitting[0]["coupon_code"], **{column: owner})
     return context.redirect(CART, f'You used coupon code "{fitting[0]["coupon_code"]}".')
+
+
+# ---------------------------------------------------------------------- the wish list
+
+
+@site.get("/wishlist", "/wishlist/index/index")
+def wish_list(context: Context) -> Response:
+    """Everything on the list."""
+    items = _wished(context)
+    return context.page(
+        "wishlist.html", items=items, ratings=ratings_of(context.db, [item["product_id"] for item in items])
+    )
+
+
+@site.post("/wishlist/index/update")
+def wish_update(context: Context) -> Response:
+    """Save comments and quantities."""
+    for item in _wished(context):
+        comment = context.form(f"description[{item['id']}]", item["comment"])
+        qty = max(1, context.number(context.form(f"qty[{item['id']}]"), item["qty"], 10_000))
+        if (comment, qty) != (item["comment"], item["qty"]):
+            context.db.update("wishlist_item", item["id"], comment=comment, qty=qty)
+    target = context.form("cart")
+    if target:
+        return _to_cart(context, [_own_wish(context, target)])
+    if context.form("do") == "all":
+        return _to_cart(context, _wished(context))
+    if context.form("remove"):
+        item = _own_wish(context, context.form("remove"))
+        context.db.delete("wishlist_item", item["id"])
+        return context.redirect(WISH_LIST, f"{item['name']} has been removed from your Wish List.")
+    return context.redirect(WISH_LIST, "Your Wish List has been updated.")
+
+
+def _to_cart(context: Context, items: list[sqlite3.Row]) -> Response:
+    """Move items to the cart; those that need a choice lead to the product's page."""
+    for item in items:
+        product = product_by_id(context.db, item["product_id"])
+        path = f"/{product['url_key']}.html"
+        if options_of(context.db, product["id"]) and not item["options"]:
+            return context.redirect(path, "error: You need to choose options for your item.")
+        problem = add_to_cart(context, product, item["options"], item["qty"])
+        if problem:
+            return context.redirect(WISH_LIST, f"error: {problem}")
+        context.db.delete("wishlist_item", item["id"])
+    names = items[0]["name"] if len(items) == 1 else f"{len(items)} products"
+    return context.redirect(WISH_LIST, f"You added {names} to your shopping cart." if items else "")
+
+
+def _wished(context: Context) -> list[sqlite3.Row]:
+    return context.db.rows(
+        f"SELECT wishlist_item.*, product.name, url_key, is_in_stock, {FINAL_PRICE} AS final_price FROM wishlist_item"
+        " JOIN product ON product.id = product_id WHERE wishlist_item.customer_id = ? AND status = 1"
+        " ORDER BY wishlist_item.id",
+        context.member["id"],
+    )
+
+
+def _own_wish(context: Context, number: str) -> sqlite3.Row:
+    wanted = context.number(number)
+    for item in _wished(context):
+        if item["id"] == wanted:
+            return item
+    raise NotFound

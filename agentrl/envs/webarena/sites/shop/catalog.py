@@ -1,4 +1,4 @@
-"""Home, categories, searches and the pictures of products."""
+"""Home, categories, searches and pictures of products; pages of text, newsletter and contact."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from agentrl.envs.common.catalogue import Product
 from agentrl.envs.common.catalogue.photos import photo
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.messages import Response
-from agentrl.envs.webarena.sites.shop.assortment import Item, assortment, items_below
+from agentrl.envs.webarena.sites.shop.account import is_email
 from agentrl.envs.webarena.sites.shop.base import ratings_of, site
-from agentrl.envs.webarena.sites.shop.listing import MAX_LENGTH, PRODUCTS, Listing
+from agentrl.envs.webarena.sites.shop.listing import PRODUCTS, Listing
 from agentrl.envs.webarena.sites.shop.product import product_page, trail_of
-from agentrl.envs.webarena.sites.shop.search import found_products
+from agentrl.envs.webarena.sites.shop.search import MAX_LENGTH, Item, assortment, found_products, items_below
 from agentrl.envs.webarena.sites.site import Context, NotFound
 from agentrl.envs.webarena.sites.store.products import bullets_of, catalogue_product, description_of
 
@@ -48,17 +48,12 @@ def category_or_product(context: Context) -> Response:
     """Both live at the root, as in Magento."""
     path = context.params["path"]
     category = context.db.row("SELECT * FROM category WHERE url_path = ?", path)
-    if category is not None:
-        return category_page(context, category)
-    key = path.rsplit("/", 1)[-1]
-    product = context.db.row(f"{PRODUCTS} WHERE url_key = ? AND status = 1", key)
-    if product is None:
-        raise NotFound
-    return product_page(context, product)
-
-
-def category_page(context: Context, category: sqlite3.Row) -> Response:
-    """The products of a category and of all below it."""
+    if category is None:
+        key = path.rsplit("/", 1)[-1]
+        product = context.db.row(f"{PRODUCTS} WHERE url_key = ? AND status = 1", key)
+        if product is None:
+            raise NotFound
+        return product_page(context, product)
     db = context.db
     products = items_below(db, category["url_path"])
     children = db.rows("SELECT * FROM category WHERE parent_id = ? ORDER BY position", category["id"])
@@ -79,9 +74,12 @@ def search_page(context: Context) -> Response:
         return context.redirect("/")
     items, wanted = assortment(context.db), context.query("cat")
     found = [items[row_id] for row_id in found_products(context.db, query) if row_id in items]
-    products = _below(context.db, context.number(wanted), found) if wanted else found
+    if wanted:
+        within = context.db.get("category", context.number(wanted))
+        inside = {item.id for item in items_below(context.db, within["url_path"])} if within is not None else set()
+        found = [item for item in found if item.id in inside]
     top = context.db.rows("SELECT id, name FROM category WHERE parent_id IS NULL ORDER BY position")
-    listing = Listing(context, SEARCH_PATH, ("relevance", "name", "price"), products, descending=True)
+    listing = Listing(context, SEARCH_PATH, ("relevance", "name", "price"), found, descending=True)
     if not wanted:
         listing.categories = [(row["name"], listing.link(cat=row["id"]), row["id"]) for row in top]
     title = f"Search results for: '{query}'"
@@ -100,7 +98,15 @@ def advanced_result(context: Context) -> Response:
     values = {name: context.query(name).strip() for name in ("name", "sku", *LONG_TEXTS, "price[from]", "price[to]")}
     if not any(values.values()):
         return context.redirect("/catalogsearch/advanced/", "error: Enter a search term and try again.")
-    products = [item for item in _in_texts(context.db, values) if _fits(item, values)]
+    low, high = (_amount(values[name]) for name in ("price[from]", "price[to]"))
+    products = [
+        item
+        for item in _in_texts(context.db, values)
+        if (low is None or item.price >= low)
+        and (high is None or item.price <= high)
+        and all(word in item.name.lower() for word in values["name"].lower().split())
+        and all(word in item.sku.lower() for word in values["sku"].lower().split())
+    ]
     listing = Listing(context, "/catalogsearch/advanced/result/", ("position", "name", "price"), products)
     return context.page("listing.html", kind="search", title="Catalog Advanced Search", trail=[], listing=listing)
 
@@ -117,27 +123,11 @@ def _in_texts(db: Database, values: dict[str, str]) -> list[Item]:
     return list(items.values())
 
 
-def _fits(item: Item, values: dict[str, str]) -> bool:
-    low, high = (_amount(values[name]) for name in ("price[from]", "price[to]"))
-    if (low is not None and item.price < low) or (high is not None and item.price > high):
-        return False
-    texts = {"name": item.name.lower(), "sku": item.sku.lower()}
-    return all(word in text for name, text in texts.items() for word in values[name].lower().split())
-
-
 def _amount(text: str) -> float | None:
     try:
         return float(text) if text else None
     except ValueError:
         return None
-
-
-def _below(db: Database, category: int, items: list[Item]) -> list[Item]:
-    top = db.get("category", category)
-    if top is None:
-        return []
-    inside = {item.id for item in items_below(db, top["url_path"])}
-    return [item for item in items if item.id in inside]
 
 
 @site.get("/search/term/popular")
@@ -160,3 +150,89 @@ def media(context: Context) -> Response:
     file = BytesIO()
     photo(record, PHOTO_PIXELS).save(file, "PNG")
     return Response(file.getvalue(), content_type="image/png", lasting=lasting)
+
+
+# ---------------------------------------------------------------------- pages of text, newsletter, contact
+
+CONTACT = "/contact/"
+
+
+@site.get("/newsletter/manage")
+def newsletter(context: Context) -> Response:
+    """Is the customer subscribed?"""
+    return context.page("newsletter.html", subscribed=context.member["subscribed"])
+
+
+@site.post("/newsletter/manage/save")
+def newsletter_save(context: Context) -> Response:
+    """Subscribe or unsubscribe."""
+    member = context.member
+    wanted = int(context.form("is_subscribed") == "1")
+    if wanted == member["subscribed"]:
+        return context.redirect("/customer/account/", "We have updated your subscription.")
+    context.db.update("customer", member["id"], subscribed=wanted)
+    _record(context, member["email"], member["id"], "Subscribed" if wanted else "Unsubscribed")
+    saved = "We have saved your subscription." if wanted else "We have removed your newsletter subscription."
+    return context.redirect("/customer/account/", saved)
+
+
+@site.post("/newsletter/subscriber/new")
+def subscribe(context: Context) -> Response:
+    """The box in the footer."""
+    email = context.form("email").strip()
+    if not is_email(email):
+        return context.redirect("/", "error: Please enter a valid email address (Ex: johndoe@domain.com).")
+    present = context.db.row("SELECT * FROM newsletter_subscriber WHERE lower(email) = lower(?)", email)
+    if present is not None and present["status"] == "Subscribed":
+        return context.redirect("/", "error: This email address is already subscribed.")
+    customer = context.db.row("SELECT * FROM customer WHERE lower(email) = lower(?)", email)
+    if customer is not None:
+        context.db.update("customer", customer["id"], subscribed=1)
+    _record(context, email, customer["id"] if customer is not None else None, "Subscribed")
+    return context.redirect("/", "Thank you for your subscription.")
+
+
+def _record(context: Context, email: str, customer: int | None, status: str) -> None:
+    present = context.db.row("SELECT * FROM newsletter_subscriber WHERE lower(email) = lower(?)", email)
+    if present is not None:
+        context.db.update("newsletter_subscriber", present["id"], status=status, customer_id=customer)
+    else:
+        context.db.insert("newsletter_subscriber", email=email, customer_id=customer, status=status)
+
+
+@site.get("/contact", "/contact/index")
+def contact(context: Context) -> Response:
+    """The form, with what we know of a customer filled in."""
+    return context.page("contact.html")
+
+
+@site.post("/contact/index/post")
+def contact_post(context: Context) -> Response:
+    """Keep the message."""
+    values = {name: context.form(name).strip() for name in ("name", "email", "telephone", "comment")}
+    if not values["name"] or not values["comment"]:
+        return context.redirect(CONTACT, "error: Enter the Name and the message and try again.")
+    if not is_email(values["email"]):
+        return context.redirect(CONTACT, "error: The email address is invalid. Verify the email address and try again.")
+    context.db.insert("contact_message", created_at=context.db.now(), **values)
+    return context.redirect(
+        CONTACT, "Thanks for contacting us with your comments and questions. We'll respond to you very soon."
+    )
+
+
+def text_page(context: Context) -> Response:
+    """A page that an administrator wrote."""
+    page = context.db.row("SELECT * FROM cms_page WHERE identifier = ? AND is_active = 1", context.params["identifier"])
+    if page is None:
+        raise NotFound
+    return context.page("text_page.html", page=page, blocks=blocks(page["content"]))
+
+
+def blocks(content: str) -> list[tuple[str, str]]:
+    """Headings and paragraphs of a text: ("h2", text) or ("p", text)."""
+    found = []
+    for part in content.replace("\r\n", "\n").split("\n\n"):
+        text = part.strip()
+        if text:
+            found.append(("h2", text[2:]) if text.startswith("# ") else ("p", text))
+    return found

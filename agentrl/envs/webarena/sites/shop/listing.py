@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from agentrl.envs.webarena.sites.database import Database
-from agentrl.envs.webarena.sites.shop.assortment import Item
+from agentrl.envs.webarena.sites.formats import money, paging
 from agentrl.envs.webarena.sites.shop.base import FINAL_PRICE, ratings_of
+from agentrl.envs.webarena.sites.shop.search import MAX_LENGTH, Item
 from agentrl.envs.webarena.sites.site import Context
-from agentrl.envs.webarena.sites.store.pricing import money
 
 PARAMETERS = (
     "cat", "price", "brand", "color", "name", "sku", "description", "short_description", "price[from]", "price[to]",
@@ -26,7 +26,6 @@ PARAMETERS = (
 )  # fmt: skip
 LIMITS = (12, 24, 36)
 ORDERS = {"position": "Position", "relevance": "Relevance", "name": "Product Name", "price": "Price"}
-MAX_LENGTH = 128  # characters of a value: dozens of links of the page repeat it
 STEPS = (1, 2, 5, 10, 20, 30, 50, 100, 200, 300, 500)  # widths of price ranges, in dollars
 MAX_CHOICES = 8  # of a filter
 PRODUCTS = f"SELECT product.*, {FINAL_PRICE} AS final_price FROM product"
@@ -64,10 +63,16 @@ class Listing:
     def __post_init__(self) -> None:
         asked = dict(self.context.request.query)
         self.values = {name: asked[name][:MAX_LENGTH] for name in PARAMETERS if asked.get(name)}
-        self.products = self._sorted(self._filtered())
-        last = max(1, -(-len(self.products) // self.limit))
-        self.page = min(max(1, self.context.number(self.values.get("p", "1"), 1)), last)
-        self.last_page = last
+        low, high = price_range(self.values.get("price", ""))
+        brand, color = (self.values.get(name, "").lower() for name in ("brand", "color"))
+        fitting = [item for item in self.candidates if low <= item.price < high]
+        if brand:
+            fitting = [item for item in fitting if brand == item.brand.lower()]
+        if color:
+            fitting = [item for item in fitting if color in item.colors]
+        self.products = self._sorted(fitting)
+        asked_page = self.context.number(self.values.get("p", ""), 1)
+        self.page, self.last_page = paging(asked_page, len(self.products), self.limit)
 
     # ------------------------------------------------------------------ what the address says
 
@@ -175,21 +180,12 @@ class Listing:
         colors = Counter(color for product in self.products for color in product.colors)
         for name, counter in (("brand", brands), ("color", colors)):
             if name not in self.values:
-                found.append(Filter(name.title(), self._choices(name, counter)))
+                most = sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))[:MAX_CHOICES]
+                links = [Link(label, self.link(**{name: label}), count) for label, count in most]
+                found.append(Filter(name.title(), links))
         return [block for block in found if block.links]
 
     # ------------------------------------------------------------------ inside
-
-    def _filtered(self) -> list[Item]:
-        low, high = price_range(self.values.get("price", ""))
-        brand, color = (self.values.get(name, "").lower() for name in ("brand", "color"))
-        return [
-            item
-            for item in self.candidates
-            if low <= item.price < high
-            and (not brand or brand == item.brand.lower())
-            and (not color or color in item.colors)
-        ]
 
     def _sorted(self, products: list[Item]) -> list[Item]:
         """Equal prices and names keep the order in which products came."""
@@ -215,10 +211,6 @@ class Listing:
             label = f"{money(low)} - {money(high - 0.01)}" if high else f"{money(low)} and above"
             links.append(Link(label, self.link(price=f"{low}-{high or ''}"), buckets[low]))
         return links
-
-    def _choices(self, name: str, counter: Counter[str]) -> list[Link]:
-        most = sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))[:MAX_CHOICES]
-        return [Link(label, self.link(**{name: label}), count) for label, count in most]
 
     def _described(self, name: str) -> str:
         value = self.values[name]

@@ -1,22 +1,24 @@
-"""The page of one product, and comparing several."""
+"""The page of one product with its reviews, writing reviews, and comparing several products."""
 
 from __future__ import annotations
 
 import sqlite3
 
 from agentrl.envs.webarena.sites.database import Database
+from agentrl.envs.webarena.sites.formats import paging
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.shop.base import (
     FINAL_PRICE,
     cart_owner,
     decoded_path,
     options_of,
+    owner_column,
     product_by_id,
     ratings_of,
     site,
 )
 from agentrl.envs.webarena.sites.shop.listing import page_links
-from agentrl.envs.webarena.sites.site import Context
+from agentrl.envs.webarena.sites.site import Context, NotFound
 from agentrl.envs.webarena.sites.store.products import bullets_of, description_of
 
 REVIEWS_PER_PAGE = 10
@@ -27,25 +29,18 @@ def product_page(context: Context, product: sqlite3.Row) -> Response:
     """Everything about a product, with one page of its reviews."""
     db, path = context.db, f"/{product['url_key']}.html"
     total = db.value("SELECT count(*) FROM review WHERE product_id = ? AND status = 'Approved'", product["id"])
-    last = max(1, -(-total // REVIEWS_PER_PAGE))
-    page = min(max(1, context.number(context.query("p", "1"), 1)), last)
+    page, last = paging(context.number(context.query("p"), 1), total, REVIEWS_PER_PAGE)
     reviews = db.rows(
         "SELECT * FROM review WHERE product_id = ? AND status = 'Approved'"
         " ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?",
         product["id"], REVIEWS_PER_PAGE, (page - 1) * REVIEWS_PER_PAGE,
     )  # fmt: skip
     return context.page(
-        "product.html",
-        product=product,
-        trail=trail_of(db, product["category_id"]),
-        options=options_of(db, product["id"]),
-        bullets=bullets_of(product),
-        description=description_of(product),
-        rating=ratings_of(db, [product["id"]]).get(product["id"]),
-        reviews=reviews,
-        review_total=total,
+        "product.html", product=product, trail=trail_of(db, product["category_id"]),
+        options=options_of(db, product["id"]), bullets=bullets_of(product), description=description_of(product),
+        rating=ratings_of(db, [product["id"]]).get(product["id"]), reviews=reviews, review_total=total,
         pages=page_links(page, last, lambda number: f"{path}?p={number}" if number > 1 else path),
-    )
+    )  # fmt: skip
 
 
 def trail_of(db: Database, category: int) -> list[tuple[str, str]]:
@@ -74,14 +69,13 @@ def compare_add(context: Context) -> Response:
     """Put a product on the list."""
     product = product_by_id(context.db, context.number(context.params.get("product") or context.form("product")))
     context.visit()
-    customer, session = cart_owner(context)
     back = decoded_path(context.params.get("uenc", ""), f"/{product['url_key']}.html")
     present = _compared(context)
     if len(present) >= MAX_COMPARED:
         return context.redirect(back, f"error: You can compare up to {MAX_COMPARED} products.")
     if product["id"] not in {row["product_id"] for row in present}:
-        owner = {"customer_id": customer} if customer is not None else {"session_id": session}
-        context.db.insert("compare_item", product_id=product["id"], **owner)
+        column, owner = owner_column(*cart_owner(context))
+        context.db.insert("compare_item", product_id=product["id"], **{column: owner})
     return context.redirect(back, f"You added product {product['name']} to the comparison list.")
 
 
@@ -106,8 +100,7 @@ def compare_clear(context: Context) -> Response:
 
 
 def _compared(context: Context) -> list[sqlite3.Row]:
-    customer, session = cart_owner(context)
-    column, value = ("customer_id", customer) if customer is not None else ("session_id", session)
+    column, value = owner_column(*cart_owner(context))
     return context.db.rows(
         "SELECT compare_item.id, product_id, product.name, url_key, sku, brand, is_in_stock, weight, catalogue_index,"
         f" description, short_description, {FINAL_PRICE} AS final_price FROM compare_item"
@@ -115,3 +108,55 @@ def _compared(context: Context) -> list[sqlite3.Row]:
         " ORDER BY compare_item.id",
         value,
     )
+
+
+# ---------------------------------------------------------------------- reviews
+
+MINE = "/review/customer/"
+
+
+@site.post("/review/product/post/id/{number}")
+def post_review(context: Context) -> Response:
+    """Keep a review until an administrator has read it."""
+    product = product_by_id(context.db, context.number(context.params["number"]))
+    path = f"/{product['url_key']}.html"
+    values = {name: context.form(name).strip() for name in ("nickname", "title", "detail")}
+    rating = context.number(context.form("ratings[4]") or context.form("ratings[1]"))
+    if not 1 <= rating <= 5:
+        return context.redirect(path, "error: Please select one of each of the ratings above.")
+    if not all(values.values()):
+        return context.redirect(path, "error: Nickname, summary and review are required.")
+    customer = context.user["id"] if context.user is not None else None
+    context.db.insert(
+        "review", product_id=product["id"], customer_id=customer, rating=rating, status="Pending",
+        created_at=context.db.now(), **values,
+    )  # fmt: skip
+    return context.redirect(path, "You submitted your review for moderation.")
+
+
+@site.get("/review/customer", "/review/customer/index")
+def my_reviews(context: Context) -> Response:
+    """What the customer has written."""
+    customer = context.member["id"]
+    total = context.db.value("SELECT count(*) FROM review WHERE customer_id = ?", customer)
+    page, last = paging(context.number(context.query("p"), 1), total, REVIEWS_PER_PAGE)
+    reviews = context.db.rows(
+        "SELECT review.*, product.name, product.url_key FROM review JOIN product ON product.id = product_id"
+        " WHERE review.customer_id = ? ORDER BY review.created_at DESC, review.id DESC LIMIT ? OFFSET ?",
+        customer, REVIEWS_PER_PAGE, (page - 1) * REVIEWS_PER_PAGE,
+    )  # fmt: skip
+    pages = page_links(page, last, lambda number: f"{MINE}?p={number}" if number > 1 else MINE)
+    return context.page("my_reviews.html", reviews=reviews, total=total, pages=pages)
+
+
+@site.get("/review/customer/view/id/{number}")
+def my_review(context: Context) -> Response:
+    """One of them."""
+    review = context.db.row(
+        "SELECT review.*, product.name, product.url_key FROM review JOIN product ON product.id = product_id"
+        " WHERE review.id = ? AND review.customer_id = ?",
+        context.number(context.params["number"]), context.member["id"],
+    )  # fmt: skip
+    if review is None:
+        raise NotFound
+    return context.page("my_review.html", review=review)

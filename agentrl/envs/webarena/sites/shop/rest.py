@@ -16,16 +16,8 @@ ORDER_FIELDS = (
     "discount_amount", "grand_total", "customer_id", "customer_email", "coupon_code",
 )  # fmt: skip
 CONDITIONS = {
-    "eq": "=",
-    "neq": "<>",
-    "gt": ">",
-    "gteq": ">=",
-    "lt": "<",
-    "lteq": "<=",
-    "like": "LIKE",
-    "from": ">=",
-    "to": "<=",
-}
+    "eq": "=", "neq": "<>", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<=", "like": "LIKE", "from": ">=", "to": "<=",
+}  # fmt: skip
 MAX_PER_PAGE = 300
 _FILTER = re.compile(r"searchCriteria\[(?:filter_groups|filterGroups)\]\[(\d+)\]\[filters\]\[(\d+)\]\[(\w+)\]")
 
@@ -51,8 +43,10 @@ def orders(context: Context) -> Response:
     total = context.db.value(f"SELECT count(*) FROM sales_order WHERE {where}", *values)
     size = min(context.number(asked.get("searchCriteria[pageSize]", ""), 20) or 20, MAX_PER_PAGE)
     page = max(1, context.number(asked.get("searchCriteria[currentPage]", "1"), 1, 10**6))
+    column = _column(asked.get("searchCriteria[sortOrders][0][field]", "")) or "id"
+    direction = "ASC" if asked.get("searchCriteria[sortOrders][0][direction]", "").upper() == "ASC" else "DESC"
     found = context.db.rows(
-        f"SELECT * FROM sales_order WHERE {where} ORDER BY {_sorting(asked)} LIMIT ? OFFSET ?",
+        f"SELECT * FROM sales_order WHERE {where} ORDER BY {column} {direction}, id {direction} LIMIT ? OFFSET ?",
         *values, size, (page - 1) * size,
     )  # fmt: skip
     return context.json(json.dumps({"items": [_order(context, row) for row in found], "total_count": total}))
@@ -86,12 +80,8 @@ def _order(context: Context, order: sqlite3.Row) -> dict[str, Any]:
 def _review(review: sqlite3.Row) -> dict[str, Any]:
     percent = review["rating"] * 20
     rating = {
-        "vote_id": review["id"],
-        "rating_id": 4,
-        "rating_name": "Rating",
-        "percent": percent,
-        "value": review["rating"],
-    }
+        "vote_id": review["id"], "rating_id": 4, "rating_name": "Rating", "percent": percent, "value": review["rating"],
+    }  # fmt: skip
     status = {"Approved": 1, "Pending": 2, "Not Approved": 3}.get(review["status"], 2)
     return {
         **{name: review[name] for name in ("id", "title", "detail", "nickname", "customer_id", "created_at")},
@@ -119,13 +109,6 @@ def _conditions(asked: dict[str, str]) -> tuple[str, list[str]]:
         if parts:
             clauses.append(f"({' OR '.join(parts)})")
     return " AND ".join(clauses) or "1", values
-
-
-def _sorting(asked: dict[str, str]) -> str:
-    column = _column(asked.get("searchCriteria[sortOrders][0][field]", ""))
-    descending = asked.get("searchCriteria[sortOrders][0][direction]", "DESC").upper() != "ASC"
-    direction = "DESC" if descending else "ASC"
-    return f"{column or 'id'} {direction}, id {direction}"
 
 
 def _column(name: str) -> str | None:

@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from agentrl.envs.webarena.sites.database import START
+from agentrl.envs.webarena.sites.database import START, insert_rows
+from agentrl.envs.webarena.sites.formats import stamp
 from agentrl.envs.webarena.sites.store.people import AGENT
 from agentrl.envs.webarena.sites.store.pricing import PAYMENT_METHODS, SHIPPING_METHODS, applies, discount
 
@@ -18,30 +19,24 @@ FIRST_ORDER, LAST_ORDER = datetime(2022, 1, 3, 8, 0), datetime(2025, 6, 15, 21, 
 POPULAR = 700  # products that most orders are made of
 RECENT = timedelta(days=60)  # older orders are settled
 _AGENT_LATELY = {  # the agent's customer has orders of every kind
-    datetime(2025, 5, 9, 10, 42, 18): "Complete",
-    datetime(2025, 5, 20, 15, 27, 51): "On Hold",
-    datetime(2025, 5, 30, 8, 51, 36): "Canceled",
-    datetime(2025, 6, 5, 19, 15, 9): "Processing",
+    datetime(2025, 5, 9, 10, 42, 18): "Complete", datetime(2025, 5, 20, 15, 27, 51): "On Hold",
+    datetime(2025, 5, 30, 8, 51, 36): "Canceled", datetime(2025, 6, 5, 19, 15, 9): "Processing",
     datetime(2025, 6, 12, 12, 33, 44): "Pending",
-}
+}  # fmt: skip
 _CARRIERS = (("ups", "United Parcel Service"), ("usps", "United States Postal Service"), ("fedex", "Federal Express"))
 _PACKED = (
-    "Packed and handed to the carrier.",
-    "Left the warehouse this morning.",
-    "Shipped in one parcel.",
+    "Packed and handed to the carrier.", "Left the warehouse this morning.", "Shipped in one parcel.",
     "Tracking number sent by email.",
-)
+)  # fmt: skip
 _HELD = (
     "Waiting for the customer to confirm the address.",
     "Payment could not be verified yet.",
     "Customer asked us to wait until she is back from holiday.",
 )
 _CANCELED = (
-    "Customer changed their mind.",
-    "Ordered twice by mistake.",
-    "Item no longer needed.",
+    "Customer changed their mind.", "Ordered twice by mistake.", "Item no longer needed.",
     "Customer found the delivery date too late.",
-)
+)  # fmt: skip
 _REFUNDED = (
     "Item arrived damaged; refunded in full.",
     "Returned within thirty days.",
@@ -72,26 +67,6 @@ class Ledger:
 def build_orders(connection: sqlite3.Connection) -> None:
     """Fill all tables of sales, wish lists and carts; count how often price rules were used."""
     connection.row_factory = sqlite3.Row
-    ledger = _ledger(connection)
-    customers = connection.execute("SELECT * FROM customer ORDER BY id").fetchall()
-    addresses: dict[int, list[sqlite3.Row]] = {}
-    for address in connection.execute("SELECT * FROM address ORDER BY id"):
-        addresses.setdefault(address["customer_id"], []).append(address)
-    for moment, customer in _calendar(customers, ledger.rng):
-        status = _AGENT_LATELY.get(moment) or _status(moment, ledger.rng)
-        _order(ledger, customer, addresses[customer["id"]], moment, status)
-    _wish_lists(ledger, customers)
-    for table, rows in ledger.tables.items():
-        names, marks = ", ".join(rows[0]), ", ".join(f":{name}" for name in rows[0])
-        connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)
-    connection.execute(
-        "UPDATE cart_rule SET times_used = (SELECT count(*) FROM sales_order"
-        " WHERE sales_order.coupon_code = cart_rule.coupon_code) WHERE coupon_code <> ''"
-    )
-    connection.row_factory = None
-
-
-def _ledger(connection: sqlite3.Connection) -> Ledger:
     rng = Random("orders")
     sold = connection.execute("SELECT * FROM product WHERE status = 1 ORDER BY id").fetchall()
     products = rng.sample(sold, POPULAR)
@@ -99,7 +74,29 @@ def _ledger(connection: sqlite3.Connection) -> Ledger:
     for row in connection.execute("SELECT * FROM product_option ORDER BY id"):
         options.setdefault(row["product_id"], {}).setdefault(row["name"], []).append(row["value"])
     rules = [dict(rule) for rule in connection.execute("SELECT * FROM cart_rule ORDER BY id")]
-    return Ledger(rng, products, [1 / (rank + 12) ** 0.8 for rank in range(POPULAR)], options, rules)
+    ledger = Ledger(rng, products, [1 / (rank + 12) ** 0.8 for rank in range(POPULAR)], options, rules)
+    customers = connection.execute("SELECT * FROM customer ORDER BY id").fetchall()
+    addresses: dict[int, list[sqlite3.Row]] = {}
+    for address in connection.execute("SELECT * FROM address ORDER BY id"):
+        addresses.setdefault(address["customer_id"], []).append(address)
+    for moment, customer in _calendar(customers, ledger.rng):
+        status = _AGENT_LATELY.get(moment) or _status(moment, ledger.rng)
+        _order(ledger, customer, addresses[customer["id"]], moment, status)
+    for customer in customers:
+        count = 7 if customer["id"] == AGENT else rng.choices((0, 1, 2, 4), (60, 18, 14, 8))[0]
+        for product in rng.sample(ledger.products, count):
+            added = _moment(rng, datetime.fromisoformat(customer["created_at"]), 0.5)
+            ledger.add(
+                "wishlist_item", customer_id=customer["id"], product_id=product["id"], options="", comment="", qty=1,
+                added_at=stamp(max(added, datetime.fromisoformat(customer["created_at"]))),
+            )  # fmt: skip
+    for table, rows in ledger.tables.items():
+        insert_rows(connection, table, rows)
+    connection.execute(
+        "UPDATE cart_rule SET times_used = (SELECT count(*) FROM sales_order"
+        " WHERE sales_order.coupon_code = cart_rule.coupon_code) WHERE coupon_code <> ''"
+    )
+    connection.row_factory = None
 
 
 def _calendar(customers: list[sqlite3.Row], rng: Random) -> list[tuple[datetime, sqlite3.Row]]:
@@ -140,21 +137,25 @@ def _order(ledger: Ledger, customer: sqlite3.Row, addresses: list[sqlite3.Row], 
     number = len(ledger.tables.get("sales_order", ())) + 1
     items = [_item(ledger, number, product, moment) for product in products]
     subtotal, pieces = round(sum(item["row_total"] for item in items), 2), sum(item["qty"] for item in items)
-    code = _coupon(ledger, subtotal, moment)
-    reduced = discount(subtotal, moment.date().isoformat(), ledger.rules, code)
+    # Now and then one of the coupons of that day.
+    day = moment.date().isoformat()
+    coupons = [rule for rule in ledger.rules if rule["coupon_code"]]
+    running = [rule["coupon_code"] for rule in coupons if applies(rule, subtotal, day, rule["coupon_code"])]
+    code = rng.choice(running) if running and rng.random() < 0.2 else ""
+    reduced = discount(subtotal, day, ledger.rules, code)
     method = rng.choice(SHIPPING_METHODS) if pieces > 2 else SHIPPING_METHODS[0]
     shipping = method.amount(pieces)
     order = ledger.add(
         "sales_order",
         increment_id=f"{number:09}", customer_id=customer["id"],
         customer_name=f"{customer['firstname']} {customer['lastname']}", customer_email=customer["email"],
-        status=status, created_at=_stamp(moment), updated_at=_stamp(moment), subtotal=subtotal,
+        status=status, created_at=stamp(moment), updated_at=stamp(moment), subtotal=subtotal,
         shipping_amount=shipping, tax_amount=0.0, discount_amount=reduced, coupon_code=code,
         grand_total=round(subtotal + shipping - reduced, 2), shipping_method=method.label,
         payment_method=rng.choices(list(PAYMENT_METHODS.values()), (85, 15))[0],
-        **_address("shipping", rng.choice(addresses)), **_address("billing", addresses[0]),
+        **printed_address("shipping", rng.choice(addresses)), **printed_address("billing", addresses[0]),
     )  # fmt: skip
-    order["updated_at"] = _stamp(_follow_up(ledger, order, items, moment))
+    order["updated_at"] = stamp(_follow_up(ledger, order, items, moment))
 
 
 def _item(ledger: Ledger, order: int, product: sqlite3.Row, moment: datetime) -> dict[str, Any]:
@@ -170,36 +171,41 @@ def _item(ledger: Ledger, order: int, product: sqlite3.Row, moment: datetime) ->
     )  # fmt: skip
 
 
-def _coupon(ledger: Ledger, subtotal: float, moment: datetime) -> str:
-    """Now and then one of the coupons of that day."""
-    day = moment.date().isoformat()
-    coupons = [rule for rule in ledger.rules if rule["coupon_code"]]
-    running = [rule["coupon_code"] for rule in coupons if applies(rule, subtotal, day, rule["coupon_code"])]
-    return ledger.rng.choice(running) if running and ledger.rng.random() < 0.2 else ""
-
-
 def _follow_up(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]], moment: datetime) -> datetime:
     """Invoice, shipment, refund and comments, as the status demands; the time of the last event."""
     rng, status = ledger.rng, order["status"]
     last = moment
     if status in ("Complete", "Closed", "Processing"):
         last = _later(last, rng, hours=30)
-        _invoice(ledger, order, items, last)
+        for item in items:
+            item["qty_invoiced"] = item["qty"]
+        number = len(ledger.tables.get("invoice", ())) + 1
+        ledger.add(
+            "invoice", increment_id=f"{number:09}", order_id=order["id"], state="Paid",
+            grand_total=order["grand_total"], created_at=stamp(last),
+        )  # fmt: skip
     if status in ("Complete", "Closed"):
         last = _later(last, rng, hours=60)
-        _ship(ledger, order, items, last)
+        for item in items:
+            item["qty_shipped"] = item["qty"]
+        number = len(ledger.tables.get("shipment", ())) + 1
+        carrier, title = rng.choice(_CARRIERS)
+        tracking = f"{carrier[:2].upper()}{rng.randrange(10**9, 10**10)}"
+        ledger.add(
+            "shipment", increment_id=f"{number:09}", order_id=order["id"], carrier=carrier, tracking_title=title,
+            tracking_number=tracking, created_at=stamp(last),
+        )  # fmt: skip
+        if rng.random() < 0.3:
+            _comment(ledger, order, rng.choice(_PACKED), last, seen=1)
     if status == "Closed":
         last = _later(last, rng, hours=400)
         for item in items:
             item["qty_refunded"] = item["qty"]
         number = len(ledger.tables.get("creditmemo", ())) + 1
         ledger.add(
-            "creditmemo",
-            increment_id=f"{number:09}",
-            order_id=order["id"],
-            grand_total=order["grand_total"],
-            created_at=_stamp(last),
-        )
+            "creditmemo", increment_id=f"{number:09}", order_id=order["id"], grand_total=order["grand_total"],
+            created_at=stamp(last),
+        )  # fmt: skip
         _comment(ledger, order, rng.choice(_REFUNDED), last, seen=1)
     said = {"Canceled": _CANCELED, "On Hold": _HELD, "Fraud": _FRAUD}.get(status)
     if said is not None:
@@ -208,39 +214,10 @@ def _follow_up(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]
     return last
 
 
-def _invoice(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]], moment: datetime) -> None:
-    for item in items:
-        item["qty_invoiced"] = item["qty"]
-    number = len(ledger.tables.get("invoice", ())) + 1
-    ledger.add(
-        "invoice",
-        increment_id=f"{number:09}",
-        order_id=order["id"],
-        state="Paid",
-        grand_total=order["grand_total"],
-        created_at=_stamp(moment),
-    )
-
-
-def _ship(ledger: Ledger, order: dict[str, Any], items: list[dict[str, Any]], moment: datetime) -> None:
-    rng = ledger.rng
-    for item in items:
-        item["qty_shipped"] = item["qty"]
-    number = len(ledger.tables.get("shipment", ())) + 1
-    carrier, title = rng.choice(_CARRIERS)
-    tracking = f"{carrier[:2].upper()}{rng.randrange(10**9, 10**10)}"
-    ledger.add(
-        "shipment", increment_id=f"{number:09}", order_id=order["id"], carrier=carrier, tracking_title=title,
-        tracking_number=tracking, created_at=_stamp(moment),
-    )  # fmt: skip
-    if rng.random() < 0.3:
-        _comment(ledger, order, rng.choice(_PACKED), moment, seen=1)
-
-
 def _comment(ledger: Ledger, order: dict[str, Any], text: str, moment: datetime, *, seen: int) -> None:
     ledger.add(
         "order_comment", order_id=order["id"], status=order["status"], comment=text, is_notified=seen, is_visible=seen,
-        created_at=_stamp(moment),
+        created_at=stamp(moment),
     )  # fmt: skip
 
 
@@ -250,23 +227,8 @@ def _later(moment: datetime, rng: Random, hours: int) -> datetime:
     return min(moment + timedelta(minutes=rng.randrange(40, hours * 60)), max(moment, latest))
 
 
-def _wish_lists(ledger: Ledger, customers: list[sqlite3.Row]) -> None:
-    rng = ledger.rng
-    for customer in customers:
-        count = 7 if customer["id"] == AGENT else rng.choices((0, 1, 2, 4), (60, 18, 14, 8))[0]
-        for product in rng.sample(ledger.products, count):
-            added = _moment(rng, datetime.fromisoformat(customer["created_at"]), 0.5)
-            ledger.add(
-                "wishlist_item", customer_id=customer["id"], product_id=product["id"], options="", comment="", qty=1,
-                added_at=_stamp(max(added, datetime.fromisoformat(customer["created_at"]))),
-            )  # fmt: skip
-
-
-def _address(kind: str, address: sqlite3.Row) -> dict[str, str]:
+def printed_address(kind: str, address: sqlite3.Row) -> dict[str, str]:
+    """An address as it stands in an order; kind: shipping or billing."""
     parts = {name: address[name] for name in ("street", "city", "region", "postcode", "country", "telephone")}
     parts["name"] = f"{address['firstname']} {address['lastname']}"
     return {f"{kind}_{name}": value for name, value in parts.items()}
-
-
-def _stamp(moment: datetime) -> str:
-    return moment.isoformat(" ", "seconds")

@@ -1,12 +1,25 @@
-"""Customers with their addresses, and who among them reads the newsletter."""
+"""Customers with their addresses, who among them reads the newsletter, and the words that base data is made from."""
 
 from __future__ import annotations
 
 import sqlite3
-from datetime import datetime, timedelta
+import tomllib
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
 from random import Random
+from typing import Any
 
-from agentrl.envs.webarena.sites.store.words import words
+from agentrl.envs.webarena.sites.formats import stamp
+
+PACKAGE = "agentrl.envs.webarena.sites.store"
+
+
+@cache
+def words(name: str) -> dict[str, Any]:
+    """The contents of a file such as "people.toml"."""
+    return tomllib.loads(files(PACKAGE).joinpath(name).read_text(encoding="utf-8"))
+
 
 CUSTOMERS = 150
 FIRST_CUSTOMER = datetime(2021, 10, 20, 9, 0)
@@ -15,16 +28,8 @@ AGENT = 27  # the id of the customer whom an agent plays
 
 _MAILS = ("gmail.com", "hotmail.com", "outlook.com", "yahoo.com", "fastmail.com", "protonmail.com")
 _EMMA = (
-    AGENT,
-    "emma.lopez@gmail.com",
-    "Password.123",
-    "Emma",
-    "Lopez",
-    "General",
-    "6505550142",
-    0,
-    "2021-12-02 10:14:27",
-)
+    AGENT, "emma.lopez@gmail.com", "Password.123", "Emma", "Lopez", "General", "6505550142", 0, "2021-12-02 10:14:27",
+)  # fmt: skip
 _EMMA_ADDRESSES = (
     ("Emma", "Lopez", "", "6505550142", "412 Alder Court", "San Mateo", "California", "94401", "United States", 1, 1),
     (
@@ -44,7 +49,12 @@ def build_customers(connection: sqlite3.Connection) -> None:
     streets, cities = words("people.toml")["streets"], words("people.toml")["cities"]
     joined = sorted(FIRST_CUSTOMER + (LAST_CUSTOMER - FIRST_CUSTOMER) * rng.random() ** 1.4 for _ in range(CUSTOMERS))
     people, addresses = [], []
-    for number, ((first, last), moment) in enumerate(zip(_names(rng), joined, strict=True), start=1):
+    # As many names as customers: no surname comes more than twice, and no pair twice.
+    last_names, first_names = words("people.toml")["last_names"] * 2, words("people.toml")["first_names"] * 2
+    rng.shuffle(last_names)
+    rng.shuffle(first_names)
+    pairs = list(dict.fromkeys(zip(first_names, last_names, strict=False)))
+    for number, ((first, last), moment) in enumerate(zip(pairs[:CUSTOMERS], joined, strict=True), start=1):
         city, region, postcode, area = rng.choice(cities)
         phone = f"{area}555{rng.randrange(100, 9999):04}"
         if number == AGENT:
@@ -54,7 +64,7 @@ def build_customers(connection: sqlite3.Connection) -> None:
         mail = f"{first}.{last}@{rng.choice(_MAILS)}".lower()
         group = rng.choices(("General", "Wholesale", "Retailer"), (88, 6, 6))[0]
         subscribed = int(rng.random() < 0.4)
-        people.append((number, mail, f"secret-{number}", first, last, group, phone, subscribed, _stamp(moment)))
+        people.append((number, mail, f"secret-{number}", first, last, group, phone, subscribed, stamp(moment)))
         street = f"{rng.randrange(2, 990)} {rng.choice(streets)}"
         addresses.append((number, first, last, "", phone, street, city, region, postcode, "United States", 1, 1))
         if rng.random() < 0.2:
@@ -66,11 +76,7 @@ def build_customers(connection: sqlite3.Connection) -> None:
     names = "id, email, password, firstname, lastname, group_name, telephone, subscribed, created_at"
     connection.executemany(f"INSERT INTO customer ({names}) VALUES ({', '.join('?' * 9)})", people)
     connection.executemany(f"INSERT INTO address ({_ADDRESS}) VALUES ({', '.join('?' * 12)})", addresses)
-    _build_subscribers(connection, rng)
-
-
-def _build_subscribers(connection: sqlite3.Connection, rng: Random) -> None:
-    """Customers who subscribed, and visitors without an account."""
+    # Readers of the newsletter: customers who subscribed, and visitors without an account.
     connection.execute(
         "INSERT INTO newsletter_subscriber (email, customer_id)"
         " SELECT email, id FROM customer WHERE subscribed = 1 ORDER BY id"
@@ -79,17 +85,3 @@ def _build_subscribers(connection: sqlite3.Connection, rng: Random) -> None:
         mail = f"{first}{rng.randrange(50, 99)}@{rng.choice(_MAILS)}".lower()
         status = rng.choices(("Subscribed", "Unsubscribed", "Not Activated"), (80, 12, 8))[0]
         connection.execute("INSERT INTO newsletter_subscriber (email, status) VALUES (?, ?)", (mail, status))
-
-
-def _names(rng: Random) -> list[tuple[str, str]]:
-    """As many names as customers: no surname comes more than twice, and no pair twice."""
-    last = words("people.toml")["last_names"] * 2
-    rng.shuffle(last)
-    first = words("people.toml")["first_names"] * 2
-    rng.shuffle(first)
-    pairs = list(dict.fromkeys(zip(first, last, strict=False)))
-    return pairs[:CUSTOMERS]
-
-
-def _stamp(moment: datetime) -> str:
-    return (moment - timedelta(microseconds=moment.microsecond)).isoformat(" ")

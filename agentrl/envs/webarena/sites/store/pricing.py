@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+STORE_NAME = "Larkfield Market"
+
 
 @dataclass(frozen=True)
 class ShippingMethod:
@@ -36,7 +38,11 @@ PAYMENT_METHODS = {"checkmo": "Check / Money order", "banktransfer": "Bank Trans
 
 def discount(subtotal: float, day: str, rules: Iterable[Mapping[str, Any]], code: str = "") -> float:
     """What all rules that hold on that day take off, those with a coupon only if it is the given one."""
-    taken = sum(_reduction(rule, subtotal) for rule in rules if applies(rule, subtotal, day, code))
+    taken: float = 0
+    for rule in rules:
+        if applies(rule, subtotal, day, code):
+            amount = float(rule["discount_amount"])
+            taken += subtotal * amount / 100 if rule["action"] == "by_percent" else amount
     return round(min(taken, subtotal), 2)
 
 
@@ -49,13 +55,3 @@ def applies(rule: Mapping[str, Any], subtotal: float, day: str, code: str) -> bo
         and (not rule["to_date"] or day <= rule["to_date"])
         and subtotal >= rule["min_subtotal"]
     )
-
-
-def _reduction(rule: Mapping[str, Any], subtotal: float) -> float:
-    amount = float(rule["discount_amount"])
-    return subtotal * amount / 100 if rule["action"] == "by_percent" else amount
-
-
-def money(amount: float) -> str:
-    """An amount as pages print it: "$1,234.50", "-$5.00"."""
-    return f"-${-amount:,.2f}" if amount < 0 else f"${amount:,.2f}"

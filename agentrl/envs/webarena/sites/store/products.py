@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -14,6 +13,7 @@ from agentrl.envs.common.catalogue import GeneratedCatalogue, Product
 from agentrl.envs.common.catalogue.families import charm
 from agentrl.envs.common.catalogue.product import NO_PRICE, path_names
 from agentrl.envs.webarena.sites.database import START
+from agentrl.envs.webarena.sites.formats import slug, stamp
 
 SEED, SIZE = 0, 4_000
 DISABLED, OUT_OF_STOCK, ON_SALE, NEW = 0.008, 0.04, 0.08, 0.05  # shares of all products
@@ -46,23 +46,28 @@ def bullets_of(product: Mapping[str, Any] | sqlite3.Row) -> tuple[str, ...]:
     return record.bullets if record else ()
 
 
-def slug(text: str, longest: int = 120) -> str:
-    """A part of an address: letters and digits in lower case, joined by hyphens."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower().replace("'", ""))[:longest].strip("-")
-
-
 def build_products(connection: sqlite3.Connection) -> None:
     """Fill `category`, `product` and `product_option`."""
     records = [catalogue().product(index) for index in range(SIZE)]
-    rng, leaves = Random("products"), _build_categories(connection, records)
+    # All categories, outer ones first.
+    paths = sorted({path_names(record.category_path) for record in records})
+    ids: dict[tuple[str, ...], int] = {}
+    for depth in (1, 2, 3):
+        for path in sorted({path[:depth] for path in paths}):
+            ids[path] = len(ids) + 1
+            parent = ids.get(path[:-1])
+            url_path = "/".join(slug(name.replace("'", "")) for name in path)
+            row = (ids[path], parent, path[-1], url_path, ids[path])
+            connection.execute("INSERT INTO category VALUES (?, ?, ?, ?, ?)", row)
+    rng = Random("products")
     taken: set[str] = set()
     products, options = [], []
     for index, record in enumerate(records):
-        url_key = slug(record.title)
+        url_key = slug(record.title.replace("'", ""))[:120].strip("-")
         if url_key in taken:
             url_key = f"{url_key}-{record.asin.lower()}"
         taken.add(url_key)
-        products.append(_row(index, record, url_key, leaves[path_names(record.category_path)], rng))
+        products.append(_row(index, record, url_key, ids[path_names(record.category_path)], rng))
         for name, values in record.options.items():
             options += [(index + 1, name.title(), value, place) for place, value in enumerate(values)]
     names = (
@@ -73,20 +78,6 @@ def build_products(connection: sqlite3.Connection) -> None:
     connection.executemany(
         "INSERT INTO product_option (product_id, name, value, position) VALUES (?, ?, ?, ?)", options
     )
-
-
-def _build_categories(connection: sqlite3.Connection, records: list[Product]) -> dict[tuple[str, ...], int]:
-    """All categories, outer ones first; the ids by path."""
-    paths = sorted({path_names(record.category_path) for record in records})
-    ids: dict[tuple[str, ...], int] = {}
-    for depth in (1, 2, 3):
-        for path in sorted({path[:depth] for path in paths}):
-            ids[path] = len(ids) + 1
-            parent = ids.get(path[:-1])
-            url_path = "/".join(slug(name) for name in path)
-            row = (ids[path], parent, path[-1], url_path, ids[path])
-            connection.execute("INSERT INTO category VALUES (?, ?, ?, ?, ?)", row)
-    return ids
 
 
 def _row(index: int, record: Product, url_key: str, category: int, rng: Random) -> tuple[Any, ...]:
@@ -103,9 +94,5 @@ def _row(index: int, record: Product, url_key: str, category: int, rng: Random) 
     return (
         index + 1, record.asin, record.title, url_key, category, traits.brand, record.query, price, special, quantity,
         int(quantity > 0), 2 if rng.random() < DISABLED else 1, int(special is not None), int(is_new),
-        round(rng.uniform(0.2, 6.0), 1), index, _stamp(created), _stamp(updated),
+        round(rng.uniform(0.2, 6.0), 1), index, stamp(created), stamp(updated),
     )  # fmt: skip
-
-
-def _stamp(moment: datetime) -> str:
-    return moment.isoformat(" ", "seconds")

@@ -4,14 +4,47 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from random import Random
 from typing import Any
 
-from agentrl.envs.webarena.sites.store.people import AGENT
+from agentrl.envs.webarena.sites.formats import stamp
+from agentrl.envs.webarena.sites.store.people import AGENT, words
 from agentrl.envs.webarena.sites.store.products import catalogue
-from agentrl.envs.webarena.sites.store.review_texts import Aspect, aspects
-from agentrl.envs.webarena.sites.store.words import words
+
+EVERYWHERE = "general"  # aspects of every category
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """One thing that people judge. `name` completes "reviewers who mention ..."; {noun} is the product's kind."""
+
+    name: str
+    praise: tuple[str, ...]
+    complaint: tuple[str, ...]
+
+
+@cache
+def aspects(category: str, section: str) -> tuple[Aspect, ...]:
+    """What is said about products of a category of the catalogue ("beauty") and a section of it ("Hair Care")."""
+    listed = words("reviews.toml")["aspects"]
+    fitting = [entry for entry in listed[category] if section in entry.get("where", (section,))]
+    return tuple(
+        Aspect(entry["name"], tuple(entry["praise"]), tuple(entry["complaint"]))
+        for entry in (*fitting, *listed[EVERYWHERE])
+    )
+
+
+def complaints(category: str, section: str, kind: str, detail: str) -> list[str]:
+    """The names of the aspects that a review of a product of this kind complains about."""
+    return [
+        aspect.name
+        for aspect in aspects(category, section)
+        if any(sentence.format(noun=kind) in detail for sentence in aspect.complaint)
+    ]
+
 
 MAX_PER_PRODUCT = 24
 REVIEWED, POPULAR = 930, 450  # products, and those among them that were ordered
@@ -41,7 +74,7 @@ def build_reviews(connection: sqlite3.Connection) -> None:
         mean = rng.choice((2.2, 3.0, 3.6, 4.0, 4.4, 4.7))
         nicknames = rng.sample(words("people.toml")["nicknames"], count)
         for nickname in nicknames:
-            review = _review(product, _stars(mean, rng), rng)
+            review = _review(product, max(1, min(5, round(rng.gauss(mean, 1.1)))), rng)
             customer, name = _author(people, nickname, review[-1], rng)
             rows.append((review[0], customer, name, *review[1:]))
     rows += _of_agent(connection, rng)
@@ -70,7 +103,7 @@ def _review(product: Sequence[Any], stars: int, rng: Random) -> tuple[int, str, 
         status = "Not Approved"
     title = rng.choice(words("reviews.toml")["titles"][str(stars)]).format(noun=kind, brand=brand)
     detail = _detail(catalogue().filed(index)[0], section, stars, rng).format(noun=kind, brand=brand)
-    return number, title, detail, stars, status, _stamp(written)
+    return number, title, detail, stars, status, stamp(written)
 
 
 def _detail(category: str, section: str, stars: int, rng: Random) -> str:
@@ -92,10 +125,6 @@ def _sentence(aspect: Aspect, good: bool, rng: Random) -> str:
     return rng.choice(aspect.praise if good else aspect.complaint)
 
 
-def _stars(mean: float, rng: Random) -> int:
-    return max(1, min(5, round(rng.gauss(mean, 1.1))))
-
-
 def _of_agent(connection: sqlite3.Connection, rng: Random) -> list[Review]:
     """Reviews by the agent's customer of things she had bought, shortly after they arrived."""
     bought = connection.execute(
@@ -110,9 +139,5 @@ def _of_agent(connection: sqlite3.Connection, rng: Random) -> list[Review]:
         product = connection.execute(f"{_PRODUCTS} WHERE product.id = ?", (number,)).fetchone()
         review = _review(product, rng.choice((1, 2, 3, 4, 4, 5, 5)), rng)
         written = datetime.fromisoformat(ordered) + timedelta(days=rng.randrange(9, 30), hours=rng.randrange(9))
-        rows.append((review[0], AGENT, "Emma", *review[1:4], "Approved", _stamp(written)))
+        rows.append((review[0], AGENT, "Emma", *review[1:4], "Approved", stamp(written)))
     return rows
-
-
-def _stamp(moment: datetime) -> str:
-    return moment.isoformat(" ", "seconds")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle, islice
 from typing import Any
 
+from agentrl.envs.webarena.sites.formats import money
 from agentrl.envs.webarena.sites.forum.people import AGENT
 from agentrl.envs.webarena.sites.places import PLACES
-from agentrl.envs.webarena.sites.store.pricing import money
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Act, Answer, Click, Fill, On, Parameters, Switch, Template
 from agentrl.envs.webarena.tasks.templates.code.kit import at, to_project

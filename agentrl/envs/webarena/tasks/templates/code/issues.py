@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from agentrl.envs.webarena.sites.code.text import day
+from agentrl.envs.webarena.sites.formats import day
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Choose, Click, On, Template, literal
 from agentrl.envs.webarena.tasks.templates.code.kit import (

@@ -6,7 +6,7 @@ from datetime import timedelta
 from itertools import product
 
 from agentrl.envs.webarena.sites.code.host import MAINTAINER, REPORTER
-from agentrl.envs.webarena.sites.code.text import day
+from agentrl.envs.webarena.sites.formats import day
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Check, Choose, Click, Fill, On, Parameters, Template
 from agentrl.envs.webarena.tasks.templates.code.kit import (

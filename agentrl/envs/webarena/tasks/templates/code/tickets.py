@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from agentrl.envs.webarena.sites.code.host import DEVELOPER, MAINTAINER, REPORTER
-from agentrl.envs.webarena.sites.code.text import day
+from agentrl.envs.webarena.sites.formats import day
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import (
     Act,

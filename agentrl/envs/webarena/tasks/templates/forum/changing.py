@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle, product
 
 from agentrl.envs.webarena.sites.forum.content import contents
-from agentrl.envs.webarena.sites.forum.membership import AGENT_MODERATES
+from agentrl.envs.webarena.sites.forum.data import AGENT_MODERATES
 from agentrl.envs.webarena.sites.forum.people import AGENT
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, Goto, On, Parameters, Template, literal

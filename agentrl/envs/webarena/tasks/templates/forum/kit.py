@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 
 from agentrl.envs.webarena.sites.database import START, Database
 from agentrl.envs.webarena.sites.forum.content import contents
+from agentrl.envs.webarena.sites.forum.forums import FORUMS_PER_PAGE, MAX_WORDS
 from agentrl.envs.webarena.sites.forum.listing import SORT_NAMES, TIME_NAMES, TIMED, TIMES
-from agentrl.envs.webarena.sites.forum.pages.forums import FORUMS_PER_PAGE
-from agentrl.envs.webarena.sites.forum.pages.search import MAX_WORDS
 from agentrl.envs.webarena.sites.forum.people import AGENT
 from agentrl.envs.webarena.sites.forum.text import slug
 from agentrl.envs.webarena.sites.world import World

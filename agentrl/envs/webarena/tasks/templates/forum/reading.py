@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from agentrl.envs.webarena.sites.forum.pages.forums import FORUMS_PER_PAGE, SUBMISSIONS, SUBSCRIBERS
+from agentrl.envs.webarena.sites.forum.forums import FORUMS_PER_PAGE, SUBMISSIONS, SUBSCRIBERS
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, literal
 from agentrl.envs.webarena.tasks.templates.forum.kit import (

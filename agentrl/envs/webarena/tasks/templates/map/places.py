@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from agentrl.envs.webarena.sites.map.atlas import Atlas, Feature
-from agentrl.envs.webarena.sites.map.categories import CATEGORIES
 from agentrl.envs.webarena.sites.map.geo import CENTRE
 from agentrl.envs.webarena.sites.map.search import search
 from agentrl.envs.webarena.sites.map.views import link
+from agentrl.envs.webarena.sites.map.words import CATEGORIES
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Click, On, Template, literal
 from agentrl.envs.webarena.tasks.templates.map.kit import (

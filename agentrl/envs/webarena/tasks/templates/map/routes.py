@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from agentrl.envs.webarena.sites.map.atlas import Feature
-from agentrl.envs.webarena.sites.map.guide import steps, written_distance, written_time
+from agentrl.envs.webarena.sites.map.directions import steps, written_distance, written_time
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Parameters, Template
 from agentrl.envs.webarena.tasks.templates.map.kit import (

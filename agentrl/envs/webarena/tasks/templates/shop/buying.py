@@ -6,9 +6,10 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
+from agentrl.envs.webarena.sites.formats import money
 from agentrl.envs.webarena.sites.shop.base import options_of
 from agentrl.envs.webarena.sites.store.people import AGENT
-from agentrl.envs.webarena.sites.store.pricing import SHIPPING_METHODS, applies, discount, money
+from agentrl.envs.webarena.sites.store.pricing import SHIPPING_METHODS, applies, discount
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import (
     Act,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote_plus
 
+from agentrl.envs.webarena.sites.formats import money
 from agentrl.envs.webarena.sites.shop.listing import price_step
 from agentrl.envs.webarena.sites.shop.search import found_products
-from agentrl.envs.webarena.sites.store.pricing import money
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, literal
 from agentrl.envs.webarena.tasks.templates.shop.parts import (

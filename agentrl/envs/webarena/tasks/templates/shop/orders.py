@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from agentrl.envs.webarena.sites.formats import money
 from agentrl.envs.webarena.sites.shop.orders import PER_PAGE, STATUS
 from agentrl.envs.webarena.sites.store.orders import OF_AGENT
 from agentrl.envs.webarena.sites.store.people import AGENT
-from agentrl.envs.webarena.sites.store.pricing import money
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Click, On, Parameters, Template
 from agentrl.envs.webarena.tasks.templates.shop.parts import (

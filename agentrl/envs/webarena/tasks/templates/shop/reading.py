@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote_plus
 
-from agentrl.envs.webarena.sites.store.pricing import money
+from agentrl.envs.webarena.sites.formats import money
 from agentrl.envs.webarena.sites.store.products import catalogue
-from agentrl.envs.webarena.sites.store.review_texts import complaints
+from agentrl.envs.webarena.sites.store.reviews import complaints
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, literal
 from agentrl.envs.webarena.tasks.templates.shop.parts import (

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from agentrl.envs.webarena.sites.store.people import AGENT
-from agentrl.envs.webarena.sites.store.words import words
+from agentrl.envs.webarena.sites.store.people import AGENT, words
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import (
     Act,

@@ -1,15 +1,88 @@
-"""A member's own settings: account, biography, preferences, hidden forums, blocked members."""
+"""Accounts: login and registration, a member's own settings, and what members show of themselves."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from agentrl.envs.webarena.sites.forum.app import field, myself, site, too_long, user_of
-from agentrl.envs.webarena.sites.forum.listing import SORT_NAMES
-from agentrl.envs.webarena.sites.forum.pages.login import password_faults
+from agentrl.envs.webarena.sites.forum.app import back, field, myself, site, too_long, user_of
+from agentrl.envs.webarena.sites.forum.listing import (
+    NEWEST_COMMENTS,
+    SORT_NAMES,
+    page_number,
+    paged,
+    submission_row,
+    submissions,
+)
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
+
+# ---------------------------------------------------------------------- login and registration
+
+USERNAME = re.compile(r"\w{3,25}", re.ASCII)
+PASSWORD_LENGTHS = range(8, 73)
+
+
+@site.get("/login")
+def login_page(context: Context) -> Response:
+    """The login form; a member who is logged in already goes to the front page."""
+    return context.redirect("/") if context.user is not None else context.page("login.html", username="", errors=[])
+
+
+@site.post("/login", "/login_check")
+def log_in(context: Context) -> Response:
+    """Check name and password."""
+    username = field(context, "_username")
+    user = context.db.row("SELECT * FROM user WHERE username = ? AND NOT is_deleted", username)
+    if user is None or user["password"] != context.form("_password"):
+        return context.page("login.html", username=username, errors=["Invalid username or password."])
+    context.log_in(user["id"])
+    return context.redirect(back(context))
+
+
+@site.post("/logout")
+def log_out(context: Context) -> Response:
+    """Become a guest."""
+    context.log_out()
+    return context.redirect("/")
+
+
+@site.get("/registration")
+def registration_page(context: Context) -> Response:
+    """The form for a new account."""
+    return context.page("registration.html", username="", email="", errors=[])
+
+
+@site.post("/registration")
+def register(context: Context) -> Response:
+    """Make an account and log in."""
+    username, email = field(context, "user[username]"), field(context, "user[email]")
+    first, second = context.form("user[password][first]"), context.form("user[password][second]")
+    errors = []
+    if not USERNAME.fullmatch(username):
+        errors.append("The username must have 3 to 25 letters, digits or underscores.")
+    elif context.db.value("SELECT 1 FROM user WHERE username = ?", username):
+        errors.append("This username is taken.")
+    if email and not re.fullmatch(r"[^@\s]{1,100}@[^@\s]{1,100}", email):
+        errors.append("This is not an email address.")
+    errors += password_faults(first, second)
+    if errors:
+        return context.page("registration.html", username=username, email=email, errors=errors)
+    user_id = context.db.insert("user", username=username, email=email, password=first, created_at=context.db.now())
+    context.log_in(user_id)
+    return context.redirect("/", "Your account has been created.")
+
+
+def password_faults(first: str, second: str) -> list[str]:
+    """What is wrong with a new password that was typed twice."""
+    if first != second:
+        return ["The passwords must match."]
+    if len(first) not in PASSWORD_LENGTHS:
+        return ["The password must have 8 to 72 characters."]
+    return []
+
+
+# ---------------------------------------------------------------------- settings
 
 FRONT_PAGES = {
     "default": "Subscribed forums, if there are any", "featured": "Featured forums", "subscribed": "Subscribed forums",
@@ -139,3 +212,39 @@ def unblock(context: Context) -> Response:
         raise NotFound
     context.db.delete("block", row["id"])
     return context.redirect(f"/user/{user['username']}/block_list", f"You do not block {other['username']} any more.")
+
+
+# ---------------------------------------------------------------------- profiles
+
+
+@site.get("/user/{user}")
+def overview_page(context: Context) -> Response:
+    """The member's newest submissions and comments together."""
+    user = user_of(context)
+    sql = """SELECT 'submission' AS kind, id, created_at FROM submission WHERE user_id = ? AND NOT is_trashed
+        UNION ALL SELECT 'comment', c.id, c.created_at FROM comment c JOIN submission s ON s.id = c.submission_id
+        WHERE c.user_id = ? AND NOT c.is_trashed AND NOT s.is_trashed ORDER BY 3 DESC, 2 DESC"""
+    page = paged(context.db, sql, [user["id"], user["id"]], page_number(context))
+    found: list[tuple[str, Any]] = []
+    for row in page.rows:
+        if row["kind"] == "submission":
+            found.append(("submission", submission_row(context, row["id"])))
+        else:
+            found.append(("comment", context.db.row(NEWEST_COMMENTS.format(where="AND c.id = ?"), row["id"])))
+    return context.page("user.html", owner=user, tab="overview", page=page, entries=found)
+
+
+@site.get("/user/{user}/submissions")
+def submissions_page(context: Context) -> Response:
+    """The member's submissions, newest first."""
+    user = user_of(context)
+    page = submissions(context, "s.user_id = ?", [user["id"]], "new")
+    return context.page("user.html", owner=user, tab="submissions", page=page, entries=[])
+
+
+@site.get("/user/{user}/comments")
+def comments_page(context: Context) -> Response:
+    """The member's comments, newest first."""
+    user = user_of(context)
+    page = paged(context.db, NEWEST_COMMENTS.format(where="AND c.user_id = ?"), [user["id"]], page_number(context))
+    return context.page("user.html", owner=user, tab="comments", page=page, entries=[])

@@ -1,4 +1,4 @@
-"""The settings of one's own account: profile, status, keys, tokens."""
+"""Signing in and out, and the settings of one's own account: profile, status, keys, tokens."""
 
 from __future__ import annotations
 
@@ -6,9 +6,40 @@ from hashlib import blake2b
 from typing import Any
 
 from agentrl.envs.webarena.sites.code.host import site
-from agentrl.envs.webarena.sites.code.text import date_or_none
+from agentrl.envs.webarena.sites.formats import date_or_none
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, NotFound
+
+# ---------------------------------------------------------------------- signing in
+
+
+@site.get("/users/sign_in")
+def sign_in_page(context: Context) -> Response:
+    """The form for user name and password."""
+    return context.redirect("/") if context.user else context.page("sign_in.html", login="")
+
+
+@site.post("/users/sign_in")
+def sign_in(context: Context) -> Response:
+    """Check user name (or e-mail) and password."""
+    login, password = context.form("user[login]").strip(), context.form("user[password]")
+    user = context.db.row("SELECT * FROM user WHERE (username = ?1 OR email = ?1) AND password = ?2", login, password)
+    if user is None:
+        context.visit()
+        return context.page("sign_in.html", login=login, failed=True, status=401)
+    context.log_in(user["id"])
+    return context.redirect("/")
+
+
+@site.get("/users/sign_out")
+@site.post("/users/sign_out")
+def sign_out(context: Context) -> Response:
+    """Back to being a guest."""
+    context.log_out()
+    return context.redirect("/users/sign_in")
+
+
+# ---------------------------------------------------------------------- settings
 
 FIELDS = ("name", "pronouns", "bio", "location", "website", "organization", "job_title")
 SCOPES = ("api", "read_api", "read_user", "read_repository", "write_repository")
@@ -38,13 +69,6 @@ def save_profile(context: Context) -> Response:
     return context.redirect("/-/profile", "Profile was successfully updated.")
 
 
-@site.post("/-/profile/status/clear")
-def clear_status(context: Context) -> Response:
-    """No status any more."""
-    context.db.update("user", context.member["id"], status_message="", status_busy=0)
-    return context.redirect("/-/profile", "Status was cleared.")
-
-
 @site.get("/-/profile/ssh_keys", "/-/profile/keys", "/-/user_settings/ssh_keys")
 def keys(context: Context) -> Response:
     """SSH keys and a form for another one."""
@@ -61,16 +85,6 @@ def add_key(context: Context) -> Response:
     title = context.form("key[title]").strip() or key.rsplit(" ", 1)[-1][:60]
     context.db.insert("ssh_key", user_id=me["id"], title=title, key=key, created_at=context.db.now())
     return context.redirect("/-/profile/ssh_keys", "SSH key was added.")
-
-
-@site.post("/-/profile/ssh_keys/{key}/delete")
-def delete_key(context: Context) -> Response:
-    """Remove a key."""
-    row = context.db.get("ssh_key", context.number(context.params["key"]))
-    if row is None or row["user_id"] != context.member["id"]:
-        raise NotFound
-    context.db.delete("ssh_key", row["id"])
-    return context.redirect("/-/profile/ssh_keys", "SSH key was removed.")
 
 
 @site.get("/-/profile/personal_access_tokens", "/-/user_settings/personal_access_tokens", "/-/profile/feed_token")
@@ -100,11 +114,15 @@ def add_token(context: Context) -> Response:
     return context.redirect("/-/profile/personal_access_tokens", f"Your new personal access token: {token}")
 
 
-@site.post("/-/profile/personal_access_tokens/{token}/revoke")
-def revoke_token(context: Context) -> Response:
-    """Remove an access token."""
-    row = context.db.get("access_token", context.number(context.params["token"]))
+@site.post("/-/profile/ssh_keys/{key}/delete", "/-/profile/personal_access_tokens/{key}/revoke")
+def delete_key(context: Context) -> Response:
+    """Remove an SSH key, or revoke an access token."""
+    is_key = "/ssh_keys/" in context.request.path
+    table = "ssh_key" if is_key else "access_token"
+    row = context.db.get(table, context.number(context.params["key"]))
     if row is None or row["user_id"] != context.member["id"]:
         raise NotFound
-    context.db.delete("access_token", row["id"])
+    context.db.delete(table, row["id"])
+    if is_key:
+        return context.redirect("/-/profile/ssh_keys", "SSH key was removed.")
     return context.redirect("/-/profile/personal_access_tokens", "Token was revoked.")

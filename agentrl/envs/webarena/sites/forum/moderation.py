@@ -6,7 +6,7 @@ import re
 import sqlite3
 
 from agentrl.envs.webarena.sites.forum.app import field, forum_of, is_moderator, site, too_long
-from agentrl.envs.webarena.sites.forum.pages.forums import forum_sidebar
+from agentrl.envs.webarena.sites.forum.forums import forum_sidebar
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context, Forbidden, NotFound
 
@@ -26,7 +26,11 @@ def create(context: Context) -> Response:
     """Make a forum; who makes it moderates it and is subscribed to it."""
     user, values = context.member, _values(context)
     values["name"] = field(context, "forum[name]")
-    errors = _name_faults(context, values["name"]) + _faults(values)
+    errors = _faults(values)
+    if not FORUM_NAME.fullmatch(values["name"]):
+        errors.insert(0, "The name must have 3 to 25 letters, digits or underscores.")
+    elif context.db.value("SELECT 1 FROM forum WHERE name = ?", values["name"]):
+        errors.insert(0, "This name is taken.")
     if errors:
         return context.page("forum_form.html", forum=None, values=values, errors=errors)
     now = context.db.now()
@@ -62,24 +66,14 @@ def _values(context: Context) -> dict[str, str]:
     return {name: field(context, f"forum[{name}]") for name in FIELDS}
 
 
-def _name_faults(context: Context, name: str) -> list[str]:
-    if not FORUM_NAME.fullmatch(name):
-        return ["The name must have 3 to 25 letters, digits or underscores."]
-    if context.db.value("SELECT 1 FROM forum WHERE name = ?", name):
-        return ["This name is taken."]
-    return []
-
-
 def _faults(values: dict[str, str]) -> list[str]:
     missing = [f"The {name} must not be blank." for name in ("title", "description", "sidebar") if not values[name]]
     return missing + too_long(
         {
-            "The title": (values["title"], 100),
-            "The description": (values["description"], 300),
-            "The sidebar": (values["sidebar"], 1500),
-            "The tags": (values["tags"], 200),
+            "The title": (values["title"], 100), "The description": (values["description"], 300),
+            "The sidebar": (values["sidebar"], 1500), "The tags": (values["tags"], 200),
         }
-    )
+    )  # fmt: skip
 
 
 def _moderated(context: Context) -> sqlite3.Row:
@@ -111,12 +105,6 @@ def add_moderator(context: Context) -> Response:
     return context.redirect(f"/f/{forum['name']}/moderators", f"{user['username']} is a moderator now.")
 
 
-@site.post("/f/{forum}/moderators/{row}/remove")
-def remove_moderator(context: Context) -> Response:
-    """Take a moderator's rights away."""
-    return _remove(context, "moderator", "moderators")
-
-
 def _moderators(context: Context, errors: list[str]) -> Response:
     forum = forum_of(context)
     sql = (
@@ -131,7 +119,11 @@ def _named(context: Context) -> sqlite3.Row | None:
     return context.db.row(sql, field(context, "username"))
 
 
-def _remove(context: Context, table: str, page: str) -> Response:
+@site.post("/f/{forum}/moderators/{row}/remove", "/f/{forum}/bans/{row}/remove")
+def remove(context: Context) -> Response:
+    """Take a moderator's rights away, or let a banned member write again."""
+    page = context.request.path.split("/")[3]
+    table = page.removesuffix("s")
     forum = _moderated(context)
     row = context.db.get(table, context.number(context.params["row"]))
     if row is None or row["forum_id"] != forum["id"]:
@@ -165,12 +157,6 @@ def ban(context: Context) -> Response:
         created_at=context.db.now(),
     )  # fmt: skip
     return context.redirect(f"/f/{forum['name']}/bans", f"{user['username']} is banned now.")
-
-
-@site.post("/f/{forum}/bans/{row}/remove")
-def unban(context: Context) -> Response:
-    """Let a member write again."""
-    return _remove(context, "ban", "bans")
 
 
 def _bans(context: Context, errors: list[str]) -> Response:

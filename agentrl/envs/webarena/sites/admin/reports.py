@@ -1,9 +1,4 @@
-"""Reports about sales over a time: orders, tax, invoices, shipping, refunds, coupons and bestsellers.
-
-A report is asked for by GET parameters: `report_type` (created_at or updated_at of the orders), `period_type` (day,
-month, year), `from` and `to` (6/15/2025; both days belong to the report) and any number of `order_statuses`. Canceled
-orders count as orders; their money is in the column "Canceled" alone, as in the original.
-"""
+"""The dashboard and the reports: sales in a span of time, and sums about products, customers and reviews."""
 
 from __future__ import annotations
 
@@ -12,9 +7,138 @@ from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
-from agentrl.envs.webarena.sites.admin.base import ORDER_STATUSES, day, money, read_date, short_date, site
+from agentrl.envs.webarena.sites.admin.base import ORDER_STATUSES, site
+from agentrl.envs.webarena.sites.admin.grid import Column, Grid, grid_page
+from agentrl.envs.webarena.sites.formats import day, money, paging, read_date, short_date
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.site import Context
+
+# ---------------------------------------------------------------------- the dashboard
+
+TABS = (
+    ("bestsellers", "Bestsellers"), ("most-viewed", "Most Viewed Products"), ("new-customers", "New Customers"),
+    ("customers", "Customers"),
+)  # fmt: skip
+TAB_QUERIES = {
+    "bestsellers": (
+        ("Product", "Price", "Quantity"),
+        "SELECT p.name, p.price, sum(i.qty) AS quantity, '/admin/catalog/product/edit/id/' || p.id"
+        " || '/' FROM order_item i JOIN sales_order o ON o.id = i.order_id JOIN product p ON p.id = i.product_id"
+        " WHERE o.status != 'Canceled' GROUP BY p.id ORDER BY quantity DESC, p.id LIMIT 5",
+    ),
+    "most-viewed": (
+        ("Product", "Price", "Views"),
+        "SELECT p.name, p.price, sum(v.views) AS number, '/admin/catalog/product/edit/id/' || p.id"
+        " || '/' FROM product_view v JOIN product p ON p.id = v.product_id GROUP BY p.id ORDER BY number DESC, p.id"
+        " LIMIT 5",
+    ),
+    "new-customers": (
+        ("Customer", "Orders", "Total"),
+        "SELECT c.firstname || ' ' || c.lastname, count(o.id), coalesce(sum(o.grand_total), 0.0),"
+        " '/admin/customer/index/edit/id/' || c.id || '/' FROM customer c LEFT JOIN sales_order o"
+        " ON o.customer_id = c.id AND o.status != 'Canceled' GROUP BY c.id"
+        " ORDER BY c.created_at DESC, c.id DESC LIMIT 5",
+    ),
+    "customers": (
+        ("Customer", "Orders", "Total"),
+        "SELECT c.firstname || ' ' || c.lastname, count(o.id) AS orders, sum(o.grand_total),"
+        " '/admin/customer/index/edit/id/' || c.id || '/' FROM customer c JOIN sales_order o ON o.customer_id = c.id"
+        " WHERE o.status != 'Canceled' GROUP BY c.id ORDER BY orders DESC, sum(o.grand_total) DESC LIMIT 5",
+    ),
+}  # fmt: skip
+SALES = (
+    "SELECT coalesce(sum(grand_total), 0) AS lifetime, coalesce(avg(grand_total), 0) AS average,"
+    " coalesce(sum(tax_amount), 0) AS tax, coalesce(sum(shipping_amount), 0) AS shipping"
+    " FROM sales_order WHERE status NOT IN ('Canceled', 'Closed', 'Pending')"
+)
+LAST_ORDERS = (
+    "SELECT o.id, o.customer_name, o.grand_total, (SELECT sum(qty) FROM order_item i WHERE i.order_id = o.id) AS items"
+    " FROM sales_order o ORDER BY o.created_at DESC, o.id DESC LIMIT 5"
+)
+
+
+@site.get("/admin/dashboard", "/admin/admin/dashboard", "/admin/admin/dashboard/index")
+def dashboard(context: Context) -> Response:
+    """The first page of the administration."""
+    _ = context.member
+    db = context.db
+    tab = context.query("tab") if context.query("tab") in TAB_QUERIES else TABS[0][0]
+    headings, query = TAB_QUERIES[tab]
+    rows = [[money(value) if isinstance(value, float) else value for value in row] for row in db.rows(query)]
+    return context.page(
+        "dashboard.html", kind="dashboard", title="Dashboard", sales=db.row(SALES), last_orders=db.rows(LAST_ORDERS),
+        last_terms=db.rows("SELECT * FROM search_term ORDER BY id DESC LIMIT 5"),
+        top_terms=db.rows("SELECT * FROM search_term ORDER BY uses DESC, id LIMIT 5"),
+        tabs=TABS, tab=tab, headings=headings, rows=rows,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- products, customers, reviews
+
+CUSTOMER_SUMS = (
+    "SELECT c.id AS id, c.firstname || ' ' || c.lastname AS name, c.email AS email, count(o.id) AS orders,"
+    " coalesce(round(avg(o.grand_total), 2), 0.0) AS average, coalesce(sum(o.grand_total), 0.0) AS total,"
+    " max(o.created_at) AS last_order"
+    " FROM customer c JOIN sales_order o ON o.customer_id = c.id AND o.status != 'Canceled' GROUP BY c.id"
+)
+CUSTOMER_COLUMNS = (
+    Column("name", "Customer"), Column("email", "Email", width=260), Column("orders", "Orders", "number", 100),
+    Column("average", "Average", "money", 120), Column("total", "Total", "money", 130),
+    Column("last_order", "Last Order", "date", 180),
+)  # fmt: skip
+GRIDS = (
+    ("report_viewed", Grid(
+        "/admin/reports/report_product/viewed/", "Product Views Report",
+        "SELECT v.id AS id, v.month AS month, p.name AS product, p.sku AS sku, p.price AS price, v.views AS views"
+        " FROM product_view v JOIN product p ON p.id = v.product_id",
+        (
+            Column("month", "Month", width=100), Column("product", "Product"), Column("sku", "SKU", width=150),
+            Column("price", "Price", "money", 110), Column("views", "Views", "number", 90),
+        ), sort="views", open_filters=True,
+    )),
+    ("report_lowstock", Grid(
+        "/admin/reports/report_product/lowstock/", "Low Stock Report",
+        "SELECT id, name, sku, qty FROM product WHERE status = 1",
+        (Column("name", "Product"), Column("sku", "SKU", width=180), Column("qty", "Stock Qty", "number", 140)),
+        sort="qty", descending=False, open_filters=True, edit="/admin/catalog/product/edit/id/{id}/",
+    )),
+    ("report_customer_orders", Grid(
+        "/admin/reports/report_customer/orders/", "Order Count Report", CUSTOMER_SUMS, CUSTOMER_COLUMNS, sort="orders",
+        open_filters=True, edit="/admin/customer/index/edit/id/{id}/", edit_label="View",
+    )),
+    ("report_customer_totals", Grid(
+        "/admin/reports/report_customer/totals/", "Order Total Report", CUSTOMER_SUMS, CUSTOMER_COLUMNS, sort="total",
+        open_filters=True, edit="/admin/customer/index/edit/id/{id}/", edit_label="View",
+    )),
+    ("report_review_customer", Grid(
+        "/admin/reports/report_review/customer/", "Customer Reviews Report",
+        "SELECT c.id AS id, c.firstname || ' ' || c.lastname AS name, c.email AS email, count(r.id) AS reviews"
+        " FROM customer c JOIN review r ON r.customer_id = c.id GROUP BY c.id",
+        (Column("name", "Customer"), Column("email", "Email", width=320), Column("reviews", "Reviews", "number", 120)),
+        sort="reviews", open_filters=True, edit="/admin/customer/index/edit/id/{id}/tab/reviews/",
+        edit_label="Show Reviews",
+    )),
+    ("report_review_product", Grid(
+        "/admin/reports/report_review/product/", "Product Reviews Report",
+        "SELECT p.id AS id, p.name AS name, p.sku AS sku, reviews, average, approved, last_review FROM ("
+        "SELECT product_id, count(*) AS reviews, round(avg(rating), 2) AS average, max(created_at) AS last_review,"
+        " round(avg(CASE WHEN status = 'Approved' THEN rating END), 2) AS approved FROM review GROUP BY product_id"
+        ") r JOIN product p ON p.id = r.product_id",
+        (
+            Column("name", "Product"), Column("sku", "SKU", width=140), Column("reviews", "Reviews", "number", 90),
+            Column("average", "Average", "number", 90), Column("approved", "Average (Approved)", "number", 140),
+            Column("last_review", "Last Review", "date", 180),
+        ),
+        sort="reviews", open_filters=True, edit="/admin/catalog/product/edit/id/{id}/", edit_label="Product",
+    )),
+)  # fmt: skip
+
+
+for _name, _grid in GRIDS:
+    grid_page(_grid, _name)
+
+
+# ---------------------------------------------------------------------- sales
 
 ROWS = 50  # on a page
 PERIODS = {"day": 10, "month": 7, "year": 4}  # how much of "2025-06-15" names the interval
@@ -173,8 +297,7 @@ def _register(report: Report) -> None:
         _ = context.member
         choice = Choice.of(context)
         rows = report_rows(context, report, choice) if choice.is_whole else []
-        pages = max(1, -(-len(rows) // ROWS))
-        page = min(max(context.number(context.query("p"), 1), 1), pages)
+        page, pages = paging(context.number(context.query("p"), 1), len(rows), ROWS)
         shown = [
             [
                 _interval(row[0]),

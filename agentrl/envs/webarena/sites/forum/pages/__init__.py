@@ -1,1 +1,0 @@
-"""The forum's pages, by subject. Importing a module registers its routes."""
