@@ -6,7 +6,6 @@ its actions the first that is not done yet. So it needs no memory and works from
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -114,6 +113,14 @@ class Template:
         return {"reference_url": "", **wanted} if "reddit" in self.sites and "program_html" in wanted else wanted
 
 
-def literal(text: str) -> str:
-    """A part of an address, for `On.url`."""
-    return re.escape(text)
+def template(
+    name: str,
+    sites: tuple[str, ...],
+    skill: str,
+    intents: tuple[str, ...],
+    check: Callable[[Parameters], dict[str, Any]],
+    solution: Callable[[Parameters], Sequence[On]],
+    held_out: bool = False,
+) -> Callable[[Callable[[World], Iterable[dict[str, Any]]]], Template]:
+    """Makes a template of the function that lists its instances."""
+    return lambda parameters: Template(name, sites, skill, intents, parameters, check, solution, held_out=held_out)

@@ -9,7 +9,7 @@ from agentrl.envs.webarena.sites.forum.people import AGENT
 from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.sites.store.pricing import money
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Switch, Template
+from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Switch, Template, template
 from agentrl.envs.webarena.tasks.templates.code.kit import at, ticket, to_page, to_project
 from agentrl.envs.webarena.tasks.templates.forum.kit import (
     INNER,
@@ -68,13 +68,30 @@ def _is_linked(row: Parameters, url: str, *parts: str) -> dict:
 # ---------------------------------------------------------------------- shop and forum
 
 
-def _priced(world: World) -> Iterator[Row]:
+@template(
+    "across-post-product-price", SHOP, "copy-between-sites",
+    ("Find out what \"{product}\" costs in the shop, then ask \"{title}\" in the {forum} forum, with the price in "
+     "the text.",
+     "Post in /f/{forum} under the title \"{title}\": the text must say the price of \"{product}\" in the shop."),
+    lambda row: _is_posted(row, amount(row["price"])),
+    lambda row: [*on_product(row, OTHER_TAB), *_posting(row, f"{row['product']} costs {row['price']}")],
+)  # fmt: skip
+def post_product_price(world: World) -> Iterator[Row]:
     for row, forum in zip(products(world, REMAINDERS[0]), cycle(SHOP_FORUMS)):
         price = money(row["final_price"])
         yield {**about(row), "forum": forum, "title": "Is this a fair price?", "price": price}
 
 
-def _bad_reviews(world: World) -> Iterator[Row]:
+@template(
+    "across-post-bad-reviews", SHOP, "summarise-between-sites",
+    ("Post the titles of all reviews of \"{product}\" with one or two stars in the {forum} forum, in a submission "
+     "called \"{title}\"",
+     "Write to /f/{forum}, under the title \"{title}\", how the reviews of \"{product}\" with at most two stars "
+     "are called."),
+    lambda row: _is_posted(row, *row["titles"]),
+    lambda row: [*on_product(row, OTHER_TAB), *_posting(row, ", ".join(row["titles"]))], held_out=True,
+)  # fmt: skip
+def post_bad_reviews(world: World) -> Iterator[Row]:
     targets = cycle(SHOP_FORUMS)
     for row, reviews in reviewed_products(world, 3, 10):
         titles = [review["title"] for review in reviews if review["rating"] <= FEW_STARS]
@@ -82,7 +99,20 @@ def _bad_reviews(world: World) -> Iterator[Row]:
             yield {**about(row), "forum": next(targets), "title": "What buyers complain about", "titles": titles}
 
 
-def _recommended(world: World) -> Iterator[Row]:
+@template(
+    "across-comment-product-price", SHOP, "copy-between-sites",
+    ("What does \"{product}\" cost in the shop? Write the price as a comment on \"{title}\" in the {forum} forum.",
+     "Comment on the post \"{title}\" in /f/{forum} with the price of \"{product}\" in the shop."),
+    lambda row: shows(
+        (f"__REDDIT__/f/{row['forum']}/{row['id']}/-", text_of(".comments"), [AGENT, row["price"]])
+    ),
+    lambda row: [
+        *on_product(row, OTHER_TAB), *to_post(row, *replying(row["price"])),
+        done(rf"__REDDIT__/f/{row['forum']}/{row['id']}/.*/comment/\d+$"),
+    ],
+    held_out=True,
+)  # fmt: skip
+def comment_product_price(world: World) -> Iterator[Row]:
     """Submissions that could do with the price of a product."""
     rows = submissions(world, "f.name IN ('gadgets', 'LifeProTips') AND s.comment_count < 12")
     for row, post in zip(products(world, REMAINDERS[2]), findable(world, rows, "prices"), strict=False):
@@ -91,14 +121,7 @@ def _recommended(world: World) -> Iterator[Row]:
 
 
 SHOP_TEMPLATES = (
-    Template(
-        "across-post-product-price", SHOP, "copy-between-sites",
-        ("Find out what \"{product}\" costs in the shop, then ask \"{title}\" in the {forum} forum, with the price in "
-         "the text.",
-         "Post in /f/{forum} under the title \"{title}\": the text must say the price of \"{product}\" in the shop."),
-        _priced, lambda row: _is_posted(row, amount(row["price"])),
-        lambda row: [*on_product(row, OTHER_TAB), *_posting(row, f"{row['product']} costs {row['price']}")],
-    ),
+    post_product_price,
     Template(
         "across-post-product-link", SHOP, "copy-between-sites",
         ("Submit a link to the shop's page of \"{product}\" to the {forum} forum, titled \"{title}\"",
@@ -112,43 +135,39 @@ SHOP_TEMPLATES = (
             *on_product(row, OTHER_TAB), *_posting(row, url=f"{PLACES['shopping'].url}/{row['url_key']}.html"),
         ],
     ),
-    Template(
-        "across-post-bad-reviews", SHOP, "summarise-between-sites",
-        ("Post the titles of all reviews of \"{product}\" with one or two stars in the {forum} forum, in a submission "
-         "called \"{title}\"",
-         "Write to /f/{forum}, under the title \"{title}\", how the reviews of \"{product}\" with at most two stars "
-         "are called."),
-        _bad_reviews, lambda row: _is_posted(row, *row["titles"]),
-        lambda row: [*on_product(row, OTHER_TAB), *_posting(row, ", ".join(row["titles"]))], held_out=True,
-    ),
-    Template(
-        "across-comment-product-price", SHOP, "copy-between-sites",
-        ("What does \"{product}\" cost in the shop? Write the price as a comment on \"{title}\" in the {forum} forum.",
-         "Comment on the post \"{title}\" in /f/{forum} with the price of \"{product}\" in the shop."),
-        _recommended,
-        lambda row: shows(
-            (f"__REDDIT__/f/{row['forum']}/{row['id']}/-", text_of(".comments"), [AGENT, row["price"]])
-        ),
-        lambda row: [
-            *on_product(row, OTHER_TAB), *to_post(row, *replying(row["price"])),
-            done(rf"__REDDIT__/f/{row['forum']}/{row['id']}/.*/comment/\d+$"),
-        ],
-        held_out=True,
-    ),
+    post_bad_reviews, comment_product_price,
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------------- code host, map and forum
 
 
-def _promoted(world: World) -> Iterator[Row]:
+@template(
+    "across-promote-project", CODE, "copy-between-sites",
+    ("Recommend the project {project} in the {forum} forum: link to it, title the post \"{title}\", and use the "
+     "project's own description as text.",
+     "Share {project} with /f/{forum} as a link titled \"{title}\" whose text is the description on its page."),
+    lambda row: _is_linked(row, f"__GITLAB__/{row['project']}", row["title"], row["text"]),
+    lambda row: [
+        *to_project(row["project"], OTHER_TAB),
+        *_posting(row, row["text"], f"{PLACES['gitlab'].url}/{row['project']}"),
+    ],
+)  # fmt: skip
+def promote_project(world: World) -> Iterator[Row]:
     rows = some(query(world, "code", PROJECTS), "forum promote", SEVERAL)
     for row, forum in zip(rows, cycle(CODE_FORUMS)):
         project = {"project": row["project"], "path": row["path"], "text": row["description"]}
         yield {**project, "forum": forum, "title": f"A look at {row['path']}"}
 
 
-def _open_issues(world: World) -> Iterator[Row]:
+@template(
+    "across-post-open-issues", CODE, "copy-between-sites",
+    ("How many open issues does {project} have? Post the number in the {forum} forum, titled \"{title}\"",
+     "Write a post called \"{title}\" in /f/{forum} that says how many issues of {project} are open."),
+    lambda row: _is_posted(row, str(row["count"])),
+    lambda row: [*to_page(row["project"], "-/issues", OTHER_TAB), *_posting(row, str(row["count"]))],
+)  # fmt: skip
+def post_open_issues(world: World) -> Iterator[Row]:
     counts = "SELECT project_id, count(*) AS open FROM issue WHERE state = 'opened' GROUP BY project_id"
     opened = {row["project_id"]: row["open"] for row in query(world, "code", counts)}
     targets = cycle(CODE_FORUMS)
@@ -156,16 +175,6 @@ def _open_issues(world: World) -> Iterator[Row]:
         if row["id"] in opened:
             yield {"project": row["project"], "path": row["path"], "forum": next(targets), "count": opened[row["id"]],
                    "title": f"Open issues of {row['path']}"}  # fmt: skip
-
-
-def _reported(world: World) -> Iterator[Row]:
-    """The newest post of a forum becomes an issue."""
-    last = "SELECT coalesce(max(iid), 0) FROM issue WHERE project_id = ?"
-    for row, forum in zip(some(query(world, "code", PROJECTS), "forum reported", 60), cycle(forums(world))):
-        newest = ranked(world, forum["name"], "new", "")
-        if newest:
-            yield {"project": row["project"], "path": row["path"], "forum": forum["name"], "title": newest[0]["title"],
-                   "iid": world.database("code").value(last, row["id"]) + 1}  # fmt: skip
 
 
 def _report(row: Parameters) -> list[On]:
@@ -178,7 +187,33 @@ def _report(row: Parameters) -> list[On]:
     ]
 
 
-def _phones(world: World) -> Iterator[Row]:
+@template(
+    "across-report-newest-post", BACK, "copy-between-sites",
+    ("Create an issue in {project} that has the same title as the newest post of the {forum} forum.",
+     "Take the title of the latest submission in /f/{forum} and open an issue with that title in {project}."),
+    lambda row: shows(
+        (f"__GITLAB__{ticket(row)}", text_of('[data-qa-selector="title_content"]'), [row["title"]])
+    ),
+    _report,
+)  # fmt: skip
+def report_newest_post(world: World) -> Iterator[Row]:
+    """The newest post of a forum becomes an issue."""
+    last = "SELECT coalesce(max(iid), 0) FROM issue WHERE project_id = ?"
+    for row, forum in zip(some(query(world, "code", PROJECTS), "forum reported", 60), cycle(forums(world))):
+        newest = ranked(world, forum["name"], "new", "")
+        if newest:
+            yield {"project": row["project"], "path": row["path"], "forum": forum["name"], "title": newest[0]["title"],
+                   "iid": world.database("code").value(last, row["id"]) + 1}  # fmt: skip
+
+
+@template(
+    "across-post-phone-number", MAP, "copy-between-sites",
+    ("Look up the phone number of {name} on the map and post it in the {forum} forum under the title \"{title}\"",
+     "Members of /f/{forum} want to call {name}: post the number that the map knows, titled \"{title}\""),
+    lambda row: _is_posted(row, row["phone"]),
+    lambda row: [*opening(row, OTHER_TAB), *_posting(row, row["phone"])],
+)  # fmt: skip
+def post_phone_number(world: World) -> Iterator[Row]:
     places = named(world, "across", SEVERAL, lambda place: bool(place.tags.get("phone")))
     for place, forum in zip(places, cycle(MAP_FORUMS)):
         yield {"name": place.name, "path": place.path, "phone": place.tags["phone"], "forum": forum,
@@ -186,40 +221,7 @@ def _phones(world: World) -> Iterator[Row]:
 
 
 OTHER_TEMPLATES = (
-    Template(
-        "across-promote-project", CODE, "copy-between-sites",
-        ("Recommend the project {project} in the {forum} forum: link to it, title the post \"{title}\", and use the "
-         "project's own description as text.",
-         "Share {project} with /f/{forum} as a link titled \"{title}\" whose text is the description on its page."),
-        _promoted, lambda row: _is_linked(row, f"__GITLAB__/{row['project']}", row["title"], row["text"]),
-        lambda row: [
-            *to_project(row["project"], OTHER_TAB),
-            *_posting(row, row["text"], f"{PLACES['gitlab'].url}/{row['project']}"),
-        ],
-    ),
-    Template(
-        "across-post-open-issues", CODE, "copy-between-sites",
-        ("How many open issues does {project} have? Post the number in the {forum} forum, titled \"{title}\"",
-         "Write a post called \"{title}\" in /f/{forum} that says how many issues of {project} are open."),
-        _open_issues, lambda row: _is_posted(row, str(row["count"])),
-        lambda row: [*to_page(row["project"], "-/issues", OTHER_TAB), *_posting(row, str(row["count"]))],
-    ),
-    Template(
-        "across-report-newest-post", BACK, "copy-between-sites",
-        ("Create an issue in {project} that has the same title as the newest post of the {forum} forum.",
-         "Take the title of the latest submission in /f/{forum} and open an issue with that title in {project}."),
-        _reported,
-        lambda row: shows(
-            (f"__GITLAB__{ticket(row)}", text_of('[data-qa-selector="title_content"]'), [row["title"]])
-        ),
-        _report,
-    ),
-    Template(
-        "across-post-phone-number", MAP, "copy-between-sites",
-        ("Look up the phone number of {name} on the map and post it in the {forum} forum under the title \"{title}\"",
-         "Members of /f/{forum} want to call {name}: post the number that the map knows, titled \"{title}\""),
-        _phones, lambda row: _is_posted(row, row["phone"]),
-        lambda row: [*opening(row, OTHER_TAB), *_posting(row, row["phone"])],
-    ),
+    promote_project, post_open_issues,
+    report_newest_post, post_phone_number,
 )  # fmt: skip
 TEMPLATES = (*SHOP_TEMPLATES, *OTHER_TEMPLATES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from random import Random
@@ -16,7 +17,17 @@ from agentrl.envs.webarena.sites.map.guide import steps, written_distance, writt
 from agentrl.envs.webarena.sites.map.search import search
 from agentrl.envs.webarena.sites.map.views import link
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Answer, Choose, Click, Fill, On, Parameters, Template, literal
+from agentrl.envs.webarena.tasks.template import (
+    Act,
+    Answer,
+    Choose,
+    Click,
+    Fill,
+    On,
+    Parameters,
+    Template,
+    template,
+)
 from agentrl.envs.webarena.tasks.vocabulary import Row, answer, done, ends_at, shows, some, text_of, value_of
 
 SITES = ("map",)
@@ -69,7 +80,7 @@ def opening(row: Parameters, *acts: Act, by: str = "name") -> list[On]:
     """Search for a place, open its page, and do this there."""
     return [
         *_searching(row[by], Click(f'a[href="{row["path"]}"]')),
-        On(f"__MAP__{literal(row['path'])}$", acts),
+        On(f"__MAP__{re.escape(row['path'])}$", acts),
     ]
 
 
@@ -78,7 +89,7 @@ def _searching(query: str, *acts: Act) -> list[On]:
     return [
         On("__MAP__", [Fill("#query", query, enter=True)]),
         On("__MAP__/directions", [Click("a", "Back to search")]),
-        On("__MAP__" + literal(link("/search", query=query)), acts),
+        On("__MAP__" + re.escape(link("/search", query=query)), acts),
     ]
 
 
@@ -161,7 +172,7 @@ PAGES = (
             _landmarks(world, "marker", 80), marker=lambda place: f"/?mlat={place.lat}&mlon={place.lon}"
         ),
         lambda row: ends_at(f"__MAP__{row['marker']}"),
-        lambda row: [*opening(row, Click("a.geo")), done("__MAP__" + literal(row["marker"]))],
+        lambda row: [*opening(row, Click("a.geo")), done("__MAP__" + re.escape(row["marker"]))],
     ),
 )  # fmt: skip
 
@@ -186,13 +197,26 @@ def _nearest(world: World, key: str, kinds: Sequence[str]) -> Iterator[tuple[Row
             yield {"name": place.name, "kind": kind.label.lower(), "query": query}, first.feature
 
 
-def _around(world: World) -> Iterator[Row]:
+@template(
+    "map-search-around", SITES, "search",
+    ("Find {plural} near {name}: search the map for \"{plural} near {name}\".",
+     "Search for {plural} around {name}, with the words \"{query}\"."),
+    lambda row: ends_at("__MAP__" + link("/search", query=row["query"])),
+    lambda row: _searching(row["query"], Answer()),
+)  # fmt: skip
+def search_around(world: World) -> Iterator[Row]:
     for number, place in enumerate(_landmarks(world, "around", 100)):
         plural = CATEGORIES[NEAR_KINDS[number % len(NEAR_KINDS)]].plural
         yield {"name": place.name, "plural": plural, "query": f"{plural} near {place.name}"}
 
 
-def _counted(world: World) -> Iterator[Row]:
+@template(
+    "map-count", SITES, "count-items",
+    ("How many {plural} are there in {town}?", "Count the {plural} in {town}.",
+     "According to the map, what is the number of {plural} in {town}?"),
+    lambda row: answer(row["answer"]), lambda row: _searching(row["query"], Answer(row["answer"])),
+)  # fmt: skip
+def count(world: World) -> Iterator[Row]:
     known = region(world)
     towns = [place for place in known.settlements if place.label in ("Town", "District")]
     for town, kind in some(((town, kind) for town in towns for kind in COUNTED), "map count"):
@@ -202,7 +226,14 @@ def _counted(world: World) -> Iterator[Row]:
             yield {"town": town.name, "plural": CATEGORIES[kind].plural, "query": query, "answer": str(len(hits))}
 
 
-def _cuisine_near(world: World) -> Iterator[Row]:
+@template(
+    "map-nearest-cuisine", SITES, "nearest",
+    ("Find the {kitchen} restaurant closest to {name}. Tell me its name and street.",
+     "Where is the nearest {kitchen} restaurant to {name}? Give its name and the street it is in."),
+    lambda row: answer(row["answer"], row["street"]),
+    lambda row: _searching(row["query"], Answer(f"{row['answer']}, {row['street']}")),
+)  # fmt: skip
+def nearest_cuisine(world: World) -> Iterator[Row]:
     known = region(world)
     for number, place in enumerate(_landmarks(world, "kitchen", 150)):
         kitchen = KITCHENS[number % len(KITCHENS)]
@@ -231,26 +262,7 @@ SEARCHES = (
         ),
         lambda row: answer(row["answer"]), lambda row: opening(row, Answer(row["answer"]), by="query"), held_out=True,
     ),
-    Template(
-        "map-nearest-cuisine", SITES, "nearest",
-        ("Find the {kitchen} restaurant closest to {name}. Tell me its name and street.",
-         "Where is the nearest {kitchen} restaurant to {name}? Give its name and the street it is in."),
-        _cuisine_near, lambda row: answer(row["answer"], row["street"]),
-        lambda row: _searching(row["query"], Answer(f"{row['answer']}, {row['street']}")),
-    ),
-    Template(
-        "map-search-around", SITES, "search",
-        ("Find {plural} near {name}: search the map for \"{plural} near {name}\".",
-         "Search for {plural} around {name}, with the words \"{query}\"."),
-        _around, lambda row: ends_at("__MAP__" + link("/search", query=row["query"])),
-        lambda row: _searching(row["query"], Answer()),
-    ),
-    Template(
-        "map-count", SITES, "count-items",
-        ("How many {plural} are there in {town}?", "Count the {plural} in {town}.",
-         "According to the map, what is the number of {plural} in {town}?"),
-        _counted, lambda row: answer(row["answer"]), lambda row: _searching(row["query"], Answer(row["answer"])),
-    ),
+    nearest_cuisine, search_around, count,
     Template(
         "map-whats-there", SITES, "reverse-lookup",
         ("Which place is at the coordinates {point}?", "What is located at {point}? Tell me its name."),
@@ -304,7 +316,7 @@ def _routing(row: Parameters, *acts: Act) -> list[On]:
          Click("button.routing_go")]
         for mode, start, end, _ in row["legs"]
     ]  # fmt: skip
-    pages = ["__MAP__" + literal(path) for *_, path in row["legs"]]
+    pages = ["__MAP__" + re.escape(path) for *_, path in row["legs"]]
     return [
         On("__MAP__", [Click("a.button-directions")]),
         On("__MAP__/directions", forms[0]),
@@ -313,38 +325,46 @@ def _routing(row: Parameters, *acts: Act) -> list[On]:
     ]
 
 
+def _tell(row: Parameters) -> list[On]:
+    """Look at the routes and tell the answer."""
+    return _routing(row, Answer(row["answer"]))
+
+
 def _one_value(
     name: str, mode: str, what: str, *intents: str, held_out: bool = False, apart: Span = ANYWHERE
 ) -> Template:
     """The time or the distance of a route."""
 
-    def rows(world: World) -> Iterator[Row]:
+    @template(name, SITES, "route", intents, lambda row: answer(row["answer"]), _tell, held_out)
+    def one_value(world: World) -> Iterator[Row]:
         for start, end in _trips(world, name, TRIPS, apart):
             found = _route(world, mode, start, end)
             told = written_time(found.seconds) if what == "time" else written_distance(found.metres)
             yield _pair(start, end, mode, answer=told)
 
-    return _told(name, "route", intents, rows, held_out=held_out)
+    return one_value
 
 
-def _told(
-    name: str, skill: str, intents: tuple[str, ...], rows: Callable[[World], Iterator[Row]], *, exact: bool = False,
-    held_out: bool = False,
-) -> Template:  # fmt: skip
-    """Look at the routes and tell the answer, or nothing but it."""
-    check = (lambda row: answer(exact=row["answer"])) if exact else (lambda row: answer(row["answer"]))
-    return Template(
-        name, SITES, skill, intents, rows, check, lambda row: _routing(row, Answer(row["answer"])), held_out=held_out
-    )
-
-
-def _compared(world: World) -> Iterator[Row]:
+@template(
+    "map-compare-modes", SITES, "compare-values",
+    ("Compare the time for walking and driving from {start} to {end}. Give both as h:mm.",
+     "How long does it take from {start} to {end} on foot, and how long by car? Write both times as h:mm."),
+    lambda row: answer(row["foot"], row["car"]),
+    lambda row: _routing(row, Answer(f"walking {row['foot']}, driving {row['car']}")),
+)  # fmt: skip
+def compare_modes(world: World) -> Iterator[Row]:
     for start, end in _trips(world, "compare", TRIPS, IN_TOWN):
         times = {mode: written_time(_route(world, mode, start, end).seconds) for mode in ("foot", "car")}
         yield _pair(start, end, "foot", "car", **times)
 
 
-def _within(world: World) -> Iterator[Row]:
+@template(
+    "map-within-minutes", SITES, "route",
+    ("Can I walk from {start} to {end} within {limit} minutes? Answer Yes or No.",
+     "Is {end} at most {limit} minutes on foot from {start}? Answer with Yes or No only."),
+    lambda row: answer(exact=row["answer"]), _tell,
+)  # fmt: skip
+def within_minutes(world: World) -> Iterator[Row]:
     """Limits that are clearly met or clearly missed, half of each."""
     rng = Random("within")
     for number, (start, end) in enumerate(_trips(world, "within", TRIPS, IN_TOWN)):
@@ -353,7 +373,13 @@ def _within(world: World) -> Iterator[Row]:
         yield _pair(start, end, "foot", limit=limit, answer="Yes" if minutes <= limit else "No")
 
 
-def _closest(world: World) -> Iterator[Row]:
+@template(
+    "map-closest-of-three", SITES, "compare-values",
+    ("Which of these is the shortest drive from {start}: {a}, {b} or {c}? Give its name only.",
+     "I start at {start} by car. Which has the shortest distance: {a}, {b} or {c}? Give only the name."),
+    lambda row: answer(exact=row["answer"]), _tell, held_out=True,
+)  # fmt: skip
+def closest_of_three(world: World) -> Iterator[Row]:
     rng, walks = Random("closest"), _trips(world, "closest", 110, IN_TOWN)
     for start, _ in walks:
         others = [end for other, end in walks if end is not start and other is not start]
@@ -364,7 +390,14 @@ def _closest(world: World) -> Iterator[Row]:
                    "legs": [_leg("car", start, end) for end in ends], "answer": measured[0][2].name}  # fmt: skip
 
 
-def _two_legs(world: World) -> Iterator[Row]:
+@template(
+    "map-walk-then-drive", SITES, "multi-leg-route",
+    ("How many minutes does it take to walk from {start} to {between} and then drive to {end}? Add up the "
+     "times that the map shows.",
+     "I walk from {start} to {between}, then take the car to {end}. How many minutes is that in total?"),
+    lambda row: answer(row["answer"]), _tell, held_out=True,
+)  # fmt: skip
+def walk_then_drive(world: World) -> Iterator[Row]:
     walks, drives = _trips(world, "walk first", TRIPS, IN_TOWN), _trips(world, "then drive", TRIPS, FAR)
     for (start, between), (_, end) in zip(walks, drives, strict=False):
         if len({start.id, between.id, end.id}) == 3:
@@ -373,7 +406,15 @@ def _two_legs(world: World) -> Iterator[Row]:
                    "legs": [_leg("foot", start, between), _leg("car", between, end)]}  # fmt: skip
 
 
-def _towns(world: World) -> Iterator[Row]:
+@template(
+    "map-towns-within", SITES, "compare-values",
+    ("Which of {a}, {b} and {c} can be reached from {start} by car within {limit} minutes? List them in "
+     "this order, separated by commas.",
+     "I have {limit} minutes to drive from {start}. Where can I get to: {a}, {b}, {c}? Answer with the "
+     "names only, in this order, with commas between them."),
+    lambda row: answer(exact=row["answer"]), _tell,
+)  # fmt: skip
+def towns_within(world: World) -> Iterator[Row]:
     """Three towns, some within a time by car and some not, none near the limit."""
     rng = Random("towns")
     towns = [place for place in region(world).settlements if place.label in ("City", "Town")]
@@ -387,7 +428,13 @@ def _towns(world: World) -> Iterator[Row]:
                    "legs": [_leg("car", start, end) for end in ends], "answer": ", ".join(inside)}  # fmt: skip
 
 
-def _bridges(world: World) -> Iterator[Row]:
+@template(
+    "map-bridge", SITES, "read-steps",
+    ("Which bridge does the walking route from {start} to {end} cross?",
+     "I walk from {start} to {end} as the map says. What is the name of the bridge on the way?"),
+    lambda row: answer(row["answer"]), _tell,
+)  # fmt: skip
+def bridge(world: World) -> Iterator[Row]:
     for start, end in _trips(world, "bridges", 240, (800.0, 6000.0)):
         lines = steps(region(world).graph, _route(world, "foot", start, end))
         crossed = [line.text.removeprefix("Cross ") for line in lines if line.text.startswith("Cross ")]
@@ -395,7 +442,19 @@ def _bridges(world: World) -> Iterator[Row]:
             yield _pair(start, end, "foot", answer=crossed[0])
 
 
-def _shown(world: World) -> Iterator[Row]:
+@template(
+    "map-show-directions", SITES, "fill-form",
+    ("Show me the route from {start} to {end} {by}.", "Get directions {by} from {start} to {end}.",
+     "Set up the way from {start} to {end} {by} on the map."),
+    lambda row: shows(  # the fields and the option of the form, read as the benchmark does
+        ("last", value_of('[name="route_from"]'), [row["start"]]),
+        ("last", value_of('[name="route_to"]'), [row["end"]]),
+        ("last", 'document.querySelector("div#content select.routing_engines").selectedIndex', str(row["option"])),
+        ("last", text_of('[id="sidebar_content"]'), ["Distance: "]),
+    ),
+    lambda row: _routing(row, Answer()),
+)  # fmt: skip
+def show_directions(world: World) -> Iterator[Row]:
     by = {"car": "by car", "foot": "on foot", "bike": "by bicycle"}
     for number, (start, end) in enumerate(_trips(world, "show", 120)):
         mode = tuple(by)[number % 3]
@@ -422,58 +481,8 @@ ROUTES = (
         "map-bike-time", "bike", "time", "How long does the bicycle ride from {start} to {end} take? Answer as h:mm.",
         "What does the map say: how much time do I need by bike from {start} to {end} (h:mm)?", held_out=True,
     ),
-    Template(
-        "map-compare-modes", SITES, "compare-values",
-        ("Compare the time for walking and driving from {start} to {end}. Give both as h:mm.",
-         "How long does it take from {start} to {end} on foot, and how long by car? Write both times as h:mm."),
-        _compared, lambda row: answer(row["foot"], row["car"]),
-        lambda row: _routing(row, Answer(f"walking {row['foot']}, driving {row['car']}")),
-    ),
-    _told(
-        "map-within-minutes", "route",
-        ("Can I walk from {start} to {end} within {limit} minutes? Answer Yes or No.",
-         "Is {end} at most {limit} minutes on foot from {start}? Answer with Yes or No only."),
-        _within, exact=True,
-    ),
-    _told(
-        "map-closest-of-three", "compare-values",
-        ("Which of these is the shortest drive from {start}: {a}, {b} or {c}? Give its name only.",
-         "I start at {start} by car. Which has the shortest distance: {a}, {b} or {c}? Give only the name."),
-        _closest, exact=True, held_out=True,
-    ),
-    _told(
-        "map-walk-then-drive", "multi-leg-route",
-        ("How many minutes does it take to walk from {start} to {between} and then drive to {end}? Add up the "
-         "times that the map shows.",
-         "I walk from {start} to {between}, then take the car to {end}. How many minutes is that in total?"),
-        _two_legs, held_out=True,
-    ),
-    _told(
-        "map-towns-within", "compare-values",
-        ("Which of {a}, {b} and {c} can be reached from {start} by car within {limit} minutes? List them in "
-         "this order, separated by commas.",
-         "I have {limit} minutes to drive from {start}. Where can I get to: {a}, {b}, {c}? Answer with the "
-         "names only, in this order, with commas between them."),
-        _towns, exact=True,
-    ),
-    _told(
-        "map-bridge", "read-steps",
-        ("Which bridge does the walking route from {start} to {end} cross?",
-         "I walk from {start} to {end} as the map says. What is the name of the bridge on the way?"),
-        _bridges,
-    ),
-    Template(
-        "map-show-directions", SITES, "fill-form",
-        ("Show me the route from {start} to {end} {by}.", "Get directions {by} from {start} to {end}.",
-         "Set up the way from {start} to {end} {by} on the map."),
-        _shown,
-        lambda row: shows(  # the fields and the option of the form, read as the benchmark does
-            ("last", value_of('[name="route_from"]'), [row["start"]]),
-            ("last", value_of('[name="route_to"]'), [row["end"]]),
-            ("last", 'document.querySelector("div#content select.routing_engines").selectedIndex', str(row["option"])),
-            ("last", text_of('[id="sidebar_content"]'), ["Distance: "]),
-        ),
-        lambda row: _routing(row, Answer()),
-    ),
+    compare_modes,
+    within_minutes, closest_of_three, walk_then_drive, towns_within, bridge,
+    show_directions,
 )  # fmt: skip
 TEMPLATES = (*PAGES, *SEARCHES, *ROUTES)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from random import Random
 
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Answer, Choose, Click, Fill, On, Parameters, Template
+from agentrl.envs.webarena.tasks.template import Answer, Choose, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.admin.kit import (
     ADMIN,
     CUSTOMERS,
@@ -47,12 +47,6 @@ REPORTS = {
 # ---------------------------------------------------------------------- single values, counting and comparing
 
 
-def _invoices(world: World) -> Iterator[Row]:
-    for row in query(world, "store", "SELECT * FROM invoice WHERE id % 8 = 2 ORDER BY id"):
-        if row["grand_total"] < 1000:
-            yield {"number": row["increment_id"], "total": f"{row['grand_total']:.2f}", "id": row["id"]}
-
-
 def _read_invoice(row: Parameters) -> list[On]:
     path = f"/sales/order_invoice/view/invoice_id/{row['id']}/"
     return [
@@ -60,6 +54,17 @@ def _read_invoice(row: Parameters) -> list[On]:
         *search("/sales/invoice/", row["number"], link(path)),
         On(page(path), [Answer(f"${row['total']}")]),
     ]
+
+
+@template(
+    "admin-invoice-total", SITES, "read-value",
+    ("Tell me the grand total of invoice {number}.", "What is the sum of invoice #{number}?"),
+    lambda row: answer(row["total"]), _read_invoice, held_out=True,
+)  # fmt: skip
+def invoice_total(world: World) -> Iterator[Row]:
+    for row in query(world, "store", "SELECT * FROM invoice WHERE id % 8 = 2 ORDER BY id"):
+        if row["grand_total"] < 1000:
+            yield {"number": row["increment_id"], "total": f"{row['grand_total']:.2f}", "id": row["id"]}
 
 
 def _customers(world: World) -> Iterator[Row]:
@@ -86,14 +91,35 @@ def _count_orders(row: Parameters) -> list[On]:
     ]
 
 
-def _words(world: World) -> Iterator[Row]:
+@template(
+    "admin-count-reviews", SITES, "count-items",
+    ('How many reviews mention the term "{word}" in their text?',
+     'Tell me the number of reviews whose text contains "{word}".'),
+    lambda row: answer(row["count"]),
+    lambda row: [
+        *menu("Marketing", "All Reviews"),
+        *filtered(REVIEWS, [Fill("#filter_detail", row["word"])], Answer(str(row["count"])), opened=True),
+    ],
+    held_out=True,
+)  # fmt: skip
+def count_reviews(world: World) -> Iterator[Row]:
     for word in WORDS.split():
         count = world.database("store").value("SELECT count(*) FROM review WHERE detail LIKE ?", f"%{word}%")
         if count:
             yield {"word": word, "count": count}
 
 
-def _pairs(world: World) -> Iterator[Row]:
+@template(
+    "admin-compare-prices", SITES, "compare-values",
+    ("Which product costs more, SKU {first} or SKU {second}? Answer with its SKU.",
+     "Compare the prices of the products {first} and {second} and give me the SKU of the more expensive one."),
+    lambda row: answer(row["dearer"]),
+    lambda row: [
+        *menu("Catalog"), *search(PRODUCTS, row["first"], Fill("#fulltext", row["second"], enter=True)),
+        On(asked(PRODUCTS, ("search", row["second"])), [Answer(row["dearer"])]),
+    ],
+)  # fmt: skip
+def compare_prices(world: World) -> Iterator[Row]:
     found = query(world, "store", "SELECT sku, price FROM product WHERE id % 10 = 6 ORDER BY id")
     for first, second in zip(found[::2], found[1::2], strict=False):
         if abs(first["price"] - second["price"]) > 0.5:
@@ -101,19 +127,27 @@ def _pairs(world: World) -> Iterator[Row]:
             yield {"first": first["sku"], "second": second["sku"], "dearer": dearer["sku"]}
 
 
-def _perhaps_orders(world: World) -> Iterator[Row]:
+def _status_or_nothing(row: Parameters) -> dict:
+    if row["status"] != "N/A":
+        return answer(row["status"])
+    return {**answer(exact="N/A"), "string_note": f"There is no order {row['number']}."}
+
+
+@template(
+    "admin-order-status-or-missing", SITES, "recognise-impossible",
+    ("What is the status of order {number}? Answer N/A if there is no such order.",
+     "Look up the status of order #{number}. Should the order not exist, the answer is N/A.",
+     "Tell me the status of order {number}, or N/A if we have no order with this number."),
+    _status_or_nothing,
+    lambda row: [*menu("Sales"), *search(ORDERS, row["number"], Answer(row["status"]))],
+)  # fmt: skip
+def order_status_or_missing(world: World) -> Iterator[Row]:
     """Numbers of orders with their status, and as many that do not exist."""
     most = world.database("store").value("SELECT max(id) FROM sales_order")
     sql = "SELECT id, increment_id AS number, status FROM sales_order WHERE id % 15 = 8 ORDER BY id"
     for place, row in enumerate(query(world, "store", sql), 1):
         yield row
         yield {"id": most + 7 * place, "number": f"{most + 7 * place:09d}", "status": "N/A"}
-
-
-def _status_or_nothing(row: Parameters) -> dict:
-    if row["status"] != "N/A":
-        return answer(row["status"])
-    return {**answer(exact="N/A"), "string_note": f"There is no order {row['number']}."}
 
 
 INFORMATION = (
@@ -131,11 +165,7 @@ INFORMATION = (
         lambda world: some_orders(world, 4), lambda row: answer(row["city"]),
         lambda row: on_order(row, Answer(row["city"])),
     ),
-    Template(
-        "admin-invoice-total", SITES, "read-value",
-        ("Tell me the grand total of invoice {number}.", "What is the sum of invoice #{number}?"),
-        _invoices, lambda row: answer(row["total"]), _read_invoice, held_out=True,
-    ),
+    invoice_total,
     Template(
         "admin-customer-by-phone", SITES, "find-by-attribute",
         ("Find the name and the email address of the customer with the phone number {telephone}.",
@@ -178,42 +208,24 @@ INFORMATION = (
         months_and_statuses, lambda row: answer(row["count"]),
         lambda row: [*menu("Sales"), *filtered(ORDERS, by_status_and_month(row), Answer(str(row["count"])))],
     ),
-    Template(
-        "admin-count-reviews", SITES, "count-items",
-        ('How many reviews mention the term "{word}" in their text?',
-         'Tell me the number of reviews whose text contains "{word}".'),
-        _words, lambda row: answer(row["count"]),
-        lambda row: [
-            *menu("Marketing", "All Reviews"),
-            *filtered(REVIEWS, [Fill("#filter_detail", row["word"])], Answer(str(row["count"])), opened=True),
-        ],
-        held_out=True,
-    ),
-    Template(
-        "admin-compare-prices", SITES, "compare-values",
-        ("Which product costs more, SKU {first} or SKU {second}? Answer with its SKU.",
-         "Compare the prices of the products {first} and {second} and give me the SKU of the more expensive one."),
-        _pairs, lambda row: answer(row["dearer"]),
-        lambda row: [
-            *menu("Catalog"), *search(PRODUCTS, row["first"], Fill("#fulltext", row["second"], enter=True)),
-            On(asked(PRODUCTS, ("search", row["second"])), [Answer(row["dearer"])]),
-        ],
-    ),
-    Template(
-        "admin-order-status-or-missing", SITES, "recognise-impossible",
-        ("What is the status of order {number}? Answer N/A if there is no such order.",
-         "Look up the status of order #{number}. Should the order not exist, the answer is N/A.",
-         "Tell me the status of order {number}, or N/A if we have no order with this number."),
-        _perhaps_orders, _status_or_nothing,
-        lambda row: [*menu("Sales"), *search(ORDERS, row["number"], Answer(row["status"]))],
-    ),
+    count_reviews, compare_prices, order_status_or_missing,
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------------- what must be put together from several records
 
 
-def _newest_orders(world: World) -> Iterator[Row]:
+@template(
+    "admin-sum-orders", SITES, "add-up",
+    ("What is the sum of the grand totals of the last {count} orders with the status {status}?",
+     "Add up the grand totals of our {count} most recent {status} orders.",
+     "How much do the newest {count} {status} orders come to together?"),
+    lambda row: answer(row["sum"] if float(row["sum"]) < 1000 else f"{float(row['sum']):,.2f} |OR| {row['sum']}"),
+    lambda row: [
+        *menu("Sales"), *filtered(ORDERS, [Choose("#filter_status", row["status"])], Answer(f"${row['sum']}")),
+    ],
+)  # fmt: skip
+def sum_orders(world: World) -> Iterator[Row]:
     """The sum of the newest orders of a status, for several numbers of orders."""
     sql = "SELECT grand_total AS total FROM sales_order WHERE status = ? ORDER BY id DESC LIMIT 8"
     for status in STATUSES:
@@ -222,21 +234,14 @@ def _newest_orders(world: World) -> Iterator[Row]:
             yield {"case": f"{count} {status}", "status": status, "count": count, "sum": f"{sum(totals[:count]):.2f}"}
 
 
-def _disliked(world: World) -> Iterator[Row]:
-    """Products that two to four people gave one or two stars."""
-    found: dict[str, list[str]] = {}
-    sql = (
-        "SELECT p.sku, r.nickname FROM review r JOIN product p ON p.id = r.product_id WHERE r.rating <= 2"
-        " ORDER BY p.id, r.id"
-    )
-    for row in query(world, "store", sql):
-        found.setdefault(row["sku"], []).append(row["nickname"])
-    for sku, names in found.items():
-        if 2 <= len(names) <= 4 and len(set(names)) == len(names):
-            yield {"sku": sku, "names": names}
-
-
-def _order_contents(world: World) -> Iterator[Row]:
+@template(
+    "admin-order-contents", SITES, "list-items",
+    ("Which products are in order {number}? Give me all their SKUs.",
+     "List the SKUs of everything in order #{number}."),
+    lambda row: answer(*row["skus"]), lambda row: on_order(row, Answer(", ".join(row["skus"]))),
+    held_out=True,
+)  # fmt: skip
+def order_contents(world: World) -> Iterator[Row]:
     found: dict[int, Row] = {}
     sql = (
         "SELECT o.id, o.increment_id, i.sku FROM sales_order o JOIN order_item i ON i.order_id = o.id"
@@ -256,6 +261,26 @@ def _list_reviewers(row: Parameters) -> list[On]:
     ]
 
 
+@template(
+    "admin-unhappy-customers", SITES, "list-items",
+    ("Who was not happy with the product {sku}? Give the nicknames of all who gave it 1 or 2 stars.",
+     "List the nicknames of all reviewers who gave the product with SKU {sku} fewer than three stars."),
+    lambda row: answer(*row["names"]), _list_reviewers,
+)  # fmt: skip
+def unhappy_customers(world: World) -> Iterator[Row]:
+    """Products that two to four people gave one or two stars."""
+    found: dict[str, list[str]] = {}
+    sql = (
+        "SELECT p.sku, r.nickname FROM review r JOIN product p ON p.id = r.product_id WHERE r.rating <= 2"
+        " ORDER BY p.id, r.id"
+    )
+    for row in query(world, "store", sql):
+        found.setdefault(row["sku"], []).append(row["nickname"])
+    for sku, names in found.items():
+        if 2 <= len(names) <= 4 and len(set(names)) == len(names):
+            yield {"sku": sku, "names": names}
+
+
 def _read_tracking(row: Parameters) -> list[On]:
     path = f"/sales/shipment/view/shipment_id/{row['id']}/"
     return [
@@ -266,30 +291,7 @@ def _read_tracking(row: Parameters) -> list[On]:
 
 
 FINDINGS = (
-    Template(
-        "admin-sum-orders", SITES, "add-up",
-        ("What is the sum of the grand totals of the last {count} orders with the status {status}?",
-         "Add up the grand totals of our {count} most recent {status} orders.",
-         "How much do the newest {count} {status} orders come to together?"),
-        _newest_orders,
-        lambda row: answer(row["sum"] if float(row["sum"]) < 1000 else f"{float(row['sum']):,.2f} |OR| {row['sum']}"),
-        lambda row: [
-            *menu("Sales"), *filtered(ORDERS, [Choose("#filter_status", row["status"])], Answer(f"${row['sum']}")),
-        ],
-    ),
-    Template(
-        "admin-unhappy-customers", SITES, "list-items",
-        ("Who was not happy with the product {sku}? Give the nicknames of all who gave it 1 or 2 stars.",
-         "List the nicknames of all reviewers who gave the product with SKU {sku} fewer than three stars."),
-        _disliked, lambda row: answer(*row["names"]), _list_reviewers,
-    ),
-    Template(
-        "admin-order-contents", SITES, "list-items",
-        ("Which products are in order {number}? Give me all their SKUs.",
-         "List the SKUs of everything in order #{number}."),
-        _order_contents, lambda row: answer(*row["skus"]), lambda row: on_order(row, Answer(", ".join(row["skus"]))),
-        held_out=True,
-    ),
+    sum_orders, unhappy_customers, order_contents,
     Template(
         "admin-tracking-number", SITES, "read-value",
         ("What is the tracking number of the shipment of order {number}?",
@@ -320,7 +322,14 @@ def _report(name: str, row: Parameters, period: str, result: Answer) -> list[On]
     return [*menu("Reports", entry), On(grid(path), asking), On(found, [result])]
 
 
-def _bestsellers(world: World) -> Iterator[Row]:
+@template(
+    "admin-bestseller", SITES, "read-report",
+    ("What was the best-selling product {time}?", "Which product sold the most pieces in the time {time}?",
+     "Name the number one of the bestsellers report {time}, with the period set to a year."),
+    lambda row: answer(row["product"]),
+    lambda row: _report("bestsellers", row, "year", Answer(row["product"])),
+)  # fmt: skip
+def bestseller(world: World) -> Iterator[Row]:
     """Single months, pairs, quarters, halves and whole years in which one product sold better than any other."""
     sold: dict[str, Counter[str]] = {}
     sql = (
@@ -341,7 +350,15 @@ def _bestsellers(world: World) -> Iterator[Row]:
             yield {"time": f"from {start} to {end}", "first": start, "last": end, "product": best[0][0]}
 
 
-def _items_sold(world: World) -> Iterator[Row]:
+@template(
+    "admin-items-sold", SITES, "read-report",
+    ("According to the orders report, how many sales items were there in {month}?",
+     "How many items were ordered in {month}? Use the orders report.",
+     "Read the number of sales items of {month} off the orders report."),
+    lambda row: answer(row["items"]),
+    lambda row: _report("sales", row, "month", Answer(str(row["items"]))),
+)  # fmt: skip
+def items_sold(world: World) -> Iterator[Row]:
     sql = (
         "SELECT substr(o.created_at, 1, 7) AS month, sum(i.qty) AS items FROM sales_order o JOIN order_item i"
         " ON i.order_id = o.id GROUP BY month ORDER BY month"
@@ -352,7 +369,19 @@ def _items_sold(world: World) -> Iterator[Row]:
             yield {**about_month(year, month), "items": found}
 
 
-def _periods(world: World) -> Iterator[Row]:
+@template(
+    "admin-show-report", SITES, "make-report",
+    ("Create the {title} report from {first} to {last}.",
+     "Show me the sales report about {title} for the days from {first} to {last}.",
+     "Generate a report on {title} that covers {first} to {last}."),
+    lambda row: both(
+        ends_at(f"{ADMIN}/reports/report_sales/{row['report']}"),
+        shows(("last", value_of('[id="sales_report_from"]'), shown(row["first"])),
+              ("last", value_of('[id="sales_report_to"]'), shown(row["last"]))),
+    ),
+    lambda row: _report(row["report"], row, "day", Answer()),
+)  # fmt: skip
+def show_report(world: World) -> Iterator[Row]:
     names = sorted(REPORTS.keys() - {"bestsellers"})
     for number, (year, month) in enumerate(months()):
         rng = Random(f"report {number}")
@@ -365,33 +394,6 @@ def _periods(world: World) -> Iterator[Row]:
 
 
 READ_REPORTS = (
-    Template(
-        "admin-bestseller", SITES, "read-report",
-        ("What was the best-selling product {time}?", "Which product sold the most pieces in the time {time}?",
-         "Name the number one of the bestsellers report {time}, with the period set to a year."),
-        _bestsellers, lambda row: answer(row["product"]),
-        lambda row: _report("bestsellers", row, "year", Answer(row["product"])),
-    ),
-    Template(
-        "admin-items-sold", SITES, "read-report",
-        ("According to the orders report, how many sales items were there in {month}?",
-         "How many items were ordered in {month}? Use the orders report.",
-         "Read the number of sales items of {month} off the orders report."),
-        _items_sold, lambda row: answer(row["items"]),
-        lambda row: _report("sales", row, "month", Answer(str(row["items"]))),
-    ),
-    Template(
-        "admin-show-report", SITES, "make-report",
-        ("Create the {title} report from {first} to {last}.",
-         "Show me the sales report about {title} for the days from {first} to {last}.",
-         "Generate a report on {title} that covers {first} to {last}."),
-        _periods,
-        lambda row: both(
-            ends_at(f"{ADMIN}/reports/report_sales/{row['report']}"),
-            shows(("last", value_of('[id="sales_report_from"]'), shown(row["first"])),
-                  ("last", value_of('[id="sales_report_to"]'), shown(row["last"]))),
-        ),
-        lambda row: _report(row["report"], row, "day", Answer()),
-    ),
+    bestseller, items_sold, show_report,
 )  # fmt: skip
 TEMPLATES = (*INFORMATION, *FINDINGS, *READ_REPORTS)

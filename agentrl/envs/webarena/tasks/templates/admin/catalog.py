@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Check, Choose, Click, Fill, On, Parameters, Template
+from agentrl.envs.webarena.tasks.template import Act, Check, Choose, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.admin.kit import (
     ADMIN,
     CUSTOMERS,
@@ -81,16 +81,6 @@ def _more(row: Parameters) -> int:
     return row["old_quantity"] + row["more"]
 
 
-def _brands(world: World) -> Iterator[Row]:
-    """Brands with two to four products, all of them enabled."""
-    found: dict[str, list[int]] = {}
-    for row in query(world, "store", "SELECT id, brand, status FROM product ORDER BY id"):
-        found.setdefault(row["brand"], []).append(row["id"] if row["status"] == 1 else 0)
-    for brand, ids in sorted(found.items()):
-        if 2 <= len(ids) <= 4 and 0 not in ids and sum(brand in other for other in found) == 1:
-            yield {"brand": brand, "ids": ids}
-
-
 def _disable_brand(row: Parameters) -> list[On]:
     disabled = [is_set("product", number, status=2) for number in row["ids"]]
     marks = [Check(f'input[name="selected"][value="{number}"]') for number in row["ids"]]
@@ -102,15 +92,24 @@ def _disable_brand(row: Parameters) -> list[On]:
     ]
 
 
-def _new_products(world: World) -> Iterator[Row]:
-    leaves = query(world, "store", "SELECT name FROM category WHERE url_path LIKE '%/%/%' ORDER BY id")
-    labels = [row["name"] for row in query(world, "store", "SELECT name FROM category ORDER BY id")]
-    for number, row in enumerate(leaves):
-        if labels.count(row["name"]) == 1 and number % 3 == 0:
-            rng = Random(f"new product {number}")
-            name = f"{rng.choice(NEW_PRODUCTS)} {rng.randrange(100, 999)}"
-            price, quantity = f"{rng.randrange(5, 90)}.{rng.choice(('00', '50', '99'))}", rng.randrange(5, 200)
-            yield {"name": name, "price": price, "quantity": quantity, "category": row["name"]}
+@template(
+    "admin-disable-brand", SITES, "mass-action",
+    ("Disable all products of the brand {brand}.",
+     "We part with {brand}: every product of this brand must be disabled.",
+     "Take everything made by {brand} off the site by disabling it."),
+    lambda row: shows(
+        *((ADMIN + PRODUCT_EDIT.format(id=number), value_of(STATUS), "2") for number in row["ids"])
+    ),
+    _disable_brand,
+)  # fmt: skip
+def disable_brand(world: World) -> Iterator[Row]:
+    """Brands with two to four products, all of them enabled."""
+    found: dict[str, list[int]] = {}
+    for row in query(world, "store", "SELECT id, brand, status FROM product ORDER BY id"):
+        found.setdefault(row["brand"], []).append(row["id"] if row["status"] == 1 else 0)
+    for brand, ids in sorted(found.items()):
+        if 2 <= len(ids) <= 4 and 0 not in ids and sum(brand in other for other in found) == 1:
+            yield {"brand": brand, "ids": ids}
 
 
 def _add_product(row: Parameters) -> list[On]:
@@ -126,14 +125,26 @@ def _add_product(row: Parameters) -> list[On]:
     ]
 
 
-def _options(world: World) -> Iterator[Row]:
-    """Products with one to six option values, some of them colors, and another color each."""
-    sql = (
-        "SELECT p.id, p.sku, p.name FROM product p WHERE p.status = 1 AND p.id % 10 = 1 AND (SELECT count(*) FROM"
-        " product_option o WHERE o.product_id = p.id) BETWEEN 1 AND 6 AND EXISTS (SELECT 1 FROM product_option o"
-        " WHERE o.product_id = p.id AND o.name = 'Color') ORDER BY p.id"
-    )
-    return ({**row, "value": NEW_VALUES[row["id"] % len(NEW_VALUES)]} for row in query(world, "store", sql))
+@template(
+    "admin-new-product", SITES, "fill-form",
+    ('Add a product named "{name}" to the category "{category}": price ${price}, quantity {quantity}.',
+     'Create a new product "{name}" that costs ${price}, with {quantity} pieces in stock, in "{category}".',
+     'We now sell "{name}" ({category}) for ${price} and have {quantity} of it. Add it to the catalog.'),
+    lambda row: shows(
+        (f"{ADMIN}/catalog/product/?search={row['name'].replace(' ', '+')}", text_of("tr.data-row"),
+         [row["name"], row["category"], row["price"], str(row["quantity"]), "Enabled"])
+    ),
+    _add_product,
+)  # fmt: skip
+def new_product(world: World) -> Iterator[Row]:
+    leaves = query(world, "store", "SELECT name FROM category WHERE url_path LIKE '%/%/%' ORDER BY id")
+    labels = [row["name"] for row in query(world, "store", "SELECT name FROM category ORDER BY id")]
+    for number, row in enumerate(leaves):
+        if labels.count(row["name"]) == 1 and number % 3 == 0:
+            rng = Random(f"new product {number}")
+            name = f"{rng.choice(NEW_PRODUCTS)} {rng.randrange(100, 999)}"
+            price, quantity = f"{rng.randrange(5, 90)}.{rng.choice(('00', '50', '99'))}", rng.randrange(5, 200)
+            yield {"name": name, "price": price, "quantity": quantity, "category": row["name"]}
 
 
 def _add_option(row: Parameters) -> list[On]:
@@ -143,6 +154,25 @@ def _add_option(row: Parameters) -> list[On]:
         *on_product(row, name, value, Click("button", "Add Configuration")),
         done(page(PRODUCT_EDIT.format(**row)), exists("store", sql, row["id"], row["value"])),
     ]
+
+
+@template(
+    "admin-new-option", SITES, "edit-configurations",
+    ('Add the color "{value}" to the configurations of the product with SKU {sku}.',
+     'The product "{name}" (SKU {sku}) now also comes in {value}. Add this Color value.'),
+    lambda row: shows(
+        (ADMIN + PRODUCT_EDIT.format(**row), text_of('[data-index="configurable"]'), [f"Color\t{row['value']}"])
+    ),
+    _add_option, held_out=True,
+)  # fmt: skip
+def new_option(world: World) -> Iterator[Row]:
+    """Products with one to six option values, some of them colors, and another color each."""
+    sql = (
+        "SELECT p.id, p.sku, p.name FROM product p WHERE p.status = 1 AND p.id % 10 = 1 AND (SELECT count(*) FROM"
+        " product_option o WHERE o.product_id = p.id) BETWEEN 1 AND 6 AND EXISTS (SELECT 1 FROM product_option o"
+        " WHERE o.product_id = p.id AND o.name = 'Color') ORDER BY p.id"
+    )
+    return ({**row, "value": NEW_VALUES[row["id"] % len(NEW_VALUES)]} for row in query(world, "store", sql))
 
 
 PRODUCT_TEMPLATES = (
@@ -191,39 +221,7 @@ PRODUCT_TEMPLATES = (
         lambda world: _products(world, 31, "sale = 0"), lambda row: _holds(row, sale="1"),
         lambda row: _edit(row, Check(SALE), sale=1),
     ),
-    Template(
-        "admin-disable-brand", SITES, "mass-action",
-        ("Disable all products of the brand {brand}.",
-         "We part with {brand}: every product of this brand must be disabled.",
-         "Take everything made by {brand} off the site by disabling it."),
-        _brands,
-        lambda row: shows(
-            *((ADMIN + PRODUCT_EDIT.format(id=number), value_of(STATUS), "2") for number in row["ids"])
-        ),
-        _disable_brand,
-    ),
-    Template(
-        "admin-new-product", SITES, "fill-form",
-        ('Add a product named "{name}" to the category "{category}": price ${price}, quantity {quantity}.',
-         'Create a new product "{name}" that costs ${price}, with {quantity} pieces in stock, in "{category}".',
-         'We now sell "{name}" ({category}) for ${price} and have {quantity} of it. Add it to the catalog.'),
-        _new_products,
-        lambda row: shows(
-            (f"{ADMIN}/catalog/product/?search={row['name'].replace(' ', '+')}", text_of("tr.data-row"),
-             [row["name"], row["category"], row["price"], str(row["quantity"]), "Enabled"])
-        ),
-        _add_product,
-    ),
-    Template(
-        "admin-new-option", SITES, "edit-configurations",
-        ('Add the color "{value}" to the configurations of the product with SKU {sku}.',
-         'The product "{name}" (SKU {sku}) now also comes in {value}. Add this Color value.'),
-        _options,
-        lambda row: shows(
-            (ADMIN + PRODUCT_EDIT.format(**row), text_of('[data-index="configurable"]'), [f"Color\t{row['value']}"])
-        ),
-        _add_option, held_out=True,
-    ),
+    disable_brand, new_product, new_option,
 )  # fmt: skip
 
 
@@ -295,13 +293,6 @@ REVIEW_TEMPLATES = (
 # ---------------------------------------------------------------------- pages, customers, rules, subscribers, searches
 
 
-def _customers(world: World) -> Iterator[Row]:
-    sql = "SELECT id, firstname || ' ' || lastname AS name, email, group_name FROM customer ORDER BY id"
-    for row in query(world, "store", sql):
-        others = [group for group in ("General", "Retailer", "Wholesale") if group != row["group_name"]]
-        yield {"id": row["id"], "name": row["name"], "email": row["email"], "group": others[row["id"] % len(others)]}
-
-
 def _regroup(row: Parameters) -> list[On]:
     path = CUSTOMER_EDIT.format(**row)
     form = page(f"{path}tab/account/")
@@ -314,6 +305,23 @@ def _regroup(row: Parameters) -> list[On]:
     ]
 
 
+@template(
+    "admin-customer-group", SITES, "edit-record",
+    ("Move the customer {name} to the group {group}.",
+     "{name} ({email}) now belongs to the customer group {group}. Save that.",
+     "Set the customer group of {name} to {group}."),
+    lambda row: shows(
+        (f"{ADMIN}{CUSTOMER_EDIT.format(**row)}tab/account/", value_of('[name="customer[group_id]"]'), row["group"])
+    ),
+    _regroup,
+)  # fmt: skip
+def customer_group(world: World) -> Iterator[Row]:
+    sql = "SELECT id, firstname || ' ' || lastname AS name, email, group_name FROM customer ORDER BY id"
+    for row in query(world, "store", sql):
+        others = [group for group in ("General", "Retailer", "Wholesale") if group != row["group_name"]]
+        yield {"id": row["id"], "name": row["name"], "email": row["email"], "group": others[row["id"] % len(others)]}
+
+
 def _retitle(row: Parameters) -> list[On]:
     path = CMS_EDIT.format(**row)
     return [
@@ -322,14 +330,6 @@ def _retitle(row: Parameters) -> list[On]:
         On(page(path), [Fill('[name="title"]', row["new_title"]), Click("button", "Save Page")]),
         done(page(path), is_set("cms_page", row["id"], title=row["new_title"])),
     ]
-
-
-def _rules(world: World) -> Iterator[Row]:
-    for number in range(60):
-        rng = Random(f"rule {number}")
-        season, amount = SEASONS[number % len(SEASONS)], rng.choice((5, 8, 12, 15, 18, 20, 25, 30))
-        code, name = f"{season.upper()}{amount}{number:02d}", f"{season} Offer {number + 1}"
-        yield {"code": code, "name": name, "amount": amount, "kind": rng.choice(("percent", "dollars"))}
 
 
 def _add_rule(row: Parameters) -> list[On]:
@@ -353,6 +353,20 @@ def _is_listed(row: Parameters) -> dict[str, Any]:
     return shows((f"{ADMIN}{RULES}?filters[coupon_code]={row['code']}", text_of("tr.data-row"), parts))
 
 
+@template(
+    "admin-new-coupon", SITES, "fill-form",
+    ('Create an active cart price rule "{name}" with the coupon code {code} that takes off {amount} {kind}.',
+     'Customers who enter {code} should pay {amount} {kind} less. Make a cart price rule for it, called "{name}".'),
+    _is_listed, _add_rule, held_out=True,
+)  # fmt: skip
+def new_coupon(world: World) -> Iterator[Row]:
+    for number in range(60):
+        rng = Random(f"rule {number}")
+        season, amount = SEASONS[number % len(SEASONS)], rng.choice((5, 8, 12, 15, 18, 20, 25, 30))
+        code, name = f"{season.upper()}{amount}{number:02d}", f"{season} Offer {number + 1}"
+        yield {"code": code, "name": name, "amount": amount, "kind": rng.choice(("percent", "dollars"))}
+
+
 RECORD_TEMPLATES = (
     Template(
         "admin-page-title", SITES, "edit-record",
@@ -365,23 +379,7 @@ RECORD_TEMPLATES = (
         ),
         lambda row: shows((ADMIN + CMS_EDIT.format(**row), value_of('[name="title"]'), row["new_title"])), _retitle,
     ),
-    Template(
-        "admin-customer-group", SITES, "edit-record",
-        ("Move the customer {name} to the group {group}.",
-         "{name} ({email}) now belongs to the customer group {group}. Save that.",
-         "Set the customer group of {name} to {group}."),
-        _customers,
-        lambda row: shows(
-            (f"{ADMIN}{CUSTOMER_EDIT.format(**row)}tab/account/", value_of('[name="customer[group_id]"]'), row["group"])
-        ),
-        _regroup,
-    ),
-    Template(
-        "admin-new-coupon", SITES, "fill-form",
-        ('Create an active cart price rule "{name}" with the coupon code {code} that takes off {amount} {kind}.',
-         'Customers who enter {code} should pay {amount} {kind} less. Make a cart price rule for it, called "{name}".'),
-        _rules, _is_listed, _add_rule, held_out=True,
-    ),
+    customer_group, new_coupon,
     Template(
         "admin-unsubscribe", SITES, "mass-action",
         ("Unsubscribe {email} from the newsletter.",

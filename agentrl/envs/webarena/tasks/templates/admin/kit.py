@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Check, Choose, Click, Fill, On, Parameters, literal
+from agentrl.envs.webarena.tasks.template import Act, Check, Choose, Click, Fill, On, Parameters
 from agentrl.envs.webarena.tasks.vocabulary import Row, query
 
 ADMIN = "__SHOPPING_ADMIN__"
@@ -37,7 +37,7 @@ def is_set(table: str, row_id: int, **columns: Any) -> Callable[[World], bool]:
 
 def page(path: str) -> str:
     """Pages whose address begins like this."""
-    return ADMIN + literal(path)
+    return ADMIN + re.escape(path)
 
 
 def grid(path: str) -> str:
@@ -48,7 +48,7 @@ def grid(path: str) -> str:
 def asked(path: str, *fields: tuple[str, str]) -> str:
     """A grid or report that was asked for with all these parameters."""
     conditions = "".join(
-        f"(?=.*[?&]{literal(quote_plus(name))}={literal(quote_plus(value))}(&|$))" for name, value in fields
+        f"(?=.*[?&]{re.escape(quote_plus(name))}={re.escape(quote_plus(value))}(&|$))" for name, value in fields
     )
     return page(path.rstrip("/")) + rf"/?(?=\?){conditions}"
 

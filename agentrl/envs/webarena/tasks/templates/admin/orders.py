@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Answer, Check, Choose, Click, Fill, On, Parameters, Template
+from agentrl.envs.webarena.tasks.template import (
+    Answer,
+    Check,
+    Choose,
+    Click,
+    Fill,
+    On,
+    Parameters,
+    Template,
+    template,
+)
 from agentrl.envs.webarena.tasks.templates.admin.kit import (
     ADMIN,
     CUSTOMERS,
@@ -92,20 +102,6 @@ def _orders(world: World, where: str) -> list[Row]:
     return query(world, "store", f"SELECT id, increment_id AS number FROM sales_order WHERE {where} ORDER BY id")
 
 
-def _shipments(world: World) -> Iterator[Row]:
-    for row in _orders(world, f"status IN {OPEN} OR status = 'Processing'"):
-        rng = Random(f"ship {row['id']}")
-        yield {**row, "carrier": rng.choice(CARRIERS), "tracking": str(rng.randrange(10**9, 10**10))}
-
-
-def _addresses(world: World) -> Iterator[Row]:
-    for row in _orders(world, "id % 8 = 3"):
-        rng = Random(f"address {row['id']}")
-        city, region, postcode = rng.choice(CITIES)
-        street = f"{rng.randrange(10, 990)} {rng.choice(STREETS)}"
-        yield {**row, "street": street, "city": city, "region": region, "postcode": postcode}
-
-
 def _view(row: Parameters) -> str:
     return ADMIN + ORDER_VIEW.format(**row)
 
@@ -114,7 +110,7 @@ def _has_status(row: Parameters, status: str) -> dict:
     return shows((_view(row), text_of("#order_status"), status))
 
 
-def _change(row: Parameters, press: Click, form: str, acts: list[Act], when: Callable[[World], bool]) -> list[On]:
+def _change(row: Parameters, press: Click, form: str, acts: list, when: Callable[[World], bool]) -> list[On]:
     """Open the order and one of its forms, fill it in, and be done on the order's page."""
     return [*on_order(row, press), On(page(form.format(**row)), acts), done(page(ORDER_VIEW.format(**row)), when)]
 
@@ -127,6 +123,24 @@ def _ship(row: Parameters) -> list[On]:
     sql = "SELECT 1 FROM shipment WHERE order_id = ? AND tracking_number = ?"
     sent = exists("store", sql, row["id"], row["tracking"])
     return _change(row, Click("a.button", "Ship"), "/admin/order_shipment/new/order_id/{id}/", filling, sent)
+
+
+@template(
+    "admin-ship-order", SITES, "fulfil-order",
+    ("Ship order {number} with {carrier}, tracking number {tracking}.",
+     "Order #{number} has left the house: create the shipment of all its items with the {carrier} tracking number "
+     "{tracking}.",
+     "Update order {number} with the {carrier} tracking number {tracking} by creating its shipment."),
+    lambda row: shows(
+        (HISTORY.format(**row) + "active_tab/order_shipments/", "",
+         [f"Tracking number {row['tracking']} for {row['carrier']} assigned"])
+    ),
+    _ship,
+)  # fmt: skip
+def ship_order(world: World) -> Iterator[Row]:
+    for row in _orders(world, f"status IN {OPEN} OR status = 'Processing'"):
+        rng = Random(f"ship {row['id']}")
+        yield {**row, "carrier": rng.choice(CARRIERS), "tracking": str(rng.randrange(10**9, 10**10))}
 
 
 def _comment(row: Parameters) -> list[On]:
@@ -144,6 +158,24 @@ def _readdress(row: Parameters) -> list[On]:
     form = f"/sales/order/address/address_id/{2 * row['id']}/"
     edit = Click(".order-shipping-address a", "Edit")
     return _change(row, edit, form, [*fields, Click("button", "Save Order Address")], saved)
+
+
+@template(
+    "admin-order-address", SITES, "edit-record",
+    ("Change the shipping address of order {number} to {street}, {city}, {region}, {postcode}.",
+     "Order #{number} must go to {street}, {city}, {region} {postcode} instead. Correct its shipping address.",
+     "Modify where order {number} is shipped: {street} in {city}, {region}, {postcode}."),
+    lambda row: shows(
+        (_view(row), text_of(".order-shipping-address .address"), [row[name] for name in ADDRESS])
+    ),
+    _readdress,
+)  # fmt: skip
+def order_address(world: World) -> Iterator[Row]:
+    for row in _orders(world, "id % 8 = 3"):
+        rng = Random(f"address {row['id']}")
+        city, region, postcode = rng.choice(CITIES)
+        street = f"{rng.randrange(10, 990)} {rng.choice(STREETS)}"
+        yield {**row, "street": street, "city": city, "region": region, "postcode": postcode}
 
 
 def _press(row: Parameters, label: str, status: str) -> list[On]:
@@ -180,19 +212,7 @@ CHANGES = (
             [Click("button", "Submit Invoice")], is_set("sales_order", row["id"], status="Processing"),
         ),
     ),
-    Template(
-        "admin-ship-order", SITES, "fulfil-order",
-        ("Ship order {number} with {carrier}, tracking number {tracking}.",
-         "Order #{number} has left the house: create the shipment of all its items with the {carrier} tracking number "
-         "{tracking}.",
-         "Update order {number} with the {carrier} tracking number {tracking} by creating its shipment."),
-        _shipments,
-        lambda row: shows(
-            (HISTORY.format(**row) + "active_tab/order_shipments/", "",
-             [f"Tracking number {row['tracking']} for {row['carrier']} assigned"])
-        ),
-        _ship,
-    ),
+    ship_order,
     Template(
         "admin-refund-order", SITES, "refund-order",
         ("Refund order {number} completely.", "Create a credit memo over everything in order #{number}."),
@@ -212,16 +232,6 @@ CHANGES = (
         lambda row: shows((HISTORY.format(**row), text_of(".history"), [row["comment"], "Customer Notified"])),
         _comment,
     ),
-    Template(
-        "admin-order-address", SITES, "edit-record",
-        ("Change the shipping address of order {number} to {street}, {city}, {region}, {postcode}.",
-         "Order #{number} must go to {street}, {city}, {region} {postcode} instead. Correct its shipping address.",
-         "Modify where order {number} is shipped: {street} in {city}, {region}, {postcode}."),
-        _addresses,
-        lambda row: shows(
-            (_view(row), text_of(".order-shipping-address .address"), [row[name] for name in ADDRESS])
-        ),
-        _readdress,
-    ),
+    order_address,
 )  # fmt: skip
 TEMPLATES = (*PAGES, *CHANGES)

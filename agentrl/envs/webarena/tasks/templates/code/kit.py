@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 from random import Random
 from typing import Any
 
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Click, Fill, On, Parameters, literal
+from agentrl.envs.webarena.tasks.template import Act, Click, Fill, On, Parameters
 from agentrl.envs.webarena.tasks.vocabulary import Row, done, exists, query
 
 SITES = ("gitlab",)
@@ -66,7 +67,7 @@ def direct_members(world: World) -> dict[int, list[Row]]:
 
 def at(path: str) -> str:
     """Pages with this path, whatever the query."""
-    return f"__GITLAB__{literal(path)}/?(?:[?#].*)?$"
+    return f"__GITLAB__{re.escape(path)}/?(?:[?#].*)?$"
 
 
 def to_project(project: str, *acts: Act) -> list[On]:
@@ -74,7 +75,7 @@ def to_project(project: str, *acts: Act) -> list[On]:
     name = project.partition("/")[2]
     return [
         On("__GITLAB__", [Fill("#search", name, enter=True)]),
-        On(rf"__GITLAB__/search\?search={literal(name)}$", [Click(f'a.project[href="/{project}"]')]),
+        On(rf"__GITLAB__/search\?search={re.escape(name)}$", [Click(f'a.project[href="/{project}"]')]),
         On(at(f"/{project}"), acts),
     ]
 
@@ -88,7 +89,7 @@ def to_page(project: str, page: str, *acts: Act) -> list[On]:
 def to_ticket(row: Parameters, kind: str, *acts: Act) -> list[On]:
     """Find an issue or merge request by its title, whatever its state, and do this on its page."""
     path = ticket(row, kind)
-    place = "__GITLAB__" + literal(f"/{row['project']}/-/{kind}") + r"/?\?.*state=all"
+    place = "__GITLAB__" + re.escape(f"/{row['project']}/-/{kind}") + r"/?\?.*state=all"
     return [
         *to_page(row["project"], f"-/{kind}", Click("a.tab[href*='state=all']")),
         On(place, [Fill("#ticket-search", row["title"], enter=True)]),

@@ -10,7 +10,7 @@ from random import Random
 from agentrl.envs.webarena.sites.code.host import DEVELOPER, GUEST, MAINTAINER, OWNER, REPORTER, ROLES
 from agentrl.envs.webarena.sites.code.text import day
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Check, Choose, Click, Fill, On, Parameters, Template
+from agentrl.envs.webarena.tasks.template import Check, Choose, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.code.kit import (
     AGENT,
     ME,
@@ -60,23 +60,39 @@ IN_GROUP = """SELECT 1 FROM team JOIN team_member m ON m.team_id = team.id JOIN 
 # ---------------------------------------------------------------------- projects
 
 
-def _starable(world: World) -> list[Row]:
+@template(
+    "code-star-project", SITES, "press-button",
+    ("Star the project {project}.", "Give {project} a star."),
+    lambda row: shows(
+        (f"__GITLAB__/users/{AGENT}/starred", text_of(".user-profile"), [row["project"].replace("/", " / ")])
+    ),
+    lambda row: [
+        *to_project(row["project"], Click("button", "Star")),
+        until("SELECT 1 FROM star WHERE project_id = ? AND user_id = ?", row["id"], ME),
+    ],
+)  # fmt: skip
+def star_project(world: World) -> list[Row]:
     starred = {row["id"] for row in query(world, "code", "SELECT project_id AS id FROM star WHERE user_id = ?", ME)}
     return [{"project": row["project"], "id": row["id"]} for row in projects(world) if row["id"] not in starred]
 
 
-def _forkable(world: World) -> list[Row]:
+@template(
+    "code-fork-project", SITES, "fill-form",
+    ("Fork {project}.", "Make a fork of {project} in my own namespace."),
+    lambda row: shows(
+        (f"__GITLAB__/{AGENT}/{row['path']}", text_of("#content-body"),
+         [f"Forked from {row['project'].replace('/', ' / ')}"])
+    ),
+    lambda row: [
+        *to_project(row["project"], Click("a.fork-btn")),
+        On(at(f"/{row['project']}/-/forks/new"),
+           [Choose("#fork-namespace", AGENT), Click("button", "Fork project")]),
+        done(at(f"/{AGENT}/{row['path']}")),
+    ],
+)  # fmt: skip
+def fork_project(world: World) -> list[Row]:
     taken = {row["path"] for row in projects(world) if row["owner_id"] == ME}
     return [{"project": row["project"], "path": row["path"]} for row in projects(world) if row["path"] not in taken]
-
-
-def _new_milestones(world: World) -> Iterator[Row]:
-    numbers = next_numbers(world, "milestone")
-    for row in projects(world, REPORTER):
-        starts = days(f"milestones {row['project']}", 3)
-        for title, start in zip(("Hardening", "Public beta", "Clean-up week"), starts, strict=True):
-            dates = {"start": str(start), "due": str(start + timedelta(days=30))}
-            yield {"project": row["project"], "title": title, **dates, "iid": numbers[row["id"]]}
 
 
 def _create(row: Parameters) -> list[On]:
@@ -106,34 +122,27 @@ def _create_milestone(row: Parameters) -> list[On]:
     ]
 
 
+@template(
+    "code-create-milestone", SITES, "fill-form",
+    ("Create a milestone \"{title}\" in {project} that starts on {start} and is due on {due}.",
+     "Add the milestone \"{title}\" to {project}, from {start} to {due}."),
+    lambda row: shows(
+        (f"__GITLAB__/{row['project']}/-/milestones/{row['iid']}", text_of("#content-body"),
+         [row["title"], f"Start date: {day(row['start'])}", f"Due date: {day(row['due'])}"])
+    ),
+    _create_milestone,
+)  # fmt: skip
+def create_milestone(world: World) -> Iterator[Row]:
+    numbers = next_numbers(world, "milestone")
+    for row in projects(world, REPORTER):
+        starts = days(f"milestones {row['project']}", 3)
+        for title, start in zip(("Hardening", "Public beta", "Clean-up week"), starts, strict=True):
+            dates = {"start": str(start), "due": str(start + timedelta(days=30))}
+            yield {"project": row["project"], "title": title, **dates, "iid": numbers[row["id"]]}
+
+
 PROJECTS = (
-    Template(
-        "code-star-project", SITES, "press-button",
-        ("Star the project {project}.", "Give {project} a star."),
-        _starable,
-        lambda row: shows(
-            (f"__GITLAB__/users/{AGENT}/starred", text_of(".user-profile"), [row["project"].replace("/", " / ")])
-        ),
-        lambda row: [
-            *to_project(row["project"], Click("button", "Star")),
-            until("SELECT 1 FROM star WHERE project_id = ? AND user_id = ?", row["id"], ME),
-        ],
-    ),
-    Template(
-        "code-fork-project", SITES, "fill-form",
-        ("Fork {project}.", "Make a fork of {project} in my own namespace."),
-        _forkable,
-        lambda row: shows(
-            (f"__GITLAB__/{AGENT}/{row['path']}", text_of("#content-body"),
-             [f"Forked from {row['project'].replace('/', ' / ')}"])
-        ),
-        lambda row: [
-            *to_project(row["project"], Click("a.fork-btn")),
-            On(at(f"/{row['project']}/-/forks/new"),
-               [Choose("#fork-namespace", AGENT), Click("button", "Fork project")]),
-            done(at(f"/{AGENT}/{row['path']}")),
-        ],
-    ),
+    star_project, fork_project,
     Template(
         "code-create-project", SITES, "fill-form",
         ("Create a new {visibility} project \"{name}\".",
@@ -177,45 +186,11 @@ PROJECTS = (
             done(at(f"/{row['project']}/-/blob/main/{row['file']}")),
         ],
     ),
-    Template(
-        "code-create-milestone", SITES, "fill-form",
-        ("Create a milestone \"{title}\" in {project} that starts on {start} and is due on {due}.",
-         "Add the milestone \"{title}\" to {project}, from {start} to {due}."),
-        _new_milestones,
-        lambda row: shows(
-            (f"__GITLAB__/{row['project']}/-/milestones/{row['iid']}", text_of("#content-body"),
-             [row["title"], f"Start date: {day(row['start'])}", f"Due date: {day(row['due'])}"])
-        ),
-        _create_milestone,
-    ),
+    create_milestone,
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------------- members and groups
-
-
-def _invitations(world: World) -> list[Row]:
-    """People who are not among the members of a project, each with a role."""
-    rows: list[Row] = []
-    for row in projects(world, MAINTAINER):
-        inside = {one["id"] for one in query(world, "code", MEMBERS, row["id"])}
-        drawn = Random(row["project"]).sample(people(world), 20)
-        for one, level in zip(drawn, (GUEST, REPORTER, DEVELOPER, MAINTAINER) * 5, strict=True):
-            if one["id"] not in inside:
-                person = {"name": one["name"], "username": one["username"], "user": one["id"]}
-                rows.append({"project": row["project"], **person, "role": ROLES[level], "id": row["id"]})
-    return some(rows, "code invitations", SEVERAL)
-
-
-def _role_changes(world: World) -> list[Row]:
-    """Members whose role the agent may change, each with another role."""
-    members, rows = direct_members(world), []
-    for row in projects(world, MAINTAINER):
-        for one, level in product(members.get(row["id"], ()), (GUEST, REPORTER, DEVELOPER, MAINTAINER)):
-            if level != one["access_level"] < OWNER:
-                person = {"name": one["name"], "username": one["username"], "member": one["member"]}
-                rows.append({"project": row["project"], **person, "role": ROLES[level], "level": level})
-    return some(rows, "code role changes", 60)
 
 
 def _has_role(row: Parameters) -> dict:
@@ -230,6 +205,25 @@ def _invite(row: Parameters) -> list[On]:
     ]
 
 
+@template(
+    "code-invite-member", SITES, "fill-form",
+    ("Invite {name} (@{username}) to {project} as {role}.",
+     "{name} wants to work on {project}. Please add @{username} with the {role} role."),
+    _has_role, _invite,
+)  # fmt: skip
+def invite_member(world: World) -> list[Row]:
+    """People who are not among the members of a project, each with a role."""
+    rows: list[Row] = []
+    for row in projects(world, MAINTAINER):
+        inside = {one["id"] for one in query(world, "code", MEMBERS, row["id"])}
+        drawn = Random(row["project"]).sample(people(world), 20)
+        for one, level in zip(drawn, (GUEST, REPORTER, DEVELOPER, MAINTAINER) * 5, strict=True):
+            if one["id"] not in inside:
+                person = {"name": one["name"], "username": one["username"], "user": one["id"]}
+                rows.append({"project": row["project"], **person, "role": ROLES[level], "id": row["id"]})
+    return some(rows, "code invitations", SEVERAL)
+
+
 def _change_role(row: Parameters) -> list[On]:
     form = f"form[action$='/{row['member']}/update']"
     return [
@@ -238,60 +232,95 @@ def _change_role(row: Parameters) -> list[On]:
     ]
 
 
-def _new_groups(world: World) -> Iterator[Row]:
+@template(
+    "code-change-role", SITES, "edit-record",
+    ("Change the role of {name} in {project} to {role}.", "Make @{username} a {role} of {project}."),
+    _has_role, _change_role, held_out=True,
+)  # fmt: skip
+def change_role(world: World) -> list[Row]:
+    """Members whose role the agent may change, each with another role."""
+    members, rows = direct_members(world), []
+    for row in projects(world, MAINTAINER):
+        for one, level in product(members.get(row["id"], ()), (GUEST, REPORTER, DEVELOPER, MAINTAINER)):
+            if level != one["access_level"] < OWNER:
+                person = {"name": one["name"], "username": one["username"], "member": one["member"]}
+                rows.append({"project": row["project"], **person, "role": ROLES[level], "level": level})
+    return some(rows, "code role changes", 60)
+
+
+@template(
+    "code-create-group", SITES, "build-group",
+    ("Create a new group \"{group}\" with members @{first} and @{second}.",
+     "Set up the group {group} and add {first} and {second} to it."),
+    lambda row: shows(
+        (f"__GITLAB__/groups/{row['group']}/-/group_members", "", [f"@{row['first']}", f"@{row['second']}"])
+    ),
+    lambda row: [
+        On("__GITLAB__", [Click("a.bar-link", "Groups")]),
+        On(at("/dashboard/groups"), [Click("a.button", "New group")]),
+        On(at("/groups/new"), [Fill("#group_name", row["group"]), Click("button", "Create group")]),
+        On(at(f"/{row['group']}"), [Click("a.side-link", "Members")]),
+        On(at(f"/groups/{row['group']}/-/group_members"),
+           [Fill("#invite_user", f"{row['first']}, {row['second']}"), Click("button", "Invite")]),
+        until(IN_GROUP, row["group"], row["second"]),
+    ],
+    held_out=True,
+)  # fmt: skip
+def create_group(world: World) -> Iterator[Row]:
     for name, number in product(GROUP_NAMES, range(6)):
         first, second = Random(f"{name} {number}").sample(people(world), 2)
         yield {"group": name, "first": first["username"], "second": second["username"]}
 
 
 TEAMS = (
-    Template(
-        "code-invite-member", SITES, "fill-form",
-        ("Invite {name} (@{username}) to {project} as {role}.",
-         "{name} wants to work on {project}. Please add @{username} with the {role} role."),
-        _invitations, _has_role, _invite,
-    ),
-    Template(
-        "code-change-role", SITES, "edit-record",
-        ("Change the role of {name} in {project} to {role}.", "Make @{username} a {role} of {project}."),
-        _role_changes, _has_role, _change_role, held_out=True,
-    ),
-    Template(
-        "code-create-group", SITES, "build-group",
-        ("Create a new group \"{group}\" with members @{first} and @{second}.",
-         "Set up the group {group} and add {first} and {second} to it."),
-        _new_groups,
-        lambda row: shows(
-            (f"__GITLAB__/groups/{row['group']}/-/group_members", "", [f"@{row['first']}", f"@{row['second']}"])
-        ),
-        lambda row: [
-            On("__GITLAB__", [Click("a.bar-link", "Groups")]),
-            On(at("/dashboard/groups"), [Click("a.button", "New group")]),
-            On(at("/groups/new"), [Fill("#group_name", row["group"]), Click("button", "Create group")]),
-            On(at(f"/{row['group']}"), [Click("a.side-link", "Members")]),
-            On(at(f"/groups/{row['group']}/-/group_members"),
-               [Fill("#invite_user", f"{row['first']}, {row['second']}"), Click("button", "Invite")]),
-            until(IN_GROUP, row["group"], row["second"]),
-        ],
-        held_out=True,
-    ),
+    invite_member, change_role, create_group,
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------------- the agent's own account
 
 
-def _followable(world: World) -> list[Row]:
+@template(
+    "code-follow-user", SITES, "press-button",
+    ("Follow {name} on Codeyard.", "I want to follow {name} (@{username}). Please do that."),
+    lambda row: shows(
+        (f"__GITLAB__/users/{AGENT}/following", text_of(".user-profile"), [f"@{row['username']}"])
+    ),
+    lambda row: [
+        *to_user(row["username"], row, Click("button", "Follow")),
+        until("SELECT 1 FROM follow WHERE user_id = ? AND follows_id = ?", ME, row["id"]),
+    ],
+)  # fmt: skip
+def follow_user(world: World) -> list[Row]:
     followed = {row["id"] for row in query(world, "code", "SELECT follows_id AS id FROM follow WHERE user_id = ?", ME)}
     return [row for row in people(world) if row["id"] not in followed]
 
 
-def _statuses(world: World) -> list[Row]:
+@template(
+    "code-set-status", SITES, "edit-record",
+    ("Set my status on Codeyard to \"{status}\".", "Change my Codeyard status to \"{status}\"."),
+    lambda row: shows(
+        (f"__GITLAB__/{AGENT}", "document.querySelector('.cover-status').lastChild.textContent", row["status"])
+    ),
+    lambda row: _change_profile("status_message", row["status"]),
+)  # fmt: skip
+def set_status(world: World) -> list[Row]:
     endings = ("", " today", " until Friday", " this week", " (back soon)")
     return [{"status": f"{text}{end}"} for text, end in product(STATUSES, endings)]
 
 
-def _pending(world: World) -> list[Row]:
+@template(
+    "code-finish-todo", SITES, "press-button",
+    ("Mark the to-do about \"{title}\" in {project} as done.",
+     "Tick off the item \"{title}\" ({project}) on my to-do list."),
+    lambda row: shows(("__GITLAB__/dashboard/todos?state=done", text_of(".todos-list"), [row["title"]])),
+    lambda row: [
+        On("__GITLAB__", [Click("a.bar-link[title='To-Do List']")]),
+        On(at("/dashboard/todos"), [Click(f"form[action='/dashboard/todos/{row['id']}/done'] button")]),
+        until("SELECT 1 FROM todo WHERE id = ? AND state = 'done'", row["id"]),
+    ],
+)  # fmt: skip
+def finish_todo(world: World) -> list[Row]:
     """To-dos of the first page, unless one with the same title is done already."""
     sql = """SELECT p.namespace || '/' || p.path AS project, coalesce(issue.title, m.title) AS title, todo.id,
            todo.state FROM todo JOIN project p ON p.id = todo.project_id LEFT JOIN issue ON issue.id = todo.issue_id
@@ -314,27 +343,7 @@ def _change_profile(column: str, text: str) -> list[On]:
 
 
 ACCOUNT = (
-    Template(
-        "code-follow-user", SITES, "press-button",
-        ("Follow {name} on Codeyard.", "I want to follow {name} (@{username}). Please do that."),
-        _followable,
-        lambda row: shows(
-            (f"__GITLAB__/users/{AGENT}/following", text_of(".user-profile"), [f"@{row['username']}"])
-        ),
-        lambda row: [
-            *to_user(row["username"], row, Click("button", "Follow")),
-            until("SELECT 1 FROM follow WHERE user_id = ? AND follows_id = ?", ME, row["id"]),
-        ],
-    ),
-    Template(
-        "code-set-status", SITES, "edit-record",
-        ("Set my status on Codeyard to \"{status}\".", "Change my Codeyard status to \"{status}\"."),
-        _statuses,
-        lambda row: shows(
-            (f"__GITLAB__/{AGENT}", "document.querySelector('.cover-status').lastChild.textContent", row["status"])
-        ),
-        lambda row: _change_profile("status_message", row["status"]),
-    ),
+    follow_user, set_status,
     Template(
         "code-set-website", SITES, "edit-record",
         ("Set the homepage URL on my Codeyard profile to https://{site}.",
@@ -343,16 +352,6 @@ ACCOUNT = (
         lambda row: shows((f"__GITLAB__/{AGENT}", text_of('.profile-header [itemprop="url"]'), row["site"])),
         lambda row: _change_profile("website", f"https://{row['site']}"), held_out=True,
     ),
-    Template(
-        "code-finish-todo", SITES, "press-button",
-        ("Mark the to-do about \"{title}\" in {project} as done.",
-         "Tick off the item \"{title}\" ({project}) on my to-do list."),
-        _pending, lambda row: shows(("__GITLAB__/dashboard/todos?state=done", text_of(".todos-list"), [row["title"]])),
-        lambda row: [
-            On("__GITLAB__", [Click("a.bar-link[title='To-Do List']")]),
-            On(at("/dashboard/todos"), [Click(f"form[action='/dashboard/todos/{row['id']}/done'] button")]),
-            until("SELECT 1 FROM todo WHERE id = ? AND state = 'done'", row["id"]),
-        ],
-    ),
+    finish_todo,
 )  # fmt: skip
 TEMPLATES = (*PROJECTS, *TEAMS, *ACCOUNT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
@@ -11,7 +12,16 @@ from agentrl.envs.webarena.sites.code.repository import COMMIT, HISTORY
 from agentrl.envs.webarena.sites.code.text import day
 from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Answer, Choose, Click, Fill, On, Parameters, Template, literal
+from agentrl.envs.webarena.tasks.template import (
+    Answer,
+    Choose,
+    Click,
+    Fill,
+    On,
+    Parameters,
+    Template,
+    template,
+)
 from agentrl.envs.webarena.tasks.templates.code.kit import (
     ME,
     SEVERAL,
@@ -47,7 +57,18 @@ def _history(world: World, project: int) -> list[Row]:
     return query(world, "code", sql, world.database("code").value(head))
 
 
-def _days_of_authors(world: World) -> list[Row]:
+@template(
+    "code-commits-on-a-day", SITES, "count-items",
+    ("How many commits did {author} make to {project} on {day}?",
+     "Tell me the number of commits by {author} in the {project} repository on {day}.",
+     "On {day}, how often did {author} commit to the main branch of {project}?"),
+    lambda row: answer(row["count"]),
+    lambda row: [
+        *to_page(row["project"], "-/commits/main", Choose("#author", row["author"]), Click("button", "Filter")),
+        On(rf"__GITLAB__/{re.escape(row['project'])}/-/commits/main\?author=[^&]", [Answer(str(row["count"]))]),
+    ],
+)  # fmt: skip
+def commits_on_a_day(world: World) -> list[Row]:
     """How many commits somebody made on a day: days that stand on the first page of the author's commits, and without
     commits on other branches, which would leave unclear what to count."""
     rows: list[Row] = []
@@ -72,7 +93,14 @@ def _contributors(world: World) -> Iterator[tuple[str, list[tuple[str, int]]]]:
         yield project["project"], names.most_common()
 
 
-def _top_threes(world: World) -> Iterator[Row]:
+@template(
+    "code-top-three-contributors", SITES, "compare-values",
+    ("List the last names of the top 3 contributors to {project}, ranked by the number of commits.",
+     "Give me the last names of the three people with the most commits in {project}."),
+    lambda row: answer(*row["names"]),
+    lambda row: to_page(row["project"], "-/graphs/main", Answer(", ".join(row["names"]))), held_out=True,
+)  # fmt: skip
+def top_three_contributors(world: World) -> Iterator[Row]:
     for project, ranking in _contributors(world):
         numbers = [count for _, count in ranking[:4]]
         if len(ranking) >= 3 and len(set(numbers)) == len(numbers):
@@ -80,17 +108,7 @@ def _top_threes(world: World) -> Iterator[Row]:
 
 
 COMMITS = (
-    Template(
-        "code-commits-on-a-day", SITES, "count-items",
-        ("How many commits did {author} make to {project} on {day}?",
-         "Tell me the number of commits by {author} in the {project} repository on {day}.",
-         "On {day}, how often did {author} commit to the main branch of {project}?"),
-        _days_of_authors, lambda row: answer(row["count"]),
-        lambda row: [
-            *to_page(row["project"], "-/commits/main", Choose("#author", row["author"]), Click("button", "Filter")),
-            On(rf"__GITLAB__/{literal(row['project'])}/-/commits/main\?author=[^&]", [Answer(str(row["count"]))]),
-        ],
-    ),
+    commits_on_a_day,
     Template(
         "code-top-contributor", SITES, "compare-values",
         ("Who has made the most commits to {project}?",
@@ -102,13 +120,7 @@ COMMITS = (
         ),
         lambda row: answer(row["name"]), lambda row: to_page(row["project"], "-/graphs/main", Answer(row["name"])),
     ),
-    Template(
-        "code-top-three-contributors", SITES, "compare-values",
-        ("List the last names of the top 3 contributors to {project}, ranked by the number of commits.",
-         "Give me the last names of the three people with the most commits in {project}."),
-        _top_threes, lambda row: answer(*row["names"]),
-        lambda row: to_page(row["project"], "-/graphs/main", Answer(", ".join(row["names"]))), held_out=True,
-    ),
+    top_three_contributors,
 )  # fmt: skip
 
 
@@ -126,7 +138,14 @@ def _members(world: World) -> list[Row]:
     ]  # fmt: skip
 
 
-def _roles(world: World) -> list[Row]:
+@template(
+    "code-members-with-role", SITES, "list-items",
+    ("List the usernames of all members of {project} with the role {role}.",
+     "Who has the {role} role in {project}? Give me their usernames."),
+    lambda row: answer(*row["usernames"]),
+    lambda row: to_page(row["project"], "-/project_members", Answer(", ".join(row["usernames"]))), held_out=True,
+)  # fmt: skip
+def members_with_role(world: World) -> list[Row]:
     """Users by role, in projects where the role is had by one to four direct members and nobody by the group."""
     teams = query(world, "code", "SELECT namespace || '/' || path AS project FROM project WHERE team_id")
     groups = {row["project"] for row in teams}
@@ -138,21 +157,6 @@ def _roles(world: World) -> list[Row]:
         {"project": project, "role": role, "usernames": names}
         for (project, role), names in found.items() if role != "Owner" and len(names) <= 4
     ]  # fmt: skip
-
-
-def _own_issues(world: World) -> Iterator[Row]:
-    """Words, each with the agent's newest issue that has it in its title, if the search for it shows that issue."""
-    known = {row["id"]: row["project"] for row in projects(world)}
-    sql = f"""SELECT project_id, iid, title, description, state FROM issue WHERE author_id = {ME}
-        ORDER BY created_at DESC, id DESC"""
-    issues = query(world, "code", sql)
-    words = {word for row in issues for word in row["title"].lower().split() if word.isalpha() and len(word) > 4}
-    for word in sorted(words):
-        found = [row for row in issues if word in f"{row['title']} {row['description']}".lower()]
-        newest = next((row for row in found[:PAGE] if word in row["title"].lower()), None)
-        if newest is not None and newest["project_id"] in known:
-            closed = "Yes" if newest["state"] == "closed" else "No"
-            yield {"word": word, "project": known[newest["project_id"]], "iid": newest["iid"], "closed": closed}
 
 
 def _own_issue(row: Parameters) -> list[On]:
@@ -167,6 +171,28 @@ def _own_issue(row: Parameters) -> list[On]:
         On(f"{everything}.*search={row['word']}", [Click(f'a[href="{ticket(row)}"]')]),
         On(at(ticket(row)), [Answer(row["closed"])]),
     ]
+
+
+@template(
+    "code-own-issue-closed", SITES, "check-state",
+    ("Open my latest created issue that has \"{word}\" in its title to check if it is closed. Answer Yes or No.",
+     "Is the newest issue I have created with \"{word}\" in its title closed? Open it and answer Yes or No."),
+    lambda row: both(answer(exact=row["closed"]), ends_at(f"__GITLAB__{ticket(row)}")), _own_issue,
+    held_out=True,
+)  # fmt: skip
+def own_issue_closed(world: World) -> Iterator[Row]:
+    """Words, each with the agent's newest issue that has it in its title, if the search for it shows that issue."""
+    known = {row["id"]: row["project"] for row in projects(world)}
+    sql = f"""SELECT project_id, iid, title, description, state FROM issue WHERE author_id = {ME}
+        ORDER BY created_at DESC, id DESC"""
+    issues = query(world, "code", sql)
+    words = {word for row in issues for word in row["title"].lower().split() if word.isalpha() and len(word) > 4}
+    for word in sorted(words):
+        found = [row for row in issues if word in f"{row['title']} {row['description']}".lower()]
+        newest = next((row for row in found[:PAGE] if word in row["title"].lower()), None)
+        if newest is not None and newest["project_id"] in known:
+            closed = "Yes" if newest["state"] == "closed" else "No"
+            yield {"word": word, "project": known[newest["project_id"]], "iid": newest["iid"], "closed": closed}
 
 
 PLACES_AND_PEOPLE = (
@@ -200,13 +226,7 @@ PLACES_AND_PEOPLE = (
         lambda world: some(_members(world), "code roles", SEVERAL), lambda row: answer(row["role"]),
         lambda row: to_page(row["project"], "-/project_members", Answer(row["role"])),
     ),
-    Template(
-        "code-members-with-role", SITES, "list-items",
-        ("List the usernames of all members of {project} with the role {role}.",
-         "Who has the {role} role in {project}? Give me their usernames."),
-        _roles, lambda row: answer(*row["usernames"]),
-        lambda row: to_page(row["project"], "-/project_members", Answer(", ".join(row["usernames"]))), held_out=True,
-    ),
+    members_with_role,
     Template(
         "code-location-of-user", SITES, "read-value",
         ("Where does {name} live, according to their profile?", "Which location is given on the profile of {name}?"),
@@ -215,13 +235,7 @@ PLACES_AND_PEOPLE = (
         ),
         lambda row: answer(row["location"]), lambda row: to_user(row["name"], row, Answer(row["location"])),
     ),
-    Template(
-        "code-own-issue-closed", SITES, "check-state",
-        ("Open my latest created issue that has \"{word}\" in its title to check if it is closed. Answer Yes or No.",
-         "Is the newest issue I have created with \"{word}\" in its title closed? Open it and answer Yes or No."),
-        _own_issues, lambda row: both(answer(exact=row["closed"]), ends_at(f"__GITLAB__{ticket(row)}")), _own_issue,
-        held_out=True,
-    ),
+    own_issue_closed,
     Template(
         "code-open-page", SITES, "navigate",
         ("Show me the {name} of {project}.", "Open the page with the {name} of the project {project}.",
@@ -285,7 +299,7 @@ def _with_dates(rows: list[Row]) -> list[Row]:
 
 def _sort(row: Parameters, order: str, key: str) -> list[On]:
     """Sort the open issues of a project and open one of them."""
-    place = "__GITLAB__" + literal(f"/{row['project']}/-/issues")
+    place = "__GITLAB__" + re.escape(f"/{row['project']}/-/issues")
     return [
         *to_page(row["project"], "-/issues", Choose("#sort", order), Click("button", "Search")),
         On(rf"{place}/\?.*sort={key}", [Click(f'a.issue-title[href="{ticket(row)}"]')]),
@@ -303,7 +317,7 @@ ISSUES = (
         lambda row: ends_at(FILTERED.format(row["project"], row["label"].replace(" ", "+"))),
         lambda row: [
             *to_page(row["project"], "-/issues", Choose("#label_name", row["label"]), Click("button", "Search")),
-            done(rf"__GITLAB__/{literal(row['project'])}/-/issues/\?.*label_name"),
+            done(rf"__GITLAB__/{re.escape(row['project'])}/-/issues/\?.*label_name"),
         ],
     ),
     Template(
@@ -313,9 +327,10 @@ ISSUES = (
         lambda world: some(_labelled(world, "closed", 2), "code closed", SEVERAL), lambda row: answer(row["count"]),
         lambda row: [
             *to_page(row["project"], "-/issues", Click("a.tab[href*='state=closed']")),
-            On(rf"__GITLAB__/{literal(row['project'])}/-/issues/?\?.*state=closed",
+            On(rf"__GITLAB__/{re.escape(row['project'])}/-/issues/?\?.*state=closed",
                [Choose("#label_name", row["label"]), Click("button", "Search")]),
-            On(rf"__GITLAB__/{literal(row['project'])}/-/issues/?\?.*state=closed.*label_name", [Answer(row["count"])]),
+            On(rf"__GITLAB__/{re.escape(row['project'])}/-/issues/?\?.*state=closed.*label_name",
+               [Answer(row["count"])]),
         ],
     ),
     Template(
@@ -360,7 +375,7 @@ ISSUES = (
         lambda row: answer(row["date"]),
         lambda row: [
             *to_page(row["project"], "-/milestones", Click("a.tab[href*='state=all']")),
-            On(rf"__GITLAB__/{literal(row['project'])}/-/milestones\?state=all",
+            On(rf"__GITLAB__/{re.escape(row['project'])}/-/milestones\?state=all",
                [Click(f'a.issue-title[href="{ticket(row, "milestones")}"]')]),
             On(at(ticket(row, "milestones")), [Answer(row["date"])]),
         ],

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import product
 
 from agentrl.envs.webarena.sites.code.host import DEVELOPER, MAINTAINER, REPORTER
 from agentrl.envs.webarena.sites.code.text import day
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Check, Choose, Click, Fill, On, Parameters, Template, literal
+from agentrl.envs.webarena.tasks.template import (
+    Act,
+    Check,
+    Choose,
+    Click,
+    Fill,
+    On,
+    Parameters,
+    Template,
+    template,
+)
 from agentrl.envs.webarena.tasks.templates.code.kit import (
     AGENT,
     ME,
@@ -63,16 +74,6 @@ def _request_shows(row: Parameters, *targets: tuple[str, str | list[str]]) -> di
 # ---------------------------------------------------------------------- issues
 
 
-def _new_issues(world: World) -> list[Row]:
-    numbers = next_numbers(world, "issue")
-    rows = [
-        {"project": row["project"], "title": title, "due": str(due), "shown": day(str(due)), "iid": numbers[row["id"]]}
-        for row in projects(world, REPORTER)
-        for title, due in zip(ISSUE_TITLES, days(row["project"], len(ISSUE_TITLES)), strict=True)
-    ]
-    return some(rows, "code new issues", SEVERAL)
-
-
 def _create_issue(row: Parameters) -> list[On]:
     acts = [
         Fill("#issue_title", row["title"]), Choose("#issue_assignee_ids_", f"Byte Blaze (@{AGENT})"),
@@ -85,7 +86,37 @@ def _create_issue(row: Parameters) -> list[On]:
     ]
 
 
-def _assignable(world: World) -> Iterator[Row]:
+@template(
+    "code-create-issue", SITES, "fill-form",
+    ("Create an issue in {project} with title \"{title}\". Assign the issue to myself. Set due date to be {due}.",
+     "Open a new issue \"{title}\" in {project}, assigned to me and due on {due}.",
+     "File an issue with the title \"{title}\" in the {project} repo; I take it, and it is due {due}."),
+    lambda row: _issue_shows(
+        row, (TITLE, row["title"]), (DUE_DATE, [row["shown"]]), (text_of(".block.assignee"), ["Byte Blaze"])
+    ),
+    _create_issue,
+)  # fmt: skip
+def create_issue(world: World) -> list[Row]:
+    numbers = next_numbers(world, "issue")
+    rows = [
+        {"project": row["project"], "title": title, "due": str(due), "shown": day(str(due)), "iid": numbers[row["id"]]}
+        for row in projects(world, REPORTER)
+        for title, due in zip(ISSUE_TITLES, days(row["project"], len(ISSUE_TITLES)), strict=True)
+    ]
+    return some(rows, "code new issues", SEVERAL)
+
+
+@template(
+    "code-assign-issue", SITES, "edit-record",
+    ("Assign the issue \"{title}\" in {project} to {name}.",
+     "Make {name} (@{username}) the assignee of the {project} issue \"{title}\"."),
+    lambda row: _issue_shows(row, (text_of(".block.assignee"), [row["name"]])),
+    lambda row: [
+        *_edit(row, Choose("#issue_assignee_ids_", f"{row['name']} (@{row['username']})")),
+        until("SELECT 1 FROM issue WHERE id = ? AND assignee_id = ?", row["id"], row["user"]),
+    ],
+)  # fmt: skip
+def assign_issue(world: World) -> Iterator[Row]:
     """Open issues, each with a member who is not its assignee yet."""
     members = direct_members(world)
     for row in some(_tickets(world, "issue", REPORTER), "code assigning", SEVERAL):
@@ -95,13 +126,34 @@ def _assignable(world: World) -> Iterator[Row]:
             yield {**row, "name": one["name"], "username": one["username"], "user": one["id"]}
 
 
-def _datable(world: World) -> Iterator[Row]:
+@template(
+    "code-set-due-date", SITES, "edit-record",
+    ("Set the due date of the issue \"{title}\" in {project} to {due}.",
+     "The {project} issue \"{title}\" should be due on {due}. Please change it."),
+    lambda row: _issue_shows(row, (DUE_DATE, [row["shown"]])),
+    lambda row: [
+        *_edit(row, Fill("#issuable-due-date", row["due"])),
+        until("SELECT 1 FROM issue WHERE id = ? AND due_date = ?", row["id"], row["due"]),
+    ],
+)  # fmt: skip
+def set_due_date(world: World) -> Iterator[Row]:
     rows = some(_tickets(world, "issue", REPORTER), "code due dates", SEVERAL)
     for row, due in zip(rows, days("due dates", len(rows)), strict=True):
         yield {**row, "due": str(due), "shown": day(str(due))}
 
 
-def _labellable(world: World) -> list[Row]:
+@template(
+    "code-label-issue", SITES, "edit-record",
+    ("Add the label \"{label}\" to the issue \"{title}\" in {project}.",
+     "Label the {project} issue \"{title}\" as {label}."),
+    lambda row: _issue_shows(row, (text_of(".block.labels"), [row["label"]])),
+    lambda row: [
+        *_edit(row, Check(f"#label_{row['label_id']}")),
+        until("SELECT 1 FROM issue_label WHERE issue_id = ? AND label_id = ?", row["id"], row["label_id"]),
+    ],
+    held_out=True,
+)  # fmt: skip
+def label_issue(world: World) -> list[Row]:
     """Open issues, each with a label that it has not."""
     sql = """SELECT issue.project_id, issue.id, issue.iid, issue.title, label.id AS label_id, label.name AS label
         FROM issue JOIN label ON label.project_id = issue.project_id WHERE issue.state = 'opened' AND NOT EXISTS
@@ -120,17 +172,7 @@ def _edit(row: Parameters, act: Act) -> list[On]:
 
 
 ISSUES = (
-    Template(
-        "code-create-issue", SITES, "fill-form",
-        ("Create an issue in {project} with title \"{title}\". Assign the issue to myself. Set due date to be {due}.",
-         "Open a new issue \"{title}\" in {project}, assigned to me and due on {due}.",
-         "File an issue with the title \"{title}\" in the {project} repo; I take it, and it is due {due}."),
-        _new_issues,
-        lambda row: _issue_shows(
-            row, (TITLE, row["title"]), (DUE_DATE, [row["shown"]]), (text_of(".block.assignee"), ["Byte Blaze"])
-        ),
-        _create_issue,
-    ),
+    create_issue,
     Template(
         "code-close-issue", SITES, "edit-record",
         ("Close the issue \"{title}\" in {project}.", "The issue \"{title}\" of {project} is solved. Close it.",
@@ -142,37 +184,7 @@ ISSUES = (
             until("SELECT 1 FROM issue WHERE id = ? AND state = 'closed'", row["id"]),
         ],
     ),
-    Template(
-        "code-assign-issue", SITES, "edit-record",
-        ("Assign the issue \"{title}\" in {project} to {name}.",
-         "Make {name} (@{username}) the assignee of the {project} issue \"{title}\"."),
-        _assignable, lambda row: _issue_shows(row, (text_of(".block.assignee"), [row["name"]])),
-        lambda row: [
-            *_edit(row, Choose("#issue_assignee_ids_", f"{row['name']} (@{row['username']})")),
-            until("SELECT 1 FROM issue WHERE id = ? AND assignee_id = ?", row["id"], row["user"]),
-        ],
-    ),
-    Template(
-        "code-set-due-date", SITES, "edit-record",
-        ("Set the due date of the issue \"{title}\" in {project} to {due}.",
-         "The {project} issue \"{title}\" should be due on {due}. Please change it."),
-        _datable, lambda row: _issue_shows(row, (DUE_DATE, [row["shown"]])),
-        lambda row: [
-            *_edit(row, Fill("#issuable-due-date", row["due"])),
-            until("SELECT 1 FROM issue WHERE id = ? AND due_date = ?", row["id"], row["due"]),
-        ],
-    ),
-    Template(
-        "code-label-issue", SITES, "edit-record",
-        ("Add the label \"{label}\" to the issue \"{title}\" in {project}.",
-         "Label the {project} issue \"{title}\" as {label}."),
-        _labellable, lambda row: _issue_shows(row, (text_of(".block.labels"), [row["label"]])),
-        lambda row: [
-            *_edit(row, Check(f"#label_{row['label_id']}")),
-            until("SELECT 1 FROM issue_label WHERE issue_id = ? AND label_id = ?", row["id"], row["label_id"]),
-        ],
-        held_out=True,
-    ),
+    assign_issue, set_due_date, label_issue,
 )  # fmt: skip
 
 
@@ -212,7 +224,29 @@ TEXTS = (
 # ---------------------------------------------------------------------- merge requests
 
 
-def _free_branches(world: World) -> list[Row]:
+def _create_request(row: Parameters) -> list[On]:
+    form = f"/{row['project']}/-/merge_requests/new"
+    reviewer = Choose("#merge_request_reviewer_ids_", f"{row['name']} (@{row['username']})")
+    return [
+        *to_page(row["project"], "-/merge_requests", Click("a.button", "New merge request")),
+        On(at(form), [Choose("#source_branch", row["branch"]), Click("button", "Compare branches and continue")]),
+        On(rf"__GITLAB__{re.escape(form)}\?", [reviewer, Click("button", "Create merge request")]),
+        done(at(ticket(row, "merge_requests"))),
+    ]
+
+
+@template(
+    "code-create-merge-request", SITES, "fill-form",
+    ("Submit a merge request for the {branch} branch of {project} to be merged into main, with {name} as the "
+     "reviewer.",
+     "Open a merge request in {project} from {branch} into main and choose {name} as the reviewer."),
+    lambda row: _request_shows(
+        row, (BRANCHES.format(0), row["branch"]), (BRANCHES.format(1), "main"),
+        (text_of(".block.reviewer"), [row["name"]]),
+    ),
+    _create_request,
+)  # fmt: skip
+def create_merge_request(world: World) -> list[Row]:
     """Branches without a merge request, each with members who could review one."""
     numbers, members = next_numbers(world, "merge_request"), direct_members(world)
     sql = """SELECT name FROM ref WHERE project_id = ?1 AND kind = 'branch' AND name != 'main' AND name NOT IN
@@ -225,47 +259,24 @@ def _free_branches(world: World) -> list[Row]:
     return some(rows, "code branches", SEVERAL)
 
 
-def _create_request(row: Parameters) -> list[On]:
-    form = f"/{row['project']}/-/merge_requests/new"
-    reviewer = Choose("#merge_request_reviewer_ids_", f"{row['name']} (@{row['username']})")
-    return [
-        *to_page(row["project"], "-/merge_requests", Click("a.button", "New merge request")),
-        On(at(form), [Choose("#source_branch", row["branch"]), Click("button", "Compare branches and continue")]),
-        On(rf"__GITLAB__{literal(form)}\?", [reviewer, Click("button", "Create merge request")]),
-        done(at(ticket(row, "merge_requests"))),
-    ]
-
-
-def _approvable(world: World) -> list[Row]:
+@template(
+    "code-approve-merge-request", SITES, "press-button",
+    ("Approve the merge request \"{title}\" in {project}.",
+     "Give my approval to the {project} merge request \"{title}\"."),
+    lambda row: _request_shows(row, (text_of("#notes-list"), ["Byte Blaze approved this merge request"])),
+    lambda row: [
+        *to_ticket(row, "merge_requests", Click("button", "Approve")),
+        until("SELECT 1 FROM approval WHERE merge_request_id = ? AND user_id = ?", row["id"], ME),
+    ],
+)  # fmt: skip
+def approve_merge_request(world: World) -> list[Row]:
     approved = query(world, "code", f"SELECT merge_request_id AS id FROM approval WHERE user_id = {ME}")
     known = {row["id"] for row in approved}
     return [row for row in _tickets(world, "merge_request", DEVELOPER) if row["id"] not in known]
 
 
 MERGE_REQUESTS = (
-    Template(
-        "code-create-merge-request", SITES, "fill-form",
-        ("Submit a merge request for the {branch} branch of {project} to be merged into main, with {name} as the "
-         "reviewer.",
-         "Open a merge request in {project} from {branch} into main and choose {name} as the reviewer."),
-        _free_branches,
-        lambda row: _request_shows(
-            row, (BRANCHES.format(0), row["branch"]), (BRANCHES.format(1), "main"),
-            (text_of(".block.reviewer"), [row["name"]]),
-        ),
-        _create_request,
-    ),
-    Template(
-        "code-approve-merge-request", SITES, "press-button",
-        ("Approve the merge request \"{title}\" in {project}.",
-         "Give my approval to the {project} merge request \"{title}\"."),
-        _approvable,
-        lambda row: _request_shows(row, (text_of("#notes-list"), ["Byte Blaze approved this merge request"])),
-        lambda row: [
-            *to_ticket(row, "merge_requests", Click("button", "Approve")),
-            until("SELECT 1 FROM approval WHERE merge_request_id = ? AND user_id = ?", row["id"], ME),
-        ],
-    ),
+    create_merge_request, approve_merge_request,
     Template(
         "code-merge", SITES, "press-button",
         ("Merge the merge request \"{title}\" of {project}.",

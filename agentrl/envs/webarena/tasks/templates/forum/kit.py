@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable
 from datetime import timedelta
@@ -15,7 +16,7 @@ from agentrl.envs.webarena.sites.forum.pages.search import MAX_WORDS
 from agentrl.envs.webarena.sites.forum.people import AGENT
 from agentrl.envs.webarena.sites.forum.text import slug
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Click, Fill, On, Parameters, literal
+from agentrl.envs.webarena.tasks.template import Act, Click, Fill, On, Parameters
 from agentrl.envs.webarena.tasks.vocabulary import Row, some, text_of
 
 SITES = ("reddit",)
@@ -162,7 +163,7 @@ def to_guide(forum: str, *acts: Act) -> list[On]:
         On("__REDDIT__", [Click("a.site-nav__link", "Wiki")]),
         On("__REDDIT__/wiki", [Click("a", "All pages")]),
         On("__REDDIT__/wiki/_all", [Click(f'a[href="{path}"]')]),
-        On(f"__REDDIT__{literal(path)}$", acts),
+        On(f"__REDDIT__{re.escape(path)}$", acts),
     ]
 
 

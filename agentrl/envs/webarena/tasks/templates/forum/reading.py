@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from agentrl.envs.webarena.sites.forum.listing import SORT_NAMES, TIME_NAMES, TIMED
 from agentrl.envs.webarena.sites.forum.pages.forums import FORUMS_PER_PAGE, SUBMISSIONS, SUBSCRIBERS
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Answer, Click, On, Parameters, Template
+from agentrl.envs.webarena.tasks.template import Answer, Click, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.forum.kit import (
     SITES,
     SPANS,
@@ -47,7 +47,15 @@ FRONT_PAGES = {"featured": "featured forums", "all": "all forums", "subscribed":
 # ---------------------------------------------------------------------- scores, ratings, guides, comments
 
 
-def _ratings(world: World) -> Iterator[Row]:
+@template(
+    "forum-rating-in-review", SITES, "read-value",
+    ("What rating out of 10 does the author give in the post \"{title}\" in the {forum} forum?",
+     "Find the submission \"{title}\" in /f/{forum}. Which score out of 10 does its text give?",
+     "How many points out of 10 does the post \"{title}\" ({forum}) award?"),
+    lambda row: answer(f"{row['answer']}/10 |OR| {row['answer']}"),
+    lambda row: to_post(row, Answer(row["answer"])),
+)  # fmt: skip
+def rating_in_review(world: World) -> Iterator[Row]:
     """Submissions whose text, but not the title, gives one rating."""
     rows = submissions(world, "s.body LIKE '%/10%' AND s.title NOT LIKE '%/10%'")
     rated = [row for row in rows if len(set(RATING.findall(row["body"]))) == 1]
@@ -55,7 +63,14 @@ def _ratings(world: World) -> Iterator[Row]:
         yield about(row, answer=RATING.findall(row["body"])[0])
 
 
-def _guides(world: World) -> Iterator[Row]:
+@template(
+    "forum-fact-in-guide", SITES, "read-value",
+    ("According to the wiki's guide to the {forum} forum, tell me {question}.",
+     "Look into the wiki guide of {forum}: I want to know {question}.",
+     "What does the wiki say about /f/{forum}: {question}?"),
+    lambda row: answer(row["answer"]), lambda row: to_guide(row["forum"], Answer(row["answer"])),
+)  # fmt: skip
+def fact_in_guide(world: World) -> Iterator[Row]:
     sql = """SELECT body FROM wiki_revision r JOIN wiki_page p ON p.id = r.page_id WHERE p.path = ?
         ORDER BY r.id DESC"""
     for forum in forums(world):
@@ -66,7 +81,19 @@ def _guides(world: World) -> Iterator[Row]:
             yield {"forum": forum["name"], "question": question, "answer": found[1]}
 
 
-def _bans(world: World) -> Iterator[Row]:
+@template(
+    "forum-reason-of-ban", SITES, "read-value",
+    ("{member} was banned from the {forum} forum: {question}?",
+     "Find out {question} {member} was banned from /f/{forum}.",
+     "Tell me {question} the member {member} has been banned in {forum}."),
+    lambda row: answer(row["answer"]),
+    lambda row: [
+        *to_forum(row["forum"], Click("#sidebar a", "Bans")),
+        On(rf"__REDDIT__/f/{row['forum']}/bans", [Answer(row["answer"])]),
+    ],
+    held_out=True,
+)  # fmt: skip
+def reason_of_ban(world: World) -> Iterator[Row]:
     sql = """SELECT f.name AS forum, u.username, b.reason, m.username AS banner FROM ban b
         JOIN forum f ON f.id = b.forum_id JOIN user u ON u.id = b.user_id JOIN user m ON m.id = b.banned_by
         ORDER BY b.id"""
@@ -98,33 +125,7 @@ VALUES = (
         ),
         lambda row: answer(row["answer"]), lambda row: to_list(row, Answer(str(row["answer"]))),
     ),
-    Template(
-        "forum-rating-in-review", SITES, "read-value",
-        ("What rating out of 10 does the author give in the post \"{title}\" in the {forum} forum?",
-         "Find the submission \"{title}\" in /f/{forum}. Which score out of 10 does its text give?",
-         "How many points out of 10 does the post \"{title}\" ({forum}) award?"),
-        _ratings, lambda row: answer(f"{row['answer']}/10 |OR| {row['answer']}"),
-        lambda row: to_post(row, Answer(row["answer"])),
-    ),
-    Template(
-        "forum-fact-in-guide", SITES, "read-value",
-        ("According to the wiki's guide to the {forum} forum, tell me {question}.",
-         "Look into the wiki guide of {forum}: I want to know {question}.",
-         "What does the wiki say about /f/{forum}: {question}?"),
-        _guides, lambda row: answer(row["answer"]), lambda row: to_guide(row["forum"], Answer(row["answer"])),
-    ),
-    Template(
-        "forum-reason-of-ban", SITES, "read-value",
-        ("{member} was banned from the {forum} forum: {question}?",
-         "Find out {question} {member} was banned from /f/{forum}.",
-         "Tell me {question} the member {member} has been banned in {forum}."),
-        _bans, lambda row: answer(row["answer"]),
-        lambda row: [
-            *to_forum(row["forum"], Click("#sidebar a", "Bans")),
-            On(rf"__REDDIT__/f/{row['forum']}/bans", [Answer(row["answer"])]),
-        ],
-        held_out=True,
-    ),
+    rating_in_review, fact_in_guide, reason_of_ban,
     Template(
         "forum-author-of-best-comment", SITES, "compare-values",
         ("Who wrote the comment with the highest score on the post \"{title}\" in {forum}?",
@@ -146,7 +147,22 @@ VALUES = (
 # ---------------------------------------------------------------------- counts and comparisons
 
 
-def _unpopular(world: World) -> Iterator[Row]:
+def _count_unpopular(row: Parameters) -> list[On]:
+    acts = [Click("a.next")] * (row["pages"] - 1) + [Answer(str(row["answer"]))]
+    later = [
+        On(rf"__REDDIT__/user/{row['author']}/comments.page={page}$", [act]) for page, act in enumerate(acts[1:], 2)
+    ]
+    return [*to_list(row, author_link(row)), *to_author(row, "comments", acts[0]), *later]
+
+
+@template(
+    "forum-count-unpopular-comments", SITES, "count-items",
+    ("Look up who wrote the {words} in {forum}. How many of this member's comments are below zero points?",
+     "Somebody wrote the {words} in /f/{forum}. How many comments by this member have a score below zero?",
+     "Find the {words} in {forum}, and count its author's comments with more downvotes than upvotes."),
+    lambda row: answer(row["answer"]), _count_unpopular,
+)  # fmt: skip
+def count_unpopular_comments(world: World) -> Iterator[Row]:
     """How many comments of an author got more downvotes than upvotes."""
     sql = "SELECT count(*) AS number, sum(downvotes > upvotes) AS bad FROM comment WHERE user_id = ?"
     for words, row, place in placed(world, "unpopular"):
@@ -156,15 +172,17 @@ def _unpopular(world: World) -> Iterator[Row]:
             yield about(row, words=words, **place, author=row["author"], pages=pages, answer=found["bad"])
 
 
-def _count_unpopular(row: Parameters) -> list[On]:
-    acts = [Click("a.next")] * (row["pages"] - 1) + [Answer(str(row["answer"]))]
-    later = [
-        On(rf"__REDDIT__/user/{row['author']}/comments.page={page}$", [act]) for page, act in enumerate(acts[1:], 2)
-    ]
-    return [*to_list(row, author_link(row)), *to_author(row, "comments", acts[0]), *later]
-
-
-def _authors(world: World) -> Iterator[Row]:
+@template(
+    "forum-count-submissions-of-author", SITES, "count-items",
+    ("How many submissions has the author of \"{title}\" made to the {forum} forum in total?",
+     "Look at who posted \"{title}\" in {forum}. How many posts in {forum} does this member have altogether?",
+     "Count the submissions in /f/{forum} by the member who wrote \"{title}\"."),
+    lambda row: answer(row["answer"]),
+    lambda row: [
+        *to_post(row, author_link(row)), *to_author(row, "submissions", Answer(str(row["answer"]))),
+    ],
+)  # fmt: skip
+def count_submissions_of_author(world: World) -> Iterator[Row]:
     """How often the author of a submission has written in its forum; all of it fits on one page."""
     sql = "SELECT count(*) AS total, sum(forum_id = ?) AS here FROM submission WHERE user_id = ?"
     for row in findable(world, submissions(world), "authors", 400):
@@ -173,7 +191,19 @@ def _authors(world: World) -> Iterator[Row]:
             yield about(row, author=row["author"], answer=found["here"])
 
 
-def _places_of_forums(world: World) -> Iterator[Row]:
+@template(
+    "forum-rank-of-forums", SITES, "sort-list",
+    ("Which forum is {place} by number of {what}?",
+     "Name the forum that has the {place} most {what}.",
+     "If all forums are sorted by {what}, which one comes {place}?"),
+    lambda row: answer(row["answer"]),
+    lambda row: [
+        On("__REDDIT__", [Click("a.site-nav__link", "Forums")]),
+        On("__REDDIT__/forums", [Click("a.sorts__link", row["what"].title())]),
+        *_look_through(row, f"__REDDIT__/forums/by_{row['what']}", row["page"] == 1),
+    ],
+)  # fmt: skip
+def rank_of_forums(world: World) -> Iterator[Row]:
     for what, number in (("submissions", SUBMISSIONS), ("subscribers", SUBSCRIBERS)):
         rows = query(world, "forum", f"SELECT f.name, {number} AS size FROM forum f ORDER BY size DESC, f.name")
         sizes = [row["size"] for row in rows]
@@ -184,7 +214,17 @@ def _places_of_forums(world: World) -> Iterator[Row]:
                 yield {"answer": row["name"], "what": what, "place": f"{place}{ending}", "page": page}
 
 
-def _perhaps_missing(world: World) -> Iterator[Row]:
+@template(
+    "forum-subscribers-or-none", SITES, "recognise-impossible",
+    ("How many subscribers does the forum {forum} have? Answer N/A if there is no such forum.",
+     "Tell me the number of subscribers of /f/{forum}, or N/A if this forum does not exist."),
+    lambda row: answer(exact=row["answer"]),
+    lambda row: [
+        On("__REDDIT__", [Click("a.site-nav__link", "Forums")]),
+        *_look_through(row, "__REDDIT__/forums", row["answer"] != "N/A" and is_on_first_page(row["forum"])),
+    ],
+)  # fmt: skip
+def subscribers_or_none(world: World) -> Iterator[Row]:
     """Forums that exist, and as many that do not."""
     rows = query(world, "forum", f"SELECT f.name, {SUBSCRIBERS} AS size FROM forum f ORDER BY f.name")
     for row, missing in zip(rows, MISSING_FORUMS, strict=True):
@@ -198,7 +238,19 @@ def _look_through(row: Parameters, path: str, is_first: bool) -> list[On]:
     return [On(f"{path}$", [told if is_first else Click("a.next")]), On(rf"{path}\?page=2$", [told])]
 
 
-def _pairs_of_posts(world: World) -> Iterator[Row]:
+@template(
+    "forum-compare-posts", SITES, "compare-values",
+    ("Which post in {forum} has more comments: \"{first}\" or \"{second}\"?",
+     "Compare \"{first}\" and \"{second}\" (both in /f/{forum}). Tell me the title of the one with more comments."),
+    lambda row: answer(row["answer"], without=[row["other"]]),
+    lambda row: [
+        On("__REDDIT__", [search(row["first"])]),
+        On("__REDDIT__/search", [search(row["second"])], contains=row["first"]),
+        On("__REDDIT__/search", [Answer(row["answer"])], contains=row["second"]),
+    ],
+    held_out=True,
+)  # fmt: skip
+def compare_posts(world: World) -> Iterator[Row]:
     for forum in forums(world):
         rows = submissions(world, "s.forum_id = ? AND s.comment_count > 0", forum["id"])
         known = findable(world, rows, f"pairs {forum['name']}", 12)
@@ -210,7 +262,17 @@ def _pairs_of_posts(world: World) -> Iterator[Row]:
                 yield {**titles, "forum": forum["name"], "answer": more["title"], "other": less["title"]}
 
 
-def _moderators(world: World) -> Iterator[Row]:
+@template(
+    "forum-oldest-moderator", SITES, "read-value",
+    ("Who has been a moderator of the {forum} forum for {question}?",
+     "Of all moderators of /f/{forum}, who has had that role for {question}?"),
+    lambda row: answer(row["answer"]),
+    lambda row: [
+        *to_forum(row["forum"], Click("#sidebar li a", "Moderators")),
+        On(rf"__REDDIT__/f/{row['forum']}/moderators", [Answer(row["answer"])]),
+    ],
+)  # fmt: skip
+def oldest_moderator(world: World) -> Iterator[Row]:
     sql = """SELECT u.username FROM moderator m JOIN user u ON u.id = m.user_id WHERE forum_id = ?
         ORDER BY m.created_at"""
     for forum in forums(world):
@@ -220,81 +282,13 @@ def _moderators(world: World) -> Iterator[Row]:
 
 
 COMPARISONS = (
-    Template(
-        "forum-count-unpopular-comments", SITES, "count-items",
-        ("Look up who wrote the {words} in {forum}. How many of this member's comments are below zero points?",
-         "Somebody wrote the {words} in /f/{forum}. How many comments by this member have a score below zero?",
-         "Find the {words} in {forum}, and count its author's comments with more downvotes than upvotes."),
-        _unpopular, lambda row: answer(row["answer"]), _count_unpopular,
-    ),
-    Template(
-        "forum-count-submissions-of-author", SITES, "count-items",
-        ("How many submissions has the author of \"{title}\" made to the {forum} forum in total?",
-         "Look at who posted \"{title}\" in {forum}. How many posts in {forum} does this member have altogether?",
-         "Count the submissions in /f/{forum} by the member who wrote \"{title}\"."),
-        _authors, lambda row: answer(row["answer"]),
-        lambda row: [
-            *to_post(row, author_link(row)), *to_author(row, "submissions", Answer(str(row["answer"]))),
-        ],
-    ),
-    Template(
-        "forum-rank-of-forums", SITES, "sort-list",
-        ("Which forum is {place} by number of {what}?",
-         "Name the forum that has the {place} most {what}.",
-         "If all forums are sorted by {what}, which one comes {place}?"),
-        _places_of_forums, lambda row: answer(row["answer"]),
-        lambda row: [
-            On("__REDDIT__", [Click("a.site-nav__link", "Forums")]),
-            On("__REDDIT__/forums", [Click("a.sorts__link", row["what"].title())]),
-            *_look_through(row, f"__REDDIT__/forums/by_{row['what']}", row["page"] == 1),
-        ],
-    ),
-    Template(
-        "forum-subscribers-or-none", SITES, "recognise-impossible",
-        ("How many subscribers does the forum {forum} have? Answer N/A if there is no such forum.",
-         "Tell me the number of subscribers of /f/{forum}, or N/A if this forum does not exist."),
-        _perhaps_missing, lambda row: answer(exact=row["answer"]),
-        lambda row: [
-            On("__REDDIT__", [Click("a.site-nav__link", "Forums")]),
-            *_look_through(row, "__REDDIT__/forums", row["answer"] != "N/A" and is_on_first_page(row["forum"])),
-        ],
-    ),
-    Template(
-        "forum-compare-posts", SITES, "compare-values",
-        ("Which post in {forum} has more comments: \"{first}\" or \"{second}\"?",
-         "Compare \"{first}\" and \"{second}\" (both in /f/{forum}). Tell me the title of the one with more comments."),
-        _pairs_of_posts, lambda row: answer(row["answer"], without=[row["other"]]),
-        lambda row: [
-            On("__REDDIT__", [search(row["first"])]),
-            On("__REDDIT__/search", [search(row["second"])], contains=row["first"]),
-            On("__REDDIT__/search", [Answer(row["answer"])], contains=row["second"]),
-        ],
-        held_out=True,
-    ),
-    Template(
-        "forum-oldest-moderator", SITES, "read-value",
-        ("Who has been a moderator of the {forum} forum for {question}?",
-         "Of all moderators of /f/{forum}, who has had that role for {question}?"),
-        _moderators, lambda row: answer(row["answer"]),
-        lambda row: [
-            *to_forum(row["forum"], Click("#sidebar li a", "Moderators")),
-            On(rf"__REDDIT__/f/{row['forum']}/moderators", [Answer(row["answer"])]),
-        ],
-    ),
+    count_unpopular_comments, count_submissions_of_author,
+    rank_of_forums, subscribers_or_none,
+    compare_posts, oldest_moderator,
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------------- pages
-
-
-def _front_lists(world: World) -> Iterator[Row]:
-    for page, words in FRONT_PAGES.items():
-        for sort in SORT_NAMES:
-            for time in SPANS if sort in TIMED else ("",):
-                yield {
-                    "list": f"{page} {sort} {time}", "page": page, "words": words, "sort": sort, "time": time,
-                    "order": SORT_NAMES[sort], "span": f" for {SPANS[time]}" if time else "",
-                }  # fmt: skip
 
 
 def _open_front_list(row: Parameters) -> list[On]:
@@ -309,7 +303,32 @@ def _open_front_list(row: Parameters) -> list[On]:
     return [*steps, choose, done(rf"{page}/{row['sort']}\?t={row['time']}$")]
 
 
-def _numbered(world: World) -> Iterator[Row]:
+@template(
+    "forum-open-front-list", SITES, "filter-list",
+    ("Show me posts from {words}, sorted by \"{order}\"{span}.",
+     "On the front page, list the submissions of {words} by \"{order}\"{span}."),
+    lambda row: ends_at(f"__REDDIT__/{row['page']}/{row['sort']}" + (f"?t={row['time']}" if row["time"] else "")),
+    _open_front_list,
+)  # fmt: skip
+def open_front_list(world: World) -> Iterator[Row]:
+    for page, words in FRONT_PAGES.items():
+        for sort in SORT_NAMES:
+            for time in SPANS if sort in TIMED else ("",):
+                yield {
+                    "list": f"{page} {sort} {time}", "page": page, "words": words, "sort": sort, "time": time,
+                    "order": SORT_NAMES[sort], "span": f" for {SPANS[time]}" if time else "",
+                }  # fmt: skip
+
+
+@template(
+    "forum-open-numbered-post", SITES, "open-item",
+    ("Open the comments of the {number} post in the {forum} forum {words}.",
+     "Go to the {number} submission of /f/{forum} {words}.",
+     "Show me the discussion of the {number} entry in {forum} {words}."),
+    lambda row: ends_at(f"__REDDIT__/f/{row['forum']}/{row['id']}"),
+    lambda row: [*to_list(row, post_link(row)), done(rf"__REDDIT__/f/{row['forum']}/{row['id']}/")],
+)  # fmt: skip
+def open_numbered_post(world: World) -> Iterator[Row]:
     for forum in forums(world):
         for sort, time, words in (
             ("new", "", "when sorted by new"),
@@ -320,7 +339,18 @@ def _numbered(world: World) -> Iterator[Row]:
                 yield about(row, number=number, words=words, sort=sort, time=time)
 
 
-def _conversations(world: World) -> Iterator[Row]:
+@template(
+    "forum-open-comment", SITES, "permalink",
+    ("Open the permalink of {member}'s comment on \"{title}\" in {forum}.",
+     "Show me only the comment by {member}, with its replies, below the post \"{title}\" in /f/{forum}."),
+    lambda row: ends_at(f"__REDDIT__{row['path']}/comment/{row['comment']}"),
+    lambda row: [
+        *to_post(row, Click(f'a.comment__permalink[href$="/comment/{row["comment"]}"]')),
+        done(f"/comment/{row['comment']}$"),
+    ],
+    held_out=True,
+)  # fmt: skip
+def open_comment(world: World) -> Iterator[Row]:
     rows = single_comments(world, "s.comment_count BETWEEN 3 AND 14 AND u.id <> s.user_id")
     by_post = {row["submission_id"]: row for row in some(rows, "forum conversations")}
     for row in findable(world, [row for row in submissions(world) if row["id"] in by_post], "conversations"):
@@ -341,22 +371,7 @@ PAGES = (
         lambda row: ends_at(f"__REDDIT__/f/{row['forum']}/{row['sort']}?t={row['time']}"),
         lambda row: to_list(row, Answer()),
     ),
-    Template(
-        "forum-open-front-list", SITES, "filter-list",
-        ("Show me posts from {words}, sorted by \"{order}\"{span}.",
-         "On the front page, list the submissions of {words} by \"{order}\"{span}."),
-        _front_lists,
-        lambda row: ends_at(f"__REDDIT__/{row['page']}/{row['sort']}" + (f"?t={row['time']}" if row["time"] else "")),
-        _open_front_list,
-    ),
-    Template(
-        "forum-open-numbered-post", SITES, "open-item",
-        ("Open the comments of the {number} post in the {forum} forum {words}.",
-         "Go to the {number} submission of /f/{forum} {words}.",
-         "Show me the discussion of the {number} entry in {forum} {words}."),
-        _numbered, lambda row: ends_at(f"__REDDIT__/f/{row['forum']}/{row['id']}"),
-        lambda row: [*to_list(row, post_link(row)), done(rf"__REDDIT__/f/{row['forum']}/{row['id']}/")],
-    ),
+    open_front_list, open_numbered_post,
     Template(
         "forum-open-titled-post", SITES, "search-item",
         ("Open the discussion of \"{title}\" in the {forum} forum.",
@@ -378,16 +393,6 @@ PAGES = (
         lambda row: ends_at(f"__REDDIT__/user/{row['author']}/{row['page']}"),
         lambda row: [*to_list(row, author_link(row)), *to_author(row, row["page"], Answer())], held_out=True,
     ),
-    Template(
-        "forum-open-comment", SITES, "permalink",
-        ("Open the permalink of {member}'s comment on \"{title}\" in {forum}.",
-         "Show me only the comment by {member}, with its replies, below the post \"{title}\" in /f/{forum}."),
-        _conversations, lambda row: ends_at(f"__REDDIT__{row['path']}/comment/{row['comment']}"),
-        lambda row: [
-            *to_post(row, Click(f'a.comment__permalink[href$="/comment/{row["comment"]}"]')),
-            done(f"/comment/{row['comment']}$"),
-        ],
-        held_out=True,
-    ),
+    open_comment,
 )  # fmt: skip
 TEMPLATES = (*VALUES, *COMPARISONS, *PAGES)

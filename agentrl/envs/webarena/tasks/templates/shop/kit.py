@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ from agentrl.envs.webarena.sites.shop.base import FINAL_PRICE
 from agentrl.envs.webarena.sites.shop.search import found_products
 from agentrl.envs.webarena.sites.store.people import AGENT
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Check, Click, Fill, On, Parameters, literal
+from agentrl.envs.webarena.tasks.template import Act, Check, Click, Fill, On, Parameters
 from agentrl.envs.webarena.tasks.vocabulary import Row, done, exists
 
 SITES = ("shopping",)
@@ -33,7 +34,7 @@ def on_product(row: Parameters, *acts: Act) -> list[On]:
 
 def product_page(row: Parameters) -> str:
     """The page of a product."""
-    return literal(f"/{row['url_key']}.html")
+    return re.escape(f"/{row['url_key']}.html")
 
 
 def product_link(url_key: str) -> str:
@@ -47,13 +48,13 @@ def on_category(row: Parameters, *acts: Act) -> list[On]:
     steps = [On(SHOP, [Click(f"a.level-top[href='/{names[0]}.html']")])]
     for depth in range(1, len(names)):
         here, there = "/".join(names[:depth]), "/".join(names[: depth + 1])
-        steps.append(On(literal(f"/{here}.html"), [Click(f".filter-options a[href='/{there}.html']")]))
+        steps.append(On(re.escape(f"/{here}.html"), [Click(f".filter-options a[href='/{there}.html']")]))
     return [*steps, On(category_page(row), acts)]
 
 
 def category_page(row: Parameters) -> str:
     """The page of a category."""
-    return literal(f"/{row['url_path']}.html")
+    return re.escape(f"/{row['url_path']}.html")
 
 
 def to_account(page: str) -> list[On]:
@@ -71,7 +72,7 @@ def on_order(row: Parameters, *acts: Act) -> list[On]:
         *to_account("/sales/order/history/"),
         On("/sales/order/history/", [Click("a.page", "Next")]),
         On("/sales/order/history/", [Click(f"a.view[href='{path}']")], contains=f"{int(row['number']):09}"),
-        On(literal(path), acts),
+        On(re.escape(path), acts),
     ]
 
 

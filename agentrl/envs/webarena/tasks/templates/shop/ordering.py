@@ -12,7 +12,7 @@ from agentrl.envs.webarena.sites.store.orders import OF_AGENT
 from agentrl.envs.webarena.sites.store.people import AGENT
 from agentrl.envs.webarena.sites.store.pricing import SHIPPING_METHODS, ShippingMethod, applies, discount, money
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Answer, Choose, Click, Fill, On, Parameters, Template
+from agentrl.envs.webarena.tasks.template import Answer, Choose, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.shop.kit import (
     SHOP,
     SITES,
@@ -44,7 +44,14 @@ TODAY = "2025-06-16"
 # ---------------------------------------------------------------------- placed orders
 
 
-def _order_fields(world: World) -> Iterator[Row]:
+@template(
+    "shop-order-field", SITES, "read-value",
+    ("What is the {field} of my order {number}?", "Tell me the {field} of the order with the number {number}.",
+     "I need the {field} of order # {number} from my account."),
+    lambda row: answer(amount(row["value"]) if row["value"].startswith("$") else row["value"]),
+    lambda row: on_order(row, Answer(row["value"])),
+)  # fmt: skip
+def order_field(world: World) -> Iterator[Row]:
     for order in orders(world):
         values = {
             "grand total": money(order["grand_total"]),
@@ -56,7 +63,18 @@ def _order_fields(world: World) -> Iterator[Row]:
             yield {"number": order["increment_id"], "field": what, "value": value}
 
 
-def _shipments(world: World) -> Iterator[Row]:
+@template(
+    "shop-order-tracking", SITES, "read-value",
+    ("What is the {field} of the shipment of my order {number}?",
+     "Find the {field} under which my order {number} was sent."),
+    lambda row: answer(row["value"]),
+    lambda row: [
+        *on_order(row, Click(".order-links a", "Order Shipments")),
+        On(f"/sales/order/shipment/order_id/{int(row['number'])}/", [Answer(row["value"])]),
+    ],
+    held_out=True,
+)  # fmt: skip
+def order_tracking(world: World) -> Iterator[Row]:
     rows = store(world).rows(
         "SELECT shipment.*, sales_order.increment_id AS number FROM shipment"
         " JOIN sales_order ON sales_order.id = order_id WHERE customer_id = ? ORDER BY shipment.id", AGENT,
@@ -78,13 +96,6 @@ def _periods(world: World) -> Iterator[tuple[str, list[Any]]]:
                 yield name, [row for row in rows if row["created_at"].startswith(stamp)]
 
 
-def _spendings(world: World) -> Iterator[Row]:
-    for period, rows in _periods(world):
-        complete = [row["grand_total"] for row in rows if row["status"] == "Complete"]
-        if complete:
-            yield {"period": period, "value": money(round(sum(complete), 2))}
-
-
 def _read_history(row: Parameters) -> list[On]:
     """Through all pages of the list of orders to an answer."""
     return [
@@ -94,12 +105,17 @@ def _read_history(row: Parameters) -> list[On]:
     ]
 
 
-def _papers(world: World) -> Iterator[Row]:
-    for order in orders(world):
-        yield {"number": order["increment_id"], "what": "details", "path": "view"}
-        for table, what in (("invoice", "invoice"), ("shipment", "shipment"), ("creditmemo", "refund")):
-            if store(world).value(f"SELECT count(*) FROM {table} WHERE order_id = ?", order["id"]):
-                yield {"number": order["increment_id"], "what": what, "path": table}
+@template(
+    "shop-sum-orders", SITES, "sum-values",
+    ("How much did I spend in total in {period}? Count only complete orders, by their order totals.",
+     "Add up the totals of my orders of {period} whose status is Complete."),
+    lambda row: answer(amount(row["value"])), _read_history, held_out=True,
+)  # fmt: skip
+def sum_orders(world: World) -> Iterator[Row]:
+    for period, rows in _periods(world):
+        complete = [row["grand_total"] for row in rows if row["status"] == "Complete"]
+        if complete:
+            yield {"period": period, "value": money(round(sum(complete), 2))}
 
 
 def _open_paper(row: Parameters) -> list[On]:
@@ -109,26 +125,21 @@ def _open_paper(row: Parameters) -> list[On]:
     return [*on_order(row, Click(f".order-links a[href='{target}']")), done(target)]
 
 
+@template(
+    "shop-open-order", SITES, "open-record",
+    ("Open the {what} of my order {number}.", "Take me to the page with the {what} of order # {number}."),
+    lambda row: ends_at(f"{SHOP}/sales/order/{row['path']}/order_id/{int(row['number'])}"), _open_paper,
+)  # fmt: skip
+def open_order(world: World) -> Iterator[Row]:
+    for order in orders(world):
+        yield {"number": order["increment_id"], "what": "details", "path": "view"}
+        for table, what in (("invoice", "invoice"), ("shipment", "shipment"), ("creditmemo", "refund")):
+            if store(world).value(f"SELECT count(*) FROM {table} WHERE order_id = ?", order["id"]):
+                yield {"number": order["increment_id"], "what": what, "path": table}
+
+
 PLACED = (
-    Template(
-        "shop-order-field", SITES, "read-value",
-        ("What is the {field} of my order {number}?", "Tell me the {field} of the order with the number {number}.",
-         "I need the {field} of order # {number} from my account."),
-        _order_fields,
-        lambda row: answer(amount(row["value"]) if row["value"].startswith("$") else row["value"]),
-        lambda row: on_order(row, Answer(row["value"])),
-    ),
-    Template(
-        "shop-order-tracking", SITES, "read-value",
-        ("What is the {field} of the shipment of my order {number}?",
-         "Find the {field} under which my order {number} was sent."),
-        _shipments, lambda row: answer(row["value"]),
-        lambda row: [
-            *on_order(row, Click(".order-links a", "Order Shipments")),
-            On(f"/sales/order/shipment/order_id/{int(row['number'])}/", [Answer(row["value"])]),
-        ],
-        held_out=True,
-    ),
+    order_field, order_tracking,
     Template(
         "shop-count-orders", SITES, "count-items",
         ("How many orders did I place in {period}? Answer with the number only.",
@@ -136,17 +147,7 @@ PLACED = (
         lambda world: ({"period": period, "value": str(len(rows))} for period, rows in _periods(world)),
         lambda row: answer(exact=row["value"]), _read_history,
     ),
-    Template(
-        "shop-sum-orders", SITES, "sum-values",
-        ("How much did I spend in total in {period}? Count only complete orders, by their order totals.",
-         "Add up the totals of my orders of {period} whose status is Complete."),
-        _spendings, lambda row: answer(amount(row["value"])), _read_history, held_out=True,
-    ),
-    Template(
-        "shop-open-order", SITES, "open-record",
-        ("Open the {what} of my order {number}.", "Take me to the page with the {what} of order # {number}."),
-        _papers, lambda row: ends_at(f"{SHOP}/sales/order/{row['path']}/order_id/{int(row['number'])}"), _open_paper,
-    ),
+    sum_orders, open_order,
 )  # fmt: skip
 
 
@@ -167,7 +168,22 @@ def _with_options(world: World, remainder: int) -> Iterator[Row]:
             yield {**about(row), "options": chosen, "wish": f" ({wish})" if wish else "", "sku": row["sku"]}
 
 
-def _coupons(world: World) -> Iterator[Row]:
+@template(
+    "shop-apply-coupon", SITES, "apply-coupon",
+    ("Put \"{product}\"{wish} into my cart and apply the coupon {code}. What is the order total then?",
+     "What would I pay in total for one \"{product}\"{wish} with the discount code {code}? Leave it in the cart."),
+    lambda row: both(
+        answer(amount(row["value"])),
+        shows((CART, text_of(".cart-summary"), [row["code"]]), (CART, CART_ITEMS, [row["product"]])),
+    ),
+    lambda row: [
+        *_add_to_cart(row, "1"), TO_CART,
+        On("/checkout/cart/", [Fill("#coupon_code", row["code"]), Click("button.apply")]),
+        On("/checkout/cart/", [Answer(row["value"])], contains=f"Code in use: {row['code']}"),
+    ],
+    held_out=True,
+)  # fmt: skip
+def apply_coupon(world: World) -> Iterator[Row]:
     rules = [dict(rule) for rule in store(world).rows("SELECT * FROM cart_rule ORDER BY id")]
     coded = [rule for rule in rules if rule["coupon_code"]]
     prices = {row["sku"]: row["final_price"] for row in products(world, 3)}
@@ -190,30 +206,14 @@ def _addresses(world: World) -> list[Any]:
     return store(world).rows("SELECT * FROM address WHERE customer_id = ? ORDER BY id", AGENT)
 
 
-def _purchases(world: World) -> Iterator[Row]:
-    addresses = _addresses(world)
-    for place, row in enumerate(_with_options(world, 4)):
-        method = SHIPPING_METHODS[place // 2 % len(SHIPPING_METHODS)]
-        yield {**row, **_delivery(addresses[place % len(addresses)], method)}
-
-
-def _cheapest(world: World) -> Iterator[Row]:
-    """Categories whose cheapest product is the only one at its price, in stock, and has nothing to choose."""
-    db, delivery = store(world), _delivery(_addresses(world)[0], SHIPPING_METHODS[0])
-    for category, prices in categories(world, 4):
-        if prices[0] == prices[1]:
-            continue
-        row = db.row(
-            "SELECT product.* FROM product JOIN category ON category.id = category_id WHERE product.status = 1"
-            " AND (url_path = ? OR url_path LIKE ? || '/%') AND min(price, coalesce(special_price, price)) = ?",
-            category["url_path"], category["url_path"], prices[0],
-        )  # fmt: skip
-        if row is not None and row["is_in_stock"] and not options_of(db, row["id"]):
-            product = {"product": row["name"], "url_key": row["url_key"], "options": []}
-            yield {**about_category(category), **product, **delivery}
-
-
-def _wishes(world: World) -> Iterator[Row]:
+@template(
+    "shop-add-to-wish-list", SITES, "add-to-list",
+    ("Add \"{product}\" to my wish list.", "Put this product on my wish list: {product}",
+     "I like \"{product}\". Remember it on my wish list."),
+    lambda row: shows((f"{SHOP}/wishlist/", text_of(".products-grid.wishlist"), [row["product"]])),
+    lambda row: [*on_product(row, Click("button.towishlist")), done("/wishlist/")],
+)  # fmt: skip
+def add_to_wish_list(world: World) -> Iterator[Row]:
     present = {row[0] for row in store(world).rows("SELECT product_id FROM wishlist_item WHERE customer_id = ?", AGENT)}
     return (about(row) for row in products(world, 5) if row["id"] not in present)
 
@@ -236,6 +236,48 @@ def _is_ordered(row: Parameters) -> dict[str, Any]:
     )
 
 
+@template(
+    "shop-order-cheapest", SITES, "checkout",
+    ("Order the cheapest product under {category} to my default address by {method}.",
+     "Buy me the least expensive item of the category {category}; default address, {method} shipping."),
+    _is_ordered,
+    lambda row: [
+        *on_category(row, Click(".sorter a", "Price")),
+        On(category_page(row) + r"\?product_list_order=price$", [Click(product_link(row["url_key"]))]),
+        On(product_page(row), [Click("#product-addtocart-button")]),
+        *checkout(row),
+    ],
+    held_out=True,
+)  # fmt: skip
+def order_cheapest(world: World) -> Iterator[Row]:
+    """Categories whose cheapest product is the only one at its price, in stock, and has nothing to choose."""
+    db, delivery = store(world), _delivery(_addresses(world)[0], SHIPPING_METHODS[0])
+    for category, prices in categories(world, 4):
+        if prices[0] == prices[1]:
+            continue
+        row = db.row(
+            "SELECT product.* FROM product JOIN category ON category.id = category_id WHERE product.status = 1"
+            " AND (url_path = ? OR url_path LIKE ? || '/%') AND min(price, coalesce(special_price, price)) = ?",
+            category["url_path"], category["url_path"], prices[0],
+        )  # fmt: skip
+        if row is not None and row["is_in_stock"] and not options_of(db, row["id"]):
+            product = {"product": row["name"], "url_key": row["url_key"], "options": []}
+            yield {**about_category(category), **product, **delivery}
+
+
+@template(
+    "shop-place-order", SITES, "checkout",
+    ("Order one \"{product}\"{wish}, to be delivered to {street} by {method}.",
+     "Buy \"{product}\"{wish}. Ship it to my address at {street} with {method} delivery."),
+    _is_ordered, lambda row: [*_add_to_cart(row, "1"), *checkout(row)],
+)  # fmt: skip
+def place_order(world: World) -> Iterator[Row]:
+    addresses = _addresses(world)
+    for place, row in enumerate(_with_options(world, 4)):
+        method = SHIPPING_METHODS[place // 2 % len(SHIPPING_METHODS)]
+        yield {**row, **_delivery(addresses[place % len(addresses)], method)}
+
+
 BOUGHT = (
     Template(
         "shop-add-to-cart", SITES, "add-to-cart",
@@ -248,47 +290,7 @@ BOUGHT = (
         ),
         lambda row: [*_add_to_cart(row, row["qty"]), TO_CART, done("/checkout/cart/")],
     ),
-    Template(
-        "shop-apply-coupon", SITES, "apply-coupon",
-        ("Put \"{product}\"{wish} into my cart and apply the coupon {code}. What is the order total then?",
-         "What would I pay in total for one \"{product}\"{wish} with the discount code {code}? Leave it in the cart."),
-        _coupons,
-        lambda row: both(
-            answer(amount(row["value"])),
-            shows((CART, text_of(".cart-summary"), [row["code"]]), (CART, CART_ITEMS, [row["product"]])),
-        ),
-        lambda row: [
-            *_add_to_cart(row, "1"), TO_CART,
-            On("/checkout/cart/", [Fill("#coupon_code", row["code"]), Click("button.apply")]),
-            On("/checkout/cart/", [Answer(row["value"])], contains=f"Code in use: {row['code']}"),
-        ],
-        held_out=True,
-    ),
-    Template(
-        "shop-place-order", SITES, "checkout",
-        ("Order one \"{product}\"{wish}, to be delivered to {street} by {method}.",
-         "Buy \"{product}\"{wish}. Ship it to my address at {street} with {method} delivery."),
-        _purchases, _is_ordered, lambda row: [*_add_to_cart(row, "1"), *checkout(row)],
-    ),
-    Template(
-        "shop-order-cheapest", SITES, "checkout",
-        ("Order the cheapest product under {category} to my default address by {method}.",
-         "Buy me the least expensive item of the category {category}; default address, {method} shipping."),
-        _cheapest, _is_ordered,
-        lambda row: [
-            *on_category(row, Click(".sorter a", "Price")),
-            On(category_page(row) + r"\?product_list_order=price$", [Click(product_link(row["url_key"]))]),
-            On(product_page(row), [Click("#product-addtocart-button")]),
-            *checkout(row),
-        ],
-        held_out=True,
-    ),
-    Template(
-        "shop-add-to-wish-list", SITES, "add-to-list",
-        ("Add \"{product}\" to my wish list.", "Put this product on my wish list: {product}",
-         "I like \"{product}\". Remember it on my wish list."),
-        _wishes, lambda row: shows((f"{SHOP}/wishlist/", text_of(".products-grid.wishlist"), [row["product"]])),
-        lambda row: [*on_product(row, Click("button.towishlist")), done("/wishlist/")],
-    ),
+    apply_coupon, place_order,
+    order_cheapest, add_to_wish_list,
 )  # fmt: skip
 TEMPLATES = (*PLACED, *BOUGHT)

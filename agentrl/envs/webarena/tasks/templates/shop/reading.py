@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import quote_plus
@@ -12,7 +13,7 @@ from agentrl.envs.webarena.sites.store.pricing import money
 from agentrl.envs.webarena.sites.store.products import catalogue
 from agentrl.envs.webarena.sites.store.review_texts import complaints
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, literal
+from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.shop.kit import (
     SHOP,
     SITES,
@@ -41,7 +42,14 @@ SORTINGS = {
 # ---------------------------------------------------------------------- products and their reviews
 
 
-def _fields(world: World) -> Iterator[Row]:
+@template(
+    "shop-product-field", SITES, "read-value",
+    ("What is the {field} of the product \"{product}\"?", "Tell me the {field} of this product: {product}",
+     "Look up \"{product}\" in the shop and give me its {field}."),
+    lambda row: answer(amount(row["value"]) if row["field"] == "price" else row["value"].removesuffix(" lbs")),
+    lambda row: on_product(row, Answer(row["value"])),
+)  # fmt: skip
+def product_field(world: World) -> Iterator[Row]:
     for row in products(world, 0):
         weight = f"{row['weight']} lbs"
         values = {"price": money(row["final_price"]), "SKU": row["sku"], "brand": row["brand"], "weight": weight}
@@ -49,7 +57,19 @@ def _fields(world: World) -> Iterator[Row]:
         yield {**about(row), "field": what, "value": values[what]}
 
 
-def _pairs(world: World) -> Iterator[Row]:
+@template(
+    "shop-price-difference", SITES, "compare-values",
+    ("How many dollars lie between the prices of \"{product}\" and \"{other_product}\"?",
+     "What is the price difference between these two products: \"{product}\" and \"{other_product}\"?"),
+    lambda row: answer(amount(row["value"])),
+    lambda row: [
+        *on_product(row, Fill("#search", row["other_phrase"], enter=True)),
+        On(re.escape(f"/catalogsearch/result/?q={quote_plus(row['other_phrase'])}"),
+           [Click(product_link(row["other_url_key"]))]),
+        On(re.escape(f"/{row['other_url_key']}.html"), [Answer(row["value"])]),
+    ],
+)  # fmt: skip
+def price_difference(world: World) -> Iterator[Row]:
     rows = list(products(world, 1))
     for first, second in zip(rows[::2], rows[1::2], strict=False):
         difference = round(abs(first["final_price"] - second["final_price"]), 2)
@@ -58,7 +78,15 @@ def _pairs(world: World) -> Iterator[Row]:
             yield {**about(first), **other, "value": money(difference)}
 
 
-def _complainers(world: World) -> Iterator[Row]:
+@template(
+    "shop-reviewers-complaining", SITES, "read-reviews",
+    ("Who complains about {aspect} in the reviews of \"{product}\"? Give the names of all reviewers who do.",
+     "List the reviewers of \"{product}\" who are unhappy about {aspect}.",
+     "Which customers wrote something negative about {aspect} when they reviewed \"{product}\"?"),
+    lambda row: answer(*row["authors"], without=row["others"]),
+    lambda row: on_product(row, Answer(", ".join(row["authors"]))),
+)  # fmt: skip
+def reviewers_complaining(world: World) -> Iterator[Row]:
     """Who is unhappy about an aspect of a product, and who else reviewed it."""
     section = (
         "SELECT section.name FROM category JOIN category AS section ON section.id = category.parent_id"
@@ -77,7 +105,14 @@ def _complainers(world: World) -> Iterator[Row]:
                     yield {**about(row), "aspect": aspect, "authors": names, "others": others}
 
 
-def _star_counts(world: World) -> Iterator[Row]:
+@template(
+    "shop-count-star-reviews", SITES, "count-items",
+    ("How many reviews of \"{product}\" give exactly {stars} out of 5 stars? Answer with the number only.",
+     "Count the {stars}-star reviews of this product and answer with just the number: {product}"),
+    lambda row: answer(exact=row["value"]), lambda row: on_product(row, Answer(row["value"])),
+    held_out=True,
+)  # fmt: skip
+def count_star_reviews(world: World) -> Iterator[Row]:
     for row, reviews in reviewed_products(world, 3, WORDED):
         counts = Counter(review["rating"] for review in reviews)
         stars = reviews[row["id"] % len(reviews)]["rating"]
@@ -85,51 +120,12 @@ def _star_counts(world: World) -> Iterator[Row]:
 
 
 PRODUCTS = (
-    Template(
-        "shop-product-field", SITES, "read-value",
-        ("What is the {field} of the product \"{product}\"?", "Tell me the {field} of this product: {product}",
-         "Look up \"{product}\" in the shop and give me its {field}."),
-        _fields,
-        lambda row: answer(amount(row["value"]) if row["field"] == "price" else row["value"].removesuffix(" lbs")),
-        lambda row: on_product(row, Answer(row["value"])),
-    ),
-    Template(
-        "shop-price-difference", SITES, "compare-values",
-        ("How many dollars lie between the prices of \"{product}\" and \"{other_product}\"?",
-         "What is the price difference between these two products: \"{product}\" and \"{other_product}\"?"),
-        _pairs, lambda row: answer(amount(row["value"])),
-        lambda row: [
-            *on_product(row, Fill("#search", row["other_phrase"], enter=True)),
-            On(literal(f"/catalogsearch/result/?q={quote_plus(row['other_phrase'])}"),
-               [Click(product_link(row["other_url_key"]))]),
-            On(literal(f"/{row['other_url_key']}.html"), [Answer(row["value"])]),
-        ],
-    ),
-    Template(
-        "shop-reviewers-complaining", SITES, "read-reviews",
-        ("Who complains about {aspect} in the reviews of \"{product}\"? Give the names of all reviewers who do.",
-         "List the reviewers of \"{product}\" who are unhappy about {aspect}.",
-         "Which customers wrote something negative about {aspect} when they reviewed \"{product}\"?"),
-        _complainers, lambda row: answer(*row["authors"], without=row["others"]),
-        lambda row: on_product(row, Answer(", ".join(row["authors"]))),
-    ),
-    Template(
-        "shop-count-star-reviews", SITES, "count-items",
-        ("How many reviews of \"{product}\" give exactly {stars} out of 5 stars? Answer with the number only.",
-         "Count the {stars}-star reviews of this product and answer with just the number: {product}"),
-        _star_counts, lambda row: answer(exact=row["value"]), lambda row: on_product(row, Answer(row["value"])),
-        held_out=True,
-    ),
+    product_field, price_difference,
+    reviewers_complaining, count_star_reviews,
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------------- categories and searches
-
-
-def _extremes(world: World) -> Iterator[Row]:
-    for category, prices in categories(world, 3):
-        for which, price in (("cheapest", prices[0]), ("most expensive", prices[-1])):
-            yield {**about_category(category), "which": which, "value": money(price)}
 
 
 def _find_extreme(row: Parameters) -> list[On]:
@@ -141,7 +137,30 @@ def _find_extreme(row: Parameters) -> list[On]:
     return [*steps, On(f"{by_price}$", [Answer(row["value"])])]
 
 
-def _absent(world: World) -> Iterator[Row]:
+@template(
+    "shop-extreme-price", SITES, "sort-list",
+    ("What does the {which} product under {category} cost?",
+     "Find the {which} item in the category {category} and tell me its price.",
+     "I want to know the price of the {which} product in {category}."),
+    lambda row: answer(amount(row["value"])), _find_extreme,
+)  # fmt: skip
+def extreme_price(world: World) -> Iterator[Row]:
+    for category, prices in categories(world, 3):
+        for which, price in (("cheapest", prices[0]), ("most expensive", prices[-1])):
+            yield {**about_category(category), "which": which, "value": money(price)}
+
+
+@template(
+    "shop-missing-product", SITES, "recognise-impossible",
+    ("What is the price of {kind} by the brand {brand}? If the shop has none, answer N/A.",
+     "Look up what the shop charges for {kind} made by {brand}. Answer N/A if there is no such product."),
+    lambda row: {**answer(exact="N/A"), "string_note": f"{row['brand']} makes no {row['kind']}"},
+    lambda row: [
+        On(SHOP, [Fill("#search", f"{row['brand']} {row['kind']}", enter=True)]),
+        On("/catalogsearch/result/", [Answer("N/A")]),
+    ],
+)  # fmt: skip
+def missing_product(world: World) -> Iterator[Row]:
     """Kinds of products of brands that make no such thing."""
     db = store(world)
     made = {(row[0], row[1]) for row in db.rows("SELECT DISTINCT brand, kind FROM product")}
@@ -153,7 +172,18 @@ def _absent(world: World) -> Iterator[Row]:
             yield {"brand": brand, "kind": kind}
 
 
-def _price_ranges(world: World) -> Iterator[Row]:
+@template(
+    "shop-filter-price", SITES, "filter-list",
+    ("List the products under {category} in the price range {range}.",
+     "Show only items of the category {category} that cost {range}.",
+     "I am looking for something from {category} for {range}. Filter the list accordingly."),
+    lambda row: ends_at(f"{SHOP}/{row['url_path']}.html?price={row['low']}-{row['high']}", exact=True),
+    lambda row: [
+        *on_category(row, Click(".filter-options a", row["range"])),
+        done(category_page(row) + rf"\?price={row['low']}-{row['high']}$"),
+    ],
+)  # fmt: skip
+def filter_price(world: World) -> Iterator[Row]:
     """Every range of prices that the layered navigation offers, save the open one."""
     for category, prices in categories(world, 8):
         step = price_step(prices)
@@ -161,14 +191,6 @@ def _price_ranges(world: World) -> Iterator[Row]:
             if any(low <= price < low + step for price in prices):
                 printed = f"{money(low)} - {money(low + step - 0.01)}"
                 yield {**about_category(category), "low": low, "high": low + step, "range": printed}
-
-
-def _sorted_searches(world: World) -> Iterator[Row]:
-    db = store(world)
-    for (kind,) in db.rows("SELECT DISTINCT kind FROM product ORDER BY kind"):
-        if len(found_products(db, kind)) > 3:
-            for sorting in ("by price from low to high", "by price from high to low"):
-                yield {"query": kind, "sorting": sorting}
 
 
 def _sorted_category_path(row: Parameters) -> str:
@@ -189,13 +211,13 @@ def _sort_category(row: Parameters) -> list[On]:
     label, _, direction = SORTINGS[row["sorting"]]
     steps, path = on_category(row, Click(".sorter a", label)), _sorted_category_path(row)
     if direction == "asc":
-        return [*steps, done(f"{literal(path)}$")]
-    turned = literal(f"{path}&product_list_dir=desc")
-    return [*steps, On(f"{literal(path)}$", [Click("a.sorter-action")]), done(turned)]
+        return [*steps, done(f"{re.escape(path)}$")]
+    turned = re.escape(f"{path}&product_list_dir=desc")
+    return [*steps, On(f"{re.escape(path)}$", [Click("a.sorter-action")]), done(turned)]
 
 
 def _sort_search(row: Parameters) -> list[On]:
-    path = literal(_sorted_search_path(row))
+    path = re.escape(_sorted_search_path(row))
     steps = [
         On(SHOP, [Fill("#search", row["query"], enter=True)]),
         On(r"/catalogsearch/result/\?q=", [Click(".sorter a", "Price")]),
@@ -203,6 +225,21 @@ def _sort_search(row: Parameters) -> list[On]:
     if SORTINGS[row["sorting"]][2] == "desc":
         return [*steps, done(path)]
     return [*steps, On(path, [Click("a.sorter-action")]), done(f"{path}&product_list_dir=asc")]
+
+
+@template(
+    "shop-sort-search", SITES, "sort-list",
+    ("Search for \"{query}\" and sort the results {sorting}.",
+     "Show me what the shop finds for \"{query}\", sorted {sorting}."),
+    lambda row: _is_sorted(_sorted_search_path(row), row["sorting"], "desc"), _sort_search,
+    held_out=True,
+)  # fmt: skip
+def sort_search(world: World) -> Iterator[Row]:
+    db = store(world)
+    for (kind,) in db.rows("SELECT DISTINCT kind FROM product ORDER BY kind"):
+        if len(found_products(db, kind)) > 3:
+            for sorting in ("by price from low to high", "by price from high to low"):
+                yield {"query": kind, "sorting": sorting}
 
 
 LISTS = (
@@ -215,23 +252,7 @@ LISTS = (
         ),
         lambda row: answer(exact=row["value"]), lambda row: on_category(row, Answer(row["value"])),
     ),
-    Template(
-        "shop-extreme-price", SITES, "sort-list",
-        ("What does the {which} product under {category} cost?",
-         "Find the {which} item in the category {category} and tell me its price.",
-         "I want to know the price of the {which} product in {category}."),
-        _extremes, lambda row: answer(amount(row["value"])), _find_extreme,
-    ),
-    Template(
-        "shop-missing-product", SITES, "recognise-impossible",
-        ("What is the price of {kind} by the brand {brand}? If the shop has none, answer N/A.",
-         "Look up what the shop charges for {kind} made by {brand}. Answer N/A if there is no such product."),
-        _absent, lambda row: {**answer(exact="N/A"), "string_note": f"{row['brand']} makes no {row['kind']}"},
-        lambda row: [
-            On(SHOP, [Fill("#search", f"{row['brand']} {row['kind']}", enter=True)]),
-            On("/catalogsearch/result/", [Answer("N/A")]),
-        ],
-    ),
+    extreme_price, missing_product,
     Template(
         "shop-sort-category", SITES, "sort-list",
         ("Show me the products under {category} sorted {sorting}.",
@@ -242,24 +263,6 @@ LISTS = (
         ),
         lambda row: _is_sorted(_sorted_category_path(row), row["sorting"], "asc"), _sort_category,
     ),
-    Template(
-        "shop-filter-price", SITES, "filter-list",
-        ("List the products under {category} in the price range {range}.",
-         "Show only items of the category {category} that cost {range}.",
-         "I am looking for something from {category} for {range}. Filter the list accordingly."),
-        _price_ranges,
-        lambda row: ends_at(f"{SHOP}/{row['url_path']}.html?price={row['low']}-{row['high']}", exact=True),
-        lambda row: [
-            *on_category(row, Click(".filter-options a", row["range"])),
-            done(category_page(row) + rf"\?price={row['low']}-{row['high']}$"),
-        ],
-    ),
-    Template(
-        "shop-sort-search", SITES, "sort-list",
-        ("Search for \"{query}\" and sort the results {sorting}.",
-         "Show me what the shop finds for \"{query}\", sorted {sorting}."),
-        _sorted_searches, lambda row: _is_sorted(_sorted_search_path(row), row["sorting"], "desc"), _sort_search,
-        held_out=True,
-    ),
+    filter_price, sort_search,
 )  # fmt: skip
 TEMPLATES = (*PRODUCTS, *LISTS)

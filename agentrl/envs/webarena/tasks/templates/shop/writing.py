@@ -8,7 +8,7 @@ from random import Random
 from agentrl.envs.webarena.sites.store.people import AGENT
 from agentrl.envs.webarena.sites.store.words import words
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Answer, Check, Click, Fill, On, Parameters, Template
+from agentrl.envs.webarena.tasks.template import Answer, Check, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.shop.kit import (
     SHOP,
     SITES,
@@ -35,7 +35,24 @@ TROUBLES = {
 }
 
 
-def _reviews(world: World) -> Iterator[Row]:
+@template(
+    "shop-write-review", SITES, "fill-form",
+    ("Write a review of \"{product}\": {stars} of 5 stars, nickname \"{nickname}\", summary and text \"{title}\".",
+     "Rate \"{product}\" {stars} out of 5 as \"{nickname}\". Use \"{title}\" as the summary and as the review."),
+    lambda row: shows(
+        ("last", f"{RATING}('{row['sku']}')", str(20 * row["stars"])),
+        ("last", f"{AUTHOR}('{row['sku']}')", row["nickname"]),
+        (f"{SHOP}/review/customer/", text_of("#my-reviews-table"), [row["product"], row["title"]]),
+    ),
+    lambda row: [
+        *on_product(
+            row, Check(f"#Rating_{row['stars']}"), Fill("#nickname_field", row["nickname"]),
+            Fill("#summary_field", row["title"]), Fill("#review_field", row["title"]), Click("button.submit"),
+        ),
+        done(product_page(row), lambda world: bool(store(world).changes.get("review"))),
+    ],
+)  # fmt: skip
+def write_review(world: World) -> Iterator[Row]:
     titles = words("reviews.toml")["titles"]
     for row in products(world, 6):
         stars = 1 + row["id"] // 15 % 5
@@ -67,7 +84,22 @@ def _enter_address(row: Parameters, button: str, form: str) -> list[On]:
     ]
 
 
-def _new_names(world: World) -> Iterator[Row]:
+@template(
+    "shop-change-name", SITES, "edit-record",
+    ("Change the name of my account to {firstname} {lastname}.",
+     "I am called {firstname} {lastname} now. Update my account information."),
+    lambda row: shows(
+        (f"{SHOP}/customer/account/", text_of(".box-information"), [f"{row['firstname']} {row['lastname']}"])
+    ),
+    lambda row: [
+        *to_account("/customer/account/edit/"),
+        On("/customer/account/edit/",
+           [Fill("#firstname", row["firstname"]), Fill("#lastname", row["lastname"]), Click("button.save")]),
+        done(r"/customer/account/$",
+             exists("store", "SELECT 1 FROM customer WHERE id = ? AND lastname = ?", AGENT, row["lastname"])),
+    ],
+)  # fmt: skip
+def change_name(world: World) -> Iterator[Row]:
     rng, texts = Random("new names"), words("people.toml")
     for last in rng.sample(texts["last_names"], 90):
         lastname = last if rng.random() < 0.5 else f"Lopez-{last}"
@@ -75,24 +107,7 @@ def _new_names(world: World) -> Iterator[Row]:
 
 
 TEMPLATES = (
-    Template(
-        "shop-write-review", SITES, "fill-form",
-        ("Write a review of \"{product}\": {stars} of 5 stars, nickname \"{nickname}\", summary and text \"{title}\".",
-         "Rate \"{product}\" {stars} out of 5 as \"{nickname}\". Use \"{title}\" as the summary and as the review."),
-        _reviews,
-        lambda row: shows(
-            ("last", f"{RATING}('{row['sku']}')", str(20 * row["stars"])),
-            ("last", f"{AUTHOR}('{row['sku']}')", row["nickname"]),
-            (f"{SHOP}/review/customer/", text_of("#my-reviews-table"), [row["product"], row["title"]]),
-        ),
-        lambda row: [
-            *on_product(
-                row, Check(f"#Rating_{row['stars']}"), Fill("#nickname_field", row["nickname"]),
-                Fill("#summary_field", row["title"]), Fill("#review_field", row["title"]), Click("button.submit"),
-            ),
-            done(product_page(row), lambda world: bool(store(world).changes.get("review"))),
-        ],
-    ),
+    write_review,
     Template(
         "shop-add-address", SITES, "fill-form",
         ("Add a new address to my address book: {street}, {city}, {region} {postcode}, phone {telephone}.",
@@ -118,22 +133,7 @@ TEMPLATES = (
         ),
         lambda row: _enter_address(row, ".box-address-shipping a.edit", "/customer/address/edit/"),
     ),
-    Template(
-        "shop-change-name", SITES, "edit-record",
-        ("Change the name of my account to {firstname} {lastname}.",
-         "I am called {firstname} {lastname} now. Update my account information."),
-        _new_names,
-        lambda row: shows(
-            (f"{SHOP}/customer/account/", text_of(".box-information"), [f"{row['firstname']} {row['lastname']}"])
-        ),
-        lambda row: [
-            *to_account("/customer/account/edit/"),
-            On("/customer/account/edit/",
-               [Fill("#firstname", row["firstname"]), Fill("#lastname", row["lastname"]), Click("button.save")]),
-            done(r"/customer/account/$",
-                 exists("store", "SELECT 1 FROM customer WHERE id = ? AND lastname = ?", AGENT, row["lastname"])),
-        ],
-    ),
+    change_name,
     Template(
         "shop-draft-message", SITES, "fill-form",
         ("Draft a message in the shop's contact form ({what}): \"{text}\" Do not submit it yet, I want to check it.",
