@@ -177,16 +177,6 @@ def post_open_issues(world: World) -> Iterator[Row]:
                    "title": f"Open issues of {row['path']}"}  # fmt: skip
 
 
-def _report(row: Parameters) -> list[On]:
-    create = [Fill("#issue_title", row["title"]), Click("button", "Create issue")]
-    return [
-        *to_list({"forum": row["forum"], "sort": "new", "time": ""}, OTHER_TAB),
-        *to_page(row["project"], "-/issues", Click("main a", "New issue")),
-        On(at(f"/{row['project']}/-/issues/new"), create),
-        done(at(ticket(row))),
-    ]
-
-
 @template(
     "across-report-newest-post", BACK, "copy-between-sites",
     ("Create an issue in {project} that has the same title as the newest post of the {forum} forum.",
@@ -194,7 +184,13 @@ def _report(row: Parameters) -> list[On]:
     lambda row: shows(
         (f"__GITLAB__{ticket(row)}", text_of('[data-qa-selector="title_content"]'), [row["title"]])
     ),
-    _report,
+    lambda row: [
+        *to_list({"forum": row["forum"], "sort": "new", "time": ""}, OTHER_TAB),
+        *to_page(row["project"], "-/issues", Click("main a", "New issue")),
+        On(at(f"/{row['project']}/-/issues/new"),
+           [Fill("#issue_title", row["title"]), Click("button", "Create issue")]),
+        done(at(ticket(row))),
+    ],
 )  # fmt: skip
 def report_newest_post(world: World) -> Iterator[Row]:
     """The newest post of a forum becomes an issue."""

@@ -10,6 +10,7 @@ from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Answer, Choose, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.admin.kit import (
     ADMIN,
+    CUSTOMER_EDIT,
     CUSTOMERS,
     LANDINGS,
     ORDERS,
@@ -22,11 +23,12 @@ from agentrl.envs.webarena.tasks.templates.admin.kit import (
     by_status_and_month,
     filtered,
     grid,
-    link,
     menu,
     months,
     months_and_statuses,
+    on_customer,
     on_order,
+    on_record,
     page,
     search,
     shown,
@@ -47,19 +49,15 @@ REPORTS = {
 # ---------------------------------------------------------------------- single values, counting and comparing
 
 
-def _read_invoice(row: Parameters) -> list[On]:
-    path = f"/sales/order_invoice/view/invoice_id/{row['id']}/"
-    return [
-        *menu("Sales", "Invoices"),
-        *search("/sales/invoice/", row["number"], link(path)),
-        On(page(path), [Answer(f"${row['total']}")]),
-    ]
-
-
 @template(
     "admin-invoice-total", SITES, "read-value",
     ("Tell me the grand total of invoice {number}.", "What is the sum of invoice #{number}?"),
-    lambda row: answer(row["total"]), _read_invoice, held_out=True,
+    lambda row: answer(row["total"]),
+    lambda row: on_record(
+        "Sales", "Invoices", "/sales/invoice/", row["number"], f"/sales/order_invoice/view/invoice_id/{row['id']}/",
+        Answer(f"${row['total']}"),
+    ),
+    held_out=True,
 )  # fmt: skip
 def invoice_total(world: World) -> Iterator[Row]:
     for row in query(world, "store", "SELECT * FROM invoice WHERE id % 8 = 2 ORDER BY id"):
@@ -79,16 +77,6 @@ def _customers(world: World) -> Iterator[Row]:
     for row in found:
         if names[row["name"]] == 1 and phones[row["telephone"]] == 1 and row["telephone"] and row["orders"]:
             yield row
-
-
-def _count_orders(row: Parameters) -> list[On]:
-    path = f"/customer/index/edit/id/{row['id']}/"
-    return [
-        *menu("Customers"),
-        *search(CUSTOMERS, row["name"], link(path)),
-        On(page(path), [Click("a.tab", "Orders")]),
-        On(page(f"{path}tab/orders/"), [Answer(str(row["orders"]))]),
-    ]
 
 
 @template(
@@ -127,18 +115,14 @@ def compare_prices(world: World) -> Iterator[Row]:
             yield {"first": first["sku"], "second": second["sku"], "dearer": dearer["sku"]}
 
 
-def _status_or_nothing(row: Parameters) -> dict:
-    if row["status"] != "N/A":
-        return answer(row["status"])
-    return {**answer(exact="N/A"), "string_note": f"There is no order {row['number']}."}
-
-
 @template(
     "admin-order-status-or-missing", SITES, "recognise-impossible",
     ("What is the status of order {number}? Answer N/A if there is no such order.",
      "Look up the status of order #{number}. Should the order not exist, the answer is N/A.",
      "Tell me the status of order {number}, or N/A if we have no order with this number."),
-    _status_or_nothing,
+    lambda row: answer(row["status"]) if row["status"] != "N/A" else {
+        **answer(exact="N/A"), "string_note": f"There is no order {row['number']}."
+    },
     lambda row: [*menu("Sales"), *search(ORDERS, row["number"], Answer(row["status"]))],
 )  # fmt: skip
 def order_status_or_missing(world: World) -> Iterator[Row]:
@@ -181,7 +165,11 @@ INFORMATION = (
         ("How many orders has the customer {name} placed in total, canceled ones included?",
          "Count all orders of {name}, whatever their status.",
          "What is the number of orders on the account of {name}?"),
-        _customers, lambda row: answer(row["orders"]), _count_orders,
+        _customers, lambda row: answer(row["orders"]),
+        lambda row: [
+            *on_customer(row, row["name"], "Orders"),
+            On(page(f"{CUSTOMER_EDIT.format(**row)}tab/orders/"), [Answer(str(row["orders"]))]),
+        ],
     ),
     Template(
         "admin-newest-order", SITES, "sort-list",
@@ -253,19 +241,16 @@ def order_contents(world: World) -> Iterator[Row]:
     yield from (case for case in found.values() if len(case["skus"]) > 1)
 
 
-def _list_reviewers(row: Parameters) -> list[On]:
-    fields = [Fill("#filter_rating_to", "2"), Fill("#filter_sku", row["sku"])]
-    return [
-        *menu("Marketing", "All Reviews"),
-        *filtered(REVIEWS, fields, Answer(", ".join(row["names"])), opened=True),
-    ]
-
-
 @template(
     "admin-unhappy-customers", SITES, "list-items",
     ("Who was not happy with the product {sku}? Give the nicknames of all who gave it 1 or 2 stars.",
      "List the nicknames of all reviewers who gave the product with SKU {sku} fewer than three stars."),
-    lambda row: answer(*row["names"]), _list_reviewers,
+    lambda row: answer(*row["names"]),
+    lambda row: [
+        *menu("Marketing", "All Reviews"),
+        *filtered(REVIEWS, [Fill("#filter_rating_to", "2"), Fill("#filter_sku", row["sku"])],
+                  Answer(", ".join(row["names"])), opened=True),
+    ],
 )  # fmt: skip
 def unhappy_customers(world: World) -> Iterator[Row]:
     """Products that two to four people gave one or two stars."""
@@ -281,15 +266,6 @@ def unhappy_customers(world: World) -> Iterator[Row]:
             yield {"sku": sku, "names": names}
 
 
-def _read_tracking(row: Parameters) -> list[On]:
-    path = f"/sales/shipment/view/shipment_id/{row['id']}/"
-    return [
-        *menu("Sales", "Shipments"),
-        *search("/sales/shipment/", row["number"], link(path)),
-        On(page(path), [Answer(row["tracking"])]),
-    ]
-
-
 FINDINGS = (
     sum_orders, unhappy_customers, order_contents,
     Template(
@@ -302,7 +278,11 @@ FINDINGS = (
             "SELECT o.increment_id AS number, s.id, s.tracking_number AS tracking FROM shipment s JOIN sales_order o"
             " ON o.id = s.order_id WHERE s.tracking_number != '' AND s.id % 7 = 3 ORDER BY s.id",
         ),
-        lambda row: answer(row["tracking"]), _read_tracking,
+        lambda row: answer(row["tracking"]),
+        lambda row: on_record(
+            "Sales", "Shipments", "/sales/shipment/", row["number"], f"/sales/shipment/view/shipment_id/{row['id']}/",
+            Answer(row["tracking"]),
+        ),
     ),
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import Act, Check, Choose, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.admin.kit import (
     ADMIN,
-    CUSTOMERS,
+    CUSTOMER_EDIT,
     PRODUCT_EDIT,
     PRODUCTS,
     REVIEWS,
@@ -22,9 +22,9 @@ from agentrl.envs.webarena.tasks.templates.admin.kit import (
     is_set,
     link,
     menu,
+    on_customer,
     on_product,
     page,
-    search,
     selected,
 )
 from agentrl.envs.webarena.tasks.vocabulary import Row, done, exists, query, shows, text_of, value_of
@@ -35,7 +35,8 @@ QUANTITY = '[name="product[quantity_and_stock_status][qty]"]'
 STOCK = '[name="product[quantity_and_stock_status][is_in_stock]"]'
 REVIEW_EDIT = "/review/product/edit/id/{id}/"
 CMS_EDIT = "/cms/page/edit/page_id/{id}/"
-CUSTOMER_EDIT = "/customer/index/edit/id/{id}/"
+HAS_OPTION = "SELECT 1 FROM product_option WHERE product_id = ? AND value = ?"
+DISCOUNTS = {"percent": "Percent of product price", "dollars": "Fixed amount"}
 SUBSCRIBERS = "/newsletter/subscriber/"
 NEW_PRODUCTS = ("Cedar Desk Tray", "Blue Lark Teapot", "Folding Picnic Stool", "Wool Travel Blanket",
                 "Copper Herb Planter", "Field Notes Binder", "Porch Lantern", "Oak Spice Rack")  # fmt: skip
@@ -81,17 +82,6 @@ def _more(row: Parameters) -> int:
     return row["old_quantity"] + row["more"]
 
 
-def _disable_brand(row: Parameters) -> list[On]:
-    disabled = [is_set("product", number, status=2) for number in row["ids"]]
-    marks = [Check(f'input[name="selected"][value="{number}"]') for number in row["ids"]]
-    acts = [*marks, Choose('select[name="action"]', "Disable"), Click("button", "Submit")]
-    return [
-        *menu("Catalog"),
-        *filtered(PRODUCTS, [Fill("#filter_brand", row["brand"])], *acts),
-        done(grid(PRODUCTS), lambda world: all(each(world) for each in disabled)),
-    ]
-
-
 @template(
     "admin-disable-brand", SITES, "mass-action",
     ("Disable all products of the brand {brand}.",
@@ -100,7 +90,10 @@ def _disable_brand(row: Parameters) -> list[On]:
     lambda row: shows(
         *((ADMIN + PRODUCT_EDIT.format(id=number), value_of(STATUS), "2") for number in row["ids"])
     ),
-    _disable_brand,
+    lambda row: [
+        *menu("Catalog"), *filtered(PRODUCTS, [Fill("#filter_brand", row["brand"])], *selected(row["ids"], "Disable")),
+        done(grid(PRODUCTS), lambda world: all(is_set("product", number, status=2)(world) for number in row["ids"])),
+    ],
 )  # fmt: skip
 def disable_brand(world: World) -> Iterator[Row]:
     """Brands with two to four products, all of them enabled."""
@@ -112,19 +105,6 @@ def disable_brand(world: World) -> Iterator[Row]:
             yield {"brand": brand, "ids": ids}
 
 
-def _add_product(row: Parameters) -> list[On]:
-    filling = [
-        Fill('[name="product[name]"]', row["name"]), Fill(PRICE, row["price"]), Fill(QUANTITY, str(row["quantity"])),
-        Fill('[name="product[category_ids]"]', row["category"]), Click("button", "Save"),
-    ]  # fmt: skip
-    return [
-        *menu("Catalog"),
-        On(grid(PRODUCTS), [Click("a.button", "Add Product")]),
-        On(page("/catalog/product/new/"), filling),
-        done(page("/catalog/product/edit/"), exists("store", "SELECT id FROM product WHERE name = ?", row["name"])),
-    ]
-
-
 @template(
     "admin-new-product", SITES, "fill-form",
     ('Add a product named "{name}" to the category "{category}": price ${price}, quantity {quantity}.',
@@ -134,7 +114,14 @@ def _add_product(row: Parameters) -> list[On]:
         (f"{ADMIN}/catalog/product/?search={row['name'].replace(' ', '+')}", text_of("tr.data-row"),
          [row["name"], row["category"], row["price"], str(row["quantity"]), "Enabled"])
     ),
-    _add_product,
+    lambda row: [
+        *menu("Catalog"), On(grid(PRODUCTS), [Click("a.button", "Add Product")]),
+        On(page("/catalog/product/new/"), [
+            Fill('[name="product[name]"]', row["name"]), Fill(PRICE, row["price"]), Fill(QUANTITY, str(row["quantity"])),
+            Fill('[name="product[category_ids]"]', row["category"]), Click("button", "Save"),
+        ]),
+        done(page("/catalog/product/edit/"), exists("store", "SELECT id FROM product WHERE name = ?", row["name"])),
+    ],
 )  # fmt: skip
 def new_product(world: World) -> Iterator[Row]:
     leaves = query(world, "store", "SELECT name FROM category WHERE url_path LIKE '%/%/%' ORDER BY id")
@@ -147,15 +134,6 @@ def new_product(world: World) -> Iterator[Row]:
             yield {"name": name, "price": price, "quantity": quantity, "category": row["name"]}
 
 
-def _add_option(row: Parameters) -> list[On]:
-    name, value = Fill('[name="option[name]"]', "Color"), Fill('[name="option[value]"]', row["value"])
-    sql = "SELECT 1 FROM product_option WHERE product_id = ? AND value = ?"
-    return [
-        *on_product(row, name, value, Click("button", "Add Configuration")),
-        done(page(PRODUCT_EDIT.format(**row)), exists("store", sql, row["id"], row["value"])),
-    ]
-
-
 @template(
     "admin-new-option", SITES, "edit-configurations",
     ('Add the color "{value}" to the configurations of the product with SKU {sku}.',
@@ -163,7 +141,14 @@ def _add_option(row: Parameters) -> list[On]:
     lambda row: shows(
         (ADMIN + PRODUCT_EDIT.format(**row), text_of('[data-index="configurable"]'), [f"Color\t{row['value']}"])
     ),
-    _add_option, held_out=True,
+    lambda row: [
+        *on_product(
+            row, Fill('[name="option[name]"]', "Color"), Fill('[name="option[value]"]', row["value"]),
+            Click("button", "Add Configuration"),
+        ),
+        done(page(PRODUCT_EDIT.format(**row)), exists("store", HAS_OPTION, row["id"], row["value"])),
+    ],
+    held_out=True,
 )  # fmt: skip
 def new_option(world: World) -> Iterator[Row]:
     """Products with one to six option values, some of them colors, and another color each."""
@@ -293,18 +278,6 @@ REVIEW_TEMPLATES = (
 # ---------------------------------------------------------------------- pages, customers, rules, subscribers, searches
 
 
-def _regroup(row: Parameters) -> list[On]:
-    path = CUSTOMER_EDIT.format(**row)
-    form = page(f"{path}tab/account/")
-    return [
-        *menu("Customers"),
-        *search(CUSTOMERS, row["email"], link(path)),
-        On(page(path), [Click("a.tab", "Account Information")]),
-        On(form, [Choose('[name="customer[group_id]"]', row["group"]), Click("button", "Save Customer")]),
-        done(form, is_set("customer", row["id"], group_name=row["group"])),
-    ]
-
-
 @template(
     "admin-customer-group", SITES, "edit-record",
     ("Move the customer {name} to the group {group}.",
@@ -313,7 +286,13 @@ def _regroup(row: Parameters) -> list[On]:
     lambda row: shows(
         (f"{ADMIN}{CUSTOMER_EDIT.format(**row)}tab/account/", value_of('[name="customer[group_id]"]'), row["group"])
     ),
-    _regroup,
+    lambda row: [
+        *on_customer(row, row["email"], "Account Information"),
+        On(page(f"{CUSTOMER_EDIT.format(**row)}tab/account/"),
+           [Choose('[name="customer[group_id]"]', row["group"]), Click("button", "Save Customer")]),
+        done(page(f"{CUSTOMER_EDIT.format(**row)}tab/account/"),
+             is_set("customer", row["id"], group_name=row["group"])),
+    ],
 )  # fmt: skip
 def customer_group(world: World) -> Iterator[Row]:
     sql = "SELECT id, firstname || ' ' || lastname AS name, email, group_name FROM customer ORDER BY id"
@@ -322,42 +301,24 @@ def customer_group(world: World) -> Iterator[Row]:
         yield {"id": row["id"], "name": row["name"], "email": row["email"], "group": others[row["id"] % len(others)]}
 
 
-def _retitle(row: Parameters) -> list[On]:
-    path = CMS_EDIT.format(**row)
-    return [
-        *menu("Content"),
-        On(grid("/cms/page/"), [link(path)]),
-        On(page(path), [Fill('[name="title"]', row["new_title"]), Click("button", "Save Page")]),
-        done(page(path), is_set("cms_page", row["id"], title=row["new_title"])),
-    ]
-
-
-def _add_rule(row: Parameters) -> list[On]:
-    discount = "Percent of product price discount" if row["kind"] == "percent" else "Fixed amount discount"
-    filling = [
-        Fill('[name="name"]', row["name"]), Fill('[name="coupon_code"]', row["code"]),
-        Choose('[name="simple_action"]', discount), Fill('[name="discount_amount"]', str(row["amount"])),
-        Click("button", "Save"),
-    ]  # fmt: skip
-    return [
-        *menu("Marketing"),
-        On(grid(RULES), [Click("a.button", "Add New Rule")]),
-        On(page(f"{RULES}new/"), filling),
-        done(page(f"{RULES}edit/"), exists("store", "SELECT id FROM cart_rule WHERE coupon_code = ?", row["code"])),
-    ]
-
-
-def _is_listed(row: Parameters) -> dict[str, Any]:
-    kind = "Percent of product price" if row["kind"] == "percent" else "Fixed amount"
-    parts = [row["name"], row["code"], kind, str(row["amount"]), "Active"]
-    return shows((f"{ADMIN}{RULES}?filters[coupon_code]={row['code']}", text_of("tr.data-row"), parts))
-
-
 @template(
     "admin-new-coupon", SITES, "fill-form",
     ('Create an active cart price rule "{name}" with the coupon code {code} that takes off {amount} {kind}.',
      'Customers who enter {code} should pay {amount} {kind} less. Make a cart price rule for it, called "{name}".'),
-    _is_listed, _add_rule, held_out=True,
+    lambda row: shows(
+        (f"{ADMIN}{RULES}?filters[coupon_code]={row['code']}", text_of("tr.data-row"),
+         [row["name"], row["code"], DISCOUNTS[row["kind"]], str(row["amount"]), "Active"])
+    ),
+    lambda row: [
+        *menu("Marketing"), On(grid(RULES), [Click("a.button", "Add New Rule")]),
+        On(page(f"{RULES}new/"), [
+            Fill('[name="name"]', row["name"]), Fill('[name="coupon_code"]', row["code"]),
+            Choose('[name="simple_action"]', f"{DISCOUNTS[row['kind']]} discount"),
+            Fill('[name="discount_amount"]', str(row["amount"])), Click("button", "Save"),
+        ]),
+        done(page(f"{RULES}edit/"), exists("store", "SELECT id FROM cart_rule WHERE coupon_code = ?", row["code"])),
+    ],
+    held_out=True,
 )  # fmt: skip
 def new_coupon(world: World) -> Iterator[Row]:
     for number in range(60):
@@ -377,7 +338,12 @@ RECORD_TEMPLATES = (
             {"key": f"{row['id']} {title}", "id": row["id"], "title": row["title"], "new_title": title}
             for row in query(world, "store", "SELECT id, title FROM cms_page ORDER BY id") for title in TITLES
         ),
-        lambda row: shows((ADMIN + CMS_EDIT.format(**row), value_of('[name="title"]'), row["new_title"])), _retitle,
+        lambda row: shows((ADMIN + CMS_EDIT.format(**row), value_of('[name="title"]'), row["new_title"])),
+        lambda row: [
+            *menu("Content"), On(grid("/cms/page/"), [link(CMS_EDIT.format(**row))]),
+            On(page(CMS_EDIT.format(**row)), [Fill('[name="title"]', row["new_title"]), Click("button", "Save Page")]),
+            done(page(CMS_EDIT.format(**row)), is_set("cms_page", row["id"], title=row["new_title"])),
+        ],
     ),
     customer_group, new_coupon,
     Template(
@@ -394,7 +360,7 @@ RECORD_TEMPLATES = (
         ),
         lambda row: [
             *menu("Marketing", "Newsletter Subscribers"),
-            *filtered(SUBSCRIBERS, [Fill("#filter_email", row["email"])], *selected(row, "Unsubscribe"), opened=True),
+            *filtered(SUBSCRIBERS, [Fill("#filter_email", row["email"])], *selected([row["id"]], "Unsubscribe"), opened=True),
             done(grid(SUBSCRIBERS), is_set("newsletter_subscriber", row["id"], status="Unsubscribed")),
         ],
     ),
@@ -405,7 +371,7 @@ RECORD_TEMPLATES = (
         lambda row: _is_gone(TERMS, row),
         lambda row: [
             *menu("Marketing", "Search Terms"),
-            *filtered(TERMS, [Fill("#filter_query", row["term"])], *selected(row, "Delete"), opened=True),
+            *filtered(TERMS, [Fill("#filter_query", row["term"])], *selected([row["id"]], "Delete"), opened=True),
             done(grid(TERMS), lambda world: world.database("store").get("search_term", row["id"]) is None),
         ],
         held_out=True,

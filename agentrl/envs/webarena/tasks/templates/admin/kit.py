@@ -20,6 +20,7 @@ REVIEWS, RULES, TERMS = "/review/product/", "/sales_rule/promo_quote/", "/search
 LANDINGS = {"Sales": ORDERS, "Marketing": RULES, "Reports": "/reports/report_sales/sales/"}  # where a section opens
 ORDER_VIEW = "/sales/order/view/order_id/{id}/"
 PRODUCT_EDIT = "/catalog/product/edit/id/{id}/"
+CUSTOMER_EDIT = "/customer/index/edit/id/{id}/"
 
 
 def is_set(table: str, row_id: int, **columns: Any) -> Callable[[World], bool]:
@@ -87,24 +88,30 @@ def filtered(path: str, fields: Sequence[Fill | Choose], *acts: Act, opened: boo
     return [On(grid(path), [Click("a.button", "Filters")]), On(panel, [*fields, button]), result]
 
 
-def selected(row: Parameters, action: str) -> list[Act]:
-    """Mark a row of a grid and choose what to do with all marked ones."""
-    return [
-        Check(f'input[name="selected"][value="{row["id"]}"]'), Choose('select[name="action"]', action),
-        Click("button", "Submit"),
-    ]  # fmt: skip
+def selected(numbers: Sequence[int], action: str) -> list[Act]:
+    """Mark rows of a grid and choose what to do with them."""
+    marks = [Check(f'input[name="selected"][value="{number}"]') for number in numbers]
+    return [*marks, Choose('select[name="action"]', action), Click("button", "Submit")]
+
+
+def on_record(section: str, entry: str, listing: str, words: str, path: str, *acts: Act) -> list[On]:
+    """Search a grid of the menu for a record, and do this on its page."""
+    return [*menu(section, entry), *search(listing, words, link(path)), On(page(path), acts)]
 
 
 def on_order(row: Parameters, *acts: Act) -> list[On]:
     """Find an order by its number, and do this on its page."""
-    path = ORDER_VIEW.format(**row)
-    return [*menu("Sales"), *search(ORDERS, row["number"], link(path)), On(page(path), acts)]
+    return on_record("Sales", "", ORDERS, row["number"], ORDER_VIEW.format(**row), *acts)
 
 
 def on_product(row: Parameters, *acts: Act) -> list[On]:
     """Find a product by its SKU, and do this on its form."""
-    path = PRODUCT_EDIT.format(**row)
-    return [*menu("Catalog"), *search(PRODUCTS, row["sku"], link(path)), On(page(path), acts)]
+    return on_record("Catalog", "", PRODUCTS, row["sku"], PRODUCT_EDIT.format(**row), *acts)
+
+
+def on_customer(row: Parameters, words: str, tab: str) -> list[On]:
+    """Find a customer, and open a tab of the page."""
+    return on_record("Customers", "", CUSTOMERS, words, CUSTOMER_EDIT.format(**row), Click("a.tab", tab))
 
 
 # ---------------------------------------------------------------------- values

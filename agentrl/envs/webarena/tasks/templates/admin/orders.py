@@ -43,7 +43,9 @@ CARRIERS = ("DHL", "Federal Express", "United Parcel Service", "United States Po
 STREETS = ("Oak Avenue", "Linden Street", "Harbor Road", "Mill Lane", "Sunset Boulevard", "Orchard Way")
 CITIES = (("New York", "New York", "10001"), ("Pittsburgh", "Pennsylvania", "15213"), ("Portland", "Oregon", "97205"),
           ("Austin", "Texas", "78701"), ("Boulder", "Colorado", "80302"))  # fmt: skip
-ADDRESS = ("street", "city", "region", "postcode")
+ADDRESS = {"street": "street[0]", "city": "city", "region": "region", "postcode": "postcode"}  # columns and fields
+IS_SENT = "SELECT 1 FROM shipment WHERE order_id = ? AND tracking_number = ?"
+IS_TOLD = "SELECT 1 FROM order_comment WHERE order_id = ? AND comment = ? AND is_notified"
 NOTES = (
     "The parcel leaves our warehouse on Monday.", "We have checked your new address.",
     "One item is delayed by two days.", "A gift card is added to the parcel.", "Please leave the box at the back door.",
@@ -115,16 +117,6 @@ def _change(row: Parameters, press: Click, form: str, acts: list, when: Callable
     return [*on_order(row, press), On(page(form.format(**row)), acts), done(page(ORDER_VIEW.format(**row)), when)]
 
 
-def _ship(row: Parameters) -> list[On]:
-    filling = [
-        Choose("#trackingC1", row["carrier"]), Fill("#trackingT1", row["carrier"]),
-        Fill("#trackingN1", row["tracking"]), Click("button", "Submit Shipment"),
-    ]  # fmt: skip
-    sql = "SELECT 1 FROM shipment WHERE order_id = ? AND tracking_number = ?"
-    sent = exists("store", sql, row["id"], row["tracking"])
-    return _change(row, Click("a.button", "Ship"), "/admin/order_shipment/new/order_id/{id}/", filling, sent)
-
-
 @template(
     "admin-ship-order", SITES, "fulfil-order",
     ("Ship order {number} with {carrier}, tracking number {tracking}.",
@@ -135,29 +127,17 @@ def _ship(row: Parameters) -> list[On]:
         (HISTORY.format(**row) + "active_tab/order_shipments/", "",
          [f"Tracking number {row['tracking']} for {row['carrier']} assigned"])
     ),
-    _ship,
+    lambda row: _change(
+        row, Click("a.button", "Ship"), "/admin/order_shipment/new/order_id/{id}/",
+        [Choose("#trackingC1", row["carrier"]), Fill("#trackingT1", row["carrier"]),
+         Fill("#trackingN1", row["tracking"]), Click("button", "Submit Shipment")],
+        exists("store", IS_SENT, row["id"], row["tracking"]),
+    ),
 )  # fmt: skip
 def ship_order(world: World) -> Iterator[Row]:
     for row in _orders(world, f"status IN {OPEN} OR status = 'Processing'"):
         rng = Random(f"ship {row['id']}")
         yield {**row, "carrier": rng.choice(CARRIERS), "tracking": str(rng.randrange(10**9, 10**10))}
-
-
-def _comment(row: Parameters) -> list[On]:
-    sql = "SELECT 1 FROM order_comment WHERE order_id = ? AND comment = ? AND is_notified"
-    submit = Click("button", "Submit Comment")
-    return [
-        *on_order(row, Fill("#history_comment", row["comment"]), Check("#history_notify"), submit),
-        done(page(ORDER_VIEW.format(**row)), exists("store", sql, row["id"], row["comment"])),
-    ]
-
-
-def _readdress(row: Parameters) -> list[On]:
-    fields = [Fill(f'[name="{name}{"[0]" if name == "street" else ""}"]', row[name]) for name in ADDRESS]
-    saved = is_set("sales_order", row["id"], **{f"shipping_{name}": row[name] for name in ADDRESS})
-    form = f"/sales/order/address/address_id/{2 * row['id']}/"
-    edit = Click(".order-shipping-address a", "Edit")
-    return _change(row, edit, form, [*fields, Click("button", "Save Order Address")], saved)
 
 
 @template(
@@ -168,7 +148,11 @@ def _readdress(row: Parameters) -> list[On]:
     lambda row: shows(
         (_view(row), text_of(".order-shipping-address .address"), [row[name] for name in ADDRESS])
     ),
-    _readdress,
+    lambda row: _change(
+        row, Click(".order-shipping-address a", "Edit"), f"/sales/order/address/address_id/{2 * row['id']}/",
+        [*(Fill(f'[name="{field}"]', row[name]) for name, field in ADDRESS.items()), Click("button", "Save Order Address")],
+        is_set("sales_order", row["id"], **{f"shipping_{name}": row[name] for name in ADDRESS}),
+    ),
 )  # fmt: skip
 def order_address(world: World) -> Iterator[Row]:
     for row in _orders(world, "id % 8 = 3"):
@@ -230,7 +214,11 @@ CHANGES = (
          'Notify the customer of order {number} with the message "{comment}"'),
         lambda world: ({**row, "comment": NOTES[row["id"] % len(NOTES)]} for row in _orders(world, "id % 9 = 4")),
         lambda row: shows((HISTORY.format(**row), text_of(".history"), [row["comment"], "Customer Notified"])),
-        _comment,
+        lambda row: [
+            *on_order(row, Fill("#history_comment", row["comment"]), Check("#history_notify"),
+                      Click("button", "Submit Comment")),
+            done(page(ORDER_VIEW.format(**row)), exists("store", IS_TOLD, row["id"], row["comment"])),
+        ],
     ),
     order_address,
 )  # fmt: skip

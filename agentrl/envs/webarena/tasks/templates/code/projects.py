@@ -110,18 +110,6 @@ def _create(row: Parameters) -> list[On]:
     return [*way, done(at(f"/{AGENT}/{row['name']}"))]
 
 
-def _create_milestone(row: Parameters) -> list[On]:
-    acts = [
-        Fill("#milestone_title", row["title"]), Fill("#milestone_start_date", row["start"]),
-        Fill("#milestone_due_date", row["due"]), Click("button", "Create milestone"),
-    ]  # fmt: skip
-    return [
-        *to_page(row["project"], "-/milestones", Click("a.button", "New milestone")),
-        On(at(f"/{row['project']}/-/milestones/new"), acts),
-        done(at(f"/{row['project']}/-/milestones/{row['iid']}")),
-    ]
-
-
 @template(
     "code-create-milestone", SITES, "fill-form",
     ("Create a milestone \"{title}\" in {project} that starts on {start} and is due on {due}.",
@@ -130,7 +118,14 @@ def _create_milestone(row: Parameters) -> list[On]:
         (f"__GITLAB__/{row['project']}/-/milestones/{row['iid']}", text_of("#content-body"),
          [row["title"], f"Start date: {day(row['start'])}", f"Due date: {day(row['due'])}"])
     ),
-    _create_milestone,
+    lambda row: [
+        *to_page(row["project"], "-/milestones", Click("a.button", "New milestone")),
+        On(at(f"/{row['project']}/-/milestones/new"), [
+            Fill("#milestone_title", row["title"]), Fill("#milestone_start_date", row["start"]),
+            Fill("#milestone_due_date", row["due"]), Click("button", "Create milestone"),
+        ]),
+        done(at(f"/{row['project']}/-/milestones/{row['iid']}")),
+    ],
 )  # fmt: skip
 def create_milestone(world: World) -> Iterator[Row]:
     numbers = next_numbers(world, "milestone")
@@ -197,19 +192,18 @@ def _has_role(row: Parameters) -> dict:
     return shows((f"__GITLAB__/{row['project']}/-/project_members", ROLE.format(row["username"]), [row["role"]]))
 
 
-def _invite(row: Parameters) -> list[On]:
-    acts = [Fill("#invite_user", row["username"]), Choose("#access_level", row["role"]), Click("button", "Invite")]
-    return [
-        *to_page(row["project"], "-/project_members", *acts),
-        until("SELECT 1 FROM project_member WHERE project_id = ? AND user_id = ?", row["id"], row["user"]),
-    ]
-
-
 @template(
     "code-invite-member", SITES, "fill-form",
     ("Invite {name} (@{username}) to {project} as {role}.",
      "{name} wants to work on {project}. Please add @{username} with the {role} role."),
-    _has_role, _invite,
+    _has_role,
+    lambda row: [
+        *to_page(
+            row["project"], "-/project_members", Fill("#invite_user", row["username"]),
+            Choose("#access_level", row["role"]), Click("button", "Invite"),
+        ),
+        until("SELECT 1 FROM project_member WHERE project_id = ? AND user_id = ?", row["id"], row["user"]),
+    ],
 )  # fmt: skip
 def invite_member(world: World) -> list[Row]:
     """People who are not among the members of a project, each with a role."""
@@ -224,18 +218,18 @@ def invite_member(world: World) -> list[Row]:
     return some(rows, "code invitations", SEVERAL)
 
 
-def _change_role(row: Parameters) -> list[On]:
-    form = f"form[action$='/{row['member']}/update']"
-    return [
-        *to_page(row["project"], "-/project_members", Choose(f"{form} select", row["role"]), Click(f"{form} button")),
-        until("SELECT 1 FROM project_member WHERE id = ? AND access_level = ?", row["member"], row["level"]),
-    ]
-
-
 @template(
     "code-change-role", SITES, "edit-record",
     ("Change the role of {name} in {project} to {role}.", "Make @{username} a {role} of {project}."),
-    _has_role, _change_role, held_out=True,
+    _has_role,
+    lambda row: [
+        *to_page(
+            row["project"], "-/project_members", Choose(f"form[action$='/{row['member']}/update'] select", row["role"]),
+            Click(f"form[action$='/{row['member']}/update'] button"),
+        ),
+        until("SELECT 1 FROM project_member WHERE id = ? AND access_level = ?", row["member"], row["level"]),
+    ],
+    held_out=True,
 )  # fmt: skip
 def change_role(world: World) -> list[Row]:
     """Members whose role the agent may change, each with another role."""

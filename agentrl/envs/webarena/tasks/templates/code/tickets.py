@@ -74,18 +74,6 @@ def _request_shows(row: Parameters, *targets: tuple[str, str | list[str]]) -> di
 # ---------------------------------------------------------------------- issues
 
 
-def _create_issue(row: Parameters) -> list[On]:
-    acts = [
-        Fill("#issue_title", row["title"]), Choose("#issue_assignee_ids_", f"Byte Blaze (@{AGENT})"),
-        Fill("#issuable-due-date", row["due"]), Click("button", "Create issue"),
-    ]  # fmt: skip
-    return [
-        *to_page(row["project"], "-/issues", Click("a.button", "New issue")),
-        On(at(f"/{row['project']}/-/issues/new"), acts),
-        done(at(ticket(row))),
-    ]
-
-
 @template(
     "code-create-issue", SITES, "fill-form",
     ("Create an issue in {project} with title \"{title}\". Assign the issue to myself. Set due date to be {due}.",
@@ -94,7 +82,14 @@ def _create_issue(row: Parameters) -> list[On]:
     lambda row: _issue_shows(
         row, (TITLE, row["title"]), (DUE_DATE, [row["shown"]]), (text_of(".block.assignee"), ["Byte Blaze"])
     ),
-    _create_issue,
+    lambda row: [
+        *to_page(row["project"], "-/issues", Click("a.button", "New issue")),
+        On(at(f"/{row['project']}/-/issues/new"), [
+            Fill("#issue_title", row["title"]), Choose("#issue_assignee_ids_", f"Byte Blaze (@{AGENT})"),
+            Fill("#issuable-due-date", row["due"]), Click("button", "Create issue"),
+        ]),
+        done(at(ticket(row))),
+    ],
 )  # fmt: skip
 def create_issue(world: World) -> list[Row]:
     numbers = next_numbers(world, "issue")
@@ -224,17 +219,6 @@ TEXTS = (
 # ---------------------------------------------------------------------- merge requests
 
 
-def _create_request(row: Parameters) -> list[On]:
-    form = f"/{row['project']}/-/merge_requests/new"
-    reviewer = Choose("#merge_request_reviewer_ids_", f"{row['name']} (@{row['username']})")
-    return [
-        *to_page(row["project"], "-/merge_requests", Click("a.button", "New merge request")),
-        On(at(form), [Choose("#source_branch", row["branch"]), Click("button", "Compare branches and continue")]),
-        On(rf"__GITLAB__{re.escape(form)}\?", [reviewer, Click("button", "Create merge request")]),
-        done(at(ticket(row, "merge_requests"))),
-    ]
-
-
 @template(
     "code-create-merge-request", SITES, "fill-form",
     ("Submit a merge request for the {branch} branch of {project} to be merged into main, with {name} as the "
@@ -244,7 +228,16 @@ def _create_request(row: Parameters) -> list[On]:
         row, (BRANCHES.format(0), row["branch"]), (BRANCHES.format(1), "main"),
         (text_of(".block.reviewer"), [row["name"]]),
     ),
-    _create_request,
+    lambda row: [
+        *to_page(row["project"], "-/merge_requests", Click("a.button", "New merge request")),
+        On(at(f"/{row['project']}/-/merge_requests/new"),
+           [Choose("#source_branch", row["branch"]), Click("button", "Compare branches and continue")]),
+        On("__GITLAB__" + re.escape(f"/{row['project']}/-/merge_requests/new?"), [
+            Choose("#merge_request_reviewer_ids_", f"{row['name']} (@{row['username']})"),
+            Click("button", "Create merge request"),
+        ]),
+        done(at(ticket(row, "merge_requests"))),
+    ],
 )  # fmt: skip
 def create_merge_request(world: World) -> list[Row]:
     """Branches without a merge request, each with members who could review one."""

@@ -72,20 +72,6 @@ def _is_posted(row: Parameters, *texts: str) -> dict:
     return both(ends_at(f"__REDDIT__/f/{row['forum']}"), shows((POSTED, INNER, texts)))
 
 
-def _repost(row: Parameters) -> list[On]:
-    fields = [
-        Fill("#submission_url", row["image"]), Fill("#submission_title", row["title"]),
-        Fill("#submission_body", "from /f/pics"), Choose("#submission_forum", row["target"]),
-    ]  # fmt: skip
-    return [
-        On("__REDDIT__", [search(row["title"])]),
-        On("__REDDIT__/search", [post_link(row)]),
-        On(rf"__REDDIT__/f/pics/{row['id']}/", [Click("a.site-nav__link", "Submit")]),
-        On("__REDDIT__/submit", [*fields, Click("button", "Create submission")]),
-        On(rf"__REDDIT__/f/{row['target']}/\d+/", [Answer()], contains="from /f/pics"),
-    ]
-
-
 @template(
     "forum-repost-picture", SITES, "copy-between-pages",
     ("Share the picture \"{title}\" of the pics forum in {target}, too, with the text \"from /f/pics\".",
@@ -94,7 +80,18 @@ def _repost(row: Parameters) -> list[On]:
         ends_at(f"__REDDIT__/f/{row['target']}"),
         shows((POSTED, INNER, ["from /f/pics"]), (POSTED, LINKS, [row["image"]])),
     ),
-    _repost, held_out=True,
+    lambda row: [
+        On("__REDDIT__", [search(row["title"])]),
+        On("__REDDIT__/search", [post_link(row)]),
+        On(rf"__REDDIT__/f/pics/{row['id']}/", [Click("a.site-nav__link", "Submit")]),
+        On("__REDDIT__/submit", [
+            Fill("#submission_url", row["image"]), Fill("#submission_title", row["title"]),
+            Fill("#submission_body", "from /f/pics"), Choose("#submission_forum", row["target"]),
+            Click("button", "Create submission"),
+        ]),
+        On(rf"__REDDIT__/f/{row['target']}/\d+/", [Answer()], contains="from /f/pics"),
+    ],
+    held_out=True,
 )  # fmt: skip
 def repost_picture(world: World) -> Iterator[Row]:
     targets = cycle(("travel", "UpliftingNews", "space", "nyc", "gardening"))
@@ -148,15 +145,6 @@ def comment_on_post(world: World) -> Iterator[Row]:
     return (about(row, comment=comment) for row, comment in zip(rows, cycle(phrases.COMMENTS)))
 
 
-def _answer(row: Parameters) -> list[On]:
-    sql = "SELECT 1 FROM comment WHERE parent_id = ? AND body = ?"
-    return [
-        *to_post(row, Click(f'a.comment__reply[href$="/comment/{row["comment"]}"]')),
-        On(rf"/comment/{row['comment']}$", replying(row["text"])),
-        done(r"/comment/\d+$", exists("forum", sql, row["comment"], row["text"])),
-    ]
-
-
 @template(
     "forum-answer-comment", SITES, "write-reply",
     ("Reply to {member}'s comment on the post \"{title}\" in {forum} with \"{text}\".",
@@ -164,7 +152,13 @@ def _answer(row: Parameters) -> list[On]:
     lambda row: shows(
         (f"__REDDIT__/f/{row['forum']}/{row['id']}/-/comment/{row['comment']}", text_of(".comments"), [row["text"]])
     ),
-    _answer, held_out=True,
+    lambda row: [
+        *to_post(row, Click(f'a.comment__reply[href$="/comment/{row["comment"]}"]')),
+        On(rf"/comment/{row['comment']}$", replying(row["text"])),
+        done(r"/comment/\d+$",
+             exists("forum", "SELECT 1 FROM comment WHERE parent_id = ? AND body = ?", row["comment"], row["text"])),
+    ],
+    held_out=True,
 )  # fmt: skip
 def answer_comment(world: World) -> Iterator[Row]:
     rows = single_comments(world, "s.comment_count BETWEEN 2 AND 10 AND u.username <> ?", AGENT)
@@ -175,40 +169,23 @@ def answer_comment(world: World) -> Iterator[Row]:
         yield about(row, member=comment["username"], comment=comment["comment"], text=text)
 
 
-def _send(row: Parameters) -> list[On]:
-    user = f"__REDDIT__/user/{row['author']}"
-    return [
-        *to_post(row, author_link(row)),
-        On(f"{user}$", [Click("#sidebar a", "Send message")]),
-        On(f"{user}/compose_message$", [Fill("#message_body", row["message"]), Click("main button", "Send")]),
-        done(r"__REDDIT__/messages/thread/\d+$"),
-    ]
-
-
 @template(
     "forum-send-message", SITES, "fill-form",
     ("Send the author of \"{title}\" in {forum} the private message \"{message}\"",
      "Write a message to whoever posted \"{title}\" in /f/{forum}: \"{message}\"",
      "Contact the member who submitted \"{title}\" to {forum} with this text: \"{message}\""),
     lambda row: shows(("__REDDIT__/messages", text_of(".entry"), [f"to {row['author']}", row["message"]])),
-    _send,
+    lambda row: [
+        *to_post(row, author_link(row)),
+        On(f"__REDDIT__/user/{row['author']}$", [Click("#sidebar a", "Send message")]),
+        On(f"__REDDIT__/user/{row['author']}/compose_message$",
+           [Fill("#message_body", row["message"]), Click("main button", "Send")]),
+        done(r"__REDDIT__/messages/thread/\d+$"),
+    ],
 )  # fmt: skip
 def send_message(world: World) -> Iterator[Row]:
     rows = findable(world, submissions(world, "u.username <> ?", AGENT), "addressees")
     return (about(row, author=row["author"], message=text) for row, text in zip(rows, cycle(phrases.MESSAGES)))
-
-
-def _create_forum(row: Parameters) -> list[On]:
-    fields = [
-        Fill("#forum_name", row["name"]), Fill("#forum_title", row["name"]),
-        Fill("#forum_description", row["description"]), Fill("#forum_sidebar", row["listed"]),
-    ]  # fmt: skip
-    return [
-        On("__REDDIT__", [Click("a.site-nav__logo")]),
-        On("__REDDIT__/?$", [Click("#sidebar a", "Create new forum")]),
-        On("__REDDIT__/create_forum$", [*fields, Click("button", "Create forum")]),
-        done(f"__REDDIT__/f/{row['name']}$"),
-    ]
 
 
 TEXTS = (
@@ -225,7 +202,17 @@ TEXTS = (
             (f"__REDDIT__/f/{row['name']}/edit", value_of("#forum_description"), [row["description"]]),
             (f"__REDDIT__/f/{row['name']}/edit", value_of("#forum_sidebar"), row["parts"]),
         ),
-        _create_forum, held_out=True,
+        lambda row: [
+            On("__REDDIT__", [Click("a.site-nav__logo")]),
+            On("__REDDIT__/?$", [Click("#sidebar a", "Create new forum")]),
+            On("__REDDIT__/create_forum$", [
+                Fill("#forum_name", row["name"]), Fill("#forum_title", row["name"]),
+                Fill("#forum_description", row["description"]), Fill("#forum_sidebar", row["listed"]),
+                Click("button", "Create forum"),
+            ]),
+            done(f"__REDDIT__/f/{row['name']}$"),
+        ],
+        held_out=True,
     ),
 )  # fmt: skip
 
@@ -293,15 +280,6 @@ def vote_on_all_of_member(world: World) -> Iterator[Row]:
             }  # fmt: skip
 
 
-def _subscribe(row: Parameters) -> list[On]:
-    thread = rf"__REDDIT__/f/{row['forum']}/{row['id']}/"
-    return [
-        *to_list(row, post_link(row)),
-        On(thread, [Click(".subscribe-button", "Subscribe")]),
-        done(thread, exists("forum", f"{SUBSCRIBED} AND f.name = ?", row["forum"])),
-    ]
-
-
 @template(
     "forum-open-thread-and-subscribe", SITES, "subscribe",
     ("Have a look at the {words} in {forum}, stay on its page, and subscribe to the forum.",
@@ -311,7 +289,12 @@ def _subscribe(row: Parameters) -> list[On]:
         ends_at(f"__REDDIT__/f/{row['forum']}/{row['id']}"),
         shows(("__REDDIT__/", text_of("#sidebar > section"), [row["forum"]])),
     ),
-    _subscribe,
+    lambda row: [
+        *to_list(row, post_link(row)),
+        On(f"__REDDIT__/f/{row['forum']}/{row['id']}/", [Click(".subscribe-button", "Subscribe")]),
+        done(f"__REDDIT__/f/{row['forum']}/{row['id']}/",
+             exists("forum", f"{SUBSCRIBED} AND f.name = ?", row["forum"])),
+    ],
 )  # fmt: skip
 def open_thread_and_subscribe(world: World) -> Iterator[Row]:
     mine = {row["id"] for row in world.database("forum").rows(SUBSCRIBED)}
@@ -328,23 +311,20 @@ CHOICES = (
 # ---------------------------------------------------------------------- profile, own texts, forums, wiki
 
 
-def _edit_post(row: Parameters) -> list[On]:
-    page = f"__REDDIT__/f/{row['forum']}/{row['id']}/"
-    return [
-        On("__REDDIT__", [search(row["title"])]),
-        On("__REDDIT__/search", [post_link(row)]),
-        On(page, [Click(".submission__nav a", "Edit")]),
-        On(f"{page}.*/edit$", [Fill("#submission_body", row["body"]), Click("main button", "Edit submission")]),
-        done(page, exists("forum", "SELECT 1 FROM submission WHERE id = ? AND body = ?", row["id"], row["body"])),
-    ]
-
-
 @template(
     "forum-edit-own-post", SITES, "edit-record",
     ("My post \"{title}\" needs one more line at the end of its text: \"{line}\".",
      "Add \"{line}\" at the end of my submission \"{title}\" in /f/{forum}."),
     lambda row: shows((f"__REDDIT__{row['path']}", text_of(".submission__body"), [row["first"], row["line"]])),
-    _edit_post,
+    lambda row: [
+        On("__REDDIT__", [search(row["title"])]),
+        On("__REDDIT__/search", [post_link(row)]),
+        On(f"__REDDIT__/f/{row['forum']}/{row['id']}/", [Click(".submission__nav a", "Edit")]),
+        On(f"__REDDIT__/f/{row['forum']}/{row['id']}/.*/edit$",
+           [Fill("#submission_body", row["body"]), Click("main button", "Edit submission")]),
+        done(f"__REDDIT__/f/{row['forum']}/{row['id']}/",
+             exists("forum", "SELECT 1 FROM submission WHERE id = ? AND body = ?", row["id"], row["body"])),
+    ],
 )  # fmt: skip
 def edit_own_post(world: World) -> Iterator[Row]:
     """Those whose first line can be compared as it stands on the page: marks of Markdown disappear there."""
@@ -354,25 +334,6 @@ def edit_own_post(world: World) -> Iterator[Row]:
         if not re.search(r"[*\[\]<>#]", first):
             for line in phrases.ADDED_LINES:
                 yield about(row, line=line, first=first, body=f"{row['body']}\n\n{line}")
-
-
-def _describe(row: Parameters) -> list[On]:
-    edit, sql = rf"__REDDIT__/f/{row['forum']}/edit", "SELECT 1 FROM forum WHERE name = ? AND description = ?"
-    return [
-        *to_forum(row["forum"], Click("#sidebar a", "Edit forum")),
-        On(edit, [Fill("#forum_description", row["description"]), Click("main button", "Save changes")]),
-        done(edit, exists("forum", sql, row["forum"], row["description"])),
-    ]
-
-
-def _edit_guide(row: Parameters) -> list[On]:
-    steps = to_guide(row["forum"], Click("#sidebar a", "Edit this page"))
-    saving = [Fill("#wiki_body", row["line"]), Click("main button", "Save")]
-    return [
-        *steps,
-        On(f"__REDDIT__/wiki/_edit/guides/{row['forum']}$", saving),
-        done(steps[-1].url, exists("forum", "SELECT 1 FROM wiki_revision WHERE body = ?", row["line"])),
-    ]
 
 
 RECORDS = (
@@ -400,14 +361,29 @@ RECORDS = (
             for description, forum in product(phrases.DESCRIPTIONS, AGENT_MODERATES)
         ),
         lambda row: shows((f"__REDDIT__/f/{row['forum']}/edit", value_of("#forum_description"), row["description"])),
-        _describe, held_out=True,
+        lambda row: [
+            *to_forum(row["forum"], Click("#sidebar a", "Edit forum")),
+            On(f"__REDDIT__/f/{row['forum']}/edit",
+               [Fill("#forum_description", row["description"]), Click("main button", "Save changes")]),
+            done(f"__REDDIT__/f/{row['forum']}/edit", exists(
+                "forum", "SELECT 1 FROM forum WHERE name = ? AND description = ?", row["forum"], row["description"]
+            )),
+        ],
+        held_out=True,
     ),
     Template(
         "forum-rewrite-guide", SITES, "edit-record",
         ("Replace the text of the wiki's guide to {forum} by \"{line}\".",
          "In the wiki, the page guides/{forum} should only say \"{line}\". Change it."),
         lambda world: ({"forum": content.name, "line": line} for content in contents() for line in GUIDE_LINES),
-        lambda row: shows((f"__REDDIT__/wiki/guides/{row['forum']}", text_of(".wiki-body"), row["line"])), _edit_guide,
+        lambda row: shows((f"__REDDIT__/wiki/guides/{row['forum']}", text_of(".wiki-body"), row["line"])),
+        lambda row: [
+            *to_guide(row["forum"], Click("#sidebar a", "Edit this page")),
+            On(f"__REDDIT__/wiki/_edit/guides/{row['forum']}$",
+               [Fill("#wiki_body", row["line"]), Click("main button", "Save")]),
+            done(f"__REDDIT__/wiki/guides/{row['forum']}$",
+                 exists("forum", "SELECT 1 FROM wiki_revision WHERE body = ?", row["line"])),
+        ],
     ),
 )  # fmt: skip
 TEMPLATES = (*SUBMISSIONS, *TEXTS, *CHOICES, *RECORDS)
