@@ -26,7 +26,7 @@ import gymnasium as gym
 
 import agentrl  # noqa: F401
 from agentrl.envs.webarena.tasks.generated import templates
-from benchmarks.learning.webrl import MAPS, READING
+from benchmarks.learning.webrl_worlds import MAPS, READING
 
 TARGET = Path(__file__).parent.parent / "agentrl" / "models" / "tiny_web_vocabulary.json"
 PIECES = r"\[[0-9]+\]| ?[0-9]{1,2}| ?[A-Z]?[a-z]+|[A-Z]|\n|[^\sA-Za-z0-9]|\s"

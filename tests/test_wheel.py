@@ -12,8 +12,6 @@ import venv
 from pathlib import Path
 from zipfile import ZipFile
 
-import pytest
-
 ROOT = Path(__file__).resolve().parent.parent
 BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE")
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "-q"]

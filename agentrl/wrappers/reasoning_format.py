@@ -63,7 +63,6 @@ class Reasoning(AgentWrapper):
     `format`, `observation`, `prediction` and `unpaid` are None after a reset.
     """
 
-
     def __init__(
         self,
         env: gym.Env,

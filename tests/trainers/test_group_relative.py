@@ -53,7 +53,9 @@ def test_groups_without_a_difference_and_groups_of_one_are_counted_apart() -> No
 
 def test_a_trajectory_left_alone_is_put_aside_and_without_any_pair_the_run_stops() -> None:
     found, metrics = collect_groups(Rounds([*EVEN, member("c", 9.0)]), 6, 2)  # pyright: ignore
-    assert [one.group_id for one in found] == ["a", "a", "b", "b"] and metrics["singleton_groups"] == pytest.approx(1 / 3)
+    assert [one.group_id for one in found] == ["a", "a", "b", "b"] and metrics["singleton_groups"] == pytest.approx(
+        1 / 3
+    )
     with pytest.raises(TrainingFault, match="two trajectories"):
         collect_groups(Rounds([member("a", 1.0), member("b", 0.0)]), 4, 2)  # pyright: ignore
 

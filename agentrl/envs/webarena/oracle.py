@@ -20,8 +20,7 @@ from agentrl.envs.webarena.layout.document import option_value
 from agentrl.envs.webarena.sites.places import cookies
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.addresses import default_addresses, fill_in, resolve
-from agentrl.envs.webarena.tasks.generated import Instance
-from agentrl.envs.webarena.tasks.joined import Joined
+from agentrl.envs.webarena.tasks.generated import Instance, Joined
 from agentrl.envs.webarena.tasks.schema import task_from_json
 from agentrl.envs.webarena.tasks.source import Found
 from agentrl.envs.webarena.tasks.template import Act, Answer, Check, Choose, Click, Fill, Goto, On, Parameters, Switch

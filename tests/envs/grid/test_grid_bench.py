@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentrl.core.measure import measure_peers, rates, result
-from agentrl.envs.grid import bench as grid
+from benchmarks import grid
 
 
 def test_without_peers_nothing_passes_and_the_reason_is_given(monkeypatch, tmp_path):

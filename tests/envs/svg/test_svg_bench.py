@@ -10,8 +10,8 @@ import pytest
 
 from agentrl.core.errors import MissingExtra
 from agentrl.core.measure import result
-from agentrl.envs.svg import bench as svg
 from agentrl.envs.svg.sandbox.gate import check
+from benchmarks import svg
 from benchmarks.svg.drawings import STYLES
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentrl.cli.main import main
-from agentrl.envs.webshop import bench as webshop
+from benchmarks import webshop
 
 
 @pytest.fixture(scope="module")

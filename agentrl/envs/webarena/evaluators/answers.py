@@ -1,4 +1,4 @@
-"""Comparing a text with what a task requires of it: the benchmark's rules, in its two dialects.
+"""Comparing a text or an address with what a task requires of it: the benchmark's rules, in its two dialects.
 
 `webarena` is the original, `lite` that of WebArena-Lite. They differ in small ways that decide scores:
 
@@ -10,9 +10,11 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterator
 from typing import Literal
+from urllib.parse import parse_qs, urlsplit
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.webarena.evaluators.words import words
@@ -21,6 +23,7 @@ from agentrl.envs.webarena.tasks.schema import Requirements
 Dialect = Literal["lite", "webarena"]
 DIALECTS: tuple[Dialect, ...] = ("lite", "webarena")
 OR = " |OR| "
+COMPARISONS = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": operator.lt, ">": operator.gt}
 INEQUALITY = re.compile(r"\s*(<=|>=|==|<|>)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*")
 
 
@@ -61,7 +64,13 @@ def required_value(inequality: str, text: str) -> bool:
         number = int(text.strip().replace(",", "")[:40])
     except ValueError:
         return False
-    return any(_satisfies(number, each) for each in inequality.split(OR))
+    for each in inequality.split(OR):
+        found = INEQUALITY.fullmatch(each)
+        if found is None:
+            raise ConfigError(f'required_values must be inequalities such as ">= 3"; got {each!r}')
+        if COMPARISONS[found[1]](number, float(found[2])):
+            return True
+    return False
 
 
 def unmet(wanted: Requirements, text: str, dialect: Dialect, *, is_answer: bool) -> Iterator[str]:
@@ -96,20 +105,49 @@ def _includes(reference: str, text: str, dialect: Dialect, alone: bool) -> bool:
     if wanted not in text:  # tokens are parts of the text, so that this settles most cases
         return False
     if is_word and len(words(wanted)) == 1:
-        return wanted in _tokens_with_parts(text)
+        tokens = set(words(text))
+        return wanted in tokens or any(wanted in token.split("/") for token in tokens if "/" in token)
     return True
 
 
-def _tokens_with_parts(text: str) -> set[str]:
-    """The tokens, and the parts of those with slashes."""
-    found = set(words(text))
-    return found | {part for token in found if "/" in token for part in token.split("/")}
+# ---------------------------------------------------------------------- addresses
 
 
-def _satisfies(number: int, inequality: str) -> bool:
-    found = INEQUALITY.fullmatch(inequality)
-    if found is None:
-        raise ConfigError(f'required_values must be inequalities such as ">= 3"; got {inequality!r}')
-    bound = float(found[2])
-    results = {"<=": number <= bound, ">=": number >= bound, "==": number == bound}
-    return results.get(found[1], number < bound if found[1] == "<" else number > bound)
+def url_match(reference: str, url: str, dialect: Dialect = "lite", note: str | None = None) -> bool:
+    """Does an address match one of the references (joined by " |OR| ")?
+
+    `lite`: equal, or with the note "GOLD in PRED" a part of the address as it stands, so that the order of its query
+    matters. `webarena`: the path of any reference is a part of the address, and each key of all references' queries has
+    one of their values; with the note "EXACT" equal as well.
+    """
+    references = [_cleaned(each, dialect) for each in reference.split(OR)]
+    url = _cleaned(url, dialect)
+    note = note or ("EXACT" if dialect == "lite" else "GOLD in PRED")
+    if note == "EXACT":
+        return url in references
+    if dialect == "lite":
+        return any(each in url for each in references)
+    path, query = _parts(url)
+    parts = [_parts(each) for each in references]
+    if not any(wanted in path for wanted, _ in parts):
+        return False
+    accepted: dict[str, list[str]] = {}
+    for _, wanted in parts:
+        for key, values in wanted.items():
+            accepted.setdefault(key, []).extend(values)
+    return all(any(value in query.get(key, []) for value in values) for key, values in accepted.items())
+
+
+def _cleaned(url: str, dialect: Dialect) -> str:
+    if dialect == "webarena":
+        return url.rstrip("/")
+    return url.replace("localhost", "127.0.0.1").removesuffix("/")
+
+
+def _parts(url: str) -> tuple[str, dict[str, list[str]]]:
+    """Host and path, and the query."""
+    try:
+        parts = urlsplit(url)
+        return parts.netloc + parts.path, parse_qs(parts.query, max_num_fields=1000)
+    except ValueError:  # not an address at all, or one with an absurd query
+        return url, {}

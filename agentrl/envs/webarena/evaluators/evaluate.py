@@ -12,10 +12,16 @@ from dataclasses import dataclass
 
 from agentrl.core.errors import ConfigError, EnvFault, Fault
 from agentrl.envs.webarena.backend import Backend
-from agentrl.envs.webarena.evaluators.answers import Dialect, check_dialect, clean_answer, exact_match, unmet
+from agentrl.envs.webarena.evaluators.answers import (
+    Dialect,
+    check_dialect,
+    clean_answer,
+    exact_match,
+    unmet,
+    url_match,
+)
 from agentrl.envs.webarena.evaluators.judge import AnswerJudge, AnswerQuestion, answer_judge
 from agentrl.envs.webarena.evaluators.pages import Pages, Seen
-from agentrl.envs.webarena.evaluators.urls import url_match
 from agentrl.envs.webarena.sites.places import Account
 from agentrl.envs.webarena.tasks.addresses import default_addresses
 from agentrl.envs.webarena.tasks.schema import NOT_ACHIEVABLE, HtmlTarget, Requirements, WebTask
@@ -69,22 +75,18 @@ class Evaluator:
             found = url_match(evaluation.reference_url, self.backend.view().url, self.dialect, evaluation.url_note)
             yield Check("address", "" if found else f"the address must match {evaluation.reference_url}")
         for target in self.targets():
-            yield from self._target_checks(target)
+            text, where = self.pages.text_of(target, self.dialect), name_of(target)
+            if text is None:
+                yield Check("page", f"{where} must exist")
+            else:
+                lacks = unmet(target.required_contents, text, self.dialect, is_answer=False)
+                yield Check("page", " and ".join(f"{where} {lack}" for lack in lacks))
 
     def targets(self) -> tuple[HtmlTarget, ...]:
         """The places on pages that the task looks at."""
         evaluation = self.task.eval
         assert evaluation is not None
         return (evaluation.program_html or ()) if "program_html" in evaluation.eval_types else ()
-
-    def _target_checks(self, target: HtmlTarget) -> Iterator[Check]:
-        text = self.pages.text_of(target, self.dialect)
-        where = name_of(target)
-        if text is None:
-            yield Check("page", f"{where} must exist")
-            return
-        lacks = list(unmet(target.required_contents, text, self.dialect, is_answer=False))
-        yield Check("page", " and ".join(f"{where} {lack}" for lack in lacks))
 
     def answer_checks(self, answer: str) -> Iterator[Check]:
         """The answer, compared with the wanted one by rules."""
@@ -113,18 +115,14 @@ class Evaluator:
 
     def _judged(self, kind: str, where: str, references: tuple[str, ...], text: str, judge: AnswerJudge) -> Check:
         """`lite` asks once about all references, `webarena` once about each."""
-        passed = all(judge(question) for question in self._questions(references, text))
-        return Check(kind, "" if passed else f"{where} must say {', '.join(references)!r}")
-
-    def _questions(self, references: tuple[str, ...], text: str) -> Iterator[AnswerQuestion]:
         if references == (NOT_ACHIEVABLE,):
-            if not exact_match(NOT_ACHIEVABLE, text, self.dialect):
-                assert self.task.eval is not None
-                yield AnswerQuestion(self.task.intent, (), text, reason=self.task.eval.string_note or "")
-            return
-        groups = [references] if self.dialect == "lite" else [(reference,) for reference in references]
-        for group in groups:
-            yield AnswerQuestion(self.task.intent, group, text, together=references)
+            assert self.task.eval is not None
+            question = AnswerQuestion(self.task.intent, (), text, reason=self.task.eval.string_note or "")
+            passed = exact_match(NOT_ACHIEVABLE, text, self.dialect) or judge(question)
+        else:
+            groups = [references] if self.dialect == "lite" else [(reference,) for reference in references]
+            passed = all(judge(AnswerQuestion(self.task.intent, group, text, together=references)) for group in groups)
+        return Check(kind, "" if passed else f"{where} must say {', '.join(references)!r}")
 
 
 def evaluate(
@@ -147,7 +145,7 @@ def evaluate(
     checks: list[Check] = []
     try:
         checks.extend(evaluator.answer_checks(answer))  # they cost nothing
-        for check in evaluator.place_checks():
+        for check in evaluator.place_checks():  # one by one: a fault leaves those before it
             checks.append(check)
         if all(check.passed for check in checks):
             checks.extend(evaluator.judged_checks(answer, ask))

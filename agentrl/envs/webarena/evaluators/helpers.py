@@ -52,20 +52,15 @@ def parse_helper(text: str) -> HelperCall:
         raise ValueError(f"{text[:80]!r} is no call of a function")
     if call.func.id not in HELPERS:
         raise ValueError(f"a helper must be one of {', '.join(HELPERS)}; got {call.func.id[:80]!r}")
-    arguments = tuple(_argument(each) for each in call.args if not _is_page(each))
+    arguments = []
+    for node in call.args:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            arguments.append(node.value)
+        elif not (isinstance(node, ast.Name) and node.id == "__page__"):
+            raise ValueError("the arguments of a helper must be texts or __page__")
     if len(arguments) != ARGUMENTS[call.func.id]:
         raise ValueError(f"{call.func.id} takes {ARGUMENTS[call.func.id]} texts; got {len(arguments)}")
-    return HelperCall(call.func.id, arguments)
-
-
-def _is_page(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "__page__"
-
-
-def _argument(node: ast.expr) -> str:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    raise ValueError("the arguments of a helper must be texts or __page__")
+    return HelperCall(call.func.id, tuple(arguments))
 
 
 # ---------------------------------------------------------------------- forum and code host

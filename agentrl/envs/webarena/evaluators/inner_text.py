@@ -43,7 +43,14 @@ class TagStyles:
 
     def display(self, element: Any) -> str:
         """By the tag, or the element's own style."""
-        return _display(element)
+        styled = STYLED_DISPLAY.search(element.get("style") or "")
+        if styled:
+            return styled[1].lower()
+        if element.tag in HIDDEN or element.get("hidden") is not None:
+            return "none"
+        if element.tag == "input" and (element.get("type") or "").lower() == "hidden":
+            return "none"
+        return TABLE.get(element.tag) or ("block" if element.tag in BLOCKS else "inline")
 
     def keeps_space(self, element: Any) -> bool:
         """In <pre>, or by the element's own style."""
@@ -52,17 +59,6 @@ class TagStyles:
 
 
 BY_TAG = TagStyles()
-
-
-def _display(element: Any) -> str:
-    styled = STYLED_DISPLAY.search(element.get("style") or "")
-    if styled:
-        return styled[1].lower()
-    if element.tag in HIDDEN or element.get("hidden") is not None:
-        return "none"
-    if element.tag == "input" and (element.get("type") or "").lower() == "hidden":
-        return "none"
-    return TABLE.get(element.tag) or ("block" if element.tag in BLOCKS else "inline")
 
 
 def inner_text(element: Any, styles: Styles = BY_TAG) -> str:
@@ -125,8 +121,10 @@ class _Collector:
         self.wish(wish)
         if display == "table-cell" and _has_next(element, ("td", "th")):
             self.put("\t")
-        elif display == "table-row" and _has_next_row(element):
-            self.put("\n")
+        elif display == "table-row":
+            later = () if parent is None else parent.itersiblings()  # groups of rows
+            if _has_next(element, ("tr",)) or any(group.find("tr") is not None for group in later):
+                self.put("\n")
 
     def add(self, text: str, verbatim: bool) -> None:
         if not text:
@@ -161,10 +159,3 @@ class _Collector:
 
 def _has_next(element: Any, tags: tuple[str, ...]) -> bool:
     return any(sibling.tag in tags for sibling in element.itersiblings())
-
-
-def _has_next_row(row: Any) -> bool:
-    if _has_next(row, ("tr",)):
-        return True
-    group = row.getparent()
-    return group is not None and any(later.find("tr") is not None for later in group.itersiblings())

@@ -51,7 +51,8 @@ def answer_judge(judge: object) -> AnswerJudge:
         judge = _from_json(json.dumps(to_json(judge), sort_keys=True))
     if isinstance(judge, Judge):
         model = judge
-        _check(model)
+        if isinstance(model, ChecksEnv):
+            model.check_env(ENV_ID, None, "natural", ("answer",))
         return lambda question: _by_model(model, question)
     if callable(judge):
         return lambda question: _by_function(judge, question)
@@ -89,11 +90,6 @@ def _by_model(judge: Judge, question: AnswerQuestion) -> bool:
     if isinstance(verdict, Verdict):
         return verdict.score >= 0.5
     raise verdict
-
-
-def _check(judge: Judge) -> None:
-    if isinstance(judge, ChecksEnv):
-        judge.check_env(ENV_ID, None, "natural", ("answer",))
 
 
 @lru_cache(16)  # a judge holds connections and a cache of replies: one for all evaluations

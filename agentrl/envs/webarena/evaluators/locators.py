@@ -1,11 +1,16 @@
-"""`evaluate_locator`: what a task's JavaScript expression gives on a page, without a browser."""
+"""`evaluate_locator`: what a task's JavaScript expression gives on a page, without a browser.
+
+`parse` turns the text into a function of the names it uses (`document`, the arguments of arrow functions): a tokenizer
+and a parser, and nothing that runs code. What the values are and which methods they have is the business of `nodes.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from agentrl.envs.webarena.evaluators.expressions import parse
 from agentrl.envs.webarena.evaluators.inner_text import BY_TAG, Styles
 from agentrl.envs.webarena.evaluators.nodes import (
     UNDEFINED,
@@ -15,7 +20,29 @@ from agentrl.envs.webarena.evaluators.nodes import (
     Page,
     TextNode,
     UnreadableLocator,
+    add,
+    call,
+    get,
+    is_nullish,
+    is_true,
+    truth,
 )
+
+MAX_LENGTH = 20_000  # characters of an expression
+Names = Mapping[str, Any]
+Expression = Callable[[Names], Any]
+TOKEN = re.compile(
+    r"""\s+
+    | (?P<number>\d+(?:\.\d+)?)
+    | (?P<string>"(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' | `(?:[^`\\$]|\\.)*`)
+    | (?P<name>[A-Za-z_$][\w$]*)
+    | (?P<sign>\.\.\.|=>|===|!==|==|!=|<=|>=|\|\||&&|\?\?|\?\.(?!\d)|[.,()\[\]{}?:;!<>+-])""",
+    re.VERBOSE | re.DOTALL,
+)
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
+CONSTANTS: dict[str, Any] = {"true": True, "false": False, "null": None, "undefined": UNDEFINED}
+# Operators between two values, the weakest first.
+OPERATORS = (("||", "??"), ("&&",), ("===", "!==", "==", "!=", "<", ">", "<=", ">="), ("+", "-"))
 
 
 def evaluate_locator(
@@ -29,9 +56,14 @@ def evaluate_locator(
     `EnvFault`, where the expression uses something that is not known here: then nobody can say what it would give.
     """
     try:
-        return _printed(run_locator(expression, root, values, styles))
+        value = run_locator(expression, root, values, styles)
     except LocatorError:
         return ""
+    if value is UNDEFINED:
+        return "None"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "ref: <Node>" if isinstance(value, (Node, Document, TextNode)) else str(value)
 
 
 def run_locator(expression: str, root: Any, values: Mapping[Any, str] | None = None, styles: Styles = BY_TAG) -> Any:
@@ -51,11 +83,224 @@ def check_locator(expression: str) -> None:
     parse(expression)
 
 
-def _printed(value: Any) -> str:
-    if value is UNDEFINED:
-        return "None"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    if isinstance(value, (Node, Document, TextNode)):
-        return "ref: <Node>"
-    return str(value)
+# ---------------------------------------------------------------------- reading expressions
+
+
+class Token(NamedTuple):
+    """A piece of the text; `kind` is number, string, name, sign or end."""
+
+    kind: str
+    text: str
+
+
+class _EndOfChain(Exception):
+    """`?.` met nothing: the rest of the chain is left out."""
+
+
+@lru_cache(512)
+def parse(text: str) -> Expression:
+    """The expression as a function; `UnreadableLocator` if it is none, or uses something that is not known here."""
+    if len(text) > MAX_LENGTH:
+        raise UnreadableLocator(f"an expression may have {MAX_LENGTH:,} characters; this one has {len(text):,}")
+    tokens, place = [], 0
+    while place < len(text):
+        found = TOKEN.match(text, place)
+        if found is None:
+            raise UnreadableLocator(f"unexpected {text[place]!r} at character {place + 1}")
+        if found.lastgroup is not None:
+            tokens.append(Token(found.lastgroup, found[0]))
+        place = found.end()
+    parser = _Parser([*tokens, Token("end", "")])
+    try:
+        expression = parser.expression()
+    except RecursionError:
+        raise UnreadableLocator("the expression is nested too deeply") from None
+    parser.accept(";")
+    if parser.token.kind != "end":
+        raise UnreadableLocator(f"unexpected {parser.token.text!r}")
+    return expression
+
+
+class _Parser:
+    """Recursive descent; each method reads one kind of expression and returns it as a function."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens, self.place = tokens, 0
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.place]
+
+    def accept(self, *signs: str) -> str | None:
+        """Read one of these signs if it comes next."""
+        if self.token.kind == "sign" and self.token.text in signs:
+            self.place += 1
+            return self.tokens[self.place - 1].text
+        return None
+
+    def expect(self, sign: str) -> None:
+        if self.accept(sign) is None:
+            raise UnreadableLocator(f"expected {sign!r}, found {self.token.text or 'the end'!r}")
+
+    def name(self) -> str:
+        if self.token.kind != "name":
+            raise UnreadableLocator(f"expected a name, found {self.token.text or 'the end'!r}")
+        self.place += 1
+        return self.tokens[self.place - 1].text
+
+    def expression(self) -> Expression:
+        """An arrow function, or `test ? yes : no`, or what is stronger than that."""
+        start = self.place
+        try:
+            parameters = self.parameters()
+        except UnreadableLocator:
+            self.place = start
+        else:
+            return self.function(parameters)
+        test = self.operation()
+        if not self.accept("?"):
+            return test
+        yes = self.expression()
+        self.expect(":")
+        no = self.expression()
+        return lambda names: yes(names) if is_true(test(names)) else no(names)
+
+    def parameters(self) -> list[str]:
+        """The names before an arrow, and the arrow."""
+        names: list[str] = []
+        if not self.accept("("):
+            names.append(self.name())
+        else:
+            while not self.accept(")"):
+                names.append(self.name())
+                if not self.accept(","):
+                    self.expect(")")
+                    break
+        self.expect("=>")
+        return names
+
+    def function(self, parameters: list[str]) -> Expression:
+        """The body of an arrow function: an expression, or `{ return x; }`."""
+        if self.accept("{"):
+            if self.name() != "return":
+                raise UnreadableLocator("the body of a function must be one return")
+            body = self.expression()
+            self.accept(";")
+            self.expect("}")
+        else:
+            body = self.expression()
+        return lambda names: lambda *arguments: body({**names, **dict(zip(parameters, arguments, strict=False))})
+
+    def operation(self, strength: int = 0) -> Expression:
+        """Values joined by operators of this strength or more."""
+        if strength < len(OPERATORS):
+            left = self.operation(strength + 1)
+            while sign := self.accept(*OPERATORS[strength]):
+                left = _joined(sign, left, self.operation(strength + 1))
+            return left
+        if self.accept("!"):
+            operand = self.operation(strength)
+            return lambda names: not is_true(operand(names))
+        return self.chain()
+
+    def chain(self) -> Expression:
+        """A value with what hangs on it: a.b?.c[d](e)"""
+        value = self.primary()
+        while sign := self.accept(".", "?.", "[", "("):
+            optional = sign == "?."
+            if optional:
+                sign = self.accept("[", "(") or "."
+            if sign == "(":
+                value = _called(value, self.values(")"))
+            elif sign == "[":
+                value = _member(value, self.expression(), optional)
+                self.expect("]")
+            else:
+                value = _member(value, _constant(self.name()), optional)
+
+        def run(names: Names) -> Any:
+            try:
+                return value(names)
+            except _EndOfChain:
+                return UNDEFINED
+
+        return run
+
+    def primary(self) -> Expression:
+        token = self.token
+        if self.accept("("):
+            inner = self.expression()
+            self.expect(")")
+            return inner
+        if self.accept("["):
+            return self.values("]")
+        self.place += 1
+        if token.kind == "string":
+            bare = token.text[1:-1]
+            return _constant(re.sub(r"\\(.)", lambda sign: ESCAPES.get(sign[1], sign[1]), bare, flags=re.DOTALL))
+        if token.kind == "number":
+            return _constant(float(token.text) if "." in token.text else int(token.text))
+        if token.kind != "name":
+            raise UnreadableLocator(f"unexpected {token.text or 'end'!r}")
+        if token.text in CONSTANTS:
+            return _constant(CONSTANTS[token.text])
+
+        def look_up(names: Names) -> Any:
+            if token.text not in names:
+                raise UnreadableLocator(f"the name {token.text[:50]!r} is not known without a browser")
+            return names[token.text]
+
+        return look_up
+
+    def values(self, end: str) -> Expression:
+        """Values up to a bracket; `...x` stands for all values of x."""
+        items: list[tuple[bool, Expression]] = []
+        while not self.accept(end):
+            spread = self.accept("...") is not None
+            items.append((spread, self.expression()))
+            if not self.accept(","):
+                self.expect(end)
+                break
+
+        def gather(names: Names) -> list[Any]:
+            values = []
+            for spread, item in items:
+                value = item(names)
+                if spread and not isinstance(value, (list, tuple, str)):
+                    raise LocatorError("only a list can be spread")
+                values.extend(value if spread else [value])
+            return values
+
+        return gather
+
+
+# ---------------------------------------------------------------------- what expressions do
+
+
+def _constant(value: Any) -> Expression:
+    return lambda _: value
+
+
+def _called(function: Expression, arguments: Expression) -> Expression:
+    return lambda names: call(function(names), arguments(names))
+
+
+def _member(value: Expression, key: Expression, optional: bool) -> Expression:
+    def read(names: Names) -> Any:
+        owner = value(names)
+        if optional and is_nullish(owner):
+            raise _EndOfChain
+        return get(owner, key(names))
+
+    return read
+
+
+def _joined(sign: str, left: Expression, right: Expression) -> Expression:
+    def run(names: Names) -> Any:
+        first = left(names)
+        if sign in ("&&", "||", "??"):  # the second value is looked at only if it counts
+            counts = is_nullish(first) if sign == "??" else is_true(first) == (sign == "&&")
+            return right(names) if counts else first
+        return (add if sign in ("+", "-") else truth)(sign, first, right(names))
+
+    return run

@@ -1,4 +1,5 @@
-"""The document and its elements as locators see them, with the properties and methods that they have."""
+"""What locators work with: the document and its elements, texts, numbers and lists, with their properties and methods,
+and the operators."""
 
 from __future__ import annotations
 
@@ -12,18 +13,27 @@ from cssselect import SelectorError
 from lxml import html
 from lxml.cssselect import CSSSelector
 
+from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.evaluators.inner_text import BY_TAG, Styles, inner_text
-from agentrl.envs.webarena.evaluators.values import (
-    UNDEFINED,
-    LocatorError,
-    UnreadableLocator,
-    as_text,
-    get_of_list,
-    is_nullish,
-)
 
 REFLECTED = {"className": "class", **{name: name for name in ("id", "title", "name", "placeholder", "alt")}}
 FIELDS = frozenset({"input", "textarea", "select", "option", "button"})
+
+
+class LocatorError(ValueError):
+    """The expression fails on this page, as it would in a browser."""
+
+
+class UnreadableLocator(EnvFault):
+    """The expression uses something that is not known here. What it would give in a browser cannot be said."""
+
+
+class _Undefined:
+    def __repr__(self) -> str:
+        return "undefined"
+
+
+UNDEFINED: Any = _Undefined()
 
 
 @dataclass(frozen=True)
@@ -65,11 +75,22 @@ def get(owner: Any, key: Any) -> Any:
     if is_nullish(owner):
         raise LocatorError(f"{owner!r} has no properties".replace("None", "null"))
     if isinstance(owner, (list, str)):
-        return get_of_list(owner, key)
+        if key == "length":
+            return len(owner)
+        if isinstance(key, int) and not isinstance(key, bool):
+            return owner[key] if 0 <= key < len(owner) else UNDEFINED
+        methods = TEXT_METHODS if isinstance(owner, str) else LIST_METHODS
+        if key not in methods:
+            known = f"the property {as_text(key)[:50]!r} of texts and lists is not known without a browser"
+            raise UnreadableLocator(known)
+        return lambda *arguments: methods[key](owner, *arguments)
     if isinstance(owner, Document):
-        return _get_of_document(owner, key)
+        root = Node(owner.page, owner.page.root)
+        return DOCUMENT[key](root) if isinstance(key, str) and key in DOCUMENT else _searching(root, key)
     if isinstance(owner, Node):
-        return _get_of_node(owner, key)
+        if key in REFLECTED:
+            return owner.element.get(REFLECTED[key]) or ""
+        return PROPERTIES[key](owner) if key in PROPERTIES else _searching(owner, key)
     if isinstance(owner, TextNode) and key in ("textContent", "nodeValue", "data", "wholeText"):
         return owner.text
     if key == "toString":
@@ -77,28 +98,14 @@ def get(owner: Any, key: Any) -> Any:
     return UNDEFINED
 
 
-def _get_of_document(document: Document, key: Any) -> Any:
-    root = Node(document.page, document.page.root)
-    if key == "documentElement":
-        return root
-    if key in ("body", "head"):
-        return _first(root, key)
-    if key == "title":
-        title = document.page.root.find(".//title")
-        return "" if title is None else " ".join((title.text or "").split())
-    if key == "getElementById":
-        return lambda name: next((node for node in _all(root) if node.element.get("id") == as_text(name)), None)
-    return _searching(root, key)
-
-
-def _get_of_node(node: Node, key: Any) -> Any:
-    if key in REFLECTED:
-        return node.element.get(REFLECTED[key]) or ""
-    if key in PROPERTIES:
-        return PROPERTIES[key](node)
-    if key in METHODS:
-        return METHODS[key](node)
-    return _searching(node, key)
+def call(function: Any, arguments: list[Any]) -> Any:
+    """Call what `get` or an arrow function gave."""
+    if not callable(function):
+        raise LocatorError(f"{as_text(function)[:50]} is not a function")
+    try:
+        return function(*arguments)
+    except (TypeError, AttributeError, IndexError) as error:
+        raise LocatorError(f"the call fails: {error}") from error
 
 
 # ---------------------------------------------------------------------- searching
@@ -126,10 +133,6 @@ def _matches(node: Node, selector: Any) -> Iterator[Node]:
     for element in _compiled(as_text(selector))(node.page.root):
         if (whole and element is not node.element) or (not whole and node.element in element.iterancestors()):
             yield Node(node.page, element)
-
-
-def _all(node: Node) -> Iterator[Node]:
-    return (Node(node.page, element) for element in node.element.iter("*"))
 
 
 @lru_cache(512)
@@ -250,7 +253,18 @@ def _visible_text(node: Node) -> str:
     return inner_text(node.element, node.page.styles)
 
 
-PROPERTIES: dict[str, Callable[[Node], Any]] = {
+DOCUMENT: dict[Any, Callable[[Node], Any]] = {  # properties of the document, by its root
+    "documentElement": lambda root: root,
+    "body": lambda root: _first(root, "body"),
+    "head": lambda root: _first(root, "head"),
+    "title": lambda root: " ".join((root.element.findtext(".//title") or "").split()),
+    "getElementById": lambda root: (
+        lambda name: next(
+            (Node(root.page, element) for element in root.element.iter("*") if element.get("id") == as_text(name)), None
+        )
+    ),
+}
+PROPERTIES: dict[Any, Callable[[Node], Any]] = {
     "outerText": _visible_text,
     "innerText": _visible_text,
     "textContent": lambda node: str(node.element.xpath("string()")),
@@ -274,10 +288,92 @@ PROPERTIES: dict[str, Callable[[Node], Any]] = {
     "parentNode": _parent,
     "nextElementSibling": lambda node: _beside(node, before=False),
     "previousElementSibling": lambda node: _beside(node, before=True),
-}
-METHODS: dict[str, Callable[[Node], Callable[..., Any]]] = {
     "getAttribute": lambda node: lambda name: node.element.get(as_text(name).lower()),
     "hasAttribute": lambda node: lambda name: node.element.get(as_text(name).lower()) is not None,
     "closest": lambda node: lambda selector: _closest(node, selector),
     "click": lambda node: lambda: UNDEFINED,  # pages without scripts have nothing that a click would unfold
 }
+
+
+# ---------------------------------------------------------------------- texts and lists
+
+
+def _joined(values: list[Any], separator: Any = ",") -> str:
+    return as_text(separator).join("" if is_nullish(value) else as_text(value) for value in values)
+
+
+TEXT_METHODS: dict[Any, Callable[..., Any]] = {
+    "toString": lambda text: text,
+    "trim": lambda text: text.strip(),
+    "toLowerCase": lambda text: text.lower(),
+    "toUpperCase": lambda text: text.upper(),
+    "includes": lambda text, part: as_text(part) in text,
+    "startsWith": lambda text, part: text.startswith(as_text(part)),
+    "endsWith": lambda text, part: text.endswith(as_text(part)),
+    "replace": lambda text, old, new: text.replace(as_text(old), as_text(new), 1),
+    "replaceAll": lambda text, old, new: text.replace(as_text(old), as_text(new)),
+    "split": lambda text, separator: text.split(as_text(separator)) if separator else list(text),
+    "slice": lambda text, start=0, end=None: text[start:end],
+}
+LIST_METHODS: dict[Any, Callable[..., Any]] = {
+    "toString": _joined,
+    "join": _joined,
+    "map": lambda values, function: [function(value) for value in values],
+    "filter": lambda values, function: [value for value in values if is_true(function(value))],
+    "find": lambda values, function: next((value for value in values if is_true(function(value))), UNDEFINED),
+    "includes": lambda values, value: value in values,
+    "slice": lambda values, start=0, end=None: values[start:end],
+    "item": lambda values, place=0: values[place] if 0 <= place < len(values) else None,
+    "at": lambda values, place=0: values[place] if -len(values) <= place < len(values) else UNDEFINED,
+}
+
+
+# ---------------------------------------------------------------------- operators
+
+
+def is_nullish(value: Any) -> bool:
+    """null or undefined."""
+    return value is None or value is UNDEFINED
+
+
+def is_true(value: Any) -> bool:
+    """What JavaScript takes for true: lists and elements always."""
+    return not is_nullish(value) and (isinstance(value, list) or bool(value))
+
+
+def add(sign: str, left: Any, right: Any) -> Any:
+    """`+` of numbers or of texts, `-` of numbers."""
+    numbers = all(isinstance(value, (int, float)) for value in (left, right))
+    if sign == "-":
+        if not numbers:
+            raise LocatorError("only numbers can be subtracted")
+        return left - right
+    return left + right if numbers else as_text(left) + as_text(right)
+
+
+def truth(sign: str, left: Any, right: Any) -> bool:
+    """A comparison. Values of different types are never equal, except null and undefined for `==`."""
+    if sign in ("==", "!=", "===", "!=="):
+        equal = left == right and isinstance(left, bool) == isinstance(right, bool)
+        if len(sign) == 2 and is_nullish(left) and is_nullish(right):
+            equal = True
+        return equal == (sign[0] == "=")
+    both = (left, right)
+    if not (all(isinstance(value, str) for value in both) or all(isinstance(value, (int, float)) for value in both)):
+        return False
+    return {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[sign]
+
+
+def as_text(value: Any) -> str:
+    """A value as JavaScript would write it into a text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "null"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, list):
+        return _joined(value)
+    return str(value)

@@ -55,18 +55,14 @@ class Pages:
         return html.unescape(text) if text is not None and dialect == "webarena" else text
 
     def _look_at(self, target: HtmlTarget) -> str | None:
-        return self._select(self._open(target.url), target)
-
-    def _open(self, url: str) -> EvaluationPage:
+        url, locator = target.url, target.locator
         if url.startswith(PREFIX):
             url = self._call(url, self.own)
         if url == "last":
-            return self.last
-        self.own.goto(plain_address(url))
-        return self.own
-
-    def _select(self, page: EvaluationPage, target: HtmlTarget) -> str | None:
-        locator = target.locator
+            page = self.last
+        else:
+            page = self.own
+            page.goto(plain_address(url))
         if not locator.strip():
             return page.content()
         if locator.startswith(PREFIX):

@@ -27,15 +27,8 @@ _DAY = r"(?P<day>[0-3]?[0-9])(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>[12][0-9]{3})"
 _NUMBER = r"(?<!\w)(?<![0-9][.,])(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)"  # not from within one
 _METRES = {
-    "km": 1000,
-    "m": 1,
-    "mi": 1609.344,
-    "ft": 0.3048,
-    "mile": 1609.344,
-    "kilomet": 1000,
-    "met": 1,
-    "feet": 0.3048,
-}
+    "km": 1000, "m": 1, "mi": 1609.344, "ft": 0.3048, "mile": 1609.344, "kilomet": 1000, "met": 1, "feet": 0.3048,
+}  # fmt: skip
 
 
 class Quantity(NamedTuple):
@@ -83,25 +76,14 @@ def _number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-def _written_date(match: re.Match[str]) -> tuple | None:
-    return _date(match["year"], MONTHS[match["month"]], match["day"])
-
-
-def _numeric_date(match: re.Match[str]) -> tuple | None:
-    return _date(match["year"], match["month"], match["day"])
-
-
-def _date(year: str | None, month: int | str, day: str) -> tuple | None:
+def _date(match: re.Match[str]) -> tuple | None:
+    year, month = match["year"], match["month"]
     full = 0 if year is None else int(year) + (2000 if len(year) == 2 else 0)
     try:
-        checked = date(full or 2000, int(month), int(day))
+        checked = date(full or 2000, MONTHS.get(month) or int(month), int(match["day"]))
     except ValueError:
         return None
     return (full, checked.month, checked.day)
-
-
-def _month_of_year(match: re.Match[str]) -> tuple:
-    return (int(match["year"]), MONTHS[match["month"]])
 
 
 def _time(match: re.Match[str]) -> tuple | None:
@@ -122,10 +104,6 @@ def _distance(match: re.Match[str]) -> float:
     return _number(match["amount"]) * _METRES[unit]
 
 
-def _money(match: re.Match[str]) -> float:
-    return _number(next(amount for amount in match.groups() if amount is not None))
-
-
 def _phone(match: re.Match[str]) -> tuple | None:
     digits = re.sub(r"\D", "", match[0])
     return (digits[-10:],) if 7 <= len(digits) <= 15 else None
@@ -133,15 +111,19 @@ def _phone(match: re.Match[str]) -> tuple | None:
 
 Form = tuple[str, re.Pattern[str], Callable[[re.Match[str]], "float | tuple | None"]]
 FORMS: tuple[Form, ...] = (
-    ("date", re.compile(rf"\b{_YEAR}[-/.](?P<month>[01]?[0-9])[-/.](?P<day>[0-3]?[0-9])\b"), _numeric_date),
+    ("date", re.compile(rf"\b{_YEAR}[-/.](?P<month>[01]?[0-9])[-/.](?P<day>[0-3]?[0-9])\b"), _date),
     (
         "date",
         re.compile(r"\b(?P<month>[01]?[0-9])/(?P<day>[0-3]?[0-9])/(?P<year>[12][0-9]{3}|[0-9]{2})\b"),
-        _numeric_date,
+        _date,
     ),
-    ("date", re.compile(rf"\b{_MONTH}[ \t]+{_DAY}\b(?![.:][0-9])(?:\s*,?\s+{_YEAR}\b)?"), _written_date),
-    ("date", re.compile(rf"(?<![\w.,]){_DAY}[ \t]+(?:of\s+)?{_MONTH}\b(?:\s*,?\s+{_YEAR}\b)?"), _written_date),
-    ("date", re.compile(rf"\b{_MONTH}\s*,?\s+{_YEAR}\b"), _month_of_year),
+    ("date", re.compile(rf"\b{_MONTH}[ \t]+{_DAY}\b(?![.:][0-9])(?:\s*,?\s+{_YEAR}\b)?"), _date),
+    ("date", re.compile(rf"(?<![\w.,]){_DAY}[ \t]+(?:of\s+)?{_MONTH}\b(?:\s*,?\s+{_YEAR}\b)?"), _date),
+    (
+        "date",
+        re.compile(rf"\b{_MONTH}\s*,?\s+{_YEAR}\b"),
+        lambda match: (int(match["year"]), MONTHS[match["month"]]),
+    ),
     ("duration", re.compile(rf"\b(?P<days>{_NUMBER})\s*days?\b"), _duration),
     (
         "duration",

@@ -44,11 +44,17 @@ def normalised(text: str) -> str:
 def agrees(references: Sequence[str], answer: str, question: str = "") -> bool:
     """Does the answer say everything that the references say, and nothing against it?"""
     wanted, answer, question = [normalised(each) for each in references], normalised(answer), normalised(question)
-    if not answer or _is_a_dump(wanted, answer):
-        return False
+    length = sum(len(_content(text)) for text in wanted)
+    if not answer or len(_content(answer)) > MAX_WORDS + 4 * length:
+        return False  # everything can be found in enough words: a whole page is no answer
     offered = read_quantities(answer)
     asked = [quantity for text in wanted for quantity in read_quantities(text)]
-    if _offers_other_amounts(wanted, asked, [*asked, *read_quantities(question)], offered):
+    # Listing guesses must not pay: no amount that nobody mentioned, of a kind that is asked for. Long references
+    # (addresses, quotations) leave room for numbers.
+    known, kinds = [*asked, *read_quantities(question)], {quantity.kind for quantity in asked}
+    if length > A_SENTENCE:
+        kinds.discard("number")
+    if any(each.kind in kinds and not _count(each, known) for each in offered):
         return False
     if any(_count(each, offered) < _count(each, asked) for each in asked):
         return False
@@ -64,22 +70,6 @@ def refuses(reason: str, answer: str) -> bool:
         denied = [clause.text for clause in _clauses(answer) if clause.is_negated]
         return _recall(_content(reason), _content(" ".join(denied))) >= 0.6
     return REFUSALS.search(answer) is not None
-
-
-def _is_a_dump(references: Sequence[str], answer: str) -> bool:
-    """Is it a whole page rather than an answer? Everything can be found in enough words."""
-    return len(_content(answer)) > MAX_WORDS + 4 * sum(len(_content(text)) for text in references)
-
-
-def _offers_other_amounts(
-    references: Sequence[str], asked: Sequence[Quantity], known: Sequence[Quantity], offered: Sequence[Quantity]
-) -> bool:
-    """Are there amounts in the answer, of the kinds that are asked for, that nobody mentioned? Listing guesses must not
-    pay. Long references (addresses, quotations) leave room for numbers."""
-    kinds = {quantity.kind for quantity in asked}
-    if sum(len(_content(text)) for text in references) > A_SENTENCE:
-        kinds.discard("number")
-    return any(each.kind in kinds and not _count(each, known) for each in offered)
 
 
 def _count(quantity: Quantity, others: Sequence[Quantity]) -> int:
@@ -104,17 +94,11 @@ def _says(reference: str, answer: str) -> bool:
     share = 0.5 if quantities else 1.0 if len(content) <= 4 else 0.75
     if round(_recall(content, _content(rest)) * len(content)) < int(share * len(content)):
         return False
-    return not _is_denied(reference, rest)
-
-
-def _is_denied(reference: str, answer: str) -> bool:
-    """Is there a "not" in what the answer says about a clause of the reference, and none there, or the other way
-    round?"""
-    for clause in _clauses(reference):
-        about = [each for each in _clauses(answer) if each.touches(clause)]
+    for clause in _clauses(reference):  # no "not" in what is said about it where it has none, or the other way round
+        about = [each for each in _clauses(rest) if each.touches(clause)]
         if about and any(each.is_negated for each in about) != clause.is_negated:
-            return True
-    return False
+            return False
+    return True
 
 
 def _split_polarity(text: str) -> tuple[str, str]:
@@ -183,16 +167,12 @@ def plain(word: str) -> str:
 
 
 def _recall(wanted: list[str], said: list[str]) -> float:
-    """How much of what is wanted was said."""
-    if not wanted:
-        return 0.0
-    words = set(said)
-    return sum(word in words or _is_cut_off(word, words) for word in wanted) / len(wanted)
-
-
-def _is_cut_off(word: str, words: set[str]) -> bool:
-    """Is the word the beginning of one that was said (references have such mistakes)?"""
-    return len(word) >= 5 and any(other.startswith(word) and len(other) - len(word) <= 2 for other in words)
+    """How much of what is wanted was said. Words of a reference may be cut off: there are such mistakes."""
+    found, words = 0, set(said)
+    for word in wanted:
+        longer = (other for other in words if other.startswith(word) and len(other) - len(word) <= 2)
+        found += word in words or (len(word) >= 5 and any(longer))
+    return found / len(wanted) if wanted else 0.0
 
 
 # ---------------------------------------------------------------------- "driving: 13min", "walking: 1h 45min"
@@ -202,7 +182,9 @@ def _values_stand_by_keys(references: Sequence[str], answer: str) -> bool:
     pairs = [each.split(": ", 1) for each in references if ": " in each]
     if len(pairs) != len(references) or len(pairs) > MAX_KEYED:
         return True
-    places = [_find_key(key, answer) for key, _ in pairs]
+    # A key stands where its last word does that occurs at all.
+    first = {plain(found[0]): found.start() for found in reversed(list(WORD.finditer(answer)))}
+    places = [next((first[word] for word in reversed(_words(key)) if word in first), None) for key, _ in pairs]
     if any(place is None for place in places):  # "name: ..." needs no key, "walking: ..." does
         return not any(_content(key) for (key, _), place in zip(pairs, places, strict=True) if place is None)
     ordered = sorted((place, index) for index, place in enumerate(places) if place is not None)
@@ -210,12 +192,6 @@ def _values_stand_by_keys(references: Sequence[str], answer: str) -> bool:
     after = {index: answer[begin:end] for (begin, index), end in zip(ordered, [*starts[1:], len(answer)], strict=True)}
     before = {index: answer[begin:end] for (end, index), begin in zip(ordered, [0, *starts[:-1]], strict=True)}
     return any(all(_holds(pairs[index][1], part) for index, part in parts.items()) for parts in (after, before))
-
-
-def _find_key(key: str, answer: str) -> int | None:
-    """Where a key stands: its last word that occurs at all."""
-    places = {plain(found[0]): found.start() for found in reversed(list(WORD.finditer(answer)))}
-    return next((places[word] for word in reversed(_words(key)) if word in places), None)
 
 
 def _holds(value: str, part: str) -> bool:

@@ -22,6 +22,12 @@ LAST_WORD = re.compile(r"[^\s()\";}\]*:@'{\[!?]+\Z")
 NUMBER = re.compile(r"-?[.,]?\d[\d,.-]*\.?")
 CLOSING = re.compile(r"""["')\]}]+(?=\s|$)""")
 
+
+def _in_two(found: re.Match[str]) -> str:
+    first, second = (part for part in found.groups() if part is not None)
+    return f" {first} {second} "
+
+
 OPENING_QUOTES = (
     (re.compile(r"[\u00ab\u201c\u2018\u201e]|`+"), r" \g<0> "),
     (re.compile(r'\A"'), "``"),
@@ -45,8 +51,8 @@ CLOSING_QUOTES = (
     (re.compile(r"\s+"), " "),
     (re.compile(r"(?<=[^' ])(?:'[smdSMD]?) "), r" \g<0> "),
     (re.compile(r"([^' ])('ll|'LL|'re|'RE|'ve|'VE|n't|N'T) "), r"\1 \2 "),
-    (re.compile(r"(?i)\b(?:(can)(not)|(d)('ye)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me)|(more)('n))\b"), None),
-    (re.compile(r"(?i)\b(wan)(na)(?=\s)| ('t)(is|was)\b"), None),
+    (re.compile(r"(?i)\b(?:(can)(not)|(d)('ye)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me)|(more)('n))\b"), _in_two),
+    (re.compile(r"(?i)\b(wan)(na)(?=\s)| ('t)(is|was)\b"), _in_two),
 )
 
 
@@ -67,7 +73,7 @@ def tokens(sentence: str) -> list[str]:
         sentence = pattern.sub(replacement, sentence)
     sentence = f" {sentence} "
     for pattern, replacement in CLOSING_QUOTES:
-        sentence = pattern.sub(_in_two if replacement is None else replacement, sentence)
+        sentence = pattern.sub(replacement, sentence)
     return sentence.split()
 
 
@@ -109,8 +115,3 @@ def _split_last_stop(text: str, closing: str, after: str) -> str:
     if len(body) < 2 or body[-1] != "." or body[-2] == ".":
         return text
     return f"{body[:-1]} .{after}{tail} "
-
-
-def _in_two(found: re.Match[str]) -> str:
-    first, second = (part for part in found.groups() if part is not None)
-    return f" {first} {second} "

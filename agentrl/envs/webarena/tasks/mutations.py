@@ -12,9 +12,16 @@ from typing import Any
 import numpy as np
 
 from agentrl.core.task_generator import Mutations, Task
-from agentrl.envs.webarena.tasks.generated import Instance, find_generated, instances_of, split_of, templates
-from agentrl.envs.webarena.tasks.joined import Joined, find_task_or_joined, joined
-from agentrl.envs.webarena.tasks.template import Template
+from agentrl.envs.webarena.tasks.generated import (
+    Instance,
+    Joined,
+    find_generated,
+    find_task_or_joined,
+    instances_of,
+    joined,
+    split_of,
+    templates,
+)
 
 TRIES = 8  # instances and partners that are looked at before a mutation counts as failed
 SCROLLS = 4  # turns that are enough for scrolling, beside the actions of a solution
@@ -80,37 +87,36 @@ class WebTaskMutations(Mutations):
 
     def _changed(self, kind: str, old: Some, others: list[Some], rng: np.random.Generator) -> Some | None:
         if isinstance(old, Joined):
-            return self._changed_part(kind, old, others, rng)
+            place = int(rng.integers(2))
+            if kind == "easier":
+                return old.parts[place]
+            if kind == "recombined":
+                part = _chosen(rng, [part for other in others for part in other.parts] or [None])
+            else:
+                part = self._changed(kind, old.parts[place], [], rng)
+            if not isinstance(part, Instance):
+                return None
+            return joined(part, old.second) if place == 0 else joined(old.first, part)
         if kind == "nearby":
             return _instance(old.template.name, rng)
         if kind == "easier":
             return self._with_steps(old, rng, below=old.steps)
         if kind == "harder":
             more = self._with_steps(old, rng, above=old.steps) if rng.integers(2) else None
-            return more or self._joined_with_any(old, rng)
+            any_template = (_instance(_chosen(rng, list(self._names)), rng) for _ in range(TRIES))
+            return more or _first_joined(old, any_template)
         ways = [_reworded, _about_another, _joined_with_another]
         return _chosen(rng, ways)(old, [part for other in others for part in other.parts], rng)
 
-    def _changed_part(self, kind: str, old: Joined, others: list[Some], rng: np.random.Generator) -> Some | None:
-        place = int(rng.integers(2))
-        if kind == "easier":
-            return old.parts[place]
-        if kind == "recombined":
-            part = _chosen(rng, [part for other in others for part in other.parts] or [None])
-        else:
-            part = self._changed(kind, old.parts[place], [], rng)
-        if not isinstance(part, Instance):
-            return None
-        return joined(part, old.second) if place == 0 else joined(old.first, part)
-
     def _with_steps(self, old: Instance, rng: np.random.Generator, below: int = 10**9, above: int = 0) -> Some | None:
         """An instance of a related template whose solution has fewer steps than `below` and more than `above`."""
-        related = [name for name in self._names if _is_related(templates()[name], old.template)]
+        related = [
+            name
+            for name in self._names
+            if templates()[name].skill == old.template.skill or templates()[name].sites == old.template.sites
+        ]
         drawn = (_instance(_chosen(rng, related), rng) for _ in range(TRIES)) if related else ()
         return next((instance for instance in drawn if above < instance.steps < below), None)
-
-    def _joined_with_any(self, old: Instance, rng: np.random.Generator) -> Joined | None:
-        return _first_joined(old, (_instance(_chosen(rng, list(self._names)), rng) for _ in range(TRIES)))
 
 
 # ---------------------------------------------------------------------- ways to recombine
@@ -166,10 +172,6 @@ def _instance(name: str, rng: np.random.Generator) -> Instance:
 
 def _written(task: Some, kind: str) -> Task:
     return Task(task.id, instruction=task.official()["intent"], kind=kind)
-
-
-def _is_related(one: Template, other: Template) -> bool:
-    return one.skill == other.skill or one.sites == other.sites
 
 
 def _subject(instance: Instance) -> tuple[str, str]:

@@ -93,7 +93,8 @@ def task_from_json(raw: Any, sites: Collection[str] = SITES) -> WebTask:
     """A task out of decoded JSON; `ValueError` with a sentence about the first thing that is wrong with it. `sites` are
     the names that its sites may have."""
     if not isinstance(raw, Mapping):
-        raise ValueError(f"a task must be a JSON object; got {_kind(raw)}")
+        kinds = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+        raise ValueError(f"a task must be a JSON object; got {kinds.get(type(raw), 'a number')}")
     missing = [name for name in ("intent", "sites") if raw.get(name) is None]
     if missing:
         raise ValueError(f"a task must have {missing[0]!r}")
@@ -110,12 +111,11 @@ def task_from_json(raw: Any, sites: Collection[str] = SITES) -> WebTask:
 
 def _mended(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Texts where lists belong become lists; what is null or empty counts as not given."""
-    task = {name: value for name, value in raw.items() if value is not None}
+    task = _given(raw)
     task["sites"] = _listed(task["sites"])
-    evaluation = task.get("eval")
-    if not isinstance(evaluation, Mapping):
+    if not isinstance(task.get("eval"), Mapping):
         return task
-    evaluation = {name: value for name, value in evaluation.items() if value is not None}
+    evaluation = _given(task["eval"])
     if "eval_types" in evaluation:
         evaluation["eval_types"] = _listed(evaluation["eval_types"])
     if isinstance(evaluation.get("reference_answers"), Mapping):
@@ -123,32 +123,31 @@ def _mended(raw: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(evaluation.get("program_html"), Mapping):
         evaluation["program_html"] = [evaluation["program_html"]]
     if isinstance(evaluation.get("program_html"), list):
-        evaluation["program_html"] = [_mended_target(target) for target in evaluation["program_html"]]
+        targets = [_given(each) if isinstance(each, Mapping) else each for each in evaluation["program_html"]]
+        for target in targets:
+            if isinstance(target, dict) and isinstance(target.get("required_contents"), Mapping):
+                target["required_contents"] = _mended_requirements(target["required_contents"])
+            if isinstance(target, dict) and "prep_actions" in target:
+                target["prep_actions"] = _listed(target["prep_actions"])
+        evaluation["program_html"] = targets
     note = task.pop("string_note", None)  # one official task has it in the wrong place
     if note is not None:
         evaluation.setdefault("string_note", note)
     return {**task, "eval": evaluation}
 
 
-def _mended_target(target: Any) -> Any:
-    if not isinstance(target, Mapping):
-        return target
-    kept = {name: value for name, value in target.items() if value is not None}
-    if isinstance(kept.get("required_contents"), Mapping):
-        kept["required_contents"] = _mended_requirements(kept["required_contents"])
-    if "prep_actions" in kept:
-        kept["prep_actions"] = _listed(kept["prep_actions"])
-    return kept
-
-
 def _mended_requirements(raw: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in raw.items() if value is not None}
+    kept = _given(raw)
     for name in kept.keys() & set(LISTS):
         items = _listed(kept[name])
         kept[name] = [_texted(item) for item in items] if isinstance(items, list) else items
     if "exact_match" in kept:
         kept["exact_match"] = _texted(kept["exact_match"])
     return kept
+
+
+def _given(raw: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in raw.items() if value is not None}
 
 
 def _listed(value: Any) -> Any:
@@ -172,32 +171,26 @@ def _check(task: WebTask, sites: Collection[str]) -> None:
             raise ValueError(
                 f"sites must be of {', '.join(sites)}; got {site!r}.{did_you_mean(site, sites)}".rstrip(".")
             )
-    if task.eval is not None:
-        _check_evaluation(task.eval)
-
-
-def _check_evaluation(evaluation: Evaluation) -> None:
-    if not evaluation.eval_types:
+    evaluation = task.eval
+    if evaluation is None:
+        return
+    kinds, answers = evaluation.eval_types, evaluation.reference_answers
+    if not kinds:
         raise ValueError(f"eval.eval_types must name at least one of {', '.join(EVALUATIONS)}")
-    for kind in evaluation.eval_types:
+    for kind in kinds:
         if kind not in EVALUATIONS:
             raise ValueError(f"eval.eval_types must be of {', '.join(EVALUATIONS)}; got {kind!r}")
-    if "string_match" in evaluation.eval_types and (
-        evaluation.reference_answers is None or evaluation.reference_answers.is_empty
-    ):
+    if "string_match" in kinds and (answers is None or answers.is_empty):
         raise ValueError("eval.reference_answers must hold an answer, because eval_types has string_match")
-    if "url_match" in evaluation.eval_types and not (evaluation.reference_url or "").strip():
+    if "url_match" in kinds and not (evaluation.reference_url or "").strip():
         raise ValueError("eval.reference_url must be an address, because eval_types has url_match")
     if evaluation.url_note is not None and evaluation.url_note not in URL_NOTES:
         raise ValueError(f"eval.url_note must be one of {', '.join(URL_NOTES)}; got {evaluation.url_note!r}")
-    if "program_html" in evaluation.eval_types:
-        _check_targets(evaluation.program_html or ())
-
-
-def _check_targets(targets: tuple[HtmlTarget, ...]) -> None:
-    if not targets:
+    if "program_html" not in kinds:
+        return
+    if not evaluation.program_html:
         raise ValueError("eval.program_html must hold a target, because eval_types has program_html")
-    for place, target in enumerate(targets):
+    for place, target in enumerate(evaluation.program_html):
         where = f"eval.program_html[{place}]"
         if target.required_contents.is_empty:
             raise ValueError(f"{where}.required_contents must have one of exact_match, {', '.join(LISTS)}")
@@ -226,8 +219,3 @@ _WORDS = {
 def _words(types: str) -> str:
     names = [name for sign, name in _WORDS.items() if sign.strip("`") in types.strip("`").split(" | ")]
     return " or ".join(name for name in names if name != "null" or len(names) == 1) or types
-
-
-def _kind(value: Any) -> str:
-    kinds = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
-    return kinds.get(type(value), "a number")

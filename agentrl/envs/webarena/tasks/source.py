@@ -9,12 +9,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agentrl.envs.webarena.tasks.addresses import default_addresses, missing_sites, resolve
-from agentrl.envs.webarena.tasks.files import load_tasks, row_id, row_of
-from agentrl.envs.webarena.tasks.generated import Instance, generated_ids, novelty, split_of
+from agentrl.envs.webarena.tasks.files import load_tasks, official_tasks, row_id, row_of
+from agentrl.envs.webarena.tasks.generated import (
+    Instance,
+    Joined,
+    find_task_or_joined,
+    generated_ids,
+    novelty,
+    split_of,
+)
 from agentrl.envs.webarena.tasks.intents import PREFIX as INTENT
 from agentrl.envs.webarena.tasks.intents import task_of_intent
-from agentrl.envs.webarena.tasks.joined import Joined, find_task_or_joined
-from agentrl.envs.webarena.tasks.official import official_tasks
 from agentrl.envs.webarena.tasks.schema import SITES, WebTask, task_from_json
 
 log = logging.getLogger(__name__)
@@ -74,18 +79,19 @@ class FileTasks:
         sites: tuple[str, ...] = (),
     ) -> None:
         self.addresses = default_addresses() if addresses is None else addresses
-        self.rows = _rows(path, self.addresses)
-        self._ids = tuple(row_id(number) for number, task in enumerate(self.rows) if self._can_run(task, sites))
-        self._report()
-
-    def _can_run(self, task: WebTask, sites: tuple[str, ...]) -> bool:
-        return not missing_sites(task, self.addresses) and (not sites or set(task.sites) <= set(sites))
-
-    def _report(self) -> None:
-        lacking = [missing for task in self.rows if (missing := missing_sites(task, self.addresses))]
-        if lacking:
-            names = ", ".join(sorted({name for missing in lacking for name in missing}))
-            count = f"{len(lacking)} of {len(self.rows)} tasks"
+        if path in OFFICIAL_NAMES:
+            self.rows = official_tasks(OFFICIAL_NAMES[str(path)])
+        else:
+            self.rows = load_tasks(path, dict.fromkeys((*SITES, *self.addresses)))
+        missing = [missing_sites(task, self.addresses) for task in self.rows]
+        self._ids = tuple(
+            row_id(number)
+            for number, task in enumerate(self.rows)
+            if not missing[number] and (not sites or set(task.sites) <= set(sites))
+        )
+        if any(missing):
+            names = ", ".join(sorted({name for lacking in missing for name in lacking}))
+            count = f"{sum(map(bool, missing))} of {len(self.rows)} tasks"
             log.warning("%s are left out: they need the address of %s", count, names)
 
     def ids(self, split: str) -> Sequence[str]:
@@ -95,12 +101,6 @@ class FileTasks:
     def find(self, task_id: str, split: str) -> Found | None:
         """The row with this number; `ConfigError` if it needs a site without an address."""
         return Found(task_id, resolve(self.rows[row_of(task_id, len(self.rows))], self.addresses))
-
-
-def _rows(path: str | os.PathLike[str], addresses: Mapping[str, str]) -> list[WebTask]:
-    if path in OFFICIAL_NAMES:
-        return official_tasks(OFFICIAL_NAMES[str(path)])
-    return load_tasks(path, dict.fromkeys((*SITES, *addresses)))
 
 
 def find_task(source: TaskSource, task_id: str, split: str, addresses: Mapping[str, str] | None = None) -> Found | None:

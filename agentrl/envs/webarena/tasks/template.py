@@ -6,7 +6,6 @@ its actions the first that is not done yet. So it needs no memory and works from
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -91,8 +90,8 @@ class Template:
 
     `parameters` lists all instances as JSON-able dictionaries, from the base data, in a fixed order. The first entry of
     each is what the task is about (a product, a project): instances about one thing never come into two splits.
-    `intents` are `str.format` strings over the entries. `evaluation` gives the benchmark's `eval` object and may use
-    the placeholders.
+    `intents` are `str.format` strings over the entries. `check` gives the benchmark's `eval` object and may use the
+    placeholders.
     """
 
     name: str  # "shop-cheapest-in-category": site first
@@ -100,12 +99,28 @@ class Template:
     skill: str  # what must be mastered; templates that need the same share it
     intents: tuple[str, ...]
     parameters: Callable[[World], Iterable[dict[str, Any]]]
-    evaluation: Callable[[Parameters], dict[str, Any]]
+    check: Callable[[Parameters], dict[str, Any]]
     solution: Callable[[Parameters], Sequence[On]]
     start: str = ""  # address with placeholders; empty: the home pages of the sites
     held_out: bool = False  # all instances belong to the test split; others are split by their data
 
+    def evaluation(self, row: Parameters) -> dict[str, Any]:
+        """The `eval` object of an instance. Tasks of the code host write out the fields that they do not use, as the
+        benchmark's files do, and those of the forum the address."""
+        wanted = self.check(row)
+        if self.sites == ("gitlab",):
+            return {"reference_url": "", "program_html": [], **wanted}
+        return {"reference_url": "", **wanted} if "reddit" in self.sites and "program_html" in wanted else wanted
 
-def literal(text: str) -> str:
-    """A part of an address, for `On.url`."""
-    return re.escape(text)
+
+def template(
+    name: str,
+    sites: tuple[str, ...],
+    skill: str,
+    intents: tuple[str, ...],
+    check: Callable[[Parameters], dict[str, Any]],
+    solution: Callable[[Parameters], Sequence[On]],
+    held_out: bool = False,
+) -> Callable[[Callable[[World], Iterable[dict[str, Any]]]], Template]:
+    """Makes a template of the function that lists its instances."""
+    return lambda parameters: Template(name, sites, skill, intents, parameters, check, solution, held_out=held_out)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentrl.core.measure import result, times_of
-from agentrl.envs.common.search import bench
+from benchmarks import search as bench
 from benchmarks.peers import search as peers_search
 from tests.envs.common.search.search_corpora import QUERIES, SourceOfGoods
 

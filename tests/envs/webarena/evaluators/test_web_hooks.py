@@ -9,7 +9,7 @@ from agentrl.envs.webarena.evaluators.evaluate import evaluate
 from agentrl.envs.webarena.evaluators.helpers import Surroundings, parse_helper
 from agentrl.envs.webarena.sites.messages import Response
 from agentrl.envs.webarena.sites.places import PLACES
-from agentrl.envs.webarena.tasks.official import find_official, official_tasks
+from agentrl.envs.webarena.tasks.files import find_official, official_tasks
 from tests.envs.webarena.evaluators.form_filling import ACCOUNT, ADDRESSES, TEXT, Agent
 from tests.envs.webarena.evaluators.hand_made import task_with
 from tests.envs.webarena.evaluators.hook_cases import HOOKS, INNER, MESSAGE, Hook

@@ -10,8 +10,7 @@ from lxml import html
 from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.evaluators.inner_text import TagStyles
 from agentrl.envs.webarena.evaluators.locators import check_locator, evaluate_locator
-from agentrl.envs.webarena.evaluators.nodes import close_brackets
-from agentrl.envs.webarena.evaluators.values import UnreadableLocator
+from agentrl.envs.webarena.evaluators.nodes import UnreadableLocator, close_brackets
 
 PAGE = html.document_fromstring("""<!doctype html><html><head><title> The  title</title></head><body>
 <div class="x"> Hello  <b>big</b> <i> world</i><p>paragraph</p>tail <span style="display:none">hidden</span></div>

@@ -14,8 +14,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.task_generator import KINDS, Task
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.oracle import about
-from agentrl.envs.webarena.tasks.generated import find_generated, generated_ids, split_of
-from agentrl.envs.webarena.tasks.joined import Joined, find_task_or_joined
+from agentrl.envs.webarena.tasks.generated import Joined, find_generated, find_task_or_joined, generated_ids, split_of
 from agentrl.envs.webarena.tasks.mutations import WebTaskMutations
 
 HOSTILE = [

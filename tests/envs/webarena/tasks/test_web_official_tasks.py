@@ -15,7 +15,7 @@ from agentrl.envs.webarena.evaluators.evaluate import evaluate
 from agentrl.envs.webarena.evaluators.helpers import PREFIX, parse_helper
 from agentrl.envs.webarena.evaluators.locators import check_locator
 from agentrl.envs.webarena.tasks.addresses import default_addresses, resolve
-from agentrl.envs.webarena.tasks.official import SETS, find_official, official_tasks
+from agentrl.envs.webarena.tasks.files import SETS, find_official, official_tasks
 from agentrl.envs.webarena.tasks.schema import Requirements, WebTask
 from tests.envs.webarena.evaluators.hand_made import HandMadeBackend
 
@@ -141,7 +141,7 @@ def test_missing_tasks_are_said_with_the_command(tmp_path: Path, monkeypatch: py
 
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr("agentrl.envs.webarena.tasks.official.distribution", not_installed)
+    monkeypatch.setattr("agentrl.envs.webarena.tasks.files.distribution", not_installed)
     monkeypatch.setenv("AGENTRL_CACHE", str(tmp_path))
     with pytest.raises(ConfigError, match=re.escape(SETS["lite"].command)):
         official_tasks()

@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import cycle, islice
-from typing import Any
+from collections.abc import Iterator
+from itertools import cycle
 
 from agentrl.envs.webarena.sites.formats import money
 from agentrl.envs.webarena.sites.forum.people import AGENT
 from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Answer, Click, Fill, On, Parameters, Switch, Template
-from agentrl.envs.webarena.tasks.templates.code.kit import at, to_project
+from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Switch, Template, template
+from agentrl.envs.webarena.tasks.templates.code.kit import at, ticket, to_page, to_project
 from agentrl.envs.webarena.tasks.templates.forum.kit import (
+    INNER,
+    LINKS,
     POSTED,
     SEVERAL,
-    Row,
-    both,
-    ends_at,
     findable,
     forums,
     ranked,
-    shows,
-    some,
+    replying,
     submissions,
-    text_of,
-    to_forum,
+    submitting,
     to_list,
     to_post,
-)  # fmt: skip
-from agentrl.envs.webarena.tasks.templates.forum.writing import INNER, LINKS
-from agentrl.envs.webarena.tasks.templates.map.kit import named, opening, region
-from agentrl.envs.webarena.tasks.templates.shop.parts import (
-    about,
-    amount,
-    on_product,
-    products,
-    reviewed_products,
-    search_for,
 )
+from agentrl.envs.webarena.tasks.templates.map import named, opening
+from agentrl.envs.webarena.tasks.templates.shop.kit import about, amount, on_product, products, reviewed_products
+from agentrl.envs.webarena.tasks.vocabulary import Row, both, done, ends_at, query, shows, some, text_of
 
 SHOP, CODE, MAP = ("shopping", "reddit"), ("gitlab", "reddit"), ("map", "reddit")
 BACK = ("reddit", "gitlab")
@@ -57,61 +46,52 @@ PROJECTS = """SELECT p.id, p.namespace || '/' || p.path AS project, p.path, p.de
 # ---------------------------------------------------------------------- the forum's side
 
 
-def _posting(forum: str, title: str, body: str = "", url: str = "") -> list[On]:
+def _posting(row: Parameters, body: str = "", url: str = "") -> list[On]:
     """Write a submission in the forum's tab."""
-    wanted = {"#submission_url": url, "#submission_title": title, "#submission_body": body}
-    fields: list[Act] = [Fill(selector, text) for selector, text in wanted.items() if text]
+    wanted = {"#submission_url": url, "#submission_title": row["title"], "#submission_body": body}
     return [
-        *to_forum(forum, Click("a.site-nav__link", "Submit")),
-        On(rf"__REDDIT__/submit/{forum}$", [*fields, Click("button", "Create submission")]),
-        On(rf"__REDDIT__/f/{forum}/\d+/", [Answer()], contains=title),
+        *submitting(row["forum"], *(Fill(selector, text) for selector, text in wanted.items() if text)),
+        On(rf"__REDDIT__/f/{row['forum']}/\d+/", [Answer()], contains=row["title"]),
     ]
 
 
-def _posted(row: Parameters, *parts: str) -> dict[str, Any]:
+def _is_posted(row: Parameters, *parts: str) -> dict:
     """There is a submission of this title whose text has these parts."""
-    return both(
-        ends_at(f"/f/{row['forum']}"),
-        shows((POSTED, TITLE, {"exact_match": row["title"]}), (POSTED, BODY, {"must_include": list(parts)})),
-    )
+    return both(ends_at(f"__REDDIT__/f/{row['forum']}"), shows((POSTED, TITLE, row["title"]), (POSTED, BODY, parts)))
+
+
+def _is_linked(row: Parameters, url: str, *parts: str) -> dict:
+    """There is a submission with this address and these parts."""
+    return both(ends_at(f"__REDDIT__/f/{row['forum']}"), shows((POSTED, INNER, parts), (POSTED, LINKS, [url])))
 
 
 # ---------------------------------------------------------------------- shop and forum
 
 
-def _prices(world: World) -> Iterator[Row]:
+@template(
+    "across-post-product-price", SHOP, "copy-between-sites",
+    ("Find out what \"{product}\" costs in the shop, then ask \"{title}\" in the {forum} forum, with the price in "
+     "the text.",
+     "Post in /f/{forum} under the title \"{title}\": the text must say the price of \"{product}\" in the shop."),
+    lambda row: _is_posted(row, amount(row["price"])),
+    lambda row: [*on_product(row, OTHER_TAB), *_posting(row, f"{row['product']} costs {row['price']}")],
+)  # fmt: skip
+def post_product_price(world: World) -> Iterator[Row]:
     for row, forum in zip(products(world, REMAINDERS[0]), cycle(SHOP_FORUMS)):
         price = money(row["final_price"])
         yield {**about(row), "forum": forum, "title": "Is this a fair price?", "price": price}
 
 
-def _post_price(row: Parameters) -> Sequence[On]:
-    name = row["product"]
-    return [
-        *search_for(row["phrase"], row["url_key"]),
-        on_product(row["url_key"], [OTHER_TAB]),
-        *_posting(row["forum"], row["title"], f"{name} costs {row['price']}"),
-    ]
-
-
-def _links(world: World) -> Iterator[Row]:
-    for row, forum in zip(products(world, REMAINDERS[1]), cycle(SHOP_FORUMS)):
-        yield {**about(row), "forum": forum, "title": "Has anyone bought this?"}
-
-
-def _product_page(row: Parameters, origin: str) -> str:
-    return f"{origin}/{row['url_key']}.html"
-
-
-def _post_link(row: Parameters) -> Sequence[On]:
-    return [
-        *search_for(row["phrase"], row["url_key"]),
-        on_product(row["url_key"], [OTHER_TAB]),
-        *_posting(row["forum"], row["title"], url=_product_page(row, PLACES["shopping"].url)),
-    ]
-
-
-def _bad_reviews(world: World) -> Iterator[Row]:
+@template(
+    "across-post-bad-reviews", SHOP, "summarise-between-sites",
+    ("Post the titles of all reviews of \"{product}\" with one or two stars in the {forum} forum, in a submission "
+     "called \"{title}\"",
+     "Write to /f/{forum}, under the title \"{title}\", how the reviews of \"{product}\" with at most two stars "
+     "are called."),
+    lambda row: _is_posted(row, *row["titles"]),
+    lambda row: [*on_product(row, OTHER_TAB), *_posting(row, ", ".join(row["titles"]))], held_out=True,
+)  # fmt: skip
+def post_bad_reviews(world: World) -> Iterator[Row]:
     targets = cycle(SHOP_FORUMS)
     for row, reviews in reviewed_products(world, 3, 10):
         titles = [review["title"] for review in reviews if review["rating"] <= FEW_STARS]
@@ -119,184 +99,125 @@ def _bad_reviews(world: World) -> Iterator[Row]:
             yield {**about(row), "forum": next(targets), "title": "What buyers complain about", "titles": titles}
 
 
-def _post_reviews(row: Parameters) -> Sequence[On]:
-    return [
-        *search_for(row["phrase"], row["url_key"]),
-        on_product(row["url_key"], [OTHER_TAB]),
-        *_posting(row["forum"], row["title"], ", ".join(row["titles"])),
-    ]
-
-
-def _recommended(world: World) -> Iterator[Row]:
+@template(
+    "across-comment-product-price", SHOP, "copy-between-sites",
+    ("What does \"{product}\" cost in the shop? Write the price as a comment on \"{title}\" in the {forum} forum.",
+     "Comment on the post \"{title}\" in /f/{forum} with the price of \"{product}\" in the shop."),
+    lambda row: shows(
+        (f"__REDDIT__/f/{row['forum']}/{row['id']}/-", text_of(".comments"), [AGENT, row["price"]])
+    ),
+    lambda row: [
+        *on_product(row, OTHER_TAB), *to_post(row, *replying(row["price"])),
+        done(rf"__REDDIT__/f/{row['forum']}/{row['id']}/.*/comment/\d+$"),
+    ],
+    held_out=True,
+)  # fmt: skip
+def comment_product_price(world: World) -> Iterator[Row]:
     """Submissions that could do with the price of a product."""
-    rows = findable(
-        world, submissions(world, "f.name IN ('gadgets', 'LifeProTips') AND s.comment_count < 12"), "prices"
-    )
-    for row, post in zip(products(world, REMAINDERS[2]), rows, strict=False):
-        price = money(row["final_price"])
-        yield {
-            **about(row), "price": price, "forum": post["forum"], "id": post["id"], "title": post["title"],
-        }  # fmt: skip
+    rows = submissions(world, "f.name IN ('gadgets', 'LifeProTips') AND s.comment_count < 12")
+    for row, post in zip(products(world, REMAINDERS[2]), findable(world, rows, "prices"), strict=False):
+        place = {"forum": post["forum"], "id": post["id"], "title": post["title"]}
+        yield {**about(row), "price": money(row["final_price"]), **place}
 
 
-def _comment_price(row: Parameters) -> Sequence[On]:
-    return [
-        *search_for(row["phrase"], row["url_key"]),
-        on_product(row["url_key"], [OTHER_TAB]),
-        *to_post(dict(row), Fill(".reply textarea", row["price"]), Click(".reply button", "Post")),
-        On(rf"__REDDIT__/f/{row['forum']}/{row['id']}/.*/comment/\d+$", [Answer()]),
-    ]
+SHOP_TEMPLATES = (
+    post_product_price,
+    Template(
+        "across-post-product-link", SHOP, "copy-between-sites",
+        ("Submit a link to the shop's page of \"{product}\" to the {forum} forum, titled \"{title}\"",
+         "In /f/{forum}, share the address of \"{product}\" in the shop. Use the title \"{title}\""),
+        lambda world: (
+            {**about(row), "forum": forum, "title": "Has anyone bought this?"}
+            for row, forum in zip(products(world, REMAINDERS[1]), cycle(SHOP_FORUMS))
+        ),
+        lambda row: _is_linked(row, f"__SHOPPING__/{row['url_key']}.html", row["title"]),
+        lambda row: [
+            *on_product(row, OTHER_TAB), *_posting(row, url=f"{PLACES['shopping'].url}/{row['url_key']}.html"),
+        ],
+    ),
+    post_bad_reviews, comment_product_price,
+)  # fmt: skip
 
 
-# ---------------------------------------------------------------------- code host and forum
+# ---------------------------------------------------------------------- code host, map and forum
 
 
-def _projects(key: str) -> Callable[[World], Iterator[Row]]:
-    def rows(world: World) -> Iterator[Row]:
-        targets = cycle(CODE_FORUMS)
-        for row in some(world.database("code").rows(PROJECTS), key):
-            yield {
-                "project": row["project"], "path": row["path"], "text": row["description"], "forum": next(targets),
-                "title": f"A look at {row['path']}",
-            }  # fmt: skip
+@template(
+    "across-promote-project", CODE, "copy-between-sites",
+    ("Recommend the project {project} in the {forum} forum: link to it, title the post \"{title}\", and use the "
+     "project's own description as text.",
+     "Share {project} with /f/{forum} as a link titled \"{title}\" whose text is the description on its page."),
+    lambda row: _is_linked(row, f"__GITLAB__/{row['project']}", row["title"], row["text"]),
+    lambda row: [
+        *to_project(row["project"], OTHER_TAB),
+        *_posting(row, row["text"], f"{PLACES['gitlab'].url}/{row['project']}"),
+    ],
+)  # fmt: skip
+def promote_project(world: World) -> Iterator[Row]:
+    rows = some(query(world, "code", PROJECTS), "forum promote", SEVERAL)
+    for row, forum in zip(rows, cycle(CODE_FORUMS)):
+        project = {"project": row["project"], "path": row["path"], "text": row["description"]}
+        yield {**project, "forum": forum, "title": f"A look at {row['path']}"}
 
-    return rows
 
-
-def _promote(row: Parameters) -> Sequence[On]:
-    url = f"{PLACES['gitlab'].url}/{row['project']}"
-    return [*to_project(row["project"], OTHER_TAB), *_posting(row["forum"], row["title"], row["text"], url)]
-
-
-def _open_issues(world: World) -> Iterator[Row]:
+@template(
+    "across-post-open-issues", CODE, "copy-between-sites",
+    ("How many open issues does {project} have? Post the number in the {forum} forum, titled \"{title}\"",
+     "Write a post called \"{title}\" in /f/{forum} that says how many issues of {project} are open."),
+    lambda row: _is_posted(row, str(row["count"])),
+    lambda row: [*to_page(row["project"], "-/issues", OTHER_TAB), *_posting(row, str(row["count"]))],
+)  # fmt: skip
+def post_open_issues(world: World) -> Iterator[Row]:
     counts = "SELECT project_id, count(*) AS open FROM issue WHERE state = 'opened' GROUP BY project_id"
-    opened = {row["project_id"]: row["open"] for row in world.database("code").rows(counts)}
+    opened = {row["project_id"]: row["open"] for row in query(world, "code", counts)}
     targets = cycle(CODE_FORUMS)
-    for row in some(world.database("code").rows(PROJECTS), "issues"):
+    for row in some(query(world, "code", PROJECTS), "forum issues", SEVERAL):
         if row["id"] in opened:
             yield {"project": row["project"], "path": row["path"], "forum": next(targets), "count": opened[row["id"]],
                    "title": f"Open issues of {row['path']}"}  # fmt: skip
 
 
-def _post_issues(row: Parameters) -> Sequence[On]:
-    issues = f"/{row['project']}/-/issues"
-    return [
-        *to_project(row["project"], Click(f'a.side-link[href="{issues}"]')),
-        On(at(issues), [OTHER_TAB]),
-        *_posting(row["forum"], row["title"], str(row["count"])),
-    ]
-
-
-def _reported(world: World) -> Iterator[Row]:
+@template(
+    "across-report-newest-post", BACK, "copy-between-sites",
+    ("Create an issue in {project} that has the same title as the newest post of the {forum} forum.",
+     "Take the title of the latest submission in /f/{forum} and open an issue with that title in {project}."),
+    lambda row: shows(
+        (f"__GITLAB__{ticket(row)}", text_of('[data-qa-selector="title_content"]'), [row["title"]])
+    ),
+    lambda row: [
+        *to_list({"forum": row["forum"], "sort": "new", "time": ""}, OTHER_TAB),
+        *to_page(row["project"], "-/issues", Click("main a", "New issue")),
+        On(at(f"/{row['project']}/-/issues/new"),
+           [Fill("#issue_title", row["title"]), Click("button", "Create issue")]),
+        done(at(ticket(row))),
+    ],
+)  # fmt: skip
+def report_newest_post(world: World) -> Iterator[Row]:
     """The newest post of a forum becomes an issue."""
-    code = world.database("code")
-    chosen = some(code.rows(PROJECTS), "reported", 60)
-    for row, forum in zip(chosen, cycle(forums(world))):
+    last = "SELECT coalesce(max(iid), 0) FROM issue WHERE project_id = ?"
+    for row, forum in zip(some(query(world, "code", PROJECTS), "forum reported", 60), cycle(forums(world))):
         newest = ranked(world, forum["name"], "new", "")
-        last = code.value("SELECT coalesce(max(iid), 0) FROM issue WHERE project_id = ?", row["id"])
         if newest:
             yield {"project": row["project"], "path": row["path"], "forum": forum["name"], "title": newest[0]["title"],
-                   "iid": last + 1}  # fmt: skip
+                   "iid": world.database("code").value(last, row["id"]) + 1}  # fmt: skip
 
 
-def _report(row: Parameters) -> Sequence[On]:
-    issues = f"/{row['project']}/-/issues"
-    return [
-        *to_list(row["forum"], "new", "", OTHER_TAB),
-        *to_project(row["project"], Click(f'a.side-link[href="{issues}"]')),
-        On(at(issues), [Click("main a", "New issue")]),
-        On(at(f"{issues}/new"), [Fill("#issue_title", row["title"]), Click("button", "Create issue")]),
-        On(at(f"{issues}/{row['iid']}"), [Answer()]),
-    ]
-
-
-# ---------------------------------------------------------------------- map and forum
-
-
-def _phones(world: World) -> Iterator[Row]:
-    targets = cycle(MAP_FORUMS)
-    for place in islice(named(region(world), "across", lambda place: bool(place.tags.get("phone"))), SEVERAL):
-        yield {"name": place.name, "path": place.path, "phone": place.tags["phone"], "forum": next(targets),
+@template(
+    "across-post-phone-number", MAP, "copy-between-sites",
+    ("Look up the phone number of {name} on the map and post it in the {forum} forum under the title \"{title}\"",
+     "Members of /f/{forum} want to call {name}: post the number that the map knows, titled \"{title}\""),
+    lambda row: _is_posted(row, row["phone"]),
+    lambda row: [*opening(row, OTHER_TAB), *_posting(row, row["phone"])],
+)  # fmt: skip
+def post_phone_number(world: World) -> Iterator[Row]:
+    places = named(world, "across", SEVERAL, lambda place: bool(place.tags.get("phone")))
+    for place, forum in zip(places, cycle(MAP_FORUMS)):
+        yield {"name": place.name, "path": place.path, "phone": place.tags["phone"], "forum": forum,
                "title": f"Calling {place.name}"}  # fmt: skip
 
 
-def _post_phone(row: Parameters) -> Sequence[On]:
-    return [*opening(row["name"], row["path"], OTHER_TAB), *_posting(row["forum"], row["title"], row["phone"])]
-
-
-TEMPLATES: tuple[Template, ...] = (
-    Template(
-        "across-post-product-price", SHOP, "copy-between-sites",
-        ("Find out what \"{product}\" costs in the shop, then ask \"{title}\" in the {forum} forum, with the price in "
-         "the text.",
-         "Post in /f/{forum} under the title \"{title}\": the text must say the price of \"{product}\" in the shop."),
-        _prices, lambda row: _posted(row, amount(row["price"])), _post_price,
-    ),
-    Template(
-        "across-post-product-link", SHOP, "copy-between-sites",
-        ("Submit a link to the shop's page of \"{product}\" to the {forum} forum, titled \"{title}\"",
-         "In /f/{forum}, share the address of \"{product}\" in the shop. Use the title \"{title}\""),
-        _links,
-        lambda row: both(
-            ends_at(f"/f/{row['forum']}"),
-            shows((POSTED, INNER, {"must_include": [row["title"]]}),
-                  (POSTED, LINKS, {"must_include": [_product_page(row, "__SHOPPING__")]})),
-        ),
-        _post_link,
-    ),
-    Template(
-        "across-post-bad-reviews", SHOP, "summarise-between-sites",
-        ("Post the titles of all reviews of \"{product}\" with one or two stars in the {forum} forum, in a submission "
-         "called \"{title}\"",
-         "Write to /f/{forum}, under the title \"{title}\", how the reviews of \"{product}\" with at most two stars "
-         "are called."),
-        _bad_reviews, lambda row: _posted(row, *row["titles"]), _post_reviews, held_out=True,
-    ),
-    Template(
-        "across-comment-product-price", SHOP, "copy-between-sites",
-        ("What does \"{product}\" cost in the shop? Write the price as a comment on \"{title}\" in the {forum} forum.",
-         "Comment on the post \"{title}\" in /f/{forum} with the price of \"{product}\" in the shop."),
-        _recommended,
-        lambda row: shows(
-            (f"__REDDIT__/f/{row['forum']}/{row['id']}/-", text_of(".comments"),
-             {"must_include": [AGENT, row["price"]]})
-        ),
-        _comment_price, held_out=True,
-    ),
-    Template(
-        "across-promote-project", CODE, "copy-between-sites",
-        ("Recommend the project {project} in the {forum} forum: link to it, title the post \"{title}\", and use the "
-         "project's own description as text.",
-         "Share {project} with /f/{forum} as a link titled \"{title}\" whose text is the description on its page."),
-        _projects("promote"),
-        lambda row: both(
-            ends_at(f"/f/{row['forum']}"),
-            shows((POSTED, INNER, {"must_include": [row["title"], row["text"]]}),
-                  (POSTED, LINKS, {"must_include": [f"__GITLAB__/{row['project']}"]})),
-        ),
-        _promote,
-    ),
-    Template(
-        "across-post-open-issues", CODE, "copy-between-sites",
-        ("How many open issues does {project} have? Post the number in the {forum} forum, titled \"{title}\"",
-         "Write a post called \"{title}\" in /f/{forum} that says how many issues of {project} are open."),
-        _open_issues, lambda row: _posted(row, str(row["count"])), _post_issues,
-    ),
-    Template(
-        "across-report-newest-post", BACK, "copy-between-sites",
-        ("Create an issue in {project} that has the same title as the newest post of the {forum} forum.",
-         "Take the title of the latest submission in /f/{forum} and open an issue with that title in {project}."),
-        _reported,
-        lambda row: shows(
-            (f"__GITLAB__/{row['project']}/-/issues/{row['iid']}", text_of('[data-qa-selector="title_content"]'),
-             {"must_include": [row["title"]]})
-        ),
-        _report,
-    ),
-    Template(
-        "across-post-phone-number", MAP, "copy-between-sites",
-        ("Look up the phone number of {name} on the map and post it in the {forum} forum under the title \"{title}\"",
-         "Members of /f/{forum} want to call {name}: post the number that the map knows, titled \"{title}\""),
-        _phones, lambda row: _posted(row, row["phone"]), _post_phone,
-    ),
+OTHER_TEMPLATES = (
+    promote_project, post_open_issues,
+    report_newest_post, post_phone_number,
 )  # fmt: skip
+TEMPLATES = (*SHOP_TEMPLATES, *OTHER_TEMPLATES)

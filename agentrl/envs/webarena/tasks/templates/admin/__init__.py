@@ -1,18 +1,7 @@
-"""All generated tasks of the shop's administration."""
+"""The templates of the shop's administration."""
 
-from agentrl.envs.webarena.tasks.template import Template
-from agentrl.envs.webarena.tasks.templates.admin import (
-    catalog,
-    findings,
-    information,
-    navigation,
-    orders,
-    records,
-    reports,
-)
+from __future__ import annotations
 
-TEMPLATES: tuple[Template, ...] = (
-    *information.TEMPLATES, *findings.TEMPLATES, *reports.TEMPLATES,
-    *navigation.TEMPLATES, *orders.TEMPLATES,
-    *catalog.TEMPLATES, *records.TEMPLATES,
-)  # fmt: skip
+from agentrl.envs.webarena.tasks.templates.admin import asking, catalog, orders
+
+TEMPLATES = (*asking.TEMPLATES, *orders.TEMPLATES, *catalog.TEMPLATES)

@@ -1,39 +1,36 @@
-"""What the tasks of the administration share: ways through its menu and grids, and pieces of evaluators."""
+"""What the tasks of the administration share: ways through its menu and grids, conditions, months and orders."""
 
 from __future__ import annotations
 
 import calendar
-import sqlite3
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date
 from typing import Any
 from urllib.parse import quote_plus
 
-from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Choose, Click, Fill, On, Parameters, literal
+from agentrl.envs.webarena.tasks.template import Act, Check, Choose, Click, Fill, On, Parameters
+from agentrl.envs.webarena.tasks.vocabulary import Row, query
 
 ADMIN = "__SHOPPING_ADMIN__"
 SITES = ("shopping_admin",)
+ORDERS, CUSTOMERS, PRODUCTS = "/sales/order/", "/customer/index/", "/catalog/product/"
+REVIEWS, RULES, TERMS = "/review/product/", "/sales_rule/promo_quote/", "/search/term/"
+LANDINGS = {"Sales": ORDERS, "Marketing": RULES, "Reports": "/reports/report_sales/sales/"}  # where a section opens
 ORDER_VIEW = "/sales/order/view/order_id/{id}/"
 PRODUCT_EDIT = "/catalog/product/edit/id/{id}/"
+CUSTOMER_EDIT = "/customer/index/edit/id/{id}/"
 
 
-def store(world: World) -> Database:
-    """The data of the shop."""
-    return world.database("store")
+def is_set(table: str, row_id: int, **columns: Any) -> Callable[[World], bool]:
+    """Does a row of the shop's data have these values?"""
 
+    def achieved(world: World) -> bool:
+        row = world.database("store").get(table, row_id)
+        return row is not None and all(row[name] == value for name, value in columns.items())
 
-def rows(world: World, sql: str, *values: Any) -> list[sqlite3.Row]:
-    """Rows of the shop's data."""
-    return store(world).rows(sql, *values)
-
-
-def column(world: World, table: str, row_id: int, name: str) -> Any:
-    """One value of the shop's data; None where there is no such row."""
-    row = store(world).get(table, row_id)
-    return None if row is None else row[name]
+    return achieved
 
 
 # ---------------------------------------------------------------------- addresses
@@ -41,7 +38,7 @@ def column(world: World, table: str, row_id: int, name: str) -> Any:
 
 def page(path: str) -> str:
     """Pages whose address begins like this."""
-    return ADMIN + literal(path)
+    return ADMIN + re.escape(path)
 
 
 def grid(path: str) -> str:
@@ -52,7 +49,7 @@ def grid(path: str) -> str:
 def asked(path: str, *fields: tuple[str, str]) -> str:
     """A grid or report that was asked for with all these parameters."""
     conditions = "".join(
-        f"(?=.*[?&]{literal(quote_plus(name))}={literal(quote_plus(value))}(&|$))" for name, value in fields
+        f"(?=.*[?&]{re.escape(quote_plus(name))}={re.escape(quote_plus(value))}(&|$))" for name, value in fields
     )
     return page(path.rstrip("/")) + rf"/?(?=\?){conditions}"
 
@@ -65,10 +62,10 @@ def link(path: str) -> Click:
 # ---------------------------------------------------------------------- ways
 
 
-def menu(section: str, landing: str = "", entry: str = "") -> list[On]:
+def menu(section: str, entry: str = "") -> list[On]:
     """Open a section of the menu from anywhere; on its first page, open one of its entries."""
     steps = [On(ADMIN, [Click("a.section", section)])]
-    return [*steps, On(grid(landing), [Click("a.entry", entry)])] if entry else steps
+    return [*steps, On(grid(LANDINGS[section]), [Click("a.entry", entry)])] if entry else steps
 
 
 def search(path: str, words: str, *acts: Act) -> list[On]:
@@ -76,62 +73,45 @@ def search(path: str, words: str, *acts: Act) -> list[On]:
     return [On(grid(path), [Fill("#fulltext", words, enter=True)]), On(asked(path, ("search", words)), acts)]
 
 
-def filtered(path: str, fields: Sequence[tuple[Fill | Choose, str, str]], *acts: Act, opened: bool = False) -> list[On]:
-    """Set filters of a grid (what to do, and the parameter with the value it then has), then do something."""
-    button = "Search" if opened else "Apply Filters"
-    setting = [*(act for act, _, _ in fields), Click("form.filters button", button)]
-    opening = [] if opened else [On(grid(path), [Click("a.button", "Filters")])]
-    panel = grid(path) if opened else asked(path, ("panel", "filters"))
-    values = [(f"filters{name}", value) for _, name, value in fields]
-    return [*opening, On(panel, setting), On(asked(path, *values), acts)]
+def filtered(path: str, fields: Sequence[Fill | Choose], *acts: Act, opened: bool = False) -> list[On]:
+    """Set filters of a grid, then do something. `opened`: its filters are shown from the beginning."""
+    values = []
+    for field in fields:  # #filter_created_at_from becomes filters[created_at][from]
+        name, end = re.fullmatch(r"#filter_(.+?)(_from|_to)?", field.selector).groups()  # pyright: ignore
+        value = field.text if isinstance(field, Fill) else field.option
+        values.append((f"filters[{name}]" + (f"[{end[1:]}]" if end else ""), value))
+    button = Click("form.filters button", "Search" if opened else "Apply Filters")
+    result = On(asked(path, *values), acts)
+    if opened:
+        return [On(grid(path), [*fields, button]), result]
+    panel = asked(path, ("panel", "filters"))
+    return [On(grid(path), [Click("a.button", "Filters")]), On(panel, [*fields, button]), result]
 
 
-def order_page(order: int, number: str) -> list[On]:
-    """The way to the page of an order."""
-    return [*menu("Sales"), *search("/sales/order/", number, link(ORDER_VIEW.format(id=order)))]
+def selected(numbers: Sequence[int], action: str) -> list[Act]:
+    """Mark rows of a grid and choose what to do with them."""
+    marks = [Check(f'input[name="selected"][value="{number}"]') for number in numbers]
+    return [*marks, Choose('select[name="action"]', action), Click("button", "Submit")]
 
 
-def product_page(product: int, sku: str) -> list[On]:
-    """The way to the form of a product."""
-    return [*menu("Catalog"), *search("/catalog/product/", sku, link(PRODUCT_EDIT.format(id=product)))]
+def on_record(section: str, entry: str, listing: str, words: str, path: str, *acts: Act) -> list[On]:
+    """Search a grid of the menu for a record, and do this on its page."""
+    return [*menu(section, entry), *search(listing, words, link(path)), On(page(path), acts)]
 
 
-# ---------------------------------------------------------------------- evaluators
+def on_order(row: Parameters, *acts: Act) -> list[On]:
+    """Find an order by its number, and do this on its page."""
+    return on_record("Sales", "", ORDERS, row["number"], ORDER_VIEW.format(**row), *acts)
 
 
-def answer(*parts: str) -> dict[str, Any]:
-    """The answer must include all of these."""
-    return {"eval_types": ["string_match"], "reference_answers": {"must_include": list(parts)}}
+def on_product(row: Parameters, *acts: Act) -> list[On]:
+    """Find a product by its SKU, and do this on its form."""
+    return on_record("Catalog", "", PRODUCTS, row["sku"], PRODUCT_EDIT.format(**row), *acts)
 
 
-def contents(*targets: dict[str, Any]) -> dict[str, Any]:
-    """All these places must show what they should."""
-    return {"eval_types": ["program_html"], "program_html": list(targets)}
-
-
-def exactly(path: str, locator: str, value: str) -> dict[str, Any]:
-    """What a locator finds on a page must be this. `path` "last": the page where the agent ended."""
-    return _target(path, locator, exact_match=value)
-
-
-def including(path: str, locator: str, *parts: str) -> dict[str, Any]:
-    """What a locator finds on a page must include all of these."""
-    return _target(path, locator, must_include=list(parts))
-
-
-def _target(path: str, locator: str, **required: Any) -> dict[str, Any]:
-    url = path if path == "last" else ADMIN + path
-    return {"url": url, "locator": locator, "required_contents": required}
-
-
-def value_of(name: str) -> str:
-    """The locator of a field's value."""
-    return f"document.querySelector('[name=\"{name}\"]').value"
-
-
-def text_of(selector: str) -> str:
-    """The locator of an element's text."""
-    return f"document.querySelector('{selector}').outerText"
+def on_customer(row: Parameters, words: str, tab: str) -> list[On]:
+    """Find a customer, and open a tab of the page."""
+    return on_record("Customers", "", CUSTOMERS, words, CUSTOMER_EDIT.format(**row), Click("a.tab", tab))
 
 
 # ---------------------------------------------------------------------- values
@@ -142,50 +122,40 @@ def months() -> list[tuple[int, int]]:
     return [(year, month) for year in range(2022, 2026) for month in range(1, 13) if (year, month) < (2025, 6)]
 
 
-def month_name(year: int, month: int) -> str:
-    """May 2023"""
-    return f"{calendar.month_name[month]} {year}"
-
-
-def month_ends(year: int, month: int) -> tuple[str, str]:
-    """The first and last day of a month, as a person enters them: 5/1/2023."""
-    return f"{month}/1/{year}", f"{month}/{calendar.monthrange(year, month)[1]}/{year}"
+def about_month(year: int, month: int) -> Row:
+    """May 2023, with its first and last day as a person enters them: 5/1/2023."""
+    first, last = f"{month}/1/{year}", f"{month}/{calendar.monthrange(year, month)[1]}/{year}"
+    return {"month": f"{calendar.month_name[month]} {year}", "first": first, "last": last}
 
 
 def shown(day: str) -> str:
     """How a date field shows a day: 5/1/23 for 5/1/2023."""
-    month, number, year = (int(part) for part in day.split("/"))
-    return f"{month}/{number}/{date(year, month, number):%y}"
+    month, number, year = day.split("/")
+    return f"{month}/{number}/{year[-2:]}"
 
 
-def some_orders(share: int) -> Callable[[World], Iterator[dict[str, Any]]]:
+def some_orders(world: World, share: int) -> Iterator[Row]:
     """One in seven of the orders, with what can be asked about them."""
-
-    def parameters(world: World) -> Iterator[dict[str, Any]]:
-        sql = f"SELECT * FROM sales_order WHERE id % 7 = {share} AND grand_total < 1000 ORDER BY id"
-        for row in rows(world, sql):
-            yield {"id": row["id"], "number": row["increment_id"], "total": f"{row['grand_total']:.2f}",
-                   "city": row["shipping_city"], "name": row["shipping_name"]}  # fmt: skip
-
-    return parameters
+    sql = f"SELECT * FROM sales_order WHERE id % 7 = {share} AND grand_total < 1000 ORDER BY id"
+    for row in query(world, "store", sql):
+        yield {"id": row["id"], "number": row["increment_id"], "total": f"{row['grand_total']:.2f}",
+               "city": row["shipping_city"], "name": row["shipping_name"]}  # fmt: skip
 
 
-def months_and_statuses(world: World) -> Iterator[dict[str, Any]]:
+def months_and_statuses(world: World) -> Iterator[Row]:
     """Months with how many orders of each status were placed in them."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for row in rows(world, "SELECT status, substr(created_at, 1, 7) AS month FROM sales_order ORDER BY id"):
-        counts[row["month"], row["status"]] += 1
+    sql = "SELECT status, substr(created_at, 1, 7) AS month FROM sales_order"
+    counts = Counter((row["month"], row["status"]) for row in query(world, "store", sql))
     for year, month in months():
         for status in ("Complete", "Canceled", "Closed"):
             if count := counts[f"{year}-{month:02d}", status]:
-                first, last = month_ends(year, month)
-                yield {"month": month_name(year, month), "status": status, "first": first, "last": last, "count": count}
+                time = about_month(year, month)
+                yield {"month": time.pop("month"), "status": status, **time, "count": count}
 
 
-def by_status_and_month(values: Parameters) -> list[tuple[Fill | Choose, str, str]]:
+def by_status_and_month(row: Parameters) -> list[Fill | Choose]:
     """Filters of the orders that leave such a month and status."""
     return [
-        (Fill("#filter_created_at_from", values["first"]), "[created_at][from]", values["first"]),
-        (Fill("#filter_created_at_to", values["last"]), "[created_at][to]", values["last"]),
-        (Choose("#filter_status", values["status"]), "[status]", values["status"]),
-    ]
+        Fill("#filter_created_at_from", row["first"]), Fill("#filter_created_at_to", row["last"]),
+        Choose("#filter_status", row["status"]),
+    ]  # fmt: skip

@@ -1,226 +1,225 @@
-"""Tasks that change orders."""
+"""Tasks of the administration that end on a certain page, and those that change orders."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from random import Random
-from typing import Any
 
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Answer, Check, Choose, Click, Fill, On, Parameters, Template
-from agentrl.envs.webarena.tasks.templates.admin.kit import (
-    ORDER_VIEW,
-    SITES,
-    column,
-    contents,
-    exactly,
-    including,
-    order_page,
-    page,
-    rows,
-    store,
-    text_of,
+from agentrl.envs.webarena.tasks.template import (
+    Answer,
+    Check,
+    Choose,
+    Click,
+    Fill,
+    On,
+    Parameters,
+    Template,
+    template,
 )
+from agentrl.envs.webarena.tasks.templates.admin.kit import (
+    ADMIN,
+    CUSTOMERS,
+    ORDER_VIEW,
+    ORDERS,
+    PRODUCT_EDIT,
+    SITES,
+    by_status_and_month,
+    filtered,
+    is_set,
+    menu,
+    months_and_statuses,
+    on_order,
+    on_product,
+    page,
+    shown,
+    some_orders,
+)
+from agentrl.envs.webarena.tasks.vocabulary import Row, both, done, ends_at, exists, query, shows, text_of
 
 OPEN = "('Pending', 'Fraud')"  # nothing of these orders is invoiced or shipped
-HISTORY = "/sales/order/commentsHistory/order_id/{id}/"
+HISTORY = ADMIN + "/sales/order/commentsHistory/order_id/{id}/"
 CARRIERS = ("DHL", "Federal Express", "United Parcel Service", "United States Postal Service")
 STREETS = ("Oak Avenue", "Linden Street", "Harbor Road", "Mill Lane", "Sunset Boulevard", "Orchard Way")
 CITIES = (("New York", "New York", "10001"), ("Pittsburgh", "Pennsylvania", "15213"), ("Portland", "Oregon", "97205"),
           ("Austin", "Texas", "78701"), ("Boulder", "Colorado", "80302"))  # fmt: skip
+ADDRESS = {"street": "street[0]", "city": "city", "region": "region", "postcode": "postcode"}  # columns and fields
+IS_SENT = "SELECT 1 FROM shipment WHERE order_id = ? AND tracking_number = ?"
+IS_TOLD = "SELECT 1 FROM order_comment WHERE order_id = ? AND comment = ? AND is_notified"
 NOTES = (
     "The parcel leaves our warehouse on Monday.", "We have checked your new address.",
     "One item is delayed by two days.", "A gift card is added to the parcel.", "Please leave the box at the back door.",
 )  # fmt: skip
 
-
-def _orders(where: str) -> Callable[[World], Iterator[dict[str, Any]]]:
-    def parameters(world: World) -> Iterator[dict[str, Any]]:
-        for row in rows(world, f"SELECT id, increment_id FROM sales_order WHERE {where} ORDER BY id"):
-            yield {"id": row["id"], "number": row["increment_id"]}
-
-    return parameters
+# ---------------------------------------------------------------------- pages
 
 
-def _has_status(values: Parameters, status: str) -> Callable[[World], bool]:
-    return lambda world: column(world, "sales_order", values["id"], "status") == status
+def _filtered_by(path: str, *parts: str) -> dict:
+    """The agent ends on a grid with these filters."""
+    return both(ends_at(ADMIN + path), shows(("last", text_of("div.admin__data-grid-filters-current"), parts)))
 
 
-def _view(values: Parameters) -> str:
-    return page(ORDER_VIEW.format(**values))
+PAGES = (
+    Template(
+        "admin-filter-orders", SITES, "filter-list",
+        ("Show all {status} orders that were placed in {month}.",
+         "List the orders of {month} with the status {status}.",
+         "Filter the orders: status {status}, purchased from {first} to {last}."),
+        months_and_statuses,
+        lambda row: _filtered_by(ORDERS, row["status"], f"{shown(row['first'])} - {shown(row['last'])}"),
+        lambda row: [*menu("Sales"), *filtered(ORDERS, by_status_and_month(row), Answer())],
+    ),
+    Template(
+        "admin-filter-customers", SITES, "filter-list",
+        ("Show the customers who live in {city}, {region}.",
+         "List all customers from {city} in {region}, using the filters."),
+        lambda world: query(world, "store", "SELECT DISTINCT city, region FROM address ORDER BY region, city"),
+        lambda row: _filtered_by(CUSTOMERS, f"State/Province: {row['region']}", f"City: {row['city']}"),
+        lambda row: [
+            *menu("Customers"),
+            *filtered(CUSTOMERS, [Fill("#filter_region", row["region"]), Fill("#filter_city", row["city"])], Answer()),
+        ],
+        held_out=True,
+    ),
+    Template(
+        "admin-open-order", SITES, "open-record",
+        ("Open the page of order {number}.", "Show me the details of order #{number}.", "Bring up order {number}."),
+        lambda world: some_orders(world, 6), lambda row: ends_at(ADMIN + ORDER_VIEW.format(**row), exact=True),
+        lambda row: on_order(row, Answer()),
+    ),
+    Template(
+        "admin-open-product", SITES, "open-record",
+        ("Open the product with the SKU {sku} for editing.", 'Go to the edit page of "{name}" (SKU {sku}).',
+         "Bring up the form of product {sku}."),
+        lambda world: query(world, "store", "SELECT id, sku, name FROM product WHERE id % 40 = 17 ORDER BY id"),
+        lambda row: ends_at(ADMIN + PRODUCT_EDIT.format(**row), exact=True), lambda row: on_product(row, Answer()),
+    ),
+)  # fmt: skip
 
 
-def _button(label: str, status: str) -> Callable[[Parameters], Sequence[On]]:
-    """Open the order, press the button, and be done."""
-
-    def solution(values: Parameters) -> Sequence[On]:
-        return [
-            *order_page(values["id"], values["number"]), On(_view(values), [Click("button", label)]),
-            On(_view(values), [Answer()], when=_has_status(values, status)),
-        ]  # fmt: skip
-
-    return solution
+# ---------------------------------------------------------------------- changes of orders
 
 
-def _status_is(status: str) -> Callable[[Parameters], dict[str, Any]]:
-    return lambda values: contents(exactly(ORDER_VIEW.format(**values), text_of("#order_status"), status))
+def _orders(world: World, where: str) -> list[Row]:
+    return query(world, "store", f"SELECT id, increment_id AS number FROM sales_order WHERE {where} ORDER BY id")
 
 
-# ---------------------------------------------------------------------- invoices and shipments
+def _view(row: Parameters) -> str:
+    return ADMIN + ORDER_VIEW.format(**row)
 
 
-def _invoice(values: Parameters) -> Sequence[On]:
-    return [
-        *order_page(values["id"], values["number"]), On(_view(values), [Click("a.button", "Invoice")]),
-        On(page(f"/sales/order_invoice/new/order_id/{values['id']}/"), [Click("button", "Submit Invoice")]),
-        On(_view(values), [Answer()], when=_has_status(values, "Processing")),
-    ]  # fmt: skip
+def _has_status(row: Parameters, status: str) -> dict:
+    return shows((_view(row), text_of("#order_status"), status))
 
 
-def _invoiced(values: Parameters) -> dict[str, Any]:
-    listed = f"/sales/invoice/?filters[order_number]={values['number']}"
-    return contents(
-        exactly(ORDER_VIEW.format(**values), text_of("#order_status"), "Processing"),
-        including(listed, text_of("tr.data-row"), values["number"]),
-    )
+def _change(row: Parameters, press: Click, form: str, acts: list, when: Callable[[World], bool]) -> list[On]:
+    """Open the order and one of its forms, fill it in, and be done on the order's page."""
+    return [*on_order(row, press), On(page(form.format(**row)), acts), done(page(ORDER_VIEW.format(**row)), when)]
 
 
-def _shipments(world: World) -> Iterator[dict[str, Any]]:
-    for values in _orders(f"status IN {OPEN} OR status = 'Processing'")(world):
-        rng = Random(f"ship {values['id']}")
-        yield {**values, "carrier": rng.choice(CARRIERS), "tracking": str(rng.randrange(10**9, 10**10))}
+@template(
+    "admin-ship-order", SITES, "fulfil-order",
+    ("Ship order {number} with {carrier}, tracking number {tracking}.",
+     "Order #{number} has left the house: create the shipment of all its items with the {carrier} tracking number "
+     "{tracking}.",
+     "Update order {number} with the {carrier} tracking number {tracking} by creating its shipment."),
+    lambda row: shows(
+        (HISTORY.format(**row) + "active_tab/order_shipments/", "",
+         [f"Tracking number {row['tracking']} for {row['carrier']} assigned"])
+    ),
+    lambda row: _change(
+        row, Click("a.button", "Ship"), "/admin/order_shipment/new/order_id/{id}/",
+        [Choose("#trackingC1", row["carrier"]), Fill("#trackingT1", row["carrier"]),
+         Fill("#trackingN1", row["tracking"]), Click("button", "Submit Shipment")],
+        exists("store", IS_SENT, row["id"], row["tracking"]),
+    ),
+)  # fmt: skip
+def ship_order(world: World) -> Iterator[Row]:
+    for row in _orders(world, f"status IN {OPEN} OR status = 'Processing'"):
+        rng = Random(f"ship {row['id']}")
+        yield {**row, "carrier": rng.choice(CARRIERS), "tracking": str(rng.randrange(10**9, 10**10))}
 
 
-def _ship(values: Parameters) -> Sequence[On]:
-    shipping = [
-        Choose("#trackingC1", values["carrier"]), Fill("#trackingT1", values["carrier"]),
-        Fill("#trackingN1", values["tracking"]), Click("button", "Submit Shipment"),
-    ]  # fmt: skip
-
-    def shipped(world: World) -> bool:
-        found = rows(world, "SELECT tracking_number FROM shipment WHERE order_id = ?", values["id"])
-        return any(row["tracking_number"] == values["tracking"] for row in found)
-
-    return [
-        *order_page(values["id"], values["number"]), On(_view(values), [Click("a.button", "Ship")]),
-        On(page(f"/admin/order_shipment/new/order_id/{values['id']}/"), shipping),
-        On(_view(values), [Answer()], when=shipped),
-    ]  # fmt: skip
-
-
-def _shipped(values: Parameters) -> dict[str, Any]:
-    tracked = f"Tracking number {values['tracking']} for {values['carrier']} assigned"
-    return contents(including(HISTORY.format(**values) + "active_tab/order_shipments/", "", tracked))
-
-
-def _refund(values: Parameters) -> Sequence[On]:
-    return [
-        *order_page(values["id"], values["number"]), On(_view(values), [Click("a.button", "Credit Memo")]),
-        On(page(f"/sales/order_creditmemo/new/order_id/{values['id']}/"), [Click("button", "Refund Offline")]),
-        On(_view(values), [Answer()], when=_has_status(values, "Closed")),
-    ]  # fmt: skip
-
-
-# ---------------------------------------------------------------------- comments and addresses
-
-
-def _comments(world: World) -> Iterable[dict[str, Any]]:
-    for values in _orders("id % 9 = 4")(world):
-        yield {**values, "comment": NOTES[values["id"] % len(NOTES)]}
-
-
-def _comment(values: Parameters) -> Sequence[On]:
-    def written(world: World) -> bool:
-        found = rows(world, "SELECT * FROM order_comment WHERE order_id = ?", values["id"])
-        return any(row["comment"] == values["comment"] and row["is_notified"] for row in found)
-
-    writing = [
-        Fill("#history_comment", values["comment"]), Check("#history_notify"), Click("button", "Submit Comment"),
-    ]  # fmt: skip
-    return [
-        *order_page(values["id"], values["number"]), On(_view(values), writing),
-        On(_view(values), [Answer()], when=written),
-    ]  # fmt: skip
-
-
-def _commented(values: Parameters) -> dict[str, Any]:
-    return contents(including(HISTORY.format(**values), text_of(".history"), values["comment"], "Customer Notified"))
-
-
-def _addresses(world: World) -> Iterator[dict[str, Any]]:
-    for values in _orders("id % 8 = 3")(world):
-        rng = Random(f"address {values['id']}")
+@template(
+    "admin-order-address", SITES, "edit-record",
+    ("Change the shipping address of order {number} to {street}, {city}, {region}, {postcode}.",
+     "Order #{number} must go to {street}, {city}, {region} {postcode} instead. Correct its shipping address.",
+     "Modify where order {number} is shipped: {street} in {city}, {region}, {postcode}."),
+    lambda row: shows(
+        (_view(row), text_of(".order-shipping-address .address"), [row[name] for name in ADDRESS])
+    ),
+    lambda row: _change(
+        row, Click(".order-shipping-address a", "Edit"), f"/sales/order/address/address_id/{2 * row['id']}/",
+        [*(Fill(f'[name="{field}"]', row[name]) for name, field in ADDRESS.items()), Click("button", "Save Order Address")],
+        is_set("sales_order", row["id"], **{f"shipping_{name}": row[name] for name in ADDRESS}),
+    ),
+)  # fmt: skip
+def order_address(world: World) -> Iterator[Row]:
+    for row in _orders(world, "id % 8 = 3"):
+        rng = Random(f"address {row['id']}")
         city, region, postcode = rng.choice(CITIES)
         street = f"{rng.randrange(10, 990)} {rng.choice(STREETS)}"
-        yield {**values, "street": street, "city": city, "region": region, "postcode": postcode}
+        yield {**row, "street": street, "city": city, "region": region, "postcode": postcode}
 
 
-def _address(values: Parameters) -> Sequence[On]:
-    names = {"street[0]": "street", "city": "city", "region": "region", "postcode": "postcode"}
-    filling = [Fill(f'[name="{field}"]', values[name]) for field, name in names.items()]
-
-    def saved(world: World) -> bool:
-        order = store(world).get("sales_order", values["id"])
-        return order is not None and all(order[f"shipping_{name}"] == values[name] for name in names.values())
-
-    return [
-        *order_page(values["id"], values["number"]),
-        On(_view(values), [Click(".order-shipping-address a", "Edit")]),
-        On(page(f"/sales/order/address/address_id/{2 * values['id']}/"), [*filling, Click("button",
-        "Save Order Address")]),
-        On(_view(values), [Answer()], when=saved),
-    ]  # fmt: skip
+def _press(row: Parameters, label: str, status: str) -> list[On]:
+    """Open the order, press the button, and be done."""
+    achieved = is_set("sales_order", row["id"], status=status)
+    return [*on_order(row, Click("button", label)), done(page(ORDER_VIEW.format(**row)), achieved)]
 
 
-def _moved(values: Parameters) -> dict[str, Any]:
-    parts = [values[name] for name in ("street", "city", "region", "postcode")]
-    return contents(including(ORDER_VIEW.format(**values), text_of(".order-shipping-address .address"), *parts))
-
-
-TEMPLATES = (
+CHANGES = (
     Template(
         "admin-cancel-order", SITES, "change-order-status",
         ("Cancel order {number}.", "The customer does not want order #{number} any more. Please cancel it.",
          "Please see to it that order {number} gets the status Canceled."),
-        _orders(f"status IN {OPEN}"), _status_is("Canceled"), _button("Cancel", "Canceled"),
+        lambda world: _orders(world, f"status IN {OPEN}"), lambda row: _has_status(row, "Canceled"),
+        lambda row: _press(row, "Cancel", "Canceled"),
     ),
     Template(
         "admin-hold-order", SITES, "change-order-status",
         ("Put order {number} on hold.", "Hold order #{number} until we have spoken to the customer."),
-        _orders(f"status IN {OPEN} OR status = 'Processing'"), _status_is("On Hold"), _button("Hold", "On Hold"),
-        held_out=True,
+        lambda world: _orders(world, f"status IN {OPEN} OR status = 'Processing'"),
+        lambda row: _has_status(row, "On Hold"), lambda row: _press(row, "Hold", "On Hold"), held_out=True,
     ),
     Template(
         "admin-invoice-order", SITES, "fulfil-order",
         ("Invoice everything in order {number}.", "Create the invoice for all items of order #{number}.",
          "Order {number} has been paid. Make out an invoice for it."),
-        _orders(f"status IN {OPEN}"), _invoiced, _invoice,
+        lambda world: _orders(world, f"status IN {OPEN}"),
+        lambda row: shows(
+            (_view(row), text_of("#order_status"), "Processing"),
+            (f"{ADMIN}/sales/invoice/?filters[order_number]={row['number']}", text_of("tr.data-row"), [row["number"]]),
+        ),
+        lambda row: _change(
+            row, Click("a.button", "Invoice"), "/sales/order_invoice/new/order_id/{id}/",
+            [Click("button", "Submit Invoice")], is_set("sales_order", row["id"], status="Processing"),
+        ),
     ),
-    Template(
-        "admin-ship-order", SITES, "fulfil-order",
-        ("Ship order {number} with {carrier}, tracking number {tracking}.",
-         "Order #{number} has left the house: create the shipment of all its items with the {carrier} tracking number "
-         "{tracking}.",
-         "Update order {number} with the {carrier} tracking number {tracking} by creating its shipment."),
-        _shipments, _shipped, _ship,
-    ),
+    ship_order,
     Template(
         "admin-refund-order", SITES, "refund-order",
         ("Refund order {number} completely.", "Create a credit memo over everything in order #{number}."),
-        _orders("status = 'Complete' AND id % 8 = 5"), _status_is("Closed"), _refund, held_out=True,
+        lambda world: _orders(world, "status = 'Complete' AND id % 8 = 5"), lambda row: _has_status(row, "Closed"),
+        lambda row: _change(
+            row, Click("a.button", "Credit Memo"), "/sales/order_creditmemo/new/order_id/{id}/",
+            [Click("button", "Refund Offline")], is_set("sales_order", row["id"], status="Closed"),
+        ),
+        held_out=True,
     ),
     Template(
         "admin-comment-order", SITES, "write-comment",
         ('Write the comment "{comment}" on order {number} and notify the customer by email.',
          'Tell the customer of order #{number} by email: "{comment}" Use a comment on the order.',
          'Notify the customer of order {number} with the message "{comment}"'),
-        _comments, _commented, _comment,
+        lambda world: ({**row, "comment": NOTES[row["id"] % len(NOTES)]} for row in _orders(world, "id % 9 = 4")),
+        lambda row: shows((HISTORY.format(**row), text_of(".history"), [row["comment"], "Customer Notified"])),
+        lambda row: [
+            *on_order(row, Fill("#history_comment", row["comment"]), Check("#history_notify"),
+                      Click("button", "Submit Comment")),
+            done(page(ORDER_VIEW.format(**row)), exists("store", IS_TOLD, row["id"], row["comment"])),
+        ],
     ),
-    Template(
-        "admin-order-address", SITES, "edit-record",
-        ("Change the shipping address of order {number} to {street}, {city}, {region}, {postcode}.",
-         "Order #{number} must go to {street}, {city}, {region} {postcode} instead. Correct its shipping address.",
-         "Modify where order {number} is shipped: {street} in {city}, {region}, {postcode}."),
-        _addresses, _moved, _address,
-    ),
+    order_address,
 )  # fmt: skip
+TEMPLATES = (*PAGES, *CHANGES)

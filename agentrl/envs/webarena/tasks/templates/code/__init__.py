@@ -1,13 +1,7 @@
-"""Tasks of the code host."""
+"""The templates of the code host."""
 
 from __future__ import annotations
 
-from agentrl.envs.webarena.tasks.templates.code import issues, people, projects, reading, tickets
+from agentrl.envs.webarena.tasks.templates.code import projects, reading, tickets
 
-TEMPLATES = (
-    *reading.TEMPLATES,
-    *issues.TEMPLATES,
-    *tickets.TEMPLATES,
-    *projects.TEMPLATES,
-    *people.TEMPLATES,
-)
+TEMPLATES = (*reading.TEMPLATES, *tickets.TEMPLATES, *projects.TEMPLATES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from itertools import product
 
 from agentrl.envs.webarena.sites.code.host import DEVELOPER, MAINTAINER, REPORTER
@@ -9,7 +11,6 @@ from agentrl.envs.webarena.sites.formats import day
 from agentrl.envs.webarena.sites.world import World
 from agentrl.envs.webarena.tasks.template import (
     Act,
-    Answer,
     Check,
     Choose,
     Click,
@@ -17,31 +18,25 @@ from agentrl.envs.webarena.tasks.template import (
     On,
     Parameters,
     Template,
-    literal,
+    template,
 )
 from agentrl.envs.webarena.tasks.templates.code.kit import (
     AGENT,
-    DUE_DATE,
-    LAST_COMMENT,
     ME,
+    SEVERAL,
     SITES,
-    STATE,
-    TITLE,
-    Row,
     at,
     days,
     direct_members,
-    exists,
     next_numbers,
+    of_projects,
     projects,
-    query,
-    shown,
-    some,
-    text_of,
+    ticket,
     to_page,
     to_ticket,
     until,
 )
+from agentrl.envs.webarena.tasks.vocabulary import Row, done, query, shows, some, text_of
 
 COMMENTS = (
     "Looks good to me", "Good idea", "I will have a look next week", "Could you add a test for this?", "Thank you!",
@@ -52,315 +47,239 @@ ISSUE_TITLES = (
     "404 for many URLs", "Dark mode is missing", "Update the licence year", "Slow start on old laptops",
     "Broken link in the README", "Add a code of conduct", "Installer asks twice", "Document the release process",
 )  # fmt: skip
+TITLE = text_of('[data-qa-selector="title_content"]')
+DUE_DATE = text_of('[data-testid="sidebar-due-date"]')
+STATE = text_of(".main .state")
 BRANCHES = 'document.querySelectorAll(".detail-page-description > a.gl-font-monospace")[{}].outerText'
+LAST_COMMENT = (
+    "document.querySelector('[id=\"notes-list\"').lastElementChild.querySelector('.timeline-discussion-body').outerText"
+)
+SAID = "SELECT 1 FROM note WHERE {} = ? AND author_id = ? AND body = ? AND created_at >= '2025-06-16 09'"
 
 
 def _tickets(world: World, table: str, level: int) -> list[Row]:
     """Open issues or merge requests of projects where the agent has this level."""
-    known = {row["id"]: row["project"] for row in projects(world, level)}
     sql = f"SELECT id, project_id, iid, title, assignee_id FROM {table} WHERE state = 'opened' ORDER BY id"
-    return [{"project": known[row["project_id"]], **row} for row in query(world, sql) if row["project_id"] in known]
+    return of_projects(world, sql, level)
 
 
-def _place(row: Parameters, kind: str = "issues") -> str:
-    return f"/{row['project']}/-/{kind}/{row['iid']}"
+def _issue_shows(row: Parameters, *targets: tuple[str, str | list[str]]) -> dict:
+    return shows(*((f"__GITLAB__{ticket(row)}", locator, text) for locator, text in targets))
 
 
-def _way(row: Parameters, kind: str, *acts: Act) -> list[On]:
-    return to_ticket(row["project"], kind, row["iid"], row["title"], *acts)
+def _request_shows(row: Parameters, *targets: tuple[str, str | list[str]]) -> dict:
+    return shows(*((f"__GITLAB__{ticket(row, 'merge_requests')}", locator, text) for locator, text in targets))
 
 
 # ---------------------------------------------------------------------- issues
 
 
-def _new_issues(world: World) -> list[Row]:
+@template(
+    "code-create-issue", SITES, "fill-form",
+    ("Create an issue in {project} with title \"{title}\". Assign the issue to myself. Set due date to be {due}.",
+     "Open a new issue \"{title}\" in {project}, assigned to me and due on {due}.",
+     "File an issue with the title \"{title}\" in the {project} repo; I take it, and it is due {due}."),
+    lambda row: _issue_shows(
+        row, (TITLE, row["title"]), (DUE_DATE, [row["shown"]]), (text_of(".block.assignee"), ["Byte Blaze"])
+    ),
+    lambda row: [
+        *to_page(row["project"], "-/issues", Click("a.button", "New issue")),
+        On(at(f"/{row['project']}/-/issues/new"), [
+            Fill("#issue_title", row["title"]), Choose("#issue_assignee_ids_", f"Byte Blaze (@{AGENT})"),
+            Fill("#issuable-due-date", row["due"]), Click("button", "Create issue"),
+        ]),
+        done(at(ticket(row))),
+    ],
+)  # fmt: skip
+def create_issue(world: World) -> list[Row]:
     numbers = next_numbers(world, "issue")
     rows = [
         {"project": row["project"], "title": title, "due": str(due), "shown": day(str(due)), "iid": numbers[row["id"]]}
         for row in projects(world, REPORTER)
         for title, due in zip(ISSUE_TITLES, days(row["project"], len(ISSUE_TITLES)), strict=True)
     ]
-    return some(rows, "new issues")
+    return some(rows, "code new issues", SEVERAL)
 
 
-def _closable(world: World) -> list[Row]:
-    return some(_tickets(world, "issue", REPORTER), "closing")
-
-
-def _assignable(world: World) -> list[Row]:
+@template(
+    "code-assign-issue", SITES, "edit-record",
+    ("Assign the issue \"{title}\" in {project} to {name}.",
+     "Make {name} (@{username}) the assignee of the {project} issue \"{title}\"."),
+    lambda row: _issue_shows(row, (text_of(".block.assignee"), [row["name"]])),
+    lambda row: [
+        *_edit(row, Choose("#issue_assignee_ids_", f"{row['name']} (@{row['username']})")),
+        until("SELECT 1 FROM issue WHERE id = ? AND assignee_id = ?", row["id"], row["user"]),
+    ],
+)  # fmt: skip
+def assign_issue(world: World) -> Iterator[Row]:
     """Open issues, each with a member who is not its assignee yet."""
-    members, rows = direct_members(world), []
-    for row in some(_tickets(world, "issue", REPORTER), "assigning"):
+    members = direct_members(world)
+    for row in some(_tickets(world, "issue", REPORTER), "code assigning", SEVERAL):
         others = [one for one in members.get(row["project_id"], ()) if one["id"] != row["assignee_id"]]
         if others:
             one = others[row["iid"] % len(others)]
-            rows.append({**row, "name": one["name"], "username": one["username"], "user": one["id"]})
-    return rows
+            yield {**row, "name": one["name"], "username": one["username"], "user": one["id"]}
 
 
-def _datable(world: World) -> list[Row]:
-    rows = some(_tickets(world, "issue", REPORTER), "due dates")
-    dates = days("due dates", len(rows))
-    return [{**row, "due": str(due), "shown": day(str(due))} for row, due in zip(rows, dates, strict=True)]
+@template(
+    "code-set-due-date", SITES, "edit-record",
+    ("Set the due date of the issue \"{title}\" in {project} to {due}.",
+     "The {project} issue \"{title}\" should be due on {due}. Please change it."),
+    lambda row: _issue_shows(row, (DUE_DATE, [row["shown"]])),
+    lambda row: [
+        *_edit(row, Fill("#issuable-due-date", row["due"])),
+        until("SELECT 1 FROM issue WHERE id = ? AND due_date = ?", row["id"], row["due"]),
+    ],
+)  # fmt: skip
+def set_due_date(world: World) -> Iterator[Row]:
+    rows = some(_tickets(world, "issue", REPORTER), "code due dates", SEVERAL)
+    for row, due in zip(rows, days("due dates", len(rows)), strict=True):
+        yield {**row, "due": str(due), "shown": day(str(due))}
 
 
-def _labellable(world: World) -> list[Row]:
+@template(
+    "code-label-issue", SITES, "edit-record",
+    ("Add the label \"{label}\" to the issue \"{title}\" in {project}.",
+     "Label the {project} issue \"{title}\" as {label}."),
+    lambda row: _issue_shows(row, (text_of(".block.labels"), [row["label"]])),
+    lambda row: [
+        *_edit(row, Check(f"#label_{row['label_id']}")),
+        until("SELECT 1 FROM issue_label WHERE issue_id = ? AND label_id = ?", row["id"], row["label_id"]),
+    ],
+    held_out=True,
+)  # fmt: skip
+def label_issue(world: World) -> list[Row]:
     """Open issues, each with a label that it has not."""
-    known = {row["id"]: row["project"] for row in projects(world, REPORTER)}
-    rows = query(
-        world,
-        """SELECT issue.project_id, issue.id, issue.iid, issue.title, label.id AS label_id, label.name AS label
-           FROM issue JOIN label ON label.project_id = issue.project_id WHERE issue.state = 'opened' AND NOT EXISTS
-           (SELECT 1 FROM issue_label l WHERE l.issue_id = issue.id AND l.label_id = label.id)
-           ORDER BY issue.id, label.id""",
-    )
-    found = [{"project": known[row["project_id"]], **row} for row in rows if row["project_id"] in known]
-    return some(found, "labels", 60)
+    sql = """SELECT issue.project_id, issue.id, issue.iid, issue.title, label.id AS label_id, label.name AS label
+        FROM issue JOIN label ON label.project_id = issue.project_id WHERE issue.state = 'opened' AND NOT EXISTS
+        (SELECT 1 FROM issue_label l WHERE l.issue_id = issue.id AND l.label_id = label.id)
+        ORDER BY issue.id, label.id"""
+    return some(of_projects(world, sql, REPORTER), "code labels", 60)
 
 
-def _edited(row: Parameters, *acts: Act) -> list[On]:
+def _edit(row: Parameters, act: Act) -> list[On]:
     """Open the form of an issue, change it and save it."""
-    place = _place(row)
+    form = f"{ticket(row)}/edit"
     return [
-        *_way(row, "issues", Click(f'a[href="{place}/edit"]')),
-        On(at(f"{place}/edit"), [*acts, Click("button", "Save changes")]),
+        *to_ticket(row, "issues", Click(f'a[href="{form}"]')),
+        On(at(form), [act, Click("button", "Save changes")]),
     ]
 
 
-def _create_issue(row: Parameters) -> list[On]:
-    acts = [
-        Fill("#issue_title", row["title"]),
-        Choose("#issue_assignee_ids_", f"Byte Blaze (@{AGENT})"),
-        Fill("#issuable-due-date", row["due"]),
-        Click("button", "Create issue"),
-    ]
-    return [
-        *to_page(row["project"], "-/issues", Click("a.button", "New issue")),
-        On(at(f"/{row['project']}/-/issues/new"), acts),
-        On(at(_place(row)), [Answer()]),
-    ]
-
-
-ISSUE_TEMPLATES = (
+ISSUES = (
+    create_issue,
     Template(
-        name="code-create-issue",
-        sites=SITES,
-        skill="fill-form",
-        intents=(
-            'Create an issue in {project} with title "{title}". Assign the issue to myself. Set due date to be {due}.',
-            'Open a new issue "{title}" in {project}, assigned to me and due on {due}.',
-            'File an issue with the title "{title}" in the {project} repo; I take it, and it is due {due}.',
-        ),
-        parameters=_new_issues,
-        evaluation=lambda row: shown(
-            (_place(row), TITLE, row["title"]),
-            (_place(row), DUE_DATE, [row["shown"]]),
-            (_place(row), text_of(".block.assignee"), ["Byte Blaze"]),
-        ),
-        solution=_create_issue,
-    ),
-    Template(
-        name="code-close-issue",
-        sites=SITES,
-        skill="edit-record",
-        intents=(
-            'Close the issue "{title}" in {project}.',
-            'The issue "{title}" of {project} is solved. Close it.',
-            'Please close the {project} issue titled "{title}".',
-        ),
-        parameters=_closable,
-        evaluation=lambda row: shown((_place(row), STATE, "Closed")),
-        solution=lambda row: [
-            *_way(row, "issues", Click(".aside button", "Close issue")),
-            until(exists("SELECT 1 FROM issue WHERE id = ? AND state = 'closed'", row["id"])),
+        "code-close-issue", SITES, "edit-record",
+        ("Close the issue \"{title}\" in {project}.", "The issue \"{title}\" of {project} is solved. Close it.",
+         "Please close the {project} issue titled \"{title}\"."),
+        lambda world: some(_tickets(world, "issue", REPORTER), "code closing", SEVERAL),
+        lambda row: _issue_shows(row, (STATE, "Closed")),
+        lambda row: [
+            *to_ticket(row, "issues", Click(".aside button", "Close issue")),
+            until("SELECT 1 FROM issue WHERE id = ? AND state = 'closed'", row["id"]),
         ],
     ),
-    Template(
-        name="code-assign-issue",
-        sites=SITES,
-        skill="edit-record",
-        intents=(
-            'Assign the issue "{title}" in {project} to {name}.',
-            'Make {name} (@{username}) the assignee of the {project} issue "{title}".',
-        ),
-        parameters=_assignable,
-        evaluation=lambda row: shown((_place(row), text_of(".block.assignee"), [row["name"]])),
-        solution=lambda row: [
-            *_edited(row, Choose("#issue_assignee_ids_", f"{row['name']} (@{row['username']})")),
-            until(exists("SELECT 1 FROM issue WHERE id = ? AND assignee_id = ?", row["id"], row["user"])),
-        ],
-    ),
-    Template(
-        name="code-set-due-date",
-        sites=SITES,
-        skill="edit-record",
-        intents=(
-            'Set the due date of the issue "{title}" in {project} to {due}.',
-            'The {project} issue "{title}" should be due on {due}. Please change it.',
-        ),
-        parameters=_datable,
-        evaluation=lambda row: shown((_place(row), DUE_DATE, [row["shown"]])),
-        solution=lambda row: [
-            *_edited(row, Fill("#issuable-due-date", row["due"])),
-            until(exists("SELECT 1 FROM issue WHERE id = ? AND due_date = ?", row["id"], row["due"])),
-        ],
-    ),
-    Template(
-        name="code-label-issue",
-        sites=SITES,
-        skill="edit-record",
-        held_out=True,
-        intents=(
-            'Add the label "{label}" to the issue "{title}" in {project}.',
-            'Label the {project} issue "{title}" as {label}.',
-        ),
-        parameters=_labellable,
-        evaluation=lambda row: shown((_place(row), text_of(".block.labels"), [row["label"]])),
-        solution=lambda row: [
-            *_edited(row, Check(f"#label_{row['label_id']}")),
-            until(exists("SELECT 1 FROM issue_label WHERE issue_id = ? AND label_id = ?", row["id"], row["label_id"])),
-        ],
-    ),
-)
+    assign_issue, set_due_date, label_issue,
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------------- comments
 
 
 def _commented(world: World, table: str) -> list[Row]:
-    rows = some(_tickets(world, table, 0), f"comments on {table}")
+    rows = some(_tickets(world, table, 0), f"code comments on {table}", SEVERAL)
     return [{**row, "text": COMMENTS[number % len(COMMENTS)]} for number, row in enumerate(rows)]
 
 
 def _comment(row: Parameters, kind: str, column: str) -> list[On]:
-    said = f"SELECT 1 FROM note WHERE {column} = ? AND author_id = ? AND body = ? AND created_at >= '2025-06-16 09'"
     return [
-        *_way(row, kind, Fill("#note-body", row["text"]), Click("button", "Comment")),
-        until(exists(said, row["id"], ME, row["text"])),
+        *to_ticket(row, kind, Fill("#note-body", row["text"]), Click("button", "Comment")),
+        until(SAID.format(column), row["id"], ME, row["text"]),
     ]
 
 
-COMMENT_TEMPLATES = (
+TEXTS = (
     Template(
-        name="code-comment-on-issue",
-        sites=SITES,
-        skill="post-text",
-        intents=(
-            'Post "{text}" on the issue "{title}" in {project}.',
-            'Add the comment "{text}" to the {project} issue titled "{title}".',
-        ),
-        parameters=lambda world: _commented(world, "issue"),
-        evaluation=lambda row: shown((_place(row), LAST_COMMENT, row["text"])),
-        solution=lambda row: _comment(row, "issues", "issue_id"),
+        "code-comment-on-issue", SITES, "post-text",
+        ("Post \"{text}\" on the issue \"{title}\" in {project}.",
+         "Add the comment \"{text}\" to the {project} issue titled \"{title}\"."),
+        lambda world: _commented(world, "issue"), lambda row: _issue_shows(row, (LAST_COMMENT, row["text"])),
+        lambda row: _comment(row, "issues", "issue_id"),
     ),
     Template(
-        name="code-comment-on-merge-request",
-        sites=SITES,
-        skill="post-text",
-        held_out=True,
-        intents=(
-            'Post "{text}" for the merge request "{title}" in {project}.',
-            'Reply "{text}" on the merge request titled "{title}" of {project}.',
-        ),
-        parameters=lambda world: _commented(world, "merge_request"),
-        evaluation=lambda row: shown((_place(row, "merge_requests"), LAST_COMMENT, row["text"])),
-        solution=lambda row: _comment(row, "merge_requests", "merge_request_id"),
+        "code-comment-on-merge-request", SITES, "post-text",
+        ("Post \"{text}\" for the merge request \"{title}\" in {project}.",
+         "Reply \"{text}\" on the merge request titled \"{title}\" of {project}."),
+        lambda world: _commented(world, "merge_request"), lambda row: _request_shows(row, (LAST_COMMENT, row["text"])),
+        lambda row: _comment(row, "merge_requests", "merge_request_id"), held_out=True,
     ),
-)
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------------- merge requests
 
 
-def _free_branches(world: World) -> list[Row]:
+@template(
+    "code-create-merge-request", SITES, "fill-form",
+    ("Submit a merge request for the {branch} branch of {project} to be merged into main, with {name} as the "
+     "reviewer.",
+     "Open a merge request in {project} from {branch} into main and choose {name} as the reviewer."),
+    lambda row: _request_shows(
+        row, (BRANCHES.format(0), row["branch"]), (BRANCHES.format(1), "main"),
+        (text_of(".block.reviewer"), [row["name"]]),
+    ),
+    lambda row: [
+        *to_page(row["project"], "-/merge_requests", Click("a.button", "New merge request")),
+        On(at(f"/{row['project']}/-/merge_requests/new"),
+           [Choose("#source_branch", row["branch"]), Click("button", "Compare branches and continue")]),
+        On("__GITLAB__" + re.escape(f"/{row['project']}/-/merge_requests/new?"), [
+            Choose("#merge_request_reviewer_ids_", f"{row['name']} (@{row['username']})"),
+            Click("button", "Create merge request"),
+        ]),
+        done(at(ticket(row, "merge_requests"))),
+    ],
+)  # fmt: skip
+def create_merge_request(world: World) -> list[Row]:
     """Branches without a merge request, each with members who could review one."""
     numbers, members = next_numbers(world, "merge_request"), direct_members(world)
+    sql = """SELECT name FROM ref WHERE project_id = ?1 AND kind = 'branch' AND name != 'main' AND name NOT IN
+        (SELECT source_branch FROM merge_request WHERE project_id = ?1) ORDER BY name"""
     rows: list[Row] = []
     for row in projects(world, DEVELOPER):
-        branches = query(
-            world,
-            """SELECT name FROM ref WHERE project_id = ?1 AND kind = 'branch' AND name != 'main' AND name NOT IN
-               (SELECT source_branch FROM merge_request WHERE project_id = ?1) ORDER BY name""",
-            row["id"],
-        )
-        for branch, one in product(branches, members.get(row["id"], ())):
+        for branch, one in product(query(world, "code", sql, row["id"]), members.get(row["id"], ())):
             reviewer = {"name": one["name"], "username": one["username"]}
             rows.append({"project": row["project"], "branch": branch["name"], **reviewer, "iid": numbers[row["id"]]})
-    return some(rows, "branches")
+    return some(rows, "code branches", SEVERAL)
 
 
-def _approvable(world: World) -> list[Row]:
-    approved = {row["id"] for row in query(world, f"SELECT merge_request_id AS id FROM approval WHERE user_id = {ME}")}
-    return [row for row in _tickets(world, "merge_request", DEVELOPER) if row["id"] not in approved]
+@template(
+    "code-approve-merge-request", SITES, "press-button",
+    ("Approve the merge request \"{title}\" in {project}.",
+     "Give my approval to the {project} merge request \"{title}\"."),
+    lambda row: _request_shows(row, (text_of("#notes-list"), ["Byte Blaze approved this merge request"])),
+    lambda row: [
+        *to_ticket(row, "merge_requests", Click("button", "Approve")),
+        until("SELECT 1 FROM approval WHERE merge_request_id = ? AND user_id = ?", row["id"], ME),
+    ],
+)  # fmt: skip
+def approve_merge_request(world: World) -> list[Row]:
+    approved = query(world, "code", f"SELECT merge_request_id AS id FROM approval WHERE user_id = {ME}")
+    known = {row["id"] for row in approved}
+    return [row for row in _tickets(world, "merge_request", DEVELOPER) if row["id"] not in known]
 
 
-def _create_merge_request(row: Parameters) -> list[On]:
-    form = f"/{row['project']}/-/merge_requests/new"
-    return [
-        *to_page(row["project"], "-/merge_requests", Click("a.button", "New merge request")),
-        On(at(form), [Choose("#source_branch", row["branch"]), Click("button", "Compare branches and continue")]),
-        On(
-            rf"__GITLAB__{literal(form)}\?",
-            [
-                Choose("#merge_request_reviewer_ids_", f"{row['name']} (@{row['username']})"),
-                Click("button", "Create merge request"),
-            ],
-        ),
-        On(at(_place(row, "merge_requests")), [Answer()]),
-    ]
-
-
-MERGE_REQUEST_TEMPLATES = (
+MERGE_REQUESTS = (
+    create_merge_request, approve_merge_request,
     Template(
-        name="code-create-merge-request",
-        sites=SITES,
-        skill="fill-form",
-        intents=(
-            "Submit a merge request for the {branch} branch of {project} to be merged into main, with {name} as the "
-            "reviewer.",
-            "Open a merge request in {project} from {branch} into main and choose {name} as the reviewer.",
-        ),
-        parameters=_free_branches,
-        evaluation=lambda row: shown(
-            (_place(row, "merge_requests"), BRANCHES.format(0), row["branch"]),
-            (_place(row, "merge_requests"), BRANCHES.format(1), "main"),
-            (_place(row, "merge_requests"), text_of(".block.reviewer"), [row["name"]]),
-        ),
-        solution=_create_merge_request,
-    ),
-    Template(
-        name="code-approve-merge-request",
-        sites=SITES,
-        skill="press-button",
-        intents=(
-            'Approve the merge request "{title}" in {project}.',
-            'Give my approval to the {project} merge request "{title}".',
-        ),
-        parameters=_approvable,
-        evaluation=lambda row: shown(
-            (_place(row, "merge_requests"), text_of("#notes-list"), ["Byte Blaze approved this merge request"])
-        ),
-        solution=lambda row: [
-            *_way(row, "merge_requests", Click("button", "Approve")),
-            until(exists("SELECT 1 FROM approval WHERE merge_request_id = ? AND user_id = ?", row["id"], ME)),
+        "code-merge", SITES, "press-button",
+        ("Merge the merge request \"{title}\" of {project}.",
+         "Bring the changes of \"{title}\" in {project} into main by merging them."),
+        lambda world: _tickets(world, "merge_request", MAINTAINER), lambda row: _request_shows(row, (STATE, "Merged")),
+        lambda row: [
+            *to_ticket(row, "merge_requests", Click("button", "Merge")),
+            until("SELECT 1 FROM merge_request WHERE id = ? AND state = 'merged'", row["id"]),
         ],
-    ),
-    Template(
-        name="code-merge",
-        sites=SITES,
-        skill="press-button",
         held_out=True,
-        intents=(
-            'Merge the merge request "{title}" of {project}.',
-            'Bring the changes of "{title}" in {project} into main by merging them.',
-        ),
-        parameters=lambda world: _tickets(world, "merge_request", MAINTAINER),
-        evaluation=lambda row: shown((_place(row, "merge_requests"), STATE, "Merged")),
-        solution=lambda row: [
-            *_way(row, "merge_requests", Click("button", "Merge")),
-            until(exists("SELECT 1 FROM merge_request WHERE id = ? AND state = 'merged'", row["id"])),
-        ],
     ),
-)
-
-TEMPLATES = (*ISSUE_TEMPLATES, *COMMENT_TEMPLATES, *MERGE_REQUEST_TEMPLATES)
+)  # fmt: skip
+TEMPLATES = (*ISSUES, *TEXTS, *MERGE_REQUESTS)

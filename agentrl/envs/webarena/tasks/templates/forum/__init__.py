@@ -1,13 +1,7 @@
-"""Tasks of the forum: questions about it, pages to find, texts to write, things to change."""
+"""The forum's templates."""
 
 from __future__ import annotations
 
-from agentrl.envs.webarena.tasks.template import Template
-from agentrl.envs.webarena.tasks.templates.forum import changing, finding, reading, writing
+from agentrl.envs.webarena.tasks.templates.forum import reading, writing
 
-TEMPLATES: tuple[Template, ...] = (
-    *reading.TEMPLATES,
-    *finding.TEMPLATES,
-    *writing.TEMPLATES,
-    *changing.TEMPLATES,
-)
+TEMPLATES = (*reading.TEMPLATES, *writing.TEMPLATES)

@@ -1,4 +1,4 @@
-"""What the tasks of the forum share: records that can be named, ways to their pages, evaluations."""
+"""What the tasks of the forum share: records that can be named, and ways to their pages."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 import sqlite3
 from collections.abc import Iterable
 from datetime import timedelta
-from random import Random
-from typing import Any, TypeVar
+from typing import Any
 
-from agentrl.envs.webarena.sites.database import START, Database
+from agentrl.envs.webarena.sites.database import START
 from agentrl.envs.webarena.sites.forum.content import contents
 from agentrl.envs.webarena.sites.forum.forums import FORUMS_PER_PAGE, MAX_WORDS
 from agentrl.envs.webarena.sites.forum.listing import SORT_NAMES, TIME_NAMES, TIMED, TIMES
 from agentrl.envs.webarena.sites.forum.people import AGENT
 from agentrl.envs.webarena.sites.forum.text import slug
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Click, Fill, On
+from agentrl.envs.webarena.tasks.template import Act, Click, Fill, On, Parameters
+from agentrl.envs.webarena.tasks.vocabulary import Row, some, text_of
 
 SITES = ("reddit",)
 SEVERAL = 150  # instances of a template
@@ -37,14 +37,12 @@ PLACES = (
     ("top", "month", "post with the highest score of the past month"),
 )
 SPANS = {"week": "the past week", "month": "the past month", "year": "the past year", "all": "all time"}
-Row = dict[str, Any]
-T = TypeVar("T")
-
-
-def some(items: Iterable[T], key: str, count: int = SEVERAL) -> list[T]:
-    """So many of the items, in an order that depends on nothing but the key."""
-    found = list(items)
-    return Random(f"forum {key}").sample(found, min(count, len(found)))
+POSTED = "func:reddit_get_post_url('__last_url__')"
+INNER = text_of(".submission__inner")
+LINKS = (
+    "[...document.querySelector('.submission__inner').querySelectorAll('[href],[src]')]"
+    ".map(elem => elem.getAttribute('href') || elem.getAttribute('src')).join(' ')"
+)
 
 
 # ---------------------------------------------------------------------- records
@@ -84,26 +82,22 @@ def placed(world: World, key: str) -> list[tuple[str, sqlite3.Row, Row]]:
             rows = ranked(world, forum["name"], sort, time)
             if rows:
                 found.append((words, rows[0], {"sort": sort, "time": time}))
-    return some(found, key, len(found))
+    return some(found, f"forum {key}")
 
 
 def findable(world: World, rows: Iterable[sqlite3.Row], key: str, count: int = SEVERAL) -> list[sqlite3.Row]:
     """Submissions that a search for their title shows on the first page."""
     titles = [row["title"].lower() for row in world.database("forum").rows("SELECT title FROM submission")]
     found: list[sqlite3.Row] = []
-    for row in some(rows, key, 10**6):
+    for row in some(rows, f"forum {key}"):
         if len(found) == count:
             break
-        if '"' not in row["title"] and _hits(titles, row["title"]) <= FOUND:
+        hits = titles  # those that contain all words that the search looks for
+        for word in row["title"].lower().split()[:MAX_WORDS]:
+            hits = [title for title in hits if word in title]
+        if '"' not in row["title"] and len(hits) <= FOUND:
             found.append(row)
     return found
-
-
-def _hits(titles: list[str], title: str) -> int:
-    """How many titles contain all words that a search for this one looks for."""
-    for word in title.lower().split()[:MAX_WORDS]:
-        titles = [other for other in titles if word in other]
-    return len(titles)
 
 
 def path_of(row: sqlite3.Row) -> str:
@@ -116,12 +110,17 @@ def about(row: sqlite3.Row, **more: Any) -> Row:
     return {"id": row["id"], "title": row["title"], "forum": row["forum"], "path": path_of(row), **more}
 
 
-def agent_id(db: Database) -> int:
-    """The number of the agent's account."""
-    return db.value("SELECT id FROM user WHERE username = ?", AGENT)
+def single_comments(world: World, where: str, *values: Any) -> list[sqlite3.Row]:
+    """Comments by somebody who has just one below a submission."""
+    return world.database("forum").rows(
+        f"""SELECT c.id AS comment, c.submission_id, u.username FROM comment c JOIN user u ON u.id = c.user_id
+        JOIN submission s ON s.id = c.submission_id WHERE {where}
+        GROUP BY c.submission_id, u.id HAVING count(*) = 1 ORDER BY c.id""",
+        *values,
+    )
 
 
-# ---------------------------------------------------------------------- solutions
+# ---------------------------------------------------------------------- ways
 
 
 def to_forum(forum: str, *acts: Act) -> list[On]:
@@ -130,7 +129,7 @@ def to_forum(forum: str, *acts: Act) -> list[On]:
     pages = [On(r"__REDDIT__/forums", [link])]
     if not is_on_first_page(forum):
         pages = [On(r"__REDDIT__/forums", [Click("a.next")]), On(r"__REDDIT__/forums\?page=2", [link])]
-    return [On("__REDDIT__", [Click("a.site-nav__link", "Forums")]), *pages, On(rf"__REDDIT__/f/{forum}$", list(acts))]
+    return [On("__REDDIT__", [Click("a.site-nav__link", "Forums")]), *pages, On(rf"__REDDIT__/f/{forum}$", acts)]
 
 
 def is_on_first_page(forum: str) -> bool:
@@ -138,75 +137,64 @@ def is_on_first_page(forum: str) -> bool:
     return forum.lower() in sorted(content.name.lower() for content in contents())[:FORUMS_PER_PAGE]
 
 
-def to_list(forum: str, sort: str, time: str, *acts: Act) -> list[On]:
+def to_list(row: Parameters, *acts: Act) -> list[On]:
     """Open a forum, choose an order and a span of time, and do this with the list."""
-    steps = to_forum(forum, Click("a.sorts__link", SORT_NAMES[sort]))
+    sort, time, path = row["sort"], row["time"], f"__REDDIT__/f/{row['forum']}/{row['sort']}"
+    steps = to_forum(row["forum"], Click("a.sorts__link", SORT_NAMES[sort]))
     if sort not in TIMED or time == "day":
-        return [*steps, On(rf"__REDDIT__/f/{forum}/{sort}$", list(acts))]
-    choose = On(rf"__REDDIT__/f/{forum}/{sort}", [Click("a.sorts__link", TIME_NAMES[time])])
-    return [*steps, choose, On(rf"__REDDIT__/f/{forum}/{sort}\?t={time}$", list(acts))]
+        return [*steps, On(f"{path}$", acts)]
+    return [*steps, On(path, [Click("a.sorts__link", TIME_NAMES[time])]), On(rf"{path}\?t={time}$", acts)]
 
 
-def to_post(row: Row, *acts: Act) -> list[On]:
+def to_post(row: Parameters, *acts: Act) -> list[On]:
     """Search for a submission by its title, open it, and do this there."""
-    link = Click(f'a.submission__comments[href^="/f/{row["forum"]}/{row["id"]}/"]')
     return [
-        On("__REDDIT__", [Fill(".site-nav__search input", row["title"], enter=True)]),
-        On("__REDDIT__/search", [link]),
-        On(rf"__REDDIT__/f/{row['forum']}/{row['id']}(/|$)", list(acts)),
+        On("__REDDIT__", [search(row["title"])]),
+        On("__REDDIT__/search", [post_link(row)]),
+        On(rf"__REDDIT__/f/{row['forum']}/{row['id']}(/|$)", acts),
     ]
 
 
-def post_link(row: Row) -> Click:
+def to_guide(forum: str, *acts: Act) -> list[On]:
+    """Open the wiki's guide to a forum, and do this there."""
+    path = f"/wiki/guides/{forum}"
+    return [
+        On("__REDDIT__", [Click("a.site-nav__link", "Wiki")]),
+        On("__REDDIT__/wiki", [Click("a", "All pages")]),
+        On("__REDDIT__/wiki/_all", [Click(f'a[href="{path}"]')]),
+        On(f"__REDDIT__{re.escape(path)}$", acts),
+    ]
+
+
+def to_author(row: Parameters, tab: str, *acts: Act) -> list[On]:
+    """From a page with a submission to its author, open a tab, and do this there."""
+    user = f"__REDDIT__/user/{row['author']}"
+    return [On(f"{user}$", [Click("a.tabs__link", tab.title())]), On(f"{user}/{tab}$", acts)]
+
+
+def submitting(forum: str, *fields: Act) -> list[On]:
+    """Open the forum, then the form from there, so that the forum is chosen already, and send it."""
+    return [
+        *to_forum(forum, Click("a.site-nav__link", "Submit")),
+        On(rf"__REDDIT__/submit/{forum}$", [*fields, Click("button", "Create submission")]),
+    ]
+
+
+def replying(text: str) -> list[Act]:
+    """Write into the form below a submission or comment, and send it."""
+    return [Fill(".reply textarea", text), Click(".reply button", "Post")]
+
+
+def search(title: str) -> Fill:
+    """Search for submissions."""
+    return Fill(".site-nav__search input", title, enter=True)
+
+
+def post_link(row: Parameters) -> Click:
     """The link from a list to a submission's comments."""
     return Click(f'a.submission__comments[href^="/f/{row["forum"]}/{row["id"]}/"]')
 
 
-def author_link(row: Row) -> Click:
+def author_link(row: Parameters) -> Click:
     """The link from a submission to who wrote it."""
     return Click(f'.submission__info a.author[href="/user/{row["author"]}"]')
-
-
-# ---------------------------------------------------------------------- evaluations
-
-
-def says(*texts: Any) -> dict[str, Any]:
-    """The answer contains all of these."""
-    return {"eval_types": ["string_match"], "reference_answers": {"must_include": [str(text) for text in texts]}}
-
-
-def ends_at(*paths: str) -> dict[str, Any]:
-    """The agent ends on one of these pages."""
-    url = " |OR| ".join(f"__REDDIT__{path}" for path in paths)
-    return {"eval_types": ["url_match"], "reference_answers": None, "reference_url": url, "url_note": "GOLD in PRED"}
-
-
-def shows(*targets: tuple[str, str, dict[str, Any]]) -> dict[str, Any]:
-    """Pages hold what they should: (address, locator, required contents)."""
-    checks = [{"url": url, "locator": locator, "required_contents": required} for url, locator, required in targets]
-    return {"eval_types": ["program_html"], "reference_answers": None, "reference_url": "", "program_html": checks}
-
-
-def both(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """Both evaluations must pass."""
-    kept = {key: value for key, value in second.items() if value}
-    return {**first, **kept, "eval_types": [*first["eval_types"], *second["eval_types"]]}
-
-
-def text_of(selector: str) -> str:
-    """The locator of an element's visible text."""
-    return f"document.querySelector('{selector}').outerText"
-
-
-def value_of(selector: str) -> str:
-    """The locator of a field's contents."""
-    return f"document.querySelector('{selector}').value"
-
-
-VOTE = "document.querySelector('div.submission__vote').querySelector('form').getAttribute('class')"
-POSTED = "func:reddit_get_post_url('__last_url__')"
-
-
-def has_text(text: str) -> bool:
-    """Can the text be compared as it stands on the page? Marks of Markdown disappear there."""
-    return not re.search(r"[*\[\]<>#]|\n", text)

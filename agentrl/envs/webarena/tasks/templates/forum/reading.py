@@ -1,29 +1,36 @@
-"""Tasks of the forum that ask for something: values, counts, comparisons."""
+"""Tasks of the forum that ask for something (values, counts, comparisons) or for a page."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from agentrl.envs.webarena.sites.forum.forums import FORUMS_PER_PAGE, SUBMISSIONS, SUBSCRIBERS
+from agentrl.envs.webarena.sites.forum.listing import SORT_NAMES, TIME_NAMES, TIMED
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, literal
+from agentrl.envs.webarena.tasks.template import Answer, Click, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.forum.kit import (
     SITES,
-    Row,
+    SPANS,
     about,
     author_link,
     findable,
     forums,
     is_on_first_page,
     placed,
-    says,
+    post_link,
+    ranked,
+    search,
+    single_comments,
     submissions,
+    to_author,
     to_forum,
+    to_guide,
     to_list,
     to_post,
-)  # fmt: skip
+)
 from agentrl.envs.webarena.tasks.templates.forum.phrases import MISSING_FORUMS
+from agentrl.envs.webarena.tasks.vocabulary import Row, answer, done, ends_at, query, some
 
 PER_PAGE = 20
 RATING = re.compile(r"\b(\d{1,2})/10\b")
@@ -33,321 +40,359 @@ GUIDE_FACTS = {
     "how many days old an account must be to post": r"Accounts must be (\d+) days",
     "how many words a review needs at least": r"Reviews need at least (\d+) words",
 }
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
+FRONT_PAGES = {"featured": "featured forums", "all": "all forums", "subscribed": "the forums I am subscribed to"}
 
 
-# ---------------------------------------------------------------------- scores, ratings, guides
+# ---------------------------------------------------------------------- scores, ratings, guides, comments
 
 
-def _listed_scores(world: World) -> Iterator[Row]:
-    for words, row, place in placed(world, "scores"):
-        if place["sort"] == "top":
-            yield about(row, words=words, **place, answer=row["upvotes"] - row["downvotes"])
-
-
-def _ratings(world: World) -> Iterator[Row]:
-    rated = [
-        row
-        for row in submissions(world, "s.body LIKE '%/10%' AND s.title NOT LIKE '%/10%'")
-        if len(set(RATING.findall(row["body"]))) == 1
-    ]
+@template(
+    "forum-rating-in-review", SITES, "read-value",
+    ("What rating out of 10 does the author give in the post \"{title}\" in the {forum} forum?",
+     "Find the submission \"{title}\" in /f/{forum}. Which score out of 10 does its text give?",
+     "How many points out of 10 does the post \"{title}\" ({forum}) award?"),
+    lambda row: answer(f"{row['answer']}/10 |OR| {row['answer']}"),
+    lambda row: to_post(row, Answer(row["answer"])),
+)  # fmt: skip
+def rating_in_review(world: World) -> Iterator[Row]:
+    """Submissions whose text, but not the title, gives one rating."""
+    rows = submissions(world, "s.body LIKE '%/10%' AND s.title NOT LIKE '%/10%'")
+    rated = [row for row in rows if len(set(RATING.findall(row["body"]))) == 1]
     for row in findable(world, rated, "ratings"):
         yield about(row, answer=RATING.findall(row["body"])[0])
 
 
-def _guides(world: World) -> Iterator[Row]:
+@template(
+    "forum-fact-in-guide", SITES, "read-value",
+    ("According to the wiki's guide to the {forum} forum, tell me {question}.",
+     "Look into the wiki guide of {forum}: I want to know {question}.",
+     "What does the wiki say about /f/{forum}: {question}?"),
+    lambda row: answer(row["answer"]), lambda row: to_guide(row["forum"], Answer(row["answer"])),
+)  # fmt: skip
+def fact_in_guide(world: World) -> Iterator[Row]:
+    sql = """SELECT body FROM wiki_revision r JOIN wiki_page p ON p.id = r.page_id WHERE p.path = ?
+        ORDER BY r.id DESC"""
     for forum in forums(world):
-        body = world.database("forum").value(
-            """SELECT body FROM wiki_revision r JOIN wiki_page p ON p.id = r.page_id WHERE p.path = ?
-            ORDER BY r.id DESC""",
-            f"guides/{forum['name']}",
-        )
+        body = world.database("forum").value(sql, f"guides/{forum['name']}")
         for question, pattern in GUIDE_FACTS.items():
             found = re.search(pattern, body)
             assert found is not None
             yield {"forum": forum["name"], "question": question, "answer": found[1]}
 
 
-def _read_guide(row: Parameters) -> Sequence[On]:
-    path = f"/wiki/guides/{row['forum']}"
-    return [
-        On("__REDDIT__", [Click("a.site-nav__link", "Wiki")]),
-        On("__REDDIT__/wiki", [Click("a", "All pages")]),
-        On("__REDDIT__/wiki/_all", [Click(f'a[href="{path}"]')]),
-        On(f"__REDDIT__{literal(path)}$", [Answer(row["answer"])]),
-    ]
-
-
-def _bans(world: World) -> Iterator[Row]:
-    rows = world.database("forum").rows(
-        """SELECT f.name AS forum, u.username, b.reason, m.username AS banner FROM ban b
+@template(
+    "forum-reason-of-ban", SITES, "read-value",
+    ("{member} was banned from the {forum} forum: {question}?",
+     "Find out {question} {member} was banned from /f/{forum}.",
+     "Tell me {question} the member {member} has been banned in {forum}."),
+    lambda row: answer(row["answer"]),
+    lambda row: [
+        *to_forum(row["forum"], Click("#sidebar a", "Bans")),
+        On(rf"__REDDIT__/f/{row['forum']}/bans", [Answer(row["answer"])]),
+    ],
+    held_out=True,
+)  # fmt: skip
+def reason_of_ban(world: World) -> Iterator[Row]:
+    sql = """SELECT f.name AS forum, u.username, b.reason, m.username AS banner FROM ban b
         JOIN forum f ON f.id = b.forum_id JOIN user u ON u.id = b.user_id JOIN user m ON m.id = b.banned_by
         ORDER BY b.id"""
-    )
-    for row in rows:
-        for question, answer in (("why", row["reason"]), ("by whom", row["banner"])):
-            yield {"member": row["username"], "forum": row["forum"], "question": question, "answer": answer}
-
-
-# ---------------------------------------------------------------------- comments
-
-
-def _best_comments(world: World) -> Iterator[Row]:
-    return _extreme_comments(world, "best", 1)
-
-
-def _worst_comments(world: World) -> Iterator[Row]:
-    return _extreme_comments(world, "worst", -1)
+    for row in query(world, "forum", sql):
+        for question, told in (("why", row["reason"]), ("by whom", row["banner"])):
+            yield {"member": row["username"], "forum": row["forum"], "question": question, "answer": told}
 
 
 def _extreme_comments(world: World, key: str, sign: int) -> Iterator[Row]:
     """Submissions with a comment whose score nobody else's equals."""
+    sql = """SELECT c.upvotes - c.downvotes AS score, u.username FROM comment c JOIN user u ON u.id = c.user_id
+        WHERE c.submission_id = ? ORDER BY score * ? DESC"""
     rows = submissions(world, "s.comment_count BETWEEN 4 AND 14 AND NOT s.is_locked")
     for row in findable(world, rows, key):
-        scores = world.database("forum").rows(
-            """SELECT c.upvotes - c.downvotes AS score, u.username FROM comment c JOIN user u ON u.id = c.user_id
-            WHERE c.submission_id = ? ORDER BY score * ? DESC""",
-            row["id"], sign,
-        )  # fmt: skip
+        scores = query(world, "forum", sql, row["id"], sign)
         if scores[0]["score"] != scores[1]["score"]:
             yield about(row, answer=scores[0]["username"])
 
 
-# ---------------------------------------------------------------------- counts
-
-
-def _unpopular(world: World) -> Iterator[Row]:
-    """How many comments of an author got more downvotes than upvotes."""
-    db = world.database("forum")
-    for words, row, place in placed(world, "unpopular"):
-        scores = db.rows(
-            "SELECT downvotes > upvotes AS bad FROM comment WHERE user_id = ? ORDER BY created_at DESC", row["user_id"]
-        )
-        if 0 < len(scores) <= 3 * PER_PAGE:
-            pages = (len(scores) - 1) // PER_PAGE + 1
-            answer = sum(score["bad"] for score in scores)
-            yield about(row, words=words, **place, author=row["author"], pages=pages, answer=answer)
-
-
-def _count_unpopular(row: Parameters) -> Sequence[On]:
-    user = f"__REDDIT__/user/{row['author']}"
-    steps = [
-        *to_list(row["forum"], row["sort"], row["time"], author_link(dict(row))),
-        On(f"{user}$", [Click("a.tabs__link", "Comments")]),
-    ]
-    for page in range(1, row["pages"] + 1):
-        act = Answer(str(row["answer"])) if page == row["pages"] else Click("a.next")
-        steps.append(On(f"{user}/comments{'$' if page == 1 else rf'.page={page}$'}", [act]))
-    return steps
-
-
-def _authors(world: World) -> Iterator[Row]:
-    """How often the author of a submission has written in its forum; all of it fits on one page."""
-    db = world.database("forum")
-    for row in findable(world, submissions(world), "authors", 400):
-        total = db.value("SELECT count(*) FROM submission WHERE user_id = ?", row["user_id"])
-        here = db.value(
-            "SELECT count(*) FROM submission WHERE user_id = ? AND forum_id = ?", row["user_id"], row["forum_id"]
-        )
-        if here >= 2 and total <= PER_PAGE:
-            yield about(row, author=row["author"], answer=here)
-
-
-def _count_submissions(row: Parameters) -> Sequence[On]:
-    user = f"__REDDIT__/user/{row['author']}"
-    return [
-        *to_post(dict(row), author_link(dict(row))),
-        On(f"{user}$", [Click("a.tabs__link", "Submissions")]),
-        On(f"{user}/submissions$", [Answer(str(row["answer"]))]),
-    ]
-
-
-# ---------------------------------------------------------------------- comparisons
-
-
-def _places_of_forums(world: World) -> Iterator[Row]:
-    for what, number in (("submissions", SUBMISSIONS), ("subscribers", SUBSCRIBERS)):
-        rows = world.database("forum").rows(f"SELECT f.name, {number} AS size FROM forum f ORDER BY size DESC, f.name")
-        sizes = [row["size"] for row in rows]
-        for place, row in enumerate(rows):
-            if sizes.count(row["size"]) == 1:
-                page = place // FORUMS_PER_PAGE + 1
-                yield {"answer": row["name"], "what": what, "place": _ordinal(place + 1), "page": page}
-
-
-def _ordinal(number: int) -> str:
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
-    return f"{number}{ending}"
-
-
-def _place_of_forum(row: Parameters) -> Sequence[On]:
-    path = f"__REDDIT__/forums/by_{row['what']}"
-    steps = [
-        On("__REDDIT__", [Click("a.site-nav__link", "Forums")]),
-        On("__REDDIT__/forums", [Click("a.sorts__link", row["what"].title())]),
-        On(f"{path}$", [Answer(row["answer"]) if row["page"] == 1 else Click("a.next")]),
-    ]
-    return [*steps, On(rf"{path}\?page=2$", [Answer(row["answer"])])]
-
-
-def _perhaps_missing(world: World) -> Iterator[Row]:
-    """Forums that exist, and as many that do not."""
-    rows = world.database("forum").rows(f"SELECT f.name, {SUBSCRIBERS} AS size FROM forum f ORDER BY f.name")
-    for row, missing in zip(rows, MISSING_FORUMS, strict=True):
-        yield {"forum": row["name"], "answer": str(row["size"])}
-        yield {"forum": missing, "answer": "N/A"}
-
-
-def _look_through(row: Parameters) -> Sequence[On]:
-    """Read the list of forums up to its end, or up to the page that has the forum."""
-    answer = Answer(row["answer"])
-    return [
-        On("__REDDIT__", [Click("a.site-nav__link", "Forums")]),
-        On(
-            "__REDDIT__/forums$",
-            [answer if row["answer"] != "N/A" and is_on_first_page(row["forum"]) else Click("a.next")],
-        ),
-        On(r"__REDDIT__/forums\?page=2$", [answer]),
-    ]
-
-
-def _pairs_of_posts(world: World) -> Iterator[Row]:
-    for forum in forums(world):
-        rows = submissions(world, "s.forum_id = ? AND s.comment_count > 0", forum["id"])
-        known = findable(world, rows, f"pairs {forum['name']}", 12)
-        for first, second in zip(known[::2], known[1::2], strict=False):
-            if first["comment_count"] != second["comment_count"]:
-                more = max(first, second, key=lambda row: row["comment_count"])
-                less = second if more is first else first
-                if less["title"].lower() in more["title"].lower():
-                    continue
-                yield {
-                    "first": first["title"], "second": second["title"], "forum": forum["name"], "answer": more["title"],
-                    "other": less["title"],
-                }  # fmt: skip
-
-
-def _compare_posts(row: Parameters) -> Sequence[On]:
-    def search(title: str) -> Fill:
-        return Fill(".site-nav__search input", title, enter=True)
-
-    return [
-        On("__REDDIT__", [search(row["first"])]),
-        On("__REDDIT__/search", [search(row["second"])], contains=row["first"]),
-        On("__REDDIT__/search", [Answer(row["answer"])], contains=row["second"]),
-    ]
-
-
-def _moderators(world: World) -> Iterator[Row]:
-    db = world.database("forum")
-    for forum in forums(world):
-        rows = db.rows(
-            """SELECT u.username FROM moderator m JOIN user u ON u.id = m.user_id WHERE forum_id = ?
-            ORDER BY m.created_at""",
-            forum["id"],
-        )
-        names = [row["username"] for row in rows]
-        yield {"forum": forum["name"], "question": "the longest", "answer": names[0]}
-        yield {"forum": forum["name"], "question": "the shortest time", "answer": names[-1]}
-
-
-TEMPLATES: tuple[Template, ...] = (
+VALUES = (
     Template(
         "forum-score-of-listed-post", SITES, "sort-list",
         ("What is the score of the {words} in the {forum} forum?",
          "Look for the {words} in /f/{forum}. How many points does it have?",
          "Look up the {words} in the forum {forum} and give me its score."),
-        _listed_scores, lambda row: says(row["answer"]),
-        lambda row: to_list(row["forum"], row["sort"], row["time"], Answer(str(row["answer"]))),
+        lambda world: (
+            about(row, words=words, **place, answer=row["upvotes"] - row["downvotes"])
+            for words, row, place in placed(world, "scores") if place["sort"] == "top"
+        ),
+        lambda row: answer(row["answer"]), lambda row: to_list(row, Answer(str(row["answer"]))),
     ),
-    Template(
-        "forum-rating-in-review", SITES, "read-value",
-        ("What rating out of 10 does the author give in the post \"{title}\" in the {forum} forum?",
-         "Find the submission \"{title}\" in /f/{forum}. Which score out of 10 does its text give?",
-         "How many points out of 10 does the post \"{title}\" ({forum}) award?"),
-        _ratings, lambda row: says(f"{row['answer']}/10 |OR| {row['answer']}"),
-        lambda row: to_post(dict(row), Answer(row["answer"])),
-    ),
-    Template(
-        "forum-fact-in-guide", SITES, "read-value",
-        ("According to the wiki's guide to the {forum} forum, tell me {question}.",
-         "Look into the wiki guide of {forum}: I want to know {question}.",
-         "What does the wiki say about /f/{forum}: {question}?"),
-        _guides, lambda row: says(row["answer"]), _read_guide,
-    ),
-    Template(
-        "forum-reason-of-ban", SITES, "read-value",
-        ("{member} was banned from the {forum} forum: {question}?",
-         "Find out {question} {member} was banned from /f/{forum}.",
-         "Tell me {question} the member {member} has been banned in {forum}."),
-        _bans, lambda row: says(row["answer"]),
-        lambda row: [
-            *to_forum(row["forum"], Click("#sidebar a", "Bans")),
-            On(rf"__REDDIT__/f/{row['forum']}/bans", [Answer(row["answer"])]),
-        ],
-        held_out=True,
-    ),
+    rating_in_review, fact_in_guide, reason_of_ban,
     Template(
         "forum-author-of-best-comment", SITES, "compare-values",
         ("Who wrote the comment with the highest score on the post \"{title}\" in {forum}?",
          "On the submission \"{title}\" of the {forum} forum, whose comment has the most points?",
          "Name the author of the best rated comment below \"{title}\" in /f/{forum}."),
-        _best_comments, lambda row: says(row["answer"]), lambda row: to_post(dict(row), Answer(row["answer"])),
+        lambda world: _extreme_comments(world, "best", 1), lambda row: answer(row["answer"]),
+        lambda row: to_post(row, Answer(row["answer"])),
     ),
     Template(
         "forum-author-of-worst-comment", SITES, "compare-values",
         ("Who wrote the comment with the lowest score on the post \"{title}\" in {forum}?",
          "Whose comment below \"{title}\" in /f/{forum} has the fewest points?"),
-        _worst_comments, lambda row: says(row["answer"]), lambda row: to_post(dict(row), Answer(row["answer"])),
-        held_out=True,
-    ),
-    Template(
-        "forum-count-unpopular-comments", SITES, "count-items",
-        ("Look up who wrote the {words} in {forum}. How many of this member's comments are below zero points?",
-         "Somebody wrote the {words} in /f/{forum}. How many comments by this member have a score below zero?",
-         "Find the {words} in {forum}, and count its author's comments with more downvotes than upvotes."),
-        _unpopular, lambda row: says(row["answer"]), _count_unpopular,
-    ),
-    Template(
-        "forum-count-submissions-of-author", SITES, "count-items",
-        ("How many submissions has the author of \"{title}\" made to the {forum} forum in total?",
-         "Look at who posted \"{title}\" in {forum}. How many posts in {forum} does this member have altogether?",
-         "Count the submissions in /f/{forum} by the member who wrote \"{title}\"."),
-        _authors, lambda row: says(row["answer"]), _count_submissions,
-    ),
-    Template(
-        "forum-rank-of-forums", SITES, "sort-list",
-        ("Which forum is {place} by number of {what}?",
-         "Name the forum that has the {place} most {what}.",
-         "If all forums are sorted by {what}, which one comes {place}?"),
-        _places_of_forums, lambda row: says(row["answer"]), _place_of_forum,
-    ),
-    Template(
-        "forum-subscribers-or-none", SITES, "recognise-impossible",
-        ("How many subscribers does the forum {forum} have? Answer N/A if there is no such forum.",
-         "Tell me the number of subscribers of /f/{forum}, or N/A if this forum does not exist."),
-        _perhaps_missing,
-        lambda row: {"eval_types": ["string_match"], "reference_answers": {"exact_match": row["answer"]}},
-        _look_through,
-    ),
-    Template(
-        "forum-compare-posts", SITES, "compare-values",
-        ("Which post in {forum} has more comments: \"{first}\" or \"{second}\"?",
-         "Compare \"{first}\" and \"{second}\" (both in /f/{forum}). Tell me the title of the one with more comments."),
-        _pairs_of_posts,
-        lambda row: {
-            "eval_types": ["string_match"],
-            "reference_answers": {"must_include": [row["answer"]], "must_exclude": [row["other"]]},
-        },
-        _compare_posts, held_out=True,
-    ),
-    Template(
-        "forum-oldest-moderator", SITES, "read-value",
-        ("Who has been a moderator of the {forum} forum for {question}?",
-         "Of all moderators of /f/{forum}, who has had that role for {question}?"),
-        _moderators, lambda row: says(row["answer"]),
-        lambda row: [
-            *to_forum(row["forum"], Click("#sidebar li a", "Moderators")),
-            On(rf"__REDDIT__/f/{row['forum']}/moderators", [Answer(row["answer"])]),
-        ],
+        lambda world: _extreme_comments(world, "worst", -1), lambda row: answer(row["answer"]),
+        lambda row: to_post(row, Answer(row["answer"])), held_out=True,
     ),
 )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- counts and comparisons
+
+
+def _count_unpopular(row: Parameters) -> list[On]:
+    acts = [Click("a.next")] * (row["pages"] - 1) + [Answer(str(row["answer"]))]
+    later = [
+        On(rf"__REDDIT__/user/{row['author']}/comments.page={page}$", [act]) for page, act in enumerate(acts[1:], 2)
+    ]
+    return [*to_list(row, author_link(row)), *to_author(row, "comments", acts[0]), *later]
+
+
+@template(
+    "forum-count-unpopular-comments", SITES, "count-items",
+    ("Look up who wrote the {words} in {forum}. How many of this member's comments are below zero points?",
+     "Somebody wrote the {words} in /f/{forum}. How many comments by this member have a score below zero?",
+     "Find the {words} in {forum}, and count its author's comments with more downvotes than upvotes."),
+    lambda row: answer(row["answer"]), _count_unpopular,
+)  # fmt: skip
+def count_unpopular_comments(world: World) -> Iterator[Row]:
+    """How many comments of an author got more downvotes than upvotes."""
+    sql = "SELECT count(*) AS number, sum(downvotes > upvotes) AS bad FROM comment WHERE user_id = ?"
+    for words, row, place in placed(world, "unpopular"):
+        (found,) = query(world, "forum", sql, row["user_id"])
+        if 0 < found["number"] <= 3 * PER_PAGE:
+            pages = (found["number"] - 1) // PER_PAGE + 1
+            yield about(row, words=words, **place, author=row["author"], pages=pages, answer=found["bad"])
+
+
+@template(
+    "forum-count-submissions-of-author", SITES, "count-items",
+    ("How many submissions has the author of \"{title}\" made to the {forum} forum in total?",
+     "Look at who posted \"{title}\" in {forum}. How many posts in {forum} does this member have altogether?",
+     "Count the submissions in /f/{forum} by the member who wrote \"{title}\"."),
+    lambda row: answer(row["answer"]),
+    lambda row: [
+        *to_post(row, author_link(row)), *to_author(row, "submissions", Answer(str(row["answer"]))),
+    ],
+)  # fmt: skip
+def count_submissions_of_author(world: World) -> Iterator[Row]:
+    """How often the author of a submission has written in its forum; all of it fits on one page."""
+    sql = "SELECT count(*) AS total, sum(forum_id = ?) AS here FROM submission WHERE user_id = ?"
+    for row in findable(world, submissions(world), "authors", 400):
+        (found,) = query(world, "forum", sql, row["forum_id"], row["user_id"])
+        if found["here"] >= 2 and found["total"] <= PER_PAGE:
+            yield about(row, author=row["author"], answer=found["here"])
+
+
+@template(
+    "forum-rank-of-forums", SITES, "sort-list",
+    ("Which forum is {place} by number of {what}?",
+     "Name the forum that has the {place} most {what}.",
+     "If all forums are sorted by {what}, which one comes {place}?"),
+    lambda row: answer(row["answer"]),
+    lambda row: [
+        On("__REDDIT__", [Click("a.site-nav__link", "Forums")]),
+        On("__REDDIT__/forums", [Click("a.sorts__link", row["what"].title())]),
+        *_look_through(row, f"__REDDIT__/forums/by_{row['what']}", row["page"] == 1),
+    ],
+)  # fmt: skip
+def rank_of_forums(world: World) -> Iterator[Row]:
+    for what, number in (("submissions", SUBMISSIONS), ("subscribers", SUBSCRIBERS)):
+        rows = query(world, "forum", f"SELECT f.name, {number} AS size FROM forum f ORDER BY size DESC, f.name")
+        sizes = [row["size"] for row in rows]
+        for place, row in enumerate(rows, 1):
+            if sizes.count(row["size"]) == 1:
+                ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th") if place % 100 not in (11, 12, 13) else "th"
+                page = (place - 1) // FORUMS_PER_PAGE + 1
+                yield {"answer": row["name"], "what": what, "place": f"{place}{ending}", "page": page}
+
+
+@template(
+    "forum-subscribers-or-none", SITES, "recognise-impossible",
+    ("How many subscribers does the forum {forum} have? Answer N/A if there is no such forum.",
+     "Tell me the number of subscribers of /f/{forum}, or N/A if this forum does not exist."),
+    lambda row: answer(exact=row["answer"]),
+    lambda row: [
+        On("__REDDIT__", [Click("a.site-nav__link", "Forums")]),
+        *_look_through(row, "__REDDIT__/forums", row["answer"] != "N/A" and is_on_first_page(row["forum"])),
+    ],
+)  # fmt: skip
+def subscribers_or_none(world: World) -> Iterator[Row]:
+    """Forums that exist, and as many that do not."""
+    rows = query(world, "forum", f"SELECT f.name, {SUBSCRIBERS} AS size FROM forum f ORDER BY f.name")
+    for row, missing in zip(rows, MISSING_FORUMS, strict=True):
+        yield {"forum": row["name"], "answer": str(row["size"])}
+        yield {"forum": missing, "answer": "N/A"}
+
+
+def _look_through(row: Parameters, path: str, is_first: bool) -> list[On]:
+    """The end of a way: read the answer off the first or the second page of a list of forums."""
+    told = Answer(row["answer"])
+    return [On(f"{path}$", [told if is_first else Click("a.next")]), On(rf"{path}\?page=2$", [told])]
+
+
+@template(
+    "forum-compare-posts", SITES, "compare-values",
+    ("Which post in {forum} has more comments: \"{first}\" or \"{second}\"?",
+     "Compare \"{first}\" and \"{second}\" (both in /f/{forum}). Tell me the title of the one with more comments."),
+    lambda row: answer(row["answer"], without=[row["other"]]),
+    lambda row: [
+        On("__REDDIT__", [search(row["first"])]),
+        On("__REDDIT__/search", [search(row["second"])], contains=row["first"]),
+        On("__REDDIT__/search", [Answer(row["answer"])], contains=row["second"]),
+    ],
+    held_out=True,
+)  # fmt: skip
+def compare_posts(world: World) -> Iterator[Row]:
+    for forum in forums(world):
+        rows = submissions(world, "s.forum_id = ? AND s.comment_count > 0", forum["id"])
+        known = findable(world, rows, f"pairs {forum['name']}", 12)
+        for first, second in zip(known[::2], known[1::2], strict=False):
+            less, more = sorted((first, second), key=lambda row: row["comment_count"])
+            is_clear = less["comment_count"] != more["comment_count"]
+            if is_clear and less["title"].lower() not in more["title"].lower():
+                titles = {"first": first["title"], "second": second["title"]}
+                yield {**titles, "forum": forum["name"], "answer": more["title"], "other": less["title"]}
+
+
+@template(
+    "forum-oldest-moderator", SITES, "read-value",
+    ("Who has been a moderator of the {forum} forum for {question}?",
+     "Of all moderators of /f/{forum}, who has had that role for {question}?"),
+    lambda row: answer(row["answer"]),
+    lambda row: [
+        *to_forum(row["forum"], Click("#sidebar li a", "Moderators")),
+        On(rf"__REDDIT__/f/{row['forum']}/moderators", [Answer(row["answer"])]),
+    ],
+)  # fmt: skip
+def oldest_moderator(world: World) -> Iterator[Row]:
+    sql = """SELECT u.username FROM moderator m JOIN user u ON u.id = m.user_id WHERE forum_id = ?
+        ORDER BY m.created_at"""
+    for forum in forums(world):
+        names = [row["username"] for row in query(world, "forum", sql, forum["id"])]
+        yield {"forum": forum["name"], "question": "the longest", "answer": names[0]}
+        yield {"forum": forum["name"], "question": "the shortest time", "answer": names[-1]}
+
+
+COMPARISONS = (
+    count_unpopular_comments, count_submissions_of_author,
+    rank_of_forums, subscribers_or_none,
+    compare_posts, oldest_moderator,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------------- pages
+
+
+def _open_front_list(row: Parameters) -> list[On]:
+    page = f"__REDDIT__/{row['page']}"
+    steps = [
+        On("__REDDIT__", [Click("a.tabs__link", row["page"].title())]),
+        On(page, [Click("a.sorts__link", SORT_NAMES[row["sort"]])]),
+    ]
+    if not row["time"]:
+        return [*steps, done(f"{page}/{row['sort']}$")]
+    choose = On(f"{page}/{row['sort']}", [Click("a.sorts__link", TIME_NAMES[row["time"]])])
+    return [*steps, choose, done(rf"{page}/{row['sort']}\?t={row['time']}$")]
+
+
+@template(
+    "forum-open-front-list", SITES, "filter-list",
+    ("Show me posts from {words}, sorted by \"{order}\"{span}.",
+     "On the front page, list the submissions of {words} by \"{order}\"{span}."),
+    lambda row: ends_at(f"__REDDIT__/{row['page']}/{row['sort']}" + (f"?t={row['time']}" if row["time"] else "")),
+    _open_front_list,
+)  # fmt: skip
+def open_front_list(world: World) -> Iterator[Row]:
+    for page, words in FRONT_PAGES.items():
+        for sort in SORT_NAMES:
+            for time in SPANS if sort in TIMED else ("",):
+                yield {
+                    "list": f"{page} {sort} {time}", "page": page, "words": words, "sort": sort, "time": time,
+                    "order": SORT_NAMES[sort], "span": f" for {SPANS[time]}" if time else "",
+                }  # fmt: skip
+
+
+@template(
+    "forum-open-numbered-post", SITES, "open-item",
+    ("Open the comments of the {number} post in the {forum} forum {words}.",
+     "Go to the {number} submission of /f/{forum} {words}.",
+     "Show me the discussion of the {number} entry in {forum} {words}."),
+    lambda row: ends_at(f"__REDDIT__/f/{row['forum']}/{row['id']}"),
+    lambda row: [*to_list(row, post_link(row)), done(rf"__REDDIT__/f/{row['forum']}/{row['id']}/")],
+)  # fmt: skip
+def open_numbered_post(world: World) -> Iterator[Row]:
+    for forum in forums(world):
+        for sort, time, words in (
+            ("new", "", "when sorted by new"),
+            ("top", "all", "when sorted by top of all time"),
+            ("most_commented", "all", "when sorted by most commented of all time"),
+        ):
+            for number, row in zip(ORDINALS, ranked(world, forum["name"], sort, time), strict=False):
+                yield about(row, number=number, words=words, sort=sort, time=time)
+
+
+@template(
+    "forum-open-comment", SITES, "permalink",
+    ("Open the permalink of {member}'s comment on \"{title}\" in {forum}.",
+     "Show me only the comment by {member}, with its replies, below the post \"{title}\" in /f/{forum}."),
+    lambda row: ends_at(f"__REDDIT__{row['path']}/comment/{row['comment']}"),
+    lambda row: [
+        *to_post(row, Click(f'a.comment__permalink[href$="/comment/{row["comment"]}"]')),
+        done(f"/comment/{row['comment']}$"),
+    ],
+    held_out=True,
+)  # fmt: skip
+def open_comment(world: World) -> Iterator[Row]:
+    rows = single_comments(world, "s.comment_count BETWEEN 3 AND 14 AND u.id <> s.user_id")
+    by_post = {row["submission_id"]: row for row in some(rows, "forum conversations")}
+    for row in findable(world, [row for row in submissions(world) if row["id"] in by_post], "conversations"):
+        found = by_post[row["id"]]
+        yield about(row, member=found["username"], comment=found["comment"])
+
+
+PAGES = (
+    Template(
+        "forum-open-sorted-forum", SITES, "sort-list",
+        ("Show me the posts of the {forum} forum, sorted by \"{order}\" for {span}.",
+         "Open /f/{forum}, choose the order \"{order}\" and let it cover {span}.",
+         "I want to see what {forum} lists under \"{order}\" for {span}."),
+        lambda world: (
+            {"forum": forum["name"], "sort": sort, "time": time, "order": SORT_NAMES[sort], "span": SPANS[time]}
+            for forum in forums(world) for sort in TIMED for time in SPANS
+        ),
+        lambda row: ends_at(f"__REDDIT__/f/{row['forum']}/{row['sort']}?t={row['time']}"),
+        lambda row: to_list(row, Answer()),
+    ),
+    open_front_list, open_numbered_post,
+    Template(
+        "forum-open-titled-post", SITES, "search-item",
+        ("Open the discussion of \"{title}\" in the {forum} forum.",
+         "Find the post \"{title}\" by {author} and show me its comments.",
+         "Take me to the thread \"{title}\" in /f/{forum}."),
+        lambda world: (
+            about(row, author=row["author"]) for row in findable(world, submissions(world), "titled")
+        ),
+        lambda row: ends_at(f"__REDDIT__/f/{row['forum']}/{row['id']}"), lambda row: to_post(row, Answer()),
+    ),
+    Template(
+        "forum-open-author", SITES, "open-item",
+        ("Show me all {page} of the member who wrote the {words} in {forum}.",
+         "Find the {words} in /f/{forum} and open the list of {page} by its author."),
+        lambda world: (
+            {"author": row["author"], "words": words, "page": page, "forum": row["forum"], **place}
+            for words, row, place in placed(world, "authors") for page in ("submissions", "comments")
+        ),
+        lambda row: ends_at(f"__REDDIT__/user/{row['author']}/{row['page']}"),
+        lambda row: [*to_list(row, author_link(row)), *to_author(row, row["page"], Answer())], held_out=True,
+    ),
+    open_comment,
+)  # fmt: skip
+TEMPLATES = (*VALUES, *COMPARISONS, *PAGES)

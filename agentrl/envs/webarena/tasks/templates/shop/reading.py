@@ -1,74 +1,75 @@
-"""Templates of the shop that ask about products."""
+"""Templates of the shop that ask about products, or for a list of them, sorted or filtered."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import quote_plus
 
 from agentrl.envs.webarena.sites.formats import money
+from agentrl.envs.webarena.sites.shop.listing import price_step
+from agentrl.envs.webarena.sites.shop.search import found_products
 from agentrl.envs.webarena.sites.store.products import catalogue
 from agentrl.envs.webarena.sites.store.reviews import complaints
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, literal
-from agentrl.envs.webarena.tasks.templates.shop.parts import (
+from agentrl.envs.webarena.tasks.template import Answer, Click, Fill, On, Parameters, Template, template
+from agentrl.envs.webarena.tasks.templates.shop.kit import (
     SHOP,
     SITES,
     about,
+    about_category,
     amount,
-    answer,
     categories,
-    named,
+    category_page,
+    on_category,
     on_product,
+    product_link,
     products,
     reviewed_products,
-    search_for,
     store,
-    to_category,
 )
+from agentrl.envs.webarena.tasks.vocabulary import Row, answer, done, ends_at
 
 WORDED = 10  # reviews on the first page of a product
+SORTINGS = {
+    "by price from low to high": ("Price", "price", "asc"),
+    "by price from high to low": ("Price", "price", "desc"),
+    "by name from A to Z": ("Product Name", "name", "asc"),
+    "by name from Z to A": ("Product Name", "name", "desc"),
+}
 
-# ---------------------------------------------------------------------- one product
+# ---------------------------------------------------------------------- products and their reviews
 
 
-def _fields(world: World) -> Iterator[dict[str, Any]]:
+@template(
+    "shop-product-field", SITES, "read-value",
+    ("What is the {field} of the product \"{product}\"?", "Tell me the {field} of this product: {product}",
+     "Look up \"{product}\" in the shop and give me its {field}."),
+    lambda row: answer(amount(row["value"]) if row["field"] == "price" else row["value"].removesuffix(" lbs")),
+    lambda row: on_product(row, Answer(row["value"])),
+)  # fmt: skip
+def product_field(world: World) -> Iterator[Row]:
     for row in products(world, 0):
-        values = {
-            "price": money(row["final_price"]),
-            "SKU": row["sku"],
-            "brand": row["brand"],
-            "weight": f"{row['weight']} lbs",
-        }
+        weight = f"{row['weight']} lbs"
+        values = {"price": money(row["final_price"]), "SKU": row["sku"], "brand": row["brand"], "weight": weight}
         what = tuple(values)[row["id"] // 15 % len(values)]
         yield {**about(row), "field": what, "value": values[what]}
 
 
-def _field_evaluation(given: Parameters) -> dict[str, Any]:
-    value = given["value"]
-    if given["field"] == "price":
-        return answer(amount(value))
-    return answer(value.removesuffix(" lbs"))
-
-
-def _read_product(given: Parameters) -> list[On]:
-    return [*search_for(given["phrase"], given["url_key"]), on_product(given["url_key"], [Answer(given["value"])])]
-
-
-PRODUCT_FIELD = Template(
-    "shop-product-field", SITES, "read-value",
-    (
-        "What is the {field} of the product \"{product}\"?",
-        "Tell me the {field} of this product: {product}",
-        "Look up \"{product}\" in the shop and give me its {field}.",
-    ),
-    _fields, _field_evaluation,
-    _read_product,
+@template(
+    "shop-price-difference", SITES, "compare-values",
+    ("How many dollars lie between the prices of \"{product}\" and \"{other_product}\"?",
+     "What is the price difference between these two products: \"{product}\" and \"{other_product}\"?"),
+    lambda row: answer(amount(row["value"])),
+    lambda row: [
+        *on_product(row, Fill("#search", row["other_phrase"], enter=True)),
+        On(re.escape(f"/catalogsearch/result/?q={quote_plus(row['other_phrase'])}"),
+           [Click(product_link(row["other_url_key"]))]),
+        On(re.escape(f"/{row['other_url_key']}.html"), [Answer(row["value"])]),
+    ],
 )  # fmt: skip
-
-
-def _pairs(world: World) -> Iterator[dict[str, Any]]:
+def price_difference(world: World) -> Iterator[Row]:
     rows = list(products(world, 1))
     for first, second in zip(rows[::2], rows[1::2], strict=False):
         difference = round(abs(first["final_price"] - second["final_price"]), 2)
@@ -77,43 +78,25 @@ def _pairs(world: World) -> Iterator[dict[str, Any]]:
             yield {**about(first), **other, "value": money(difference)}
 
 
-def _pair_solution(given: Parameters) -> list[On]:
-    return [
-        *search_for(given["phrase"], given["url_key"]),
-        on_product(given["url_key"], [Fill("#search", given["other_phrase"], enter=True)]),
-        On(
-            literal(f"/catalogsearch/result/?q={quote_plus(given['other_phrase'])}"),
-            [Click(f"a.product-item-link[href='/{given['other_url_key']}.html']")],
-        ),
-        on_product(given["other_url_key"], [Answer(given["value"])]),
-    ]
-
-
-PRICE_DIFFERENCE = Template(
-    "shop-price-difference", SITES, "compare-values",
-    (
-        "How many dollars lie between the prices of \"{product}\" and \"{other_product}\"?",
-        "What is the price difference between these two products: \"{product}\" and \"{other_product}\"?",
-    ),
-    _pairs,
-    lambda given: answer(amount(given["value"])),
-    _pair_solution,
+@template(
+    "shop-reviewers-complaining", SITES, "read-reviews",
+    ("Who complains about {aspect} in the reviews of \"{product}\"? Give the names of all reviewers who do.",
+     "List the reviewers of \"{product}\" who are unhappy about {aspect}.",
+     "Which customers wrote something negative about {aspect} when they reviewed \"{product}\"?"),
+    lambda row: answer(*row["authors"], without=row["others"]),
+    lambda row: on_product(row, Answer(", ".join(row["authors"]))),
 )  # fmt: skip
-
-# ---------------------------------------------------------------------- reviews
-
-
-def _complainers(world: World) -> Iterator[dict[str, Any]]:
-    db = store(world)
+def reviewers_complaining(world: World) -> Iterator[Row]:
+    """Who is unhappy about an aspect of a product, and who else reviewed it."""
+    section = (
+        "SELECT section.name FROM category JOIN category AS section ON section.id = category.parent_id"
+        " WHERE category.id = ?"
+    )
     for row, reviews in reviewed_products(world, 3, WORDED):
-        section = db.value(
-            "SELECT section.name FROM category JOIN category AS section ON section.id = category.parent_id"
-            " WHERE category.id = ?", row["category_id"],
-        )  # fmt: skip
-        category = catalogue().filed(row["catalogue_index"])[0]
+        place = catalogue().filed(row["catalogue_index"])[0], store(world).value(section, row["category_id"])
         authors: dict[str, list[str]] = {}
         for review in reviews:
-            for aspect in complaints(category, section, row["kind"], review["detail"]):
+            for aspect in complaints(*place, row["kind"], review["detail"]):
                 authors.setdefault(aspect, []).append(review["nickname"])
         for aspect, names in sorted(authors.items()):
             if len(names) >= 2 or row["id"] % 3 == 0:
@@ -122,133 +105,164 @@ def _complainers(world: World) -> Iterator[dict[str, Any]]:
                     yield {**about(row), "aspect": aspect, "authors": names, "others": others}
 
 
-def _complainers_evaluation(given: Parameters) -> dict[str, Any]:
-    """All of them, and nobody else who reviewed the product."""
-    wanted = answer(*given["authors"])
-    if given["others"]:
-        wanted["reference_answers"]["must_exclude"] = given["others"]
-    return wanted
-
-
-COMPLAINERS = Template(
-    "shop-reviewers-complaining", SITES, "read-reviews",
-    (
-        "Who complains about {aspect} in the reviews of \"{product}\"? Give the names of all reviewers who do.",
-        "List the reviewers of \"{product}\" who are unhappy about {aspect}.",
-        "Which customers wrote something negative about {aspect} when they reviewed \"{product}\"?",
-    ),
-    _complainers,
-    _complainers_evaluation,
-    lambda given: [
-        *search_for(given["phrase"], given["url_key"]),
-        on_product(given["url_key"], [Answer(", ".join(given["authors"]))]),
-    ],
+@template(
+    "shop-count-star-reviews", SITES, "count-items",
+    ("How many reviews of \"{product}\" give exactly {stars} out of 5 stars? Answer with the number only.",
+     "Count the {stars}-star reviews of this product and answer with just the number: {product}"),
+    lambda row: answer(exact=row["value"]), lambda row: on_product(row, Answer(row["value"])),
+    held_out=True,
 )  # fmt: skip
-
-
-def _star_counts(world: World) -> Iterator[dict[str, Any]]:
+def count_star_reviews(world: World) -> Iterator[Row]:
     for row, reviews in reviewed_products(world, 3, WORDED):
         counts = Counter(review["rating"] for review in reviews)
         stars = reviews[row["id"] % len(reviews)]["rating"]
         yield {**about(row), "stars": stars, "value": str(counts[stars])}
 
 
-STAR_COUNT = Template(
-    "shop-count-star-reviews", SITES, "count-items",
-    (
-        "How many reviews of \"{product}\" give exactly {stars} out of 5 stars? Answer with the number only.",
-        "Count the {stars}-star reviews of this product and answer with just the number: {product}",
-    ),
-    _star_counts,
-    lambda given: answer(exact=given["value"]),
-    _read_product,
-    held_out=True,
-)  # fmt: skip
-
-# ---------------------------------------------------------------------- categories
-
-
-def _sizes(world: World) -> Iterator[dict[str, Any]]:
-    for category, prices in categories(world, 2):
-        yield {"category": named(category), "url_path": category["url_path"], "value": str(len(prices))}
-
-
-CATEGORY_SIZE = Template(
-    "shop-count-category", SITES, "count-items",
-    (
-        "How many products does the shop list under {category}? Answer with the number only.",
-        "Count the products in the category {category} and answer with just the number.",
-    ),
-    _sizes,
-    lambda given: answer(exact=given["value"]),
-    lambda given: [
-        *to_category(given["url_path"]),
-        On(literal(f"/{given['url_path']}.html"), [Answer(given["value"])]),
-    ],
+PRODUCTS = (
+    product_field, price_difference,
+    reviewers_complaining, count_star_reviews,
 )  # fmt: skip
 
 
-def _extremes(world: World) -> Iterator[dict[str, Any]]:
+# ---------------------------------------------------------------------- categories and searches
+
+
+def _find_extreme(row: Parameters) -> list[On]:
+    by_price = category_page(row) + r"\?product_list_order=price"
+    steps = on_category(row, Click(".sorter a", "Price"))
+    if row["which"] == "most expensive":
+        steps.append(On(f"{by_price}$", [Click("a.sorter-action")]))
+        return [*steps, On(f"{by_price}&product_list_dir=desc", [Answer(row["value"])])]
+    return [*steps, On(f"{by_price}$", [Answer(row["value"])])]
+
+
+@template(
+    "shop-extreme-price", SITES, "sort-list",
+    ("What does the {which} product under {category} cost?",
+     "Find the {which} item in the category {category} and tell me its price.",
+     "I want to know the price of the {which} product in {category}."),
+    lambda row: answer(amount(row["value"])), _find_extreme,
+)  # fmt: skip
+def extreme_price(world: World) -> Iterator[Row]:
     for category, prices in categories(world, 3):
         for which, price in (("cheapest", prices[0]), ("most expensive", prices[-1])):
-            path, value = category["url_path"], money(price)
-            yield {"category": named(category), "url_path": path, "which": which, "value": value}
+            yield {**about_category(category), "which": which, "value": money(price)}
 
 
-def _extreme_solution(given: Parameters) -> list[On]:
-    path = literal(f"/{given['url_path']}.html")
-    result = [Answer(given["value"])]
-    steps = [*to_category(given["url_path"]), On(path, [Click(".sorter a", "Price")])]
-    if given["which"] == "cheapest":
-        return [*steps, On(path + r"\?product_list_order=price$", result)]
-    return [
-        *steps,
-        On(path + r"\?product_list_order=price$", [Click("a.sorter-action")]),
-        On(path + r"\?product_list_order=price&product_list_dir=desc", result),
-    ]
-
-
-EXTREME_PRICE = Template(
-    "shop-extreme-price", SITES, "sort-list",
-    (
-        "What does the {which} product under {category} cost?",
-        "Find the {which} item in the category {category} and tell me its price.",
-        "I want to know the price of the {which} product in {category}.",
-    ),
-    _extremes,
-    lambda given: answer(amount(given["value"])),
-    _extreme_solution,
+@template(
+    "shop-missing-product", SITES, "recognise-impossible",
+    ("What is the price of {kind} by the brand {brand}? If the shop has none, answer N/A.",
+     "Look up what the shop charges for {kind} made by {brand}. Answer N/A if there is no such product."),
+    lambda row: {**answer(exact="N/A"), "string_note": f"{row['brand']} makes no {row['kind']}"},
+    lambda row: [
+        On(SHOP, [Fill("#search", f"{row['brand']} {row['kind']}", enter=True)]),
+        On("/catalogsearch/result/", [Answer("N/A")]),
+    ],
 )  # fmt: skip
-
-# ---------------------------------------------------------------------- what the shop does not have
-
-
-def _absent(world: World) -> Iterator[dict[str, Any]]:
+def missing_product(world: World) -> Iterator[Row]:
     """Kinds of products of brands that make no such thing."""
     db = store(world)
     made = {(row[0], row[1]) for row in db.rows("SELECT DISTINCT brand, kind FROM product")}
-    brands = [
-        row[0] for row in db.rows("SELECT brand FROM product GROUP BY brand ORDER BY count(*) DESC, brand LIMIT 120")
-    ]
+    brands = db.rows("SELECT brand FROM product GROUP BY brand ORDER BY count(*) DESC, brand LIMIT 120")
     kinds = [row[0] for row in db.rows("SELECT DISTINCT kind FROM product ORDER BY kind")]
-    for place, brand in enumerate(brands):
+    for place, (brand,) in enumerate(brands):
         kind = kinds[place * 7 % len(kinds)]
         if brand and (brand, kind) not in made:
             yield {"brand": brand, "kind": kind}
 
 
-ABSENT = Template(
-    "shop-missing-product", SITES, "recognise-impossible",
-    (
-        "What is the price of {kind} by the brand {brand}? If the shop has none, answer N/A.",
-        "Look up what the shop charges for {kind} made by {brand}. Answer N/A if there is no such product.",
-    ),
-    _absent,
-    lambda given: {**answer(exact="N/A"), "string_note": f"{given['brand']} makes no {given['kind']}"},
-    lambda given: [
-        On(SHOP, [Fill("#search", f"{given['brand']} {given['kind']}", enter=True)]),
-        On("/catalogsearch/result/", [Answer("N/A")]),
+@template(
+    "shop-filter-price", SITES, "filter-list",
+    ("List the products under {category} in the price range {range}.",
+     "Show only items of the category {category} that cost {range}.",
+     "I am looking for something from {category} for {range}. Filter the list accordingly."),
+    lambda row: ends_at(f"{SHOP}/{row['url_path']}.html?price={row['low']}-{row['high']}", exact=True),
+    lambda row: [
+        *on_category(row, Click(".filter-options a", row["range"])),
+        done(category_page(row) + rf"\?price={row['low']}-{row['high']}$"),
     ],
 )  # fmt: skip
+def filter_price(world: World) -> Iterator[Row]:
+    """Every range of prices that the layered navigation offers, save the open one."""
+    for category, prices in categories(world, 8):
+        step = price_step(prices)
+        for low in range(0, 6 * step, step):
+            if any(low <= price < low + step for price in prices):
+                printed = f"{money(low)} - {money(low + step - 0.01)}"
+                yield {**about_category(category), "low": low, "high": low + step, "range": printed}
 
-READING = (PRODUCT_FIELD, PRICE_DIFFERENCE, COMPLAINERS, STAR_COUNT, CATEGORY_SIZE, EXTREME_PRICE, ABSENT)
+
+def _sorted_category_path(row: Parameters) -> str:
+    return f"/{row['url_path']}.html?product_list_order={SORTINGS[row['sorting']][1]}"
+
+
+def _sorted_search_path(row: Parameters) -> str:
+    return f"/catalogsearch/result/index/?product_list_order=price&q={quote_plus(row['query'])}"
+
+
+def _is_sorted(path: str, sorting: str, usual: str) -> dict:
+    """A list in an order; its address need not name the direction that is usual there."""
+    plain, explicit = f"{SHOP}{path}", f"{SHOP}{path}&product_list_dir={SORTINGS[sorting][2]}"
+    return ends_at(plain, explicit, exact=True) if SORTINGS[sorting][2] == usual else ends_at(explicit, exact=True)
+
+
+def _sort_category(row: Parameters) -> list[On]:
+    label, _, direction = SORTINGS[row["sorting"]]
+    steps, path = on_category(row, Click(".sorter a", label)), _sorted_category_path(row)
+    if direction == "asc":
+        return [*steps, done(f"{re.escape(path)}$")]
+    turned = re.escape(f"{path}&product_list_dir=desc")
+    return [*steps, On(f"{re.escape(path)}$", [Click("a.sorter-action")]), done(turned)]
+
+
+def _sort_search(row: Parameters) -> list[On]:
+    path = re.escape(_sorted_search_path(row))
+    steps = [
+        On(SHOP, [Fill("#search", row["query"], enter=True)]),
+        On(r"/catalogsearch/result/\?q=", [Click(".sorter a", "Price")]),
+    ]
+    if SORTINGS[row["sorting"]][2] == "desc":
+        return [*steps, done(path)]
+    return [*steps, On(path, [Click("a.sorter-action")]), done(f"{path}&product_list_dir=asc")]
+
+
+@template(
+    "shop-sort-search", SITES, "sort-list",
+    ("Search for \"{query}\" and sort the results {sorting}.",
+     "Show me what the shop finds for \"{query}\", sorted {sorting}."),
+    lambda row: _is_sorted(_sorted_search_path(row), row["sorting"], "desc"), _sort_search,
+    held_out=True,
+)  # fmt: skip
+def sort_search(world: World) -> Iterator[Row]:
+    db = store(world)
+    for (kind,) in db.rows("SELECT DISTINCT kind FROM product ORDER BY kind"):
+        if len(found_products(db, kind)) > 3:
+            for sorting in ("by price from low to high", "by price from high to low"):
+                yield {"query": kind, "sorting": sorting}
+
+
+LISTS = (
+    Template(
+        "shop-count-category", SITES, "count-items",
+        ("How many products does the shop list under {category}? Answer with the number only.",
+         "Count the products in the category {category} and answer with just the number."),
+        lambda world: (
+            {**about_category(category), "value": str(len(prices))} for category, prices in categories(world, 2)
+        ),
+        lambda row: answer(exact=row["value"]), lambda row: on_category(row, Answer(row["value"])),
+    ),
+    extreme_price, missing_product,
+    Template(
+        "shop-sort-category", SITES, "sort-list",
+        ("Show me the products under {category} sorted {sorting}.",
+         "Open the category {category} and sort it {sorting}.", "Browse {category}, sorted {sorting}."),
+        lambda world: (
+            {**about_category(category), "sorting": sorting}
+            for category, _ in categories(world, 5) for sorting in SORTINGS
+        ),
+        lambda row: _is_sorted(_sorted_category_path(row), row["sorting"], "asc"), _sort_category,
+    ),
+    filter_price, sort_search,
+)  # fmt: skip
+TEMPLATES = (*PRODUCTS, *LISTS)

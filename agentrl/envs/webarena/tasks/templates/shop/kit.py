@@ -1,17 +1,18 @@
-"""What the templates of the shop share: evaluators, ways to pages, and things to ask about."""
+"""What the templates of the shop share: ways to pages, and things to ask about."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from agentrl.envs.webarena.sites.database import Database
 from agentrl.envs.webarena.sites.shop.base import FINAL_PRICE
 from agentrl.envs.webarena.sites.shop.search import found_products
 from agentrl.envs.webarena.sites.store.people import AGENT
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import Act, Answer, Check, Click, Fill, On, literal
+from agentrl.envs.webarena.tasks.template import Act, Check, Click, Fill, On, Parameters
+from agentrl.envs.webarena.tasks.vocabulary import Row, done, exists
 
 SITES = ("shopping",)
 SHOP = "__SHOPPING__"
@@ -19,63 +20,41 @@ FIRST_RESULTS = 8  # a person sees these without turning the page
 STRIDE = 15  # of so many products each template asks about one
 PHRASE = 48  # characters of a title that a person would type
 
-# ---------------------------------------------------------------------- evaluators
-
-
-def answer(*parts: str, exact: str | None = None) -> dict[str, Any]:
-    """The answer must contain all parts, or be exactly one text."""
-    wanted: dict[str, Any] = {"must_include": list(parts)} if exact is None else {"exact_match": exact}
-    return {"eval_types": ["string_match"], "reference_answers": wanted}
-
-
-def address(*urls: str, exact: bool = False) -> dict[str, Any]:
-    """The agent must end at one of these addresses."""
-    note = "EXACT" if exact else "GOLD in PRED"
-    return {"eval_types": ["url_match"], "reference_url": " |OR| ".join(urls), "url_note": note}
-
-
-def pages(*targets: tuple[str, str, dict[str, Any]]) -> dict[str, Any]:
-    """Pages must look so: (address, locator, required contents) each."""
-    keys = ("url", "locator", "required_contents")
-    return {"eval_types": ["program_html"], "program_html": [dict(zip(keys, each, strict=True)) for each in targets]}
-
-
-def amount(printed: str) -> str:
-    """An amount such as "$1,234.50" as an answer may spell it, without the sign."""
-    grouped = printed.removeprefix("$")
-    plain = grouped.replace(",", "")
-    return plain if plain == grouped else f"{plain} |OR| {grouped}"
-
-
-def text_of(selector: str) -> str:
-    """The locator of an element's text."""
-    return f"document.querySelector('{selector}').outerText"
-
-
 # ---------------------------------------------------------------------- ways
 
 
-def search_for(phrase: str, url_key: str) -> list[On]:
-    """From anywhere to a product by the search box."""
+def on_product(row: Parameters, *acts: Act) -> list[On]:
+    """From anywhere to a product by the search box, and do this on its page."""
     return [
-        On(SHOP, [Fill("#search", phrase, enter=True)]),
-        On(r"/catalogsearch/result/\?q=", [Click(f"a.product-item-link[href='/{url_key}.html']")]),
+        On(SHOP, [Fill("#search", row["phrase"], enter=True)]),
+        On(r"/catalogsearch/result/\?q=", [Click(product_link(row["url_key"]))]),
+        On(product_page(row), acts),
     ]
 
 
-def on_product(url_key: str, acts: Sequence[Act], when: Callable[[World], bool] | None = None) -> On:
-    """What to do on the page of a product."""
-    return On(literal(f"/{url_key}.html"), acts, when=when)
+def product_page(row: Parameters) -> str:
+    """The page of a product."""
+    return re.escape(f"/{row['url_key']}.html")
 
 
-def to_category(url_path: str) -> list[On]:
-    """From anywhere to a category through the menu and the categories around it."""
-    names = url_path.split("/")
+def product_link(url_key: str) -> str:
+    """The link to a product in a list."""
+    return f"a.product-item-link[href='/{url_key}.html']"
+
+
+def on_category(row: Parameters, *acts: Act) -> list[On]:
+    """From anywhere to a category through the menu and the categories around it, and do this there."""
+    names = row["url_path"].split("/")
     steps = [On(SHOP, [Click(f"a.level-top[href='/{names[0]}.html']")])]
     for depth in range(1, len(names)):
         here, there = "/".join(names[:depth]), "/".join(names[: depth + 1])
-        steps.append(On(literal(f"/{here}.html"), [Click(f".filter-options a[href='/{there}.html']")]))
-    return steps
+        steps.append(On(re.escape(f"/{here}.html"), [Click(f".filter-options a[href='/{there}.html']")]))
+    return [*steps, On(category_page(row), acts)]
+
+
+def category_page(row: Parameters) -> str:
+    """The page of a category."""
+    return re.escape(f"/{row['url_path']}.html")
 
 
 def to_account(page: str) -> list[On]:
@@ -86,35 +65,30 @@ def to_account(page: str) -> list[On]:
     ]
 
 
-def to_order(number: int) -> list[On]:
-    """From anywhere to one of the customer's orders, turning the pages of the list."""
-    link = f"a.view[href='/sales/order/view/order_id/{number}/']"
+def on_order(row: Parameters, *acts: Act) -> list[On]:
+    """From anywhere to one of the customer's orders, turning the pages of the list, and do this on its page."""
+    path = f"/sales/order/view/order_id/{int(row['number'])}/"
     return [
         *to_account("/sales/order/history/"),
         On("/sales/order/history/", [Click("a.page", "Next")]),
-        On("/sales/order/history/", [Click(link)], contains=f"{number:09}"),
+        On("/sales/order/history/", [Click(f"a.view[href='{path}']")], contains=f"{int(row['number']):09}"),
+        On(re.escape(path), acts),
     ]
 
 
-def on_order(number: int, *acts: Act) -> On:
-    """What to do on the page of an order."""
-    return On(literal(f"/sales/order/view/order_id/{number}/"), acts)
-
-
-def checkout(address_id: int, method: str) -> list[On]:
-    """From the cart to a placed order."""
+def checkout(row: Parameters) -> list[On]:
+    """From anywhere, once something is in the cart, to a placed order."""
+    address, method = Check(f"#address-{row['address_id']}"), Check(f"#s_method_{row['method_code']}")
     return [
+        TO_CART,
         On("/checkout/cart/", [Click("a.checkout")]),
-        On(r"/checkout/$", [Check(f"#address-{address_id}"), Check(f"#s_method_{method}"), Click("button.continue")]),
+        On(r"/checkout/$", [address, method, Click("button.continue")]),
         On("/checkout/payment/", [Click("button.checkout")]),
-        On("/checkout/onepage/success/", [Answer()]),
+        done("/checkout/onepage/success/"),
     ]
 
 
-def in_cart(world: World) -> bool:
-    """Has the customer put anything into the cart?"""
-    return bool(store(world).value("SELECT count(*) FROM cart_item WHERE customer_id = ?", AGENT))
-
+TO_CART = On(SHOP, [Click("a.showcart")], when=exists("store", "SELECT 1 FROM cart_item WHERE customer_id = ?", AGENT))
 
 # ---------------------------------------------------------------------- things to ask about
 
@@ -157,7 +131,7 @@ def _is_findable(world: World, row: sqlite3.Row) -> bool:
     return row["id"] in found_products(store(world), phrase_of(row["name"]))[:FIRST_RESULTS]
 
 
-def about(row: sqlite3.Row) -> dict[str, Any]:
+def about(row: sqlite3.Row) -> Row:
     """The parameters by which every template finds a product."""
     return {"product": row["name"], "phrase": phrase_of(row["name"]), "url_key": row["url_key"]}
 
@@ -187,6 +161,13 @@ def categories(world: World, smallest: int = 1) -> Iterator[tuple[sqlite3.Row, l
             yield category, found
 
 
-def named(category: sqlite3.Row) -> str:
-    """A category with the one around it: "Hair Care > Hair Masks"."""
-    return f"{category['parent']} > {category['name']}"
+def about_category(category: sqlite3.Row) -> Row:
+    """The parameters by which every template finds a category: "Hair Care > Hair Masks"."""
+    return {"category": f"{category['parent']} > {category['name']}", "url_path": category["url_path"]}
+
+
+def amount(printed: str) -> str:
+    """An amount such as "$1,234.50" as an answer may spell it, without the sign."""
+    grouped = printed.removeprefix("$")
+    plain = grouped.replace(",", "")
+    return plain if plain == grouped else f"{plain} |OR| {grouped}"

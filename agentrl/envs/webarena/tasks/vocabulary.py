@@ -1,0 +1,82 @@
+"""The words that templates of all sites are written in: what must be so at the end, where on a page, and which rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+from typing import Any, TypeVar
+
+from agentrl.envs.webarena.sites.world import World
+from agentrl.envs.webarena.tasks.template import Answer, On
+
+Row = dict[str, Any]
+T = TypeVar("T")
+
+
+# ---------------------------------------------------------------------- the benchmark's `eval` objects
+
+
+def answer(*parts: object, exact: str | None = None, without: Sequence[str] = ()) -> dict[str, Any]:
+    """The answer must contain all parts and none of the others, or be exactly one text."""
+    wanted: dict[str, Any] = {"must_include": list(map(str, parts))} if exact is None else {"exact_match": exact}
+    if without:
+        wanted["must_exclude"] = list(without)
+    return {"eval_types": ["string_match"], "reference_answers": wanted}
+
+
+def ends_at(*urls: str, exact: bool = False) -> dict[str, Any]:
+    """The agent must end at one of these addresses, or (unless `exact`) at one that contains it."""
+    note = "EXACT" if exact else "GOLD in PRED"
+    return {"eval_types": ["url_match"], "reference_url": " |OR| ".join(urls), "url_note": note}
+
+
+def shows(*targets: tuple[str, str, str | Sequence[str]]) -> dict[str, Any]:
+    """Pages must look so: (address, locator, the exact text or a list of its parts) each."""
+    checks = [
+        {
+            "url": url,
+            "locator": locator,
+            "required_contents": {"exact_match": text} if isinstance(text, str) else {"must_include": list(text)},
+        }
+        for url, locator, text in targets
+    ]
+    return {"eval_types": ["program_html"], "program_html": checks}
+
+
+def both(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Both evaluations must pass."""
+    return {**first, **second, "eval_types": [*first["eval_types"], *second["eval_types"]]}
+
+
+def text_of(selector: str) -> str:
+    """The locator of an element's visible text."""
+    return f"document.querySelector('{selector}').outerText"
+
+
+def value_of(selector: str) -> str:
+    """The locator of a field's contents."""
+    return f"document.querySelector('{selector}').value"
+
+
+# ---------------------------------------------------------------------- solutions and rows
+
+
+def done(url: str, when: Callable[[World], bool] | None = None) -> On:
+    """The end of a solution where nothing is asked."""
+    return On(url, [Answer()], when=when)
+
+
+def exists(data: str, sql: str, *values: Any) -> Callable[[World], bool]:
+    """Do the data of a site have such a row?"""
+    return lambda world: world.database(data).value(sql, *values) is not None
+
+
+def query(world: World, data: str, sql: str, *values: Any) -> list[Row]:
+    """Rows of a site's data as dictionaries."""
+    return [dict(row) for row in world.database(data).rows(sql, *values)]
+
+
+def some(items: Iterable[T], key: str, count: int = 10**6) -> list[T]:
+    """So many of the items, in an order that depends on nothing but the key."""
+    found = list(items)
+    return Random(key).sample(found, min(count, len(found)))
