@@ -4,19 +4,103 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import fields
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+import msgspec
 import numpy as np
 from PIL import Image
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.common.browser import BrowserTab, Fence, Gateway, Window, engine
+from agentrl.envs.common.browser import Answer, BrowserTab, Fence, Gateway, Window, engine
 from agentrl.envs.common.browser.tab import Unresponsive
-from agentrl.envs.webshop.addresses import ORIGIN, place_at
-from agentrl.envs.webshop.pages import BACK, SEARCH, Page, Place
+from agentrl.envs.webshop.actions import plain
+from agentrl.envs.webshop.navigation import clicked, searched
+from agentrl.envs.webshop.page_html import page_html, photo_png, stylesheet
+from agentrl.envs.webshop.pages import BACK, PAGES, SEARCH, Page, Place
 from agentrl.envs.webshop.shop import Shop
-from agentrl.envs.webshop.storefront import Storefront
+
+ORIGIN = "http://webshop.test"  # a name that no machine has; the process answers itself
+
+
+def address_of(session: str, place: Place) -> str:
+    """The address of a place. `session` tells visits for different goals apart."""
+    known = {field.name: getattr(place, field.name) for field in fields(Place) if field.name != "page"}
+    known["options"] = msgspec.json.encode(place.options).decode()
+    told = {name: value for name, value in known.items() if value not in ("", 0, "[]")}
+    return f"{ORIGIN}/{quote(session)}/{place.page}" + (f"?{urlencode(told)}" if told else "")
+
+
+def place_at(address: str) -> Place | None:
+    """The place that has this address; None where it is nobody's."""
+    parts = urlsplit(address)
+    page = parts.path.rpartition("/")[2]
+    told = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if not address.startswith(f"{ORIGIN}/") or page not in PAGES:
+        return None
+    try:
+        options = msgspec.json.decode(told.pop("options", "[]"))
+        return msgspec.convert({**told, "page": page, "options": options}, Place, strict=False)
+    except (msgspec.MsgspecError, ValueError):
+        return None
+
+
+# For pictures: a cursor that blinks would make two of the same page differ, and results in one column would be small.
+SCREEN = b"""
+input { caret-color: transparent; }
+@media (min-width: 900px) {
+  .results > .btn { display: block; }
+  .results .card { display: inline-grid; width: 49%; vertical-align: top; }
+}
+"""
+HTML = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
+KEPT = "max-age=86400"  # photos and style never change
+NOT_FOUND = Answer(b"There is no such page.", 404, {"content-type": "text/plain"})
+
+
+class Storefront:
+    """Called by the gateway of a browser's window."""
+
+    def __init__(self, shop: Shop, look: Callable[[Place], Page]) -> None:
+        self.shop, self._look = shop, look
+        self.session = ""  # of the goal that is shopped for
+        self.lot = 0  # seed of the next search, if it is a random one
+
+    def address(self, place: Place) -> str:
+        """The address of a place in the present session."""
+        return address_of(self.session, place)
+
+    def __call__(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """The answer to a request: a page, a redirection to the page that a form leads to, a photo, the style."""
+        path, place = urlsplit(url).path, place_at(url)
+        if path == "/style.css":
+            return Answer(stylesheet() + SCREEN, headers={"content-type": "text/css", "cache-control": KEPT})
+        if path.startswith("/photo/"):
+            return self._photo(path.removeprefix("/photo/").removesuffix(".png"))
+        if place is None:
+            return NOT_FOUND
+        if method == "POST":
+            after = self._after(place, dict(parse_qsl(body.decode(), keep_blank_values=True)))
+            return Answer(status=303, headers={"location": self.address(after), "cache-control": "no-store"})
+        return Answer(page_html(self._look(place), action=url).encode(), headers=HTML)
+
+    def _after(self, place: Place, form: Mapping[str, str]) -> Place:
+        """Where a form leads: a search, or the button that was pressed."""
+        if "click" not in form:
+            return searched(form["search"], self.lot)
+        part = self._look(place).body.find(plain(form["click"]))
+        if part is None:
+            raise LookupError(f"the page has no button {form['click']!r:.80}")
+        return clicked(self.shop, place, part)
+
+    def _photo(self, asin: str) -> Answer:
+        product = self.shop.product(asin)
+        if product is None:
+            return NOT_FOUND
+        return Answer(photo_png(product), headers={"content-type": "image/png", "cache-control": KEPT})
+
 
 Result = TypeVar("Result")
 DEADLINE = 30.0  # seconds for everything that one action needs

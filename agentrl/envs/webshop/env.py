@@ -26,14 +26,30 @@ from agentrl.envs.webshop.actions import (
     read_turn,
     tagged_reply,
 )
-from agentrl.envs.webshop.admissible import PICTURE, REPLY_FORM, Past, admissible_actions, quoted_page, step_prompt
-from agentrl.envs.webshop.generated_goals import GeneratedGoals
-from agentrl.envs.webshop.goals import NO_LIMIT, Goal, GoalIds
-from agentrl.envs.webshop.navigation import LAST_NUMBER, clicked, page_at, searched, shown_results
+from agentrl.envs.webshop.goals import NO_LIMIT, GeneratedGoals, Goal, GoalIds
+from agentrl.envs.webshop.navigation import (
+    LAST_NUMBER,
+    actions_needed,
+    clicked,
+    hasty_action,
+    page_at,
+    right_action,
+    searched,
+    shown_results,
+)
 from agentrl.envs.webshop.official_store import SHUFFLE_SEED
-from agentrl.envs.webshop.oracle import actions_needed, hasty_action, right_action
 from agentrl.envs.webshop.page_html import page_html
-from agentrl.envs.webshop.page_text import page_rich_text, page_text, with_history
+from agentrl.envs.webshop.page_text import (
+    PICTURE,
+    REPLY_FORM,
+    Past,
+    admissible_actions,
+    page_rich_text,
+    page_text,
+    quoted_page,
+    step_prompt,
+    with_history,
+)
 from agentrl.envs.webshop.pages import (
     DONE,
     ITEM,

@@ -22,8 +22,15 @@ import numpy as np
 from agentrl.core.errors import EnvFault
 from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.webshop.goals import Split, split_sizes
-from agentrl.envs.webshop.json_stream import JsonStream
-from agentrl.envs.webshop.official_rows import RawGoal, Skipped, clean_all, human_goals, read_product, synthetic_goals
+from agentrl.envs.webshop.official_files import (
+    JsonStream,
+    RawGoal,
+    Skipped,
+    clean_all,
+    human_goals,
+    read_product,
+    synthetic_goals,
+)
 
 GoalKind = Literal["human", "synthetic"]
 SHUFFLE_SEED = 233  # the benchmark's, so that goal number i is for the same product as there

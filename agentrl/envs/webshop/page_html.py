@@ -6,9 +6,13 @@ is no script: a page is one form whose buttons carry what `click[...]` would.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from functools import lru_cache
 from html import escape
+from importlib.resources import files
 
+from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.webshop.pages import DONE, ITEM, Page, Part
 
 HEAD = (
@@ -84,3 +88,21 @@ def _option(part: Part) -> str:
 
 
 _SPECIAL: dict[str, Callable[[Part], str]] = {"button": _button, "product": _product, "option": _option}
+
+
+PHOTO_PIXELS = 208
+
+
+@lru_cache(maxsize=1)
+def stylesheet() -> bytes:
+    """The style sheet of every page."""
+    return files("agentrl.envs.webshop").joinpath("site.css").read_bytes()
+
+
+def photo_png(product: Product) -> bytes:
+    """The photo of a product as a PNG file."""
+    from agentrl.envs.common.catalogue.photos import photo
+
+    file = io.BytesIO()
+    photo(product, PHOTO_PIXELS).save(file, "PNG")
+    return file.getvalue()

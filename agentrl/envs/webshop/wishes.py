@@ -14,8 +14,8 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.task_generator import Mutations, Task
-from agentrl.envs.webshop.generated_goals import GeneratedGoals, Room, Wish
-from agentrl.envs.webshop.oracle import actions_needed
+from agentrl.envs.webshop.goals import GeneratedGoals, Room, Wish
+from agentrl.envs.webshop.navigation import actions_needed
 from agentrl.envs.webshop.pages import Place
 from agentrl.envs.webshop.reward import best_choices
 
