@@ -1,4 +1,9 @@
-"""`ShopBrowser`: the shop in Chromium. Actions happen in the page; the address it leads to says where the agent is."""
+"""`ShopBrowser`: the shop in Chromium. Actions happen in the page; the address it leads to says where the agent is.
+
+`Storefront` is the shop as a web site that answers within the process, to that browser. It keeps nothing between
+requests: an address says everything about its place. The benchmark's scheme (`page_url`) cannot be read back: it leaves
+out the lot of a random search, and a browser takes a search for ".." for the folder above.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +27,12 @@ from agentrl.envs.webshop.page_html import page_html, photo_png, stylesheet
 from agentrl.envs.webshop.pages import BACK, PAGES, SEARCH, Page, Place
 from agentrl.envs.webshop.shop import Shop
 
+Result = TypeVar("Result")
+DEADLINE = 30.0  # seconds for everything that one action needs
+CLOSE_DEADLINE = 5.0
+TYPED = 500  # characters; the search bar takes no more than 1,000 of those that a browser counts
+# How many times the size of the picture a page may have: the first that holds all of it is chosen.
+ZOOMS = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5)
 ORIGIN = "http://webshop.test"  # a name that no machine has; the process answers itself
 
 
@@ -78,36 +89,23 @@ class Storefront:
         if path == "/style.css":
             return Answer(stylesheet() + SCREEN, headers={"content-type": "text/css", "cache-control": KEPT})
         if path.startswith("/photo/"):
-            return self._photo(path.removeprefix("/photo/").removesuffix(".png"))
+            product = self.shop.product(path.removeprefix("/photo/").removesuffix(".png"))
+            if product is None:
+                return NOT_FOUND
+            return Answer(photo_png(product), headers={"content-type": "image/png", "cache-control": KEPT})
         if place is None:
             return NOT_FOUND
         if method == "POST":
-            after = self._after(place, dict(parse_qsl(body.decode(), keep_blank_values=True)))
+            form = dict(parse_qsl(body.decode(), keep_blank_values=True))
+            if "click" in form:
+                part = self._look(place).body.find(plain(form["click"]))
+                if part is None:
+                    raise LookupError(f"the page has no button {form['click']!r:.80}")
+                after = clicked(self.shop, place, part)
+            else:
+                after = searched(form["search"], self.lot)
             return Answer(status=303, headers={"location": self.address(after), "cache-control": "no-store"})
         return Answer(page_html(self._look(place), action=url).encode(), headers=HTML)
-
-    def _after(self, place: Place, form: Mapping[str, str]) -> Place:
-        """Where a form leads: a search, or the button that was pressed."""
-        if "click" not in form:
-            return searched(form["search"], self.lot)
-        part = self._look(place).body.find(plain(form["click"]))
-        if part is None:
-            raise LookupError(f"the page has no button {form['click']!r:.80}")
-        return clicked(self.shop, place, part)
-
-    def _photo(self, asin: str) -> Answer:
-        product = self.shop.product(asin)
-        if product is None:
-            return NOT_FOUND
-        return Answer(photo_png(product), headers={"content-type": "image/png", "cache-control": KEPT})
-
-
-Result = TypeVar("Result")
-DEADLINE = 30.0  # seconds for everything that one action needs
-CLOSE_DEADLINE = 5.0
-TYPED = 500  # characters; the search bar takes no more than 1,000 of those that a browser counts
-# How many times the size of the picture a page may have: the first that holds all of it is chosen.
-ZOOMS = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5)
 
 
 class ShopBrowser:
@@ -137,7 +135,7 @@ class ShopBrowser:
 
     def click(self, place: Place, wanted: str) -> Place:
         """Click what has this text; where that leads."""
-        return self._run(self._click(place, wanted))
+        return self._run(self._press(place, wanted))
 
     def picture(self, place: Place) -> np.ndarray:
         """The page of a place as a browser shows it; a long one is made smaller."""
@@ -166,14 +164,6 @@ class ShopBrowser:
 
     async def _at(self, place: Place) -> BrowserTab:
         """The page of the window, showing this place."""
-        tab, address = await self._open(), self._storefront.address(place)
-        if self._shown != address:
-            tab.take_visits()
-            await tab.goto(address, time.monotonic() + DEADLINE)
-            await self._arrive(tab)
-        return tab
-
-    async def _open(self) -> BrowserTab:
         window, tab = self._window, self._tab
         if tab is not None and tab.gone:
             raise EnvFault("the page or its browser has crashed")
@@ -183,12 +173,17 @@ class ShopBrowser:
             await window.open()
             self._tab = tab = await window.new_tab()
             self._shown = ""
+        address = self._storefront.address(place)
+        if self._shown != address:
+            tab.take_visits()
+            await tab.goto(address, time.monotonic() + DEADLINE)
+            await self._arrive(tab)
         return tab
 
     async def _search(self, place: Place, words: str) -> Place:
         tab = await self._at(place)
         if place.page != SEARCH:
-            place = await self._press(tab, place, BACK.lower())
+            await self._press(place, BACK.lower())
         await tab.click(*await self._point(tab, "input", 0))
         if len(words) <= TYPED:
             await tab.insert(words)
@@ -197,10 +192,8 @@ class ShopBrowser:
         await tab.press("Enter")
         return await self._arrive(tab)
 
-    async def _click(self, place: Place, wanted: str) -> Place:
-        return await self._press(await self._at(place), place, wanted)
-
-    async def _press(self, tab: BrowserTab, place: Place, wanted: str) -> Place:
+    async def _press(self, place: Place, wanted: str) -> Place:
+        tab = await self._at(place)
         number = self._look(place).body.number_of(wanted)
         assert number is not None  # the caller has seen it there
         await tab.click(*await self._point(tab, "button", number))

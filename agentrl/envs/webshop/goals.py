@@ -1,4 +1,10 @@
-"""What is to be bought: the instruction an agent reads and the terms it is rewarded by."""
+"""What is to be bought: the instruction an agent reads and the terms it is rewarded by.
+
+In a generated catalogue, instructions ask for the targets of its families, by level and split. Families go in pairs,
+one with options and one without. A pair yields three goals: two for the target with options (they differ in the values
+wanted) and one for the other target. 4,029 pairs make the benchmark's 12,087 goals; a catalogue of fewer than 100,000
+products uses proportionally fewer.
+"""
 
 from __future__ import annotations
 
@@ -128,14 +134,12 @@ class GoalIds(Sequence[str]):
         return f"{self._split}-0 to {self._split}-{len(self) - 1}"
 
 
+# ---------------------------------------------------------------------- goals of a generated catalogue
+
 ALL_GOALS = 12_087
 GOALS_PER_PAIR = 3
 FULL_SIZE = 100_000  # products from which on there are all goals
-_SCATTER = (
-    2_654_435_761  # a prime above any number of pairs: neighbours in the order of goals are far apart in the shop
-)
-
-
+_SCATTER = 2_654_435_761  # a prime above any number of pairs: neighbours among goals are far apart in the shop
 WISH = re.compile(r":a([\d.]{1,40}):o([\d.]{0,40}):p(\d{1,3})", re.ASCII)
 
 
@@ -177,7 +181,11 @@ class GeneratedGoals(Goals):
     def __init__(self, catalogue: GeneratedCatalogue, split: str) -> None:
         self._catalogue = catalogue
         self.split = known_split(split)
-        self._first, self._pairs = _pairs_of(catalogue, self.split)
+        pairs = ALL_GOALS * min(len(catalogue), FULL_SIZE) // FULL_SIZE // GOALS_PER_PAIR
+        sizes = split_sizes(pairs * GOALS_PER_PAIR)
+        test, dev = round(sizes["test"] / GOALS_PER_PAIR), round(sizes["dev"] / GOALS_PER_PAIR)
+        parts = {"test": (0, test), "dev": (test, dev), "train": (test + dev, pairs - test - dev)}
+        self._first, self._pairs = parts[self.split]  # the first pair of the split and how many it has
 
     def __len__(self) -> int:
         return self._pairs * GOALS_PER_PAIR
@@ -235,6 +243,10 @@ class GeneratedGoals(Goals):
             asked = tuple(family.attributes[attribute] for attribute in other.attributes)
             limit = 10.0 * other.limit if other.limit else NO_LIMIT
         rng = random_numbers(self._catalogue.seed, b"wish", number * 2 + turn % 2)
+        # A search that leads to the target: its maker, its kind, and what its indexed text says of it.
+        text = f"{product.title} {product.description}".lower()
+        stated = [attribute.text for attribute in family.attributes if attribute.text in text]
+        reference = " ".join((self._catalogue.traits(index).brand.lower(), family.noun.name, *stated))
         return Goal(
             id=name,
             asin=product.asin,
@@ -248,7 +260,7 @@ class GeneratedGoals(Goals):
             price_upper=limit,
             difficulty=family.plan.level,
             family=f"family-{number}",
-            reference_query=_reference(family, product, self._catalogue.traits(index).brand),
+            reference_query=reference,
         )
 
 
@@ -262,26 +274,11 @@ def _fits(wish: Wish, room: Room) -> bool:
     return attributes and wish.attributes[-1] < room.attributes and options and price
 
 
-def _pairs_of(catalogue: GeneratedCatalogue, split: Split) -> tuple[int, int]:
-    """The first pair of a split and how many it has."""
-    pairs = ALL_GOALS * min(len(catalogue), FULL_SIZE) // FULL_SIZE // GOALS_PER_PAIR
-    sizes = split_sizes(pairs * GOALS_PER_PAIR)
-    test, dev = round(sizes["test"] / GOALS_PER_PAIR), round(sizes["dev"] / GOALS_PER_PAIR)
-    return {"test": (0, test), "dev": (test, dev), "train": (test + dev, pairs - test - dev)}[split]
-
-
 def _family_number(catalogue: GeneratedCatalogue, rank: int, turn: int) -> int:
     """The family of a turn (0 and 1: with options, 2: without) of the pair with this rank."""
     slots = len(WITH_OPTIONS)
     block, slot = divmod(rank * _SCATTER % (catalogue.families() // 2), slots)
     return block * len(PLANS) + slot + (slots if turn == 2 else 0)
-
-
-def _reference(family: Family, product: Product, brand: str) -> str:
-    """A search that leads to the target: its maker, its kind, and what its indexed text says of it."""
-    text = f"{product.title} {product.description}".lower()
-    stated = [attribute.text for attribute in family.attributes if attribute.text in text]
-    return " ".join((brand.lower(), family.noun.name, *stated))
 
 
 def instruction(family: Family, asked: Sequence[Attribute], wanted: Sequence[str], rng: RandomNumbers) -> str:
@@ -290,8 +287,15 @@ def instruction(family: Family, asked: Sequence[Attribute], wanted: Sequence[str
     adjectives = [attribute.text for attribute in asked if attribute.kind == "adjective"]
     after = [attribute.phrase for attribute in asked if attribute.kind != "adjective"]
     later = adjectives.pop() if len(adjectives) > 1 and rng[1] < 32768 else ""
-    thing = thing_with_article(family.noun, adjectives)
-    parts = [pick(phrases["templates"], rng[0]).replace("{a thing}", " ".join([thing, *_joined(after)]))]
+    joined = [thing_with_article(family.noun, adjectives)]
+    # "And" where one preposition serves two: "with argan oil and shea butter".
+    for phrase in sorted(after, key=lambda text: not text.startswith("with ")):
+        kind, _, rest = phrase.partition(" ")
+        if len(joined) > 1 and joined[-1].startswith(f"{kind} "):
+            joined[-1] += f" and {rest}"
+        else:
+            joined.append(phrase)
+    parts = [pick(phrases["templates"], rng[0]).replace("{a thing}", " ".join(joined))]
     if later:
         parts.append(pick(phrases["more_plural" if family.noun.plural else "more"], rng[2]).replace("{x}", later))
     for k, (schema, value) in enumerate(zip(family.schemas, wanted, strict=False)):
@@ -309,15 +313,3 @@ def thing_with_article(noun: Noun, adjectives: Sequence[str]) -> str:
     if article in ("a", "an"):
         article = "an" if described[0] in "aeiou" and not described.startswith(("uv", "usb", "usda", "unis")) else "a"
     return f"{article} {described}"
-
-
-def _joined(phrases: list[str]) -> list[str]:
-    """Phrases with "and" where one preposition serves two: "with argan oil and shea butter"."""
-    joined: list[str] = []
-    for phrase in sorted(phrases, key=lambda text: not text.startswith("with ")):
-        kind, _, rest = phrase.partition(" ")
-        if joined and joined[-1].startswith(f"{kind} "):
-            joined[-1] += f" and {rest}"
-        else:
-            joined.append(phrase)
-    return joined

@@ -1,11 +1,10 @@
-"""What a click or a search does: from one place in the shop to the next. Knows no goal and no reward."""
+"""What a click or a search does: from one place in the shop to the next; the right next action, and a hasty one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
 
-from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.webshop.actions import MAX_SEARCH, plain
 from agentrl.envs.webshop.goals import Goal
 from agentrl.envs.webshop.pages import (
@@ -14,6 +13,7 @@ from agentrl.envs.webshop.pages import (
     DONE,
     ITEM,
     NEXT,
+    PAGES,
     PREV,
     RESULTS,
     RESULTS_PER_PAGE,
@@ -57,18 +57,16 @@ def page_at(shop: Shop, place: Place, wish: Parts, session: str, show_attributes
     if place.page == DONE:
         receipt = done_body(shop.known(place.asin), place.options, score or 0.0)
         return Page(place.page, (), receipt, url, place.asin)
-    return Page(place.page, wish, _body(shop, place, show_attributes), url, place.asin)
-
-
-def _body(shop: Shop, place: Place, show_attributes: bool) -> Body:
-    """Remembered under all that it depends on, and nothing else: a product looks the same however it was found."""
+    # A body is remembered under all that it depends on and nothing else: a product looks the same however it was found.
     asin = place.asin
     if place.page == RESULTS:
-        return shop.remembered((place.query, place.lot, place.number), lambda: _results(shop, place))
-    if place.page == ITEM:
+        body = shop.remembered((place.query, place.lot, place.number), lambda: _results(shop, place))
+    elif place.page == ITEM:
         body = shop.remembered((asin, show_attributes), lambda: item_body(shop.known(asin), show_attributes))
-        return body.choosing(place.options)
-    return shop.remembered((asin, place.page), lambda: sub_page_body(shop.known(asin), place.page))
+        body = body.choosing(place.options)
+    else:
+        body = shop.remembered((asin, place.page), lambda: sub_page_body(shop.known(asin), place.page))
+    return Page(place.page, wish, body, url, asin)
 
 
 def _results(shop: Shop, place: Place) -> Body:
@@ -85,45 +83,57 @@ def clicked(shop: Shop, place: Place, part: Part) -> Place:
     """Where a click leads."""
     if part.kind == "product":
         return _at(place, ITEM, asin=part.text)
-    if part.kind == "option":
-        return _at(place, ITEM, asin=place.asin, options=_chosen(shop, place, part))
+    if part.kind == "option":  # one more, or another value for the same name
+        options = dict(place.options)
+        holders = [name for name, values in shop.known(place.asin).options.items() if part.text in values]
+        name = next((holder for holder in holders if options.get(holder) != part.text), holders[0])
+        return _at(place, ITEM, asin=place.asin, options=tuple({**options, name: part.text}.items()))
     if part.text == BACK:
         return Place()
     if part.text == NEXT:
         return Place(RESULTS, place.query, place.lot, min(place.number + 1, LAST_NUMBER))
-    if part.text == PREV:
-        return _previous(place)
-    page = DONE if part.text == BUY else part.text.lower()
+    if part.text == PREV and place.page not in SUB_PAGES:
+        back = place.number - 1 if place.page == RESULTS else place.number
+        return Place(RESULTS, place.query, place.lot, back)
+    page = DONE if part.text == BUY else ITEM if part.text == PREV else part.text.lower()
     return _at(place, page, asin=place.asin, options=place.options)
 
 
-def _previous(place: Place) -> Place:
-    """From a sub page to its product, options kept; from a product to the results; one page of results back."""
-    if place.page in SUB_PAGES:
-        return _at(place, ITEM, asin=place.asin, options=place.options)
-    back = place.number - 1 if place.page == RESULTS else place.number
-    return Place(RESULTS, place.query, place.lot, back)
-
-
-def _chosen(shop: Shop, place: Place, part: Part) -> tuple[tuple[str, str], ...]:
-    """The chosen options with one more, or with another value for the same name."""
-    options = dict(place.options)
-    holders = [name for name, values in shop.known(place.asin).options.items() if part.text in values]
-    name = next((holder for holder in holders if options.get(holder) != part.text), holders[0])
-    return tuple({**options, name: part.text}.items())
+def check_place(shop: Shop, place: Place) -> None:
+    """A `ValueError` unless the place is one that clicking leads to: a snapshot may have been forged."""
+    if place.page not in PAGES or not 0 <= place.number <= LAST_NUMBER or place.query != plain(place.query):
+        raise ValueError("it stands on no page")
+    if len(place.query) > MAX_SEARCH or (place.page == SEARCH) != (place == Place()):
+        raise ValueError("it stands on no page")
+    if place.page == SEARCH:
+        return
+    hits = shop.hits(place.query, place.lot) if place.query and place.number and place.lot >= 0 else None
+    if hits is None or (place.page == RESULTS) == bool(place.asin) or (place.asin and place.asin not in hits):
+        raise ValueError("its search does not lead there")
+    for name, value in place.options:
+        if value not in shop.known(place.asin).options.get(name, ()):
+            raise ValueError("it has chosen what cannot be chosen")
 
 
 def _at(place: Place, page: str, asin: str, options: tuple[tuple[str, str], ...] = ()) -> Place:
     return Place(page, place.query, place.lot, place.number, asin, options)
 
 
+# ---------------------------------------------------------------------- players
+
+
 def right_action(shop: Shop, place: Place, goal: Goal) -> str | None:
     """Towards buying the product the goal was written for, with its options; None where no search finds it."""
     if place.asin == goal.asin:
-        return _at_the_product(shop, place, goal)
+        if place.page in SUB_PAGES:
+            return click(PREV)
+        wanted = best_choices(shop.known(goal.asin), goal, shop.rules)
+        missing = [value for name, value in wanted.items() if (name, value) not in place.options]
+        return click(missing[0]) if missing else click(BUY)
     hits = shop.hits(place.query, place.lot) if place.query else ()
     if place.page == RESULTS and goal.asin in hits:
-        return _towards(_page_of(goal.asin, hits), place.number, goal.asin)
+        page = _page_of(goal.asin, hits)
+        return click(goal.asin if page == place.number else NEXT if page > place.number else PREV)
     if place.page == ITEM and goal.asin in hits:
         return click(PREV)
     query = finding_query(shop, goal)
@@ -147,18 +157,6 @@ def _page_of(asin: str, hits: Sequence[str]) -> int:
     return hits.index(asin) // RESULTS_PER_PAGE + 1
 
 
-def _at_the_product(shop: Shop, place: Place, goal: Goal) -> str:
-    if place.page in SUB_PAGES:
-        return click(PREV)
-    wanted = best_choices(shop.known(goal.asin), goal, shop.rules)
-    missing = [value for name, value in wanted.items() if (name, value) not in place.options]
-    return click(missing[0]) if missing else click(BUY)
-
-
-def _towards(page: int, number: int, asin: str) -> str:
-    return click(asin if page == number else NEXT if page > number else PREV)
-
-
 def click(what: str) -> str:
     """The action that clicks it."""
     return f"click[{what.lower()}]"
@@ -176,23 +174,15 @@ def finding_query(shop: Shop, goal: Goal) -> str | None:
 
 @lru_cache(maxsize=4_096)
 def _finding_query(shop: Shop, asin: str, wish: str, reference: str) -> str | None:
-    for query in (wish, reference, *_attempts(shop.known(asin))):
+    product = shop.known(asin)
+    title, first = product.title, product.bullets[0] if product.bullets else ""
+    values = " ".join(value for values in product.options.values() for value in values)
+    own_words = (title, f"{title} {values}", f"{title} {first}", f"{title} {product.description}", product.description)
+    for query in (wish, reference, *own_words):
         words = plain(query)[:MAX_SEARCH].strip()
         if words and asin in shop.hits(words):
             return words
     return None
-
-
-def _attempts(product: Product) -> tuple[str, ...]:
-    first = product.bullets[0] if product.bullets else ""
-    values = " ".join(value for values in product.options.values() for value in values)
-    return (
-        product.title,
-        f"{product.title} {values}",
-        f"{product.title} {first}",
-        f"{product.title} {product.description}",
-        f"{product.description}",
-    )
 
 
 def hasty_action(shop: Shop, place: Place) -> str | None:

@@ -1,4 +1,4 @@
-"""JSON files of gigabytes, read one element at a time."""
+"""The benchmark's own files: JSON of gigabytes, read one element at a time, and what its records say by its rules."""
 
 from __future__ import annotations
 
@@ -115,27 +115,23 @@ class JsonStream:
         self._hash.update(raw)
         raw = self._leftover + raw
         self._ended = not raw or len(raw) == len(self._leftover)
-        text = self._decoded(raw)
+        try:
+            self._leftover, text = b"", raw.decode("utf-8")
+        except UnicodeDecodeError as error:  # the start of a character that is cut off waits for the next piece
+            if self._ended or error.start < len(raw) - 3:
+                self._broken("it is not UTF-8")
+            self._leftover, text = raw[error.start :], raw[: error.start].decode("utf-8")
         if self._passed == 0 and self._at == 0 and not self._text:
             text = text.removeprefix("\ufeff")
         self._passed += self._at
         self._text, self._at = self._text[self._at :] + text, 0
         return not self._ended
 
-    def _decoded(self, raw: bytes) -> str:
-        """`raw` as text; the start of a character that is cut off at its end waits for the next piece."""
-        try:
-            self._leftover = b""
-            return raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            if self._ended or error.start < len(raw) - 3:
-                self._broken("it is not UTF-8")
-            self._leftover = raw[error.start :]
-            return raw[: error.start].decode("utf-8")
-
     def _broken(self, why: str) -> NoReturn:
         raise ConfigError(f"{self._path} is broken near character {self._passed + self._at}: {why}")
 
+
+# ---------------------------------------------------------------------- records
 
 MAX_ASIN = 10
 MAX_COMBINATIONS = 10_000  # of one product's options: more can only be a mistake, and would never end
@@ -164,6 +160,7 @@ def read_product(row: Any, annotation: Any, seed: int) -> Product:
         raise Skipped("unusable asin")
     pricing = read_pricing(row.get("pricing"))
     images = row.get("images")
+    listed = annotation.get("attributes") if isinstance(annotation, dict) else None
     return Product(
         asin=asin,
         title=_required(row, "name"),
@@ -175,7 +172,7 @@ def read_product(row: Any, annotation: Any, seed: int) -> Product:
         pricing=pricing,
         price=price_within(pricing, seed, asin),
         options=read_options(row.get("customization_options")),
-        attributes=_listed(annotation),
+        attributes=_texts(listed) if isinstance(listed, list) else NO_ATTRIBUTES,
         image=next(iter(_texts(images)), "") if isinstance(images, list) else "",
     )
 
@@ -215,7 +212,12 @@ def human_goals(product: Product, entry: Any, seed: int) -> Iterator[RawGoal | S
             yield Skipped("goal without attributes")
         else:
             text = clean(wish["instruction"]).strip(".") + price_clause(limit)
-            yield RawGoal(text, attributes, _chosen(wish.get("instruction_options")), limit)
+            options = wish.get("instruction_options")  # values, or {name: value}, which the reward reads as pairs
+            if isinstance(options, dict):
+                chosen = tuple((clean(name), clean(value)) for name, value in options.items() if isinstance(value, str))
+            else:
+                chosen = _texts(options) if isinstance(options, list) else ()
+            yield RawGoal(text, attributes, chosen, limit)
 
 
 def synthetic_goals(product: Product, annotation: Any, seed: int) -> Iterator[RawGoal | Skipped]:
@@ -260,19 +262,6 @@ def _texts(value: Any) -> tuple[str, ...]:
     """A list of texts, or one text alone; anything else in it is left out."""
     items = value if isinstance(value, list) else [value]
     return tuple(clean(item) for item in items if isinstance(item, str))
-
-
-def _listed(annotation: Any) -> tuple[str, ...]:
-    if isinstance(annotation, dict) and isinstance(annotation.get("attributes"), list):
-        return _texts(annotation["attributes"])
-    return NO_ATTRIBUTES
-
-
-def _chosen(options: Any) -> tuple[str | tuple[str, str], ...]:
-    """The options of a human goal: a list of values, or {name: value}, which the reward reads as pairs."""
-    if isinstance(options, dict):
-        return tuple((clean(name), clean(value)) for name, value in options.items() if isinstance(value, str))
-    return _texts(options) if isinstance(options, list) else ()
 
 
 def clean_all(value: Any) -> Any:

@@ -23,6 +23,14 @@ INK, PALE, LINE, PAPER = (32, 36, 42), (98, 106, 116), (208, 214, 222), (255, 25
 ACCENT, WASH, NOTE = (24, 92, 122), (234, 242, 246), (255, 248, 226)
 LINE_HEIGHT = 1.28  # of the size of the type
 MAX_PER_WORD = 400  # characters: no line of a page holds more
+MARGIN = 20
+INNER = UNITS - 2 * MARGIN
+BOTTOM = UNITS - 14
+PRICE: Colour = (164, 52, 24)
+GOOD: Colour = (28, 122, 72)
+TYPE_STEPS = (17.0, 15.0, 13.0, 11.0)  # of sub pages
+CHIP_STEPS = (15.0, 13.0, 11.5, 10.0)  # of options
+Find = Callable[[str], Product | None]
 
 
 class Canvas:
@@ -138,16 +146,6 @@ def shortened(text: str, pixels: float, width: float) -> str:
     return f"{text}..."
 
 
-MARGIN = 20
-INNER = UNITS - 2 * MARGIN
-BOTTOM = UNITS - 14
-PRICE: Colour = (164, 52, 24)
-GOOD: Colour = (28, 122, 72)
-TYPE_STEPS = (17.0, 15.0, 13.0, 11.0)  # of sub pages
-CHIP_STEPS = (15.0, 13.0, 11.5, 10.0)  # of options
-Find = Callable[[str], Product | None]
-
-
 def page_picture(page: Page, pixels: int, find: Find) -> np.ndarray:
     """The page as uint8 [pixels, pixels, 3]; `find` gives products by their ids."""
     return _drawn(page, pixels, find).copy()
@@ -156,13 +154,20 @@ def page_picture(page: Page, pixels: int, find: Find) -> np.ndarray:
 @lru_cache(maxsize=16)  # observation and rendering ask for the same page, and an invalid action leaves it standing
 def _drawn(page: Page, pixels: int, find: Find) -> np.ndarray:
     canvas = Canvas(pixels)
-    draw = {SEARCH: _search, RESULTS: _results, ITEM: _item, DONE: _done}.get(page.kind, _sub_page)
-    draw(canvas, page, find)
+    if page.kind == SEARCH:
+        canvas.text((UNITS - canvas.width("WebShop", 54)) / 2, 170, "WebShop", 54, ACCENT, bold=True)
+        y = _wish(canvas, page, 270) + 26
+        canvas.frame(MARGIN + 60, y, 510, 44, PAPER, (140, 150, 160))
+        canvas.text(MARGIN + 76, y + 12, "search[words]", 17, (150, 156, 164))
+        canvas.button(MARGIN + 584, y + 4, "Search", 18.5, strong=True)
+    else:
+        draw = {RESULTS: _results, ITEM: _item, DONE: _done}.get(page.kind, _sub_page)
+        draw(canvas, page, find)
     return np.array(canvas.image)
 
 
-def _texts(page: Page, *kinds: str) -> list[str]:
-    return [part.text for part in page.parts if part.kind in kinds]
+def _texts(page: Page, kind: str) -> list[str]:
+    return [part.text for part in page.parts if part.kind == kind]
 
 
 def _first(page: Page, kind: str) -> str:
@@ -196,14 +201,6 @@ def _buttons(canvas: Canvas, labels: Sequence[str], y: float, x: float = MARGIN)
 # ---------------------------------------------------------------------- pages
 
 
-def _search(canvas: Canvas, page: Page, find: Find) -> None:
-    canvas.text((UNITS - canvas.width("WebShop", 54)) / 2, 170, "WebShop", 54, ACCENT, bold=True)
-    y = _wish(canvas, page, 270) + 26
-    canvas.frame(MARGIN + 60, y, 510, 44, PAPER, (140, 150, 160))
-    canvas.text(MARGIN + 76, y + 12, "search[words]", 17, (150, 156, 164))
-    canvas.button(MARGIN + 584, y + 4, "Search", 18.5, strong=True)
-
-
 def _results(canvas: Canvas, page: Page, find: Find) -> None:
     y = _top(canvas, page)
     buttons = _texts(page, "button")
@@ -221,6 +218,7 @@ def _results(canvas: Canvas, page: Page, find: Find) -> None:
 
 
 def _card(canvas: Canvas, parts: Sequence[Part], x: float, y: float, width: float, height: float, find: Find) -> None:
+    """A product among the results."""
     asin, title, price = (part.text for part in parts)
     canvas.frame(x, y, width, height, PAPER)
     side = height - 14
@@ -277,8 +275,11 @@ def _all_options(canvas: Canvas, page: Page, top: float, bottom: float) -> None:
     for x, y, name, part in shown:
         if part is None:
             canvas.text(x, y, name, size, PALE)
-        else:
-            _chip(canvas, x, y, part, size)
+            continue
+        lines = canvas.lines(part.text, size, INNER - 1.3 * size)
+        text, edge = lines[0] if lines else "", ACCENT if part.chosen else (150, 160, 170)
+        canvas.frame(x, y, canvas.width(text, size) + 1.3 * size, 1.8 * size, ACCENT if part.chosen else PAPER, edge)
+        canvas.text(x + 0.65 * size, y + 0.36 * size, text, size, PAPER if part.chosen else INK)
 
 
 Chip = tuple[float, float, str, Part | None]
@@ -301,14 +302,6 @@ def _chips(canvas: Canvas, options: list[tuple[str, Part | None]], y: float, siz
         placed.append((x, y, name, part))
         x += width + 0.5 * size
     return placed, y + row
-
-
-def _chip(canvas: Canvas, x: float, y: float, part: Part, size: float) -> None:
-    shown = canvas.lines(part.text, size, INNER - 1.3 * size)
-    text = shown[0] if shown else ""
-    width = canvas.width(text, size) + 1.3 * size
-    canvas.frame(x, y, width, 1.8 * size, ACCENT if part.chosen else PAPER, ACCENT if part.chosen else (150, 160, 170))
-    canvas.text(x + 0.65 * size, y + 0.36 * size, text, size, PAPER if part.chosen else INK)
 
 
 def _sub_page(canvas: Canvas, page: Page, find: Find) -> None:
