@@ -17,10 +17,9 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 
 from agentrl.core.errors import ConfigError, did_you_mean
-from agentrl.envs.common.catalogue.families import PLANS, WITH_OPTIONS, Family
+from agentrl.envs.common.catalogue.families import PLANS, WITH_OPTIONS, Family, RandomNumbers, pick, random_numbers
 from agentrl.envs.common.catalogue.generated import GeneratedCatalogue
 from agentrl.envs.common.catalogue.product import Product, fraction_for
-from agentrl.envs.common.catalogue.random_numbers import RandomNumbers, pick, random_numbers
 from agentrl.envs.common.catalogue.words import Attribute, Noun, words
 
 Split = Literal["train", "dev", "test"]

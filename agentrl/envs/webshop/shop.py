@@ -17,10 +17,9 @@ from agentrl.core.arguments import whole_number
 from agentrl.core.cache import cache_dir, cached_arrays
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.catalogue.generated import MAX_SIZE, SMALLEST, GeneratedCatalogue
-from agentrl.envs.common.catalogue.interface import Catalogue
-from agentrl.envs.common.catalogue.product import Product, read_listing
+from agentrl.envs.common.catalogue.product import Catalogue, Product, read_listing
 from agentrl.envs.common.search import CatalogueDocuments, RepairingIndex
-from agentrl.envs.common.search.progress import progress_bar
+from agentrl.envs.common.search.build import progress_bar
 from agentrl.envs.webshop.goals import GeneratedGoals, Goal, Goals
 from agentrl.envs.webshop.official import OfficialCatalogue
 from agentrl.envs.webshop.official_store import SHUFFLE_SEED

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 
 from agentrl.core.arguments import positive_number, whole_number
 from agentrl.core.errors import ConfigError, MissingExtra
-from agentrl.envs.common.serving.visitors import NoRoom, Visitors
+from agentrl.envs.common.visitors import NoRoom, Visitors
 from agentrl.envs.webshop.env import WebShopEnv
 from agentrl.envs.webshop.page_html import page_html, photo_png, stylesheet
 
