@@ -10,8 +10,8 @@ import msgspec
 
 from agentrl.core.env import AgentEnv
 from agentrl.envs.libero.bddl import read_problem
-from agentrl.envs.libero.data.package import task_file
-from agentrl.envs.libero.objects.catalogue import model_of
+from agentrl.envs.libero.objects import model_of
+from agentrl.envs.libero.package import task_file
 from agentrl.envs.libero.scene import fixtures_of
 from agentrl.envs.libero.simulation import Simulation
 from agentrl.envs.libero.task_ids import Chosen, TaskIds, find_numbers, find_suite
@@ -35,12 +35,6 @@ class LiberoTasks(AgentEnv[Any, Any]):
         """All starts of this split, the tasks in turn."""
         return self._ids
 
-    def _find_task(self, task: Any) -> Chosen:
-        found = self._ids.find(task) if isinstance(task, str) else None
-        if found is None:
-            raise self._unknown_task(task)
-        return found
-
     def _begin(self, task: Chosen) -> None:
         self._simulation.begin(task)
         self._play(task)
@@ -48,16 +42,13 @@ class LiberoTasks(AgentEnv[Any, Any]):
     def _play(self, task: Chosen) -> None:
         self._chosen, self.instruction = task, task.instruction
 
-    def _task(self) -> str:
-        return str(self._chosen)
-
     def about_task(self) -> dict[str, Any]:
         """Which of the tasks it is."""
         return {} if self._chosen is None else {"group": self._chosen.instruction}
 
     def _save(self) -> dict[str, Any]:
         return {
-            "task": self._task(),
+            "task": str(self._chosen),
             "place": self._index,
             "stride": self._stride,
             "simulation": self._simulation.save(),
@@ -65,7 +56,9 @@ class LiberoTasks(AgentEnv[Any, Any]):
 
     def _load(self, data: dict[str, Any]) -> None:
         saved = msgspec.convert(data, _Saved)
-        chosen = self._find_task(saved.task)
+        chosen = self._ids.find(saved.task) if isinstance(saved.task, str) else None
+        if chosen is None:
+            raise self._unknown_task(saved.task)
         self._restore_walk(saved.place, saved.stride)
         self._simulation.load(chosen, saved.simulation)
         self._play(chosen)

@@ -15,16 +15,14 @@ from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.envs.common.mujoco import physics, pictures
 from agentrl.envs.common.mujoco.arm import Arm
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.libero.arena import AGENT_VIEW, SURFACE, WRIST, arena_of
 from agentrl.envs.libero.bddl import Problem
-from agentrl.envs.libero.data.package import suites
-from agentrl.envs.libero.objects.catalogue import model_of
+from agentrl.envs.libero.objects import model_of
 from agentrl.envs.libero.objects.model import Joint
 from agentrl.envs.libero.objects.sculptor import GLOWING
-from agentrl.envs.libero.placing import place
+from agentrl.envs.libero.package import suites
 from agentrl.envs.libero.predicates import holds
-from agentrl.envs.libero.scene import fixtures_of, load_scene
-from agentrl.envs.libero.starts import Start, joints_of, make_start, named_joints
+from agentrl.envs.libero.scene import AGENT_VIEW, SURFACE, WRIST, arena_of, fixtures_of, load_scene
+from agentrl.envs.libero.starts import Start, joints_of, make_start, named_joints, place
 
 __all__ = ["AGENT_VIEW", "WRIST", "Grasp", "Handle", "Start", "World", "suites"]
 
@@ -159,8 +157,9 @@ class World:
         found = []
         for grip in model_of(self.kinds[name]).grips:
             fingers = rotation @ np.array([np.cos(grip.angle), np.sin(grip.angle), 0.0])
-            yaw = atan2(fingers[0], -fingers[1])
-            found.append(Grasp(middle + rotation @ np.array(grip.middle), _half_turn(yaw), grip.width))
+            # The fingers are alike: a turn by half is the same grasp. From -90 to 90 degrees.
+            yaw = (atan2(fingers[0], -fingers[1]) + pi / 2) % pi - pi / 2
+            found.append(Grasp(middle + rotation @ np.array(grip.middle), yaw, grip.width))
         return found
 
     # ---------------------------------------------------------------- touching
@@ -185,7 +184,11 @@ class World:
         """A picture through `agentview` or `eye_in_hand`, uint8 [size, size, 3]. A stove that is on glows."""
         if camera not in CAMERAS:
             raise ValueError(f"the cameras are {' and '.join(CAMERAS)}; got {camera!a}")
-        return pictures.draw(self.model, self.data, camera, size, hidden=() if self._is_hot() else (GLOWING,))
+        stoves = [name for name in self.fixtures if self.kinds[name] == "flat_stove"]
+        hot = any(
+            joint.holds("turnon", self.joint(name)) for stove in stoves for name, joint in self.joints_about(stove)
+        )
+        return pictures.draw(self.model, self.data, camera, size, hidden=() if hot else (GLOWING,))
 
     def save(self) -> bytes:
         """The state of the simulation: what is loaded continues bit for bit."""
@@ -196,12 +199,6 @@ class World:
         physics.load_into(self.model, self.data, blob)
 
     # ---------------------------------------------------------------- inner
-
-    def _is_hot(self) -> bool:
-        stoves = [name for name in self.fixtures if self.kinds[name] == "flat_stove"]
-        return any(
-            joint.holds("turnon", self.joint(name)) for stove in stoves for name, joint in self.joints_about(stove)
-        )
 
     def _joint(self, name: str) -> tuple[str, Joint]:
         for fixture in self.fixtures:
@@ -234,8 +231,3 @@ def _task_name(suite: str, task: str | int) -> str:
             f"{suite} has no task {str(task)[:120]!a}: it must be a name, or 0 to {len(tasks) - 1}.{hint}"
         )
     return str(task)
-
-
-def _half_turn(yaw: float) -> float:
-    """The fingers are alike: a turn by half is the same grasp. From -90 to 90 degrees."""
-    return (yaw + pi / 2) % pi - pi / 2

@@ -1,7 +1,7 @@
 """Scores of all documents that share a term with a query, and the best of them: compiled C, or numpy where it is not.
 
 Both compute with the numbers of Lucene in the same order, so their results are equal to the bit.
-`AGENTRL_KERNEL=numpy` chooses the fallback by hand. The numbers are BM25's with k1 0.9, b 0.4, lengths kept in one byte:
+`AGENTRL_KERNEL=numpy` chooses the fallback by hand. The numbers are BM25's with k1 0.9, b 0.4, lengths in one byte:
 
     score(query, document) = sum over terms of  count in query * idf * tf / (tf + k1 * (1 - b + b * length / average))
 

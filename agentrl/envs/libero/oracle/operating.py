@@ -8,8 +8,7 @@ import numpy as np
 
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.libero.controller import axis_angle, turn
-from agentrl.envs.libero.oracle.carrying import pressed
-from agentrl.envs.libero.oracle.hand import CLOSE, OPEN, clearance, towards
+from agentrl.envs.libero.oracle.carrying import CLOSE, OPEN, clearance, pressed, towards
 from agentrl.envs.libero.world import Handle, World
 
 mujoco = load()
@@ -35,14 +34,8 @@ def operate(world: World, joint: str, direction: float) -> np.ndarray:
     beside = float(np.linalg.norm(off - (off @ approach) * approach))
     if beside < 0.015 and turned < ALIGNED and world.arm.opening() > 0.02:
         return towards(world, handle.position, rotation, OPEN, 0.35)
-    return _come(world, handle.position - BEFORE * approach, rotation)
-
-
-def _come(world: World, goal: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    """The next action to a place in front of a handle: over things as long as it is far away."""
-    at, facing = world.arm.pose()
-    across = float(np.hypot(*(goal - at)[:2]))
-    if across < 0.06:
+    goal = handle.position - BEFORE * approach  # a place in front of it, over things as long as it is far away
+    if float(np.hypot(*(goal - at)[:2])) < 0.06:
         return towards(world, goal, rotation, OPEN, 0.6)
     height = max(goal[2], clearance(world, at, goal) + 0.03)
     place = at if at[2] < height - 0.04 else goal
