@@ -35,6 +35,12 @@ class LiberoTasks(AgentEnv[Any, Any]):
         """All starts of this split, the tasks in turn."""
         return self._ids
 
+    def _find_task(self, task: Any) -> Chosen:
+        found = self._ids.find(task) if isinstance(task, str) else None
+        if found is None:
+            raise self._unknown_task(task)
+        return found
+
     def _begin(self, task: Chosen) -> None:
         self._simulation.begin(task)
         self._play(task)
@@ -42,13 +48,16 @@ class LiberoTasks(AgentEnv[Any, Any]):
     def _play(self, task: Chosen) -> None:
         self._chosen, self.instruction = task, task.instruction
 
+    def _task(self) -> str:
+        return str(self._chosen)
+
     def about_task(self) -> dict[str, Any]:
         """Which of the tasks it is."""
         return {} if self._chosen is None else {"group": self._chosen.instruction}
 
     def _save(self) -> dict[str, Any]:
         return {
-            "task": str(self._chosen),
+            "task": self._task(),
             "place": self._index,
             "stride": self._stride,
             "simulation": self._simulation.save(),
@@ -56,9 +65,7 @@ class LiberoTasks(AgentEnv[Any, Any]):
 
     def _load(self, data: dict[str, Any]) -> None:
         saved = msgspec.convert(data, _Saved)
-        chosen = self._ids.find(saved.task) if isinstance(saved.task, str) else None
-        if chosen is None:
-            raise self._unknown_task(saved.task)
+        chosen = self._find_task(saved.task)
         self._restore_walk(saved.place, saved.stride)
         self._simulation.load(chosen, saved.simulation)
         self._play(chosen)

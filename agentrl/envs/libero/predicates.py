@@ -42,7 +42,7 @@ def holds(world: World, condition: Condition | Fact) -> bool:
         if thing not in world.objects:
             raise ConfigError(f"{thing!a} cannot be moved, so that it cannot be asked where it is")
         if where in world.problem.regions:
-            return (_in_region if condition.predicate == "in" else _on_region)(world, thing, where)
+            return _at_region(world, condition.predicate, thing, where)
         if condition.predicate == "in":
             raise ConfigError(f"In needs a region; got {where!a}")
         apart = world.position(thing) - world.position(where)
@@ -53,21 +53,16 @@ def holds(world: World, condition: Condition | Fact) -> bool:
     return join(holds(world, part) for part in condition.parts)
 
 
-def _in_region(world: World, thing: str, region: str) -> bool:
-    offset, half = _offset(world, thing, region)
-    height = world.position(thing)[2] - world.lowest(thing)
-    low = offset[2] - height + min(height, TALL)
-    return bool((np.abs(offset[:2]) < half[:2]).all() and -half[2] - SLACK < low < half[2])
-
-
-def _on_region(world: World, thing: str, region: str) -> bool:
-    offset, half = _offset(world, thing, region)
-    if not (np.abs(offset[:2]) < half[:2]).all() or abs(world.lowest(thing) - world.position(region)[2]) >= LEVEL:
+def _at_region(world: World, predicate: str, thing: str, region: str) -> bool:
+    """Is a thing in or on a region?"""
+    (middle, rotation), half, position = world.pose(region), world.size(region), world.position(thing)
+    offset = rotation.T @ (position - middle)  # in the region's frame
+    if not (np.abs(offset[:2]) < half[:2]).all():
         return False
-    return world.touching(thing, world.problem.regions[region].target)
-
-
-def _offset(world: World, thing: str, region: str) -> tuple[np.ndarray, np.ndarray]:
-    """From the middle of a region to that of a thing in the region's frame, and half of the region's extent."""
-    middle, rotation = world.pose(region)
-    return rotation.T @ (world.position(thing) - middle), world.size(region)
+    lowest = world.lowest(thing)
+    if predicate == "in":
+        height = position[2] - lowest
+        low = offset[2] - height + min(height, TALL)
+        return bool(-half[2] - SLACK < low < half[2])
+    level = bool(abs(lowest - middle[2]) < LEVEL)
+    return level and world.touching(thing, world.problem.regions[region].target)

@@ -54,7 +54,13 @@ def make_start(suite: str, task: str, problem: Problem, name: str) -> Start:
         objects = len(problem.objects)
         if len(state) != 1 + (9 + 7 * objects + len(joints)) + (9 + 6 * objects + len(joints)):
             raise ConfigError(f"the given starts do not fit the task: {len(state)} numbers for {objects} objects")
-        places = {name: _middle(problem, name) for name in fixtures_of(problem)}
+        places, arena = {}, arena_of(problem.name)
+        for fixture in fixtures_of(problem):
+            # LIBERO's files leave out where fixtures stand: we put them into the middle of their regions.
+            region = problem.regions[place_of(problem, fixture).arguments[1]]
+            x0, y0, x1, y1 = region.rectangles[0]
+            turn = sum(region.yaw) / 2 if region.yaw else 0.0
+            places[fixture] = (x0 + x1) / 2 + arena.origin[0], (y0 + y1) / 2 + arena.origin[1], turn
         for number, (thing, kind) in enumerate(problem.objects.items()):
             x, y, _, *quaternion = state[10 + 7 * number : 17 + 7 * number].tolist()
             turn = (_yaw(quaternion) - model_of(kind).facing + pi) % (2 * pi) - pi
@@ -71,14 +77,6 @@ def _yaw(quaternion: list[float]) -> float:
     if 1 - 2 * (x * x + y * y) > 0.5:  # its z axis is up: the direction of its x axis
         return atan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
     return atan2(2 * (y * z - w * x), 2 * (x * z + w * y))  # its y axis is up: the direction of its z axis
-
-
-def _middle(problem: Problem, fixture: str) -> tuple[float, float, float]:
-    """LIBERO's files leave out where fixtures stand: we put them into the middle of their regions."""
-    region, arena = problem.regions[place_of(problem, fixture).arguments[1]], arena_of(problem.name)
-    x0, y0, x1, y1 = region.rectangles[0]
-    turn = sum(region.yaw) / 2 if region.yaw else 0.0
-    return (x0 + x1) / 2 + arena.origin[0], (y0 + y1) / 2 + arena.origin[1], turn
 
 
 # ---------------------------------------------------------------------- drawn
@@ -229,29 +227,23 @@ def _separate(world: World) -> None:
     """Move things that overlap apart, along the table. LIBERO's models are smaller here and there than ours."""
     for _ in range(TRIES):
         mujoco.mj_fwdPosition(world.model, world.data)
-        moves = _moves(world)
+        moves: dict[str, np.ndarray] = {}  # how far each object must move on, to overlap less
+        contacts = world.data.contact
+        for index in range(world.data.ncon):
+            depth, normal = -contacts.dist[index], contacts.frame[index][:3]
+            first, second = (world.owner(int(geom)) for geom in contacts.geom[index])
+            if depth < DEEP or abs(normal[2]) > STEEP or first == second:
+                continue
+            free = [name for name in (first, second) if name in world.objects]
+            for name in free:
+                sign = -1.0 if name == first else 1.0
+                move = sign * normal[:2] / np.linalg.norm(normal[:2]) * (depth + GAP) / len(free)
+                if name not in moves or np.linalg.norm(move) > np.linalg.norm(moves[name]):
+                    moves[name] = move
         if not moves:
             return
         for name, move in moves.items():
             world.data.joint(name).qpos[:2] += move
-
-
-def _moves(world: World) -> dict[str, np.ndarray]:
-    """How far each object must move on, to overlap less."""
-    moves: dict[str, np.ndarray] = {}
-    contacts = world.data.contact
-    for index in range(world.data.ncon):
-        depth, normal = -contacts.dist[index], contacts.frame[index][:3]
-        first, second = (world.owner(int(geom)) for geom in contacts.geom[index])
-        if depth < DEEP or abs(normal[2]) > STEEP or first == second:
-            continue
-        free = [name for name in (first, second) if name in world.objects]
-        for name in free:
-            sign = -1.0 if name == first else 1.0
-            move = sign * normal[:2] / np.linalg.norm(normal[:2]) * (depth + GAP) / len(free)
-            if name not in moves or np.linalg.norm(move) > np.linalg.norm(moves[name]):
-                moves[name] = move
-    return moves
 
 
 def _settle(world: World) -> None:

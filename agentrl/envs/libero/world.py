@@ -57,7 +57,17 @@ class World:
     """
 
     def __init__(self, suite: str, task: str | int) -> None:
-        self.suite, self.task = suite, _task_name(suite, task)
+        known = suites()
+        if suite not in known:
+            hint = did_you_mean(suite, known)
+            raise ConfigError(f"unknown suite {suite[:80]!a}.{hint} There are: {', '.join(known)}.")
+        tasks = known[suite]
+        if isinstance(task, int) and 0 <= task < len(tasks):
+            task = tasks[task]
+        if task not in tasks:
+            hint, last = did_you_mean(task, tasks) if isinstance(task, str) else "", len(tasks) - 1
+            raise ConfigError(f"{suite} has no task {str(task)[:120]!a}: it must be a name, or 0 to {last}.{hint}")
+        self.suite, self.task = suite, str(task)
         problem, self.model = load_scene(suite, self.task)
         self.problem: Problem = problem
         self.data: Any = mujoco.MjData(self.model)
@@ -138,7 +148,13 @@ class World:
 
     def handle(self, name: str) -> Handle:
         """The handle or knob of a joint (`wooden_cabinet_1_top_level`), or of its region (`..._top_region`)."""
-        joint, described = self._joint(name)
+        for fixture in self.fixtures:
+            for part, described in model_of(self.kinds[fixture]).joints.items():
+                if name in (f"{fixture}_{part}", f"{fixture}_{described.region}", fixture):
+                    return self._handle(f"{fixture}_{part}", described)
+        raise ConfigError(f"{name[:80]!a} has no handle.{did_you_mean(name, self.joints)}")
+
+    def _handle(self, joint: str, described: Joint) -> Handle:
         body = self.data.body(joint)
         rotation = body.xmat.reshape(3, 3)
         upright = described.outward[2] == 0
@@ -200,13 +216,6 @@ class World:
 
     # ---------------------------------------------------------------- inner
 
-    def _joint(self, name: str) -> tuple[str, Joint]:
-        for fixture in self.fixtures:
-            for joint, described in model_of(self.kinds[fixture]).joints.items():
-                if name in (f"{fixture}_{joint}", f"{fixture}_{described.region}", fixture):
-                    return f"{fixture}_{joint}", described
-        raise ConfigError(f"{name[:80]!a} has no handle.{did_you_mean(name, self.joints)}")
-
     def _region(self, name: str) -> int:
         site = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_SITE, name)
         if site < 0:
@@ -216,18 +225,3 @@ class World:
 
     def _touched(self, geom: int) -> str:
         return next(iter(self._tables)) if geom == self._surface and self._tables else self._owner_of[geom]
-
-
-def _task_name(suite: str, task: str | int) -> str:
-    known = suites()
-    if suite not in known:
-        raise ConfigError(f"unknown suite {suite[:80]!a}.{did_you_mean(suite, known)} There are: {', '.join(known)}.")
-    tasks = known[suite]
-    if isinstance(task, int) and 0 <= task < len(tasks):
-        return tasks[task]
-    if task not in tasks:
-        hint = did_you_mean(task, tasks) if isinstance(task, str) else ""
-        raise ConfigError(
-            f"{suite} has no task {str(task)[:120]!a}: it must be a name, or 0 to {len(tasks) - 1}.{hint}"
-        )
-    return str(task)

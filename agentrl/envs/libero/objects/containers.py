@@ -149,10 +149,6 @@ def _build_basket(s: Sculptor, half: Vector) -> None:
         s.cylinder(*ends, 0.004, "#7d5326", solid=False, kind=CAPSULE)
 
 
-def _build_tray(s: Sculptor, half: Vector) -> None:
-    _build_open_box(s, half, "#a8703c", "#7f4f26", stripes=0)
-
-
 BASKET, TRAY = (0.095, 0.085, 0.045), (0.105, 0.090, 0.018)
 
 # The rack's own -y is its front.
@@ -180,7 +176,9 @@ def _build_rack(s: Sculptor) -> None:
 
 MODELS = {
     "basket": open_box(BASKET, partial(_build_basket, half=BASKET), 0.6, pi / 2),
-    "wooden_tray": open_box(TRAY, partial(_build_tray, half=TRAY), 0.8, pi),
+    "wooden_tray": open_box(
+        TRAY, partial(_build_open_box, half=TRAY, colour="#a8703c", edge="#7f4f26", stripes=0), 0.8, pi
+    ),
     "wine_rack": Model(
         RACK,
         _build_rack,

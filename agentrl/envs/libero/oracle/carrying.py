@@ -211,8 +211,14 @@ def _find_best(world: World, name: str) -> Way:
     for lean in LEANS:
         for narrow in (False, True):
             for number in range(len(grasps)):
-                way = _turned_within_reach(world, name, Way(number, lean, narrow))
-                if way is not None and _is_free(world, name, way):
+                for flipped in (False, True):  # the hand turned by half, if the arm's joints allow it only so
+                    way = Way(number, lean, narrow, flipped)
+                    hold = _way(world, name, way)
+                    if world.arm.solve(hold.position, hold.rotation) is not None:
+                        break
+                else:
+                    continue
+                if _is_free(world, name, way):
                     if _is_free(world, name, way, back=0.1):
                         return way
                     there = there or way
@@ -224,15 +230,6 @@ def _way(world: World, name: str, way: Way) -> Hold:
     down = pointing_down(grasp.yaw + (pi if way.flipped else 0.0))
     opening = min(grasp.width / 2 + NARROW, OPENING) if way.narrow else OPENING
     return Hold(grasp.position, turn(way.lean * down[:, 1]) @ down, grasp.width, opening)
-
-
-def _turned_within_reach(world: World, name: str, way: Way) -> Way | None:
-    """The way, or with the hand turned by half, as the arm's joints allow it."""
-    for turned in (way, way._replace(flipped=True)):
-        hold = _way(world, name, turned)
-        if world.arm.solve(hold.position, hold.rotation) is not None:
-            return turned
-    return None
 
 
 def _is_free(world: World, name: str, way: Way, back: float = 0.0) -> bool:

@@ -24,8 +24,13 @@ def operate(world: World, joint: str, direction: float) -> np.ndarray:
     """The next action that moves a joint up (1) or down (-1)."""
     handle = world.handle(joint)
     rotation = grip_rotation(world, handle)
-    if takes(world, joint):
-        return towards(world, *_ahead(world, handle, rotation, direction), CLOSE, 0.7)
+    if takes(world, joint):  # a little further along the joint's path
+        number = world.model.joint(handle.joint).id
+        axis, anchor = world.data.xaxis[number], world.data.xanchor[number]
+        if world.model.jnt_type[number] == mujoco.mjtJoint.mjJNT_SLIDE:
+            return towards(world, handle.position + direction * LEAD[0] * axis, rotation, CLOSE, 0.7)
+        onward = turn(direction * LEAD[1] * axis)
+        return towards(world, anchor + onward @ (handle.position - anchor), onward @ rotation, CLOSE, 0.7)
     at, facing = world.arm.pose()
     off, turned = at - handle.position, float(np.linalg.norm(axis_angle(rotation @ facing.T)))
     if float(np.linalg.norm(off)) < NEAR and turned < ALIGNED:
@@ -66,14 +71,3 @@ def handle_path(world: World, joint: str) -> np.ndarray:
     if world.model.jnt_type[number] == mujoco.mjtJoint.mjJNT_SLIDE:
         return axis.copy()
     return np.cross(axis, world.handle(joint).position - world.data.xanchor[number])
-
-
-def _ahead(world: World, handle: Handle, rotation: np.ndarray, direction: float) -> tuple[np.ndarray, np.ndarray]:
-    """Where the hand shall be a little further along the joint's path."""
-    model, data = world.model, world.data
-    number = model.joint(handle.joint).id
-    axis, anchor = data.xaxis[number], data.xanchor[number]
-    if model.jnt_type[number] == mujoco.mjtJoint.mjJNT_SLIDE:
-        return handle.position + direction * LEAD[0] * axis, rotation
-    turned = turn(direction * LEAD[1] * axis)
-    return anchor + turned @ (handle.position - anchor), turned @ rotation

@@ -64,7 +64,13 @@ def listing(world: World, told: Told, order: str) -> list[str]:
     mixed = [names[place] for place in named_noise(0, [order], len(names))[0].argsort()]
     lines = ["Objects:", *(f"- {_kind(world, name)} at {_said(told(world.position(name)))}" for name in mixed)]
     if world.fixtures:
-        lines += ["Furniture:", *(line for name in world.fixtures for line in _fixture(world, told, name))]
+        lines.append("Furniture:")
+    for name in world.fixtures:
+        regions = world.problem.regions.items()
+        places = [region for region, where in regions if where.target == name and not where.rectangles]
+        lines.append(f"- {_kind(world, name)} at {_said(told(world.position(name)))}")
+        lines += [f"  - {_part(region, name)} at {_said(told(world.position(region)))}" for region in places]
+        lines += [f"  - {_handle(world, told, joint, name)}" for joint in world.joints if joint.startswith(name)]
     return lines
 
 
@@ -72,15 +78,6 @@ def held(world: World) -> str:
     """What the gripper holds, in a sentence."""
     name = world.held()
     return "The gripper is empty." if name is None else f"The gripper holds the {_kind(world, name)}."
-
-
-def _fixture(world: World, told: Told, name: str) -> list[str]:
-    places = [
-        region for region, where in world.problem.regions.items() if where.target == name and not where.rectangles
-    ]
-    lines = [f"- {_kind(world, name)} at {_said(told(world.position(name)))}"]
-    lines += [f"  - {_part(region, name)} at {_said(told(world.position(region)))}" for region in places]
-    return lines + [f"  - {_handle(world, told, joint, name)}" for joint in world.joints if joint.startswith(name)]
 
 
 def _handle(world: World, told: Told, joint: str, fixture: str) -> str:
