@@ -301,7 +301,7 @@ FAMILIES: tuple[Family, ...] = (
             )
         },
         setups={
-            "libero": Part("agentrl.envs.libero.data.package:setup", "LIBERO's task files and starts (3 MB)"),
+            "libero": Part("agentrl.envs.libero.package:setup", "LIBERO's task files and starts (3 MB)"),
             "libero-official": Part(
                 "agentrl.envs.libero.official.interpreter:setup",
                 "LIBERO's own package and assets in a virtual environment of their own (1 GB)",

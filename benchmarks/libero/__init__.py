@@ -19,8 +19,7 @@ from agentrl.core.measure import compare, cpu_seconds, machine, result
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.libero.controller import Controller
 from agentrl.envs.libero.env import LiberoEnv
-from agentrl.envs.libero.procedural import ProceduralSimulation
-from agentrl.envs.libero.simulation import PICTURES
+from agentrl.envs.libero.simulation import PICTURES, ProceduralSimulation
 from agentrl.envs.libero.world import World
 from benchmarks.search import anonymous_megabytes
 

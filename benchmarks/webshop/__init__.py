@@ -18,10 +18,10 @@ import agentrl
 from agentrl.core.measure import machine, result
 from agentrl.envs.common.catalogue.generated import GeneratedCatalogue
 from agentrl.envs.common.search import CatalogueDocuments
+from agentrl.envs.common.search.build import progress_bar
 from agentrl.envs.common.search.kernel import kernel_name
-from agentrl.envs.common.search.progress import progress_bar
 from agentrl.envs.webshop.env import WebShopEnv
-from agentrl.envs.webshop.generated_goals import GeneratedGoals
+from agentrl.envs.webshop.goals import GeneratedGoals
 from benchmarks.search import FULL, MEDIUM, anonymous_megabytes, limits, peer_cases, source_cases
 
 STEPS_REQUIRED = 10_000.0

@@ -17,7 +17,7 @@ from typing import Any
 
 from agentrl.envs.common.catalogue.generated import SMALLEST, GeneratedCatalogue
 from agentrl.envs.common.catalogue.product import Product
-from agentrl.envs.webshop.colours import BENCHMARK_COLOURS
+from agentrl.envs.webshop.reward import BENCHMARK_COLOURS
 
 Json = dict[str, Any]
 PRODUCTS = 1_000

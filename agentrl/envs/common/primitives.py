@@ -36,7 +36,8 @@ class Action(NamedTuple):
 
     def points(self) -> list[Point]:
         """The numbers in threes."""
-        return [_point(self.numbers[i : i + 3]) for i in range(0, len(self.numbers) - 2, 3)]
+        numbers = list(map(float, self.numbers))
+        return [(numbers[i], numbers[i + 1], numbers[i + 2]) for i in range(0, len(numbers) - 2, 3)]
 
 
 class Grammar:
@@ -94,27 +95,27 @@ class Grammar:
         for number in numbers:
             if not WHOLE.fullmatch(number):
                 return f"coordinates are whole numbers of millimetres; got {quote(number.strip())}"
-        return self._inside(Action(verb, tuple(map(int, numbers))))
-
-    def _inside(self, action: Action) -> Action | str:
-        """The action, or the first number that is beyond its limits."""
-        for name, number in zip(self.verbs[action.verb], action.numbers, strict=True):
+        action = Action(verb, tuple(map(int, numbers)))
+        for name, number in zip(self.verbs[verb], action.numbers, strict=True):
             axis = name.rstrip("0123456789")
             low, high = self.limits[axis]
             if not low <= number <= high:
                 where = "is outside the workspace," if axis in UNITS else "must be from"
-                unit = UNITS.get(axis, "degrees")
-                return f"{name} = {_short(number)} {where} {low:g} to {high:g} {unit}; the arm did not move"
+                shown, unit = str(number), UNITS.get(axis, "degrees")
+                shown = shown if len(shown) <= 12 else f"{shown[:9]}..."
+                return f"{name} = {shown} {where} {low:g} to {high:g} {unit}; the arm did not move"
         return action
 
     # ---------------------------------------------------------------- tools
 
     def tools(self, summaries: Mapping[str, str]) -> list[dict[str, Any]]:
         """The verbs as tool schemas; `summaries` says what each does."""
-        return [
-            function_schema(verb, summaries[verb], {name: _parameter(name) for name in names})
-            for verb, names in self.verbs.items()
-        ]
+        schemas = []
+        for verb, names in self.verbs.items():
+            units = {name: UNITS.get(name.rstrip("0123456789"), "degrees") for name in names}
+            parameters = {name: {"type": "integer", "description": unit} for name, unit in units.items()}
+            schemas.append(function_schema(verb, summaries[verb], parameters))
+        return schemas
 
     def tool_action(self, name: str, arguments: Mapping[str, Any]) -> str | None:
         """A call of a tool as text; None if the tool is unknown."""
@@ -130,17 +131,3 @@ class Grammar:
             for call in calls
             if isinstance(call, Action)
         ]
-
-
-def _parameter(name: str) -> dict[str, Any]:
-    return {"type": "integer", "description": UNITS.get(name.rstrip("0123456789"), "degrees")}
-
-
-def _short(number: int) -> str:
-    text = str(number)
-    return text if len(text) <= 12 else f"{text[:9]}..."
-
-
-def _point(numbers: tuple[int, ...]) -> Point:
-    x, y, z = map(float, numbers)
-    return x, y, z

@@ -49,13 +49,10 @@ class Controller:
 
         for _ in range(TICKS):
             self.arm.drive(law, self.steps)
-            self._move_fingers(float(action[6]))
+            # The fingers open (below 0), close (above 0) or stay.
+            wanted = self.arm.data.ctrl[self._gripper] - np.sign(float(action[6])) * FINGER_SPEED / (RATE * TICKS)
+            self.arm.grip(min(max(wanted, 0.0), OPENING))
             self.arm.advance(self.steps)
-
-    def _move_fingers(self, direction: float) -> None:
-        """Open (below 0), close (above 0) or stay."""
-        wanted = self.arm.data.ctrl[self._gripper] - np.sign(direction) * FINGER_SPEED / (RATE * TICKS)
-        self.arm.grip(min(max(wanted, 0.0), OPENING))
 
 
 def turn(axis_angle: np.ndarray) -> np.ndarray:

@@ -12,8 +12,7 @@ import numpy as np
 from agentrl.envs.common.control import ControlEnv, ControlState
 from agentrl.envs.libero.oracle import next_action
 from agentrl.envs.libero.playing import POSE, LiberoTasks, state_size
-from agentrl.envs.libero.procedural import ProceduralSimulation
-from agentrl.envs.libero.simulation import PICTURES, make_simulation
+from agentrl.envs.libero.simulation import PICTURES, ProceduralSimulation, make_simulation
 
 PROPRIO = 8
 

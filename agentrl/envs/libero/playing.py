@@ -10,8 +10,8 @@ import msgspec
 
 from agentrl.core.env import AgentEnv
 from agentrl.envs.libero.bddl import read_problem
-from agentrl.envs.libero.data.package import task_file
-from agentrl.envs.libero.objects.catalogue import model_of
+from agentrl.envs.libero.objects import model_of
+from agentrl.envs.libero.package import task_file
 from agentrl.envs.libero.scene import fixtures_of
 from agentrl.envs.libero.simulation import Simulation
 from agentrl.envs.libero.task_ids import Chosen, TaskIds, find_numbers, find_suite

@@ -34,52 +34,35 @@ LEVEL = 0.02  # metres from the lowest point to the surface it stands on
 def holds(world: World, condition: Condition | Fact) -> bool:
     """Is it true now? The simulation must be forwarded."""
     if isinstance(condition, Fact):
-        return _fact(world, condition)
+        if condition.predicate in ("open", "close", "turnon", "turnoff"):
+            enough = any if condition.predicate in ("open", "turnon") else all
+            joints = world.joints_about(condition.arguments[0])
+            return enough(joint.holds(condition.predicate, world.joint(name)) for name, joint in joints)
+        thing, where = condition.arguments
+        if thing not in world.objects:
+            raise ConfigError(f"{thing!a} cannot be moved, so that it cannot be asked where it is")
+        if where in world.problem.regions:
+            return _at_region(world, condition.predicate, thing, where)
+        if condition.predicate == "in":
+            raise ConfigError(f"In needs a region; got {where!a}")
+        apart = world.position(thing) - world.position(where)
+        return bool(apart[2] > 0 and np.hypot(*apart[:2]) < NEAR and world.touching(thing, where))
     if condition.operator == "not":
         return not holds(world, condition.parts[0])
     join = all if condition.operator == "and" else any
     return join(holds(world, part) for part in condition.parts)
 
 
-def _fact(world: World, fact: Fact) -> bool:
-    if fact.predicate in ("open", "close", "turnon", "turnoff"):
-        return _joints(world, fact)
-    thing, where = fact.arguments
-    if thing not in world.objects:
-        raise ConfigError(f"{thing!a} cannot be moved, so that it cannot be asked where it is")
-    if where in world.problem.regions:
-        return (_in_region if fact.predicate == "in" else _on_region)(world, thing, where)
-    if fact.predicate == "in":
-        raise ConfigError(f"In needs a region; got {where!a}")
-    return _on_thing(world, thing, where)
-
-
-def _joints(world: World, fact: Fact) -> bool:
-    join = any if fact.predicate in ("open", "turnon") else all
-    joints = world.joints_about(fact.arguments[0])
-    return join(joint.holds(fact.predicate, world.joint(name)) for name, joint in joints)
-
-
-def _in_region(world: World, thing: str, region: str) -> bool:
-    offset, half = _offset(world, thing, region)
-    height = world.position(thing)[2] - world.lowest(thing)
-    low = offset[2] - height + min(height, TALL)
-    return bool((np.abs(offset[:2]) < half[:2]).all() and -half[2] - SLACK < low < half[2])
-
-
-def _on_region(world: World, thing: str, region: str) -> bool:
-    offset, half = _offset(world, thing, region)
-    if not (np.abs(offset[:2]) < half[:2]).all() or abs(world.lowest(thing) - world.position(region)[2]) >= LEVEL:
+def _at_region(world: World, predicate: str, thing: str, region: str) -> bool:
+    """Is a thing in or on a region?"""
+    (middle, rotation), half, position = world.pose(region), world.size(region), world.position(thing)
+    offset = rotation.T @ (position - middle)  # in the region's frame
+    if not (np.abs(offset[:2]) < half[:2]).all():
         return False
-    return world.touching(thing, world.problem.regions[region].target)
-
-
-def _on_thing(world: World, thing: str, other: str) -> bool:
-    apart = world.position(thing) - world.position(other)
-    return bool(apart[2] > 0 and np.hypot(*apart[:2]) < NEAR and world.touching(thing, other))
-
-
-def _offset(world: World, thing: str, region: str) -> tuple[np.ndarray, np.ndarray]:
-    """From the middle of a region to that of a thing in the region's frame, and half of the region's extent."""
-    middle, rotation = world.pose(region)
-    return rotation.T @ (world.position(thing) - middle), world.size(region)
+    lowest = world.lowest(thing)
+    if predicate == "in":
+        height = position[2] - lowest
+        low = offset[2] - height + min(height, TALL)
+        return bool(-half[2] - SLACK < low < half[2])
+    level = bool(abs(lowest - middle[2]) < LEVEL)
+    return level and world.touching(thing, world.problem.regions[region].target)

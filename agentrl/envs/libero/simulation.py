@@ -1,17 +1,21 @@
-"""What an environment needs of a simulated task, whatever simulates it: `procedural` or the `official` package."""
+"""The tasks simulated with object models and an arm of our own: the default, on every machine."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
 
-from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.core.errors import ConfigError, EnvFault, did_you_mean
+from agentrl.envs.common.mujoco.loading import load
+from agentrl.envs.libero.controller import Controller, proprio
 from agentrl.envs.libero.task_ids import Chosen
+from agentrl.envs.libero.world import World
 
 SOURCES = {
-    "procedural": "agentrl.envs.libero.procedural:ProceduralSimulation",
+    "procedural": "agentrl.envs.libero.simulation:ProceduralSimulation",
     "official": "agentrl.envs.libero.official.simulation:OfficialSimulation",
 }
 PICTURES = {"image": "agentview", "wrist_image": "eye_in_hand"}  # name in the observation -> camera
@@ -78,3 +82,116 @@ def make_simulation(
     module, _, attribute = SOURCES[assets].partition(":")
     make = getattr(import_module(module), attribute)
     return make() if assets == "procedural" else make(python, assets_folder, image_size)
+
+
+mujoco = load()
+KEPT = 4  # worlds of tasks that stay in memory, so that playing them in turn builds each once
+
+
+class ProceduralSimulation:
+    """A `World` and the controller that moves its arm."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, int], tuple[World, Controller]] = OrderedDict()
+        self._chosen: Chosen | None = None
+        self._columns: np.ndarray | None = None  # of the numbers in data.qpos
+
+    @property
+    def world(self) -> World:
+        """That of the task which is played."""
+        return self._current[0]
+
+    @property
+    def controller(self) -> Controller:
+        """What moves the arm of that world."""
+        return self._current[1]
+
+    @property
+    def _current(self) -> tuple[World, Controller]:
+        if self._chosen is None:
+            raise EnvFault("the environment is closed; call reset()")
+        return self._kept[self._chosen[:2]]
+
+    @property
+    def conditions(self) -> dict[str, bool]:
+        """Those of the goal, and which hold now."""
+        return self.world.conditions()
+
+    def begin(self, chosen: Chosen) -> None:
+        """Set a task up at one of its starts."""
+        key = chosen[:2]
+        if key not in self._kept:
+            world = World(*key)
+            self._kept[key] = world, Controller(world.arm)
+        self._kept.move_to_end(key)
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        self._chosen, self._columns = chosen, None
+        world = self._kept[key][0]
+        world.reset(world.start(f"{chosen.split}/{chosen.start}"))
+
+    def step(self, action: np.ndarray) -> bool:
+        """Run one action; is the goal reached?"""
+        world, controller = self._current
+        controller.step(action)
+        settle(world)
+        return world.goal_holds()
+
+    def frame(self, camera: str, size: int) -> np.ndarray:
+        """A picture of this moment."""
+        return self.world.draw(camera, size)
+
+    def proprio(self) -> np.ndarray:
+        """The gripper's pose and its fingers."""
+        return proprio(self.world.arm)
+
+    def names(self) -> tuple[list[str], list[str]]:
+        """The objects, what the task is about first, and the joints of fixtures."""
+        world = self.world
+        first = [name for name in world.problem.interest if name in world.objects]
+        return list(dict.fromkeys([*first, *world.objects])), list(world.joints)
+
+    def numbers(self) -> np.ndarray:
+        """Position and quaternion of each object, then the joints."""
+        world = self.world
+        if self._columns is None:
+            objects, joints = self.names()
+            rows = [np.arange(7) + world.addresses[name] for name in objects]
+            at = [int(world.model.joint(name).qposadr[0]) for name in joints]
+            self._columns = np.concatenate([*rows, np.array(at, dtype=int)])
+        return world.data.qpos[self._columns]
+
+    def held(self) -> str | None:
+        """The object between the fingers."""
+        return self.world.held()
+
+    def save(self) -> dict[str, Any]:
+        """The state of the simulation; the controller keeps nothing else."""
+        return {"physics": self.world.save()}
+
+    def load(self, chosen: Chosen, data: dict[str, Any]) -> None:
+        """Continue from `save`."""
+        self.begin(chosen)
+        self.world.load(data["physics"])
+
+    def close(self) -> None:
+        """Forget all worlds."""
+        self._kept.clear()
+        self._chosen = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"chosen": self._chosen, "saved": self.save() if self._chosen else None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()
+        if state["chosen"] is not None:
+            self.load(state["chosen"], state["saved"])
+
+
+def settle(world: World) -> None:
+    """Make poses and contacts those of this instant, as they are after `load`; a simulator step leaves older ones."""
+    # The parts of `mj_fwdPosition` that somebody looks at: inertia and constraints are computed by the next step.
+    mujoco.mj_kinematics(world.model, world.data)
+    mujoco.mj_comPos(world.model, world.data)
+    mujoco.mj_camlight(world.model, world.data)
+    mujoco.mj_collision(world.model, world.data)

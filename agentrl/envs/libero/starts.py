@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import re
 from math import atan2, pi
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from agentrl.core.errors import ConfigError
-from agentrl.envs.libero.arena import Arena, arena_of
+from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.libero.bddl import Fact, Problem
-from agentrl.envs.libero.data.given import given_starts
-from agentrl.envs.libero.objects.catalogue import model_of
+from agentrl.envs.libero.objects import model_of
 from agentrl.envs.libero.objects.model import Joint
-from agentrl.envs.libero.scene import fixtures_of
+from agentrl.envs.libero.objects.sculptor import LIFT, turned_about_z
+from agentrl.envs.libero.package import given_starts
+from agentrl.envs.libero.scene import arena_of, fixtures_of
+
+if TYPE_CHECKING:
+    from agentrl.envs.libero.world import World
 
 GIVEN = 50  # starts of each task
 MAX_SIZE = 2**63  # of the numbers that name a drawn start
@@ -44,26 +48,27 @@ def make_start(suite: str, task: str, problem: Problem, name: str) -> Start:
     if match is None or (match[1] == "test" and int(match[2]) >= GIVEN) or int(match[2]) >= MAX_SIZE:
         raise ConfigError(f"a start must be train/N, dev/N or test/0 to test/{GIVEN - 1}; got {name[:80]!a}")
     if match[1] == "test":
-        return _given(problem, name, given_starts(suite, task)[int(match[2])])
+        # A row of numbers: time, arm, fingers, every object, every joint of a fixture, velocities.
+        state = given_starts(suite, task)[int(match[2])]
+        joints = joints_of(problem)
+        objects = len(problem.objects)
+        if len(state) != 1 + (9 + 7 * objects + len(joints)) + (9 + 6 * objects + len(joints)):
+            raise ConfigError(f"the given starts do not fit the task: {len(state)} numbers for {objects} objects")
+        places, arena = {}, arena_of(problem.name)
+        for fixture in fixtures_of(problem):
+            # LIBERO's files leave out where fixtures stand: we put them into the middle of their regions.
+            region = problem.regions[place_of(problem, fixture).arguments[1]]
+            x0, y0, x1, y1 = region.rectangles[0]
+            turn = sum(region.yaw) / 2 if region.yaw else 0.0
+            places[fixture] = (x0 + x1) / 2 + arena.origin[0], (y0 + y1) / 2 + arena.origin[1], turn
+        for number, (thing, kind) in enumerate(problem.objects.items()):
+            x, y, _, *quaternion = state[10 + 7 * number : 17 + 7 * number].tolist()
+            turn = (_yaw(quaternion) - model_of(kind).facing + pi) % (2 * pi) - pi
+            places[thing] = (x, y, 0.0 if abs(turn) < 1e-9 else turn)
+        values = state[10 + 7 * objects :][: len(joints)].tolist()
+        return Start(name, places, dict(zip(joints, values, strict=True)), tuple(state[1:8].tolist()), float(state[8]))
     seed = [int(match[2]), ["train", "dev"].index(match[1]), *f"{suite}/{task}".encode()]
     return _drawn(problem, name, np.random.default_rng(seed))
-
-
-# ---------------------------------------------------------------------- LIBERO's own
-
-
-def _given(problem: Problem, name: str, state: np.ndarray) -> Start:
-    """A row of numbers: time, arm, fingers, every object, every joint of a fixture, velocities."""
-    joints = joints_of(problem)
-    objects = len(problem.objects)
-    if len(state) != 1 + (9 + 7 * objects + len(joints)) + (9 + 6 * objects + len(joints)):
-        raise ConfigError(f"the given starts do not fit the task: {len(state)} numbers for {objects} objects")
-    places = {name: _middle(problem, name) for name in fixtures_of(problem)}
-    for number, (thing, kind) in enumerate(problem.objects.items()):
-        x, y, _, *quaternion = state[10 + 7 * number : 17 + 7 * number].tolist()
-        places[thing] = (x, y, _wrapped(_yaw(quaternion) - model_of(kind).facing))
-    values = state[10 + 7 * objects :][: len(joints)].tolist()
-    return Start(name, places, dict(zip(joints, values, strict=True)), tuple(state[1:8].tolist()), float(state[8]))
 
 
 def _yaw(quaternion: list[float]) -> float:
@@ -72,19 +77,6 @@ def _yaw(quaternion: list[float]) -> float:
     if 1 - 2 * (x * x + y * y) > 0.5:  # its z axis is up: the direction of its x axis
         return atan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
     return atan2(2 * (y * z - w * x), 2 * (x * z + w * y))  # its y axis is up: the direction of its z axis
-
-
-def _wrapped(angle: float) -> float:
-    turned = (angle + pi) % (2 * pi) - pi
-    return 0.0 if abs(turned) < 1e-9 else turned
-
-
-def _middle(problem: Problem, fixture: str) -> tuple[float, float, float]:
-    """LIBERO's files leave out where fixtures stand: we put them into the middle of their regions."""
-    region, arena = problem.regions[place_of(problem, fixture).arguments[1]], arena_of(problem.name)
-    x0, y0, x1, y1 = region.rectangles[0]
-    turn = sum(region.yaw) / 2 if region.yaw else 0.0
-    return (x0 + x1) / 2 + arena.origin[0], (y0 + y1) / 2 + arena.origin[1], turn
 
 
 # ---------------------------------------------------------------------- drawn
@@ -97,25 +89,23 @@ def _drawn(problem: Problem, name: str, random: np.random.Generator) -> Start:
     for fact in (fact for fact in problem.start if fact.predicate in ("on", "in")):
         thing, where = fact.arguments
         if where in problem.regions and problem.regions[where].rectangles:
-            places[thing] = _in_rectangle(problem, arena, thing, where, random)
+            region = problem.regions[where]
+            x0, y0, x1, y1 = region.rectangles[int(random.integers(len(region.rectangles)))]
+            fixed = thing in problem.fixtures
+            turns = (region.yaw or (0.0, 0.0)) if fixed else model_of(problem.objects[thing]).turns
+            x, y, turn = random.uniform((x0, y0, turns[0]), (x1, y1, turns[1])).tolist()
+            places[thing] = x + arena.origin[0], y + arena.origin[1], turn
         else:
             later.append(fact)
-    values = _values(problem, random)
+    values = dict.fromkeys(joints_of(problem), 0.0)
+    for fact in problem.start:
+        if fact.predicate not in ("on", "in"):
+            for joint, described in named_joints(problem, fact.arguments[0]).items():
+                values[joint] = float(random.uniform(*described.start[fact.predicate]))
     for fact in later:
         places[fact.arguments[0]] = _beside(problem, fact, places, values, random)
     arm = tuple(float(value) for value in READY + NOISE * random.standard_normal(7))
     return Start(name, places, values, arm, OPENING)
-
-
-def _in_rectangle(
-    problem: Problem, arena: Arena, thing: str, where: str, random: np.random.Generator
-) -> tuple[float, float, float]:
-    region = problem.regions[where]
-    x0, y0, x1, y1 = region.rectangles[int(random.integers(len(region.rectangles)))]
-    fixed = thing in problem.fixtures
-    turns = (region.yaw or (0.0, 0.0)) if fixed else model_of(problem.objects[thing]).turns
-    x, y, turn = random.uniform((x0, y0, turns[0]), (x1, y1, turns[1])).tolist()
-    return x + arena.origin[0], y + arena.origin[1], turn
 
 
 def _beside(
@@ -138,15 +128,6 @@ def _beside(
     shift[1] += values.get(f"{target}_{place.part}", 0.0)  # a drawer that is open
     x, y, turn = places[target]
     return (*(np.array([x, y]) + turned(shift, turn)).tolist(), 0.0)
-
-
-def _values(problem: Problem, random: np.random.Generator) -> dict[str, float]:
-    values = dict.fromkeys(joints_of(problem), 0.0)
-    for fact in problem.start:
-        if fact.predicate not in ("on", "in"):
-            for joint, described in named_joints(problem, fact.arguments[0]).items():
-                values[joint] = float(random.uniform(*described.start[fact.predicate]))
-    return values
 
 
 def turned(vector: np.ndarray, angle: float) -> np.ndarray:
@@ -183,3 +164,98 @@ def named_joints(problem: Problem, name: str) -> dict[str, Joint]:
     if not found:
         raise ConfigError(f"{name!a} has no door, drawer or knob")
     return found
+
+
+mujoco = load()
+STEPS = 150  # of the simulator, in which everything comes to rest
+DEEP = 0.0003  # metres by which things may overlap
+GAP = 0.0010  # metres that are put between things that overlap
+TRIES = 60
+STEEP = 0.7  # a contact whose normal points up more than this is one of standing, not of overlap
+SLOW = 0.6  # share of the velocities that is taken away in each step of coming to rest
+
+
+def place(world: World, start: Start) -> None:
+    """Put everything where a start says, at rest."""
+    model, data = world.model, world.data
+    mujoco.mj_resetData(model, data)
+    world.arm.rest(start.arm, start.opening)
+    for name in world.fixtures:
+        x, y, turn = start.places[name]
+        at = model.body_mocapid[model.body(name).id]
+        data.mocap_pos[at], data.mocap_quat[at] = (x, y, world.height), turned_about_z(turn)
+    for name, value in start.joints.items():
+        data.joint(name).qpos[0] = value
+    mujoco.mj_kinematics(model, data)
+    waiting = list(world.objects)
+    while waiting:  # what carries others first
+        name = next((name for name in waiting if _carrier(world, name) not in waiting), waiting[0])
+        waiting.remove(name)
+        _put(world, name, *start.places[name])
+        mujoco.mj_kinematics(model, data)
+    _separate(world)
+    _settle(world)
+
+
+def _carrier(world: World, name: str) -> str:
+    """What something stands on or in."""
+    where = place_of(world.problem, name).arguments[1]
+    return world.problem.regions[where].target if where in world.problem.regions else where
+
+
+def _put(world: World, name: str, x: float, y: float, turn: float) -> None:
+    """At a height that follows from the task, and within the carrier's bounds."""
+    fact, half = place_of(world.problem, name), model_of(world.kinds[name]).half
+    where, carrier = fact.arguments[1], _carrier(world, name)
+    if carrier == where:  # another object
+        bottom = world.position(carrier)[2] + world.size(carrier)[2]
+    else:
+        middle, rotation = world.pose(where)
+        room = world.size(where)
+        bottom = (
+            middle[2] - room[2] if fact.predicate == "in" else middle[2] if carrier in world.fixtures else world.height
+        )
+        if carrier in world.fixtures:
+            angle = float(np.arctan2(rotation[1, 0], rotation[0, 0]))
+            free = np.maximum(room[:2] - 0.6 * np.array(half[:2]), 0.0)
+            offset = np.clip(turned(np.array([x, y]) - middle[:2], -angle), -free, free)
+            x, y = middle[:2] + turned(offset, angle)
+    world.data.joint(name).qpos[:] = [x, y, bottom + half[2] + LIFT, *turned_about_z(turn)]
+
+
+def _separate(world: World) -> None:
+    """Move things that overlap apart, along the table. LIBERO's models are smaller here and there than ours."""
+    for _ in range(TRIES):
+        mujoco.mj_fwdPosition(world.model, world.data)
+        moves: dict[str, np.ndarray] = {}  # how far each object must move on, to overlap less
+        contacts = world.data.contact
+        for index in range(world.data.ncon):
+            depth, normal = -contacts.dist[index], contacts.frame[index][:3]
+            first, second = (world.owner(int(geom)) for geom in contacts.geom[index])
+            if depth < DEEP or abs(normal[2]) > STEEP or first == second:
+                continue
+            free = [name for name in (first, second) if name in world.objects]
+            for name in free:
+                sign = -1.0 if name == first else 1.0
+                move = sign * normal[:2] / np.linalg.norm(normal[:2]) * (depth + GAP) / len(free)
+                if name not in moves or np.linalg.norm(move) > np.linalg.norm(moves[name]):
+                    moves[name] = move
+        if not moves:
+            return
+        for name, move in moves.items():
+            world.data.joint(name).qpos[:2] += move
+
+
+def _settle(world: World) -> None:
+    """Let everything come to rest, while the arm and all joints stay where they are."""
+    model, data = world.model, world.data
+    held = data.qpos.copy()
+    free = np.concatenate([np.arange(at, at + 7) for at in world.addresses.values()] or [np.arange(0)])
+    fixed = np.setdiff1d(np.arange(model.nq), free)
+    for _ in range(STEPS):
+        mujoco.mj_step(model, data)
+        data.qpos[fixed] = held[fixed]
+        data.qvel *= 1 - SLOW
+        data.qvel[world.fixed_dofs] = 0.0
+    data.qvel[:], data.qacc_warmstart[:], data.time = 0.0, 0.0, 0.0
+    mujoco.mj_forward(model, data)

@@ -15,16 +15,14 @@ from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.envs.common.mujoco import physics, pictures
 from agentrl.envs.common.mujoco.arm import Arm
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.libero.arena import AGENT_VIEW, SURFACE, WRIST, arena_of
 from agentrl.envs.libero.bddl import Problem
-from agentrl.envs.libero.data.package import suites
-from agentrl.envs.libero.objects.catalogue import model_of
+from agentrl.envs.libero.objects import model_of
 from agentrl.envs.libero.objects.model import Joint
 from agentrl.envs.libero.objects.sculptor import GLOWING
-from agentrl.envs.libero.placing import place
+from agentrl.envs.libero.package import suites
 from agentrl.envs.libero.predicates import holds
-from agentrl.envs.libero.scene import fixtures_of, load_scene
-from agentrl.envs.libero.starts import Start, joints_of, make_start, named_joints
+from agentrl.envs.libero.scene import AGENT_VIEW, SURFACE, WRIST, arena_of, fixtures_of, load_scene
+from agentrl.envs.libero.starts import Start, joints_of, make_start, named_joints, place
 
 __all__ = ["AGENT_VIEW", "WRIST", "Grasp", "Handle", "Start", "World", "suites"]
 
@@ -59,7 +57,17 @@ class World:
     """
 
     def __init__(self, suite: str, task: str | int) -> None:
-        self.suite, self.task = suite, _task_name(suite, task)
+        known = suites()
+        if suite not in known:
+            hint = did_you_mean(suite, known)
+            raise ConfigError(f"unknown suite {suite[:80]!a}.{hint} There are: {', '.join(known)}.")
+        tasks = known[suite]
+        if isinstance(task, int) and 0 <= task < len(tasks):
+            task = tasks[task]
+        if task not in tasks:
+            hint, last = did_you_mean(task, tasks) if isinstance(task, str) else "", len(tasks) - 1
+            raise ConfigError(f"{suite} has no task {str(task)[:120]!a}: it must be a name, or 0 to {last}.{hint}")
+        self.suite, self.task = suite, str(task)
         problem, self.model = load_scene(suite, self.task)
         self.problem: Problem = problem
         self.data: Any = mujoco.MjData(self.model)
@@ -140,7 +148,13 @@ class World:
 
     def handle(self, name: str) -> Handle:
         """The handle or knob of a joint (`wooden_cabinet_1_top_level`), or of its region (`..._top_region`)."""
-        joint, described = self._joint(name)
+        for fixture in self.fixtures:
+            for part, described in model_of(self.kinds[fixture]).joints.items():
+                if name in (f"{fixture}_{part}", f"{fixture}_{described.region}", fixture):
+                    return self._handle(f"{fixture}_{part}", described)
+        raise ConfigError(f"{name[:80]!a} has no handle.{did_you_mean(name, self.joints)}")
+
+    def _handle(self, joint: str, described: Joint) -> Handle:
         body = self.data.body(joint)
         rotation = body.xmat.reshape(3, 3)
         upright = described.outward[2] == 0
@@ -159,8 +173,9 @@ class World:
         found = []
         for grip in model_of(self.kinds[name]).grips:
             fingers = rotation @ np.array([np.cos(grip.angle), np.sin(grip.angle), 0.0])
-            yaw = atan2(fingers[0], -fingers[1])
-            found.append(Grasp(middle + rotation @ np.array(grip.middle), _half_turn(yaw), grip.width))
+            # The fingers are alike: a turn by half is the same grasp. From -90 to 90 degrees.
+            yaw = (atan2(fingers[0], -fingers[1]) + pi / 2) % pi - pi / 2
+            found.append(Grasp(middle + rotation @ np.array(grip.middle), yaw, grip.width))
         return found
 
     # ---------------------------------------------------------------- touching
@@ -185,7 +200,11 @@ class World:
         """A picture through `agentview` or `eye_in_hand`, uint8 [size, size, 3]. A stove that is on glows."""
         if camera not in CAMERAS:
             raise ValueError(f"the cameras are {' and '.join(CAMERAS)}; got {camera!a}")
-        return pictures.draw(self.model, self.data, camera, size, hidden=() if self._is_hot() else (GLOWING,))
+        stoves = [name for name in self.fixtures if self.kinds[name] == "flat_stove"]
+        hot = any(
+            joint.holds("turnon", self.joint(name)) for stove in stoves for name, joint in self.joints_about(stove)
+        )
+        return pictures.draw(self.model, self.data, camera, size, hidden=() if hot else (GLOWING,))
 
     def save(self) -> bytes:
         """The state of the simulation: what is loaded continues bit for bit."""
@@ -197,19 +216,6 @@ class World:
 
     # ---------------------------------------------------------------- inner
 
-    def _is_hot(self) -> bool:
-        stoves = [name for name in self.fixtures if self.kinds[name] == "flat_stove"]
-        return any(
-            joint.holds("turnon", self.joint(name)) for stove in stoves for name, joint in self.joints_about(stove)
-        )
-
-    def _joint(self, name: str) -> tuple[str, Joint]:
-        for fixture in self.fixtures:
-            for joint, described in model_of(self.kinds[fixture]).joints.items():
-                if name in (f"{fixture}_{joint}", f"{fixture}_{described.region}", fixture):
-                    return f"{fixture}_{joint}", described
-        raise ConfigError(f"{name[:80]!a} has no handle.{did_you_mean(name, self.joints)}")
-
     def _region(self, name: str) -> int:
         site = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_SITE, name)
         if site < 0:
@@ -219,23 +225,3 @@ class World:
 
     def _touched(self, geom: int) -> str:
         return next(iter(self._tables)) if geom == self._surface and self._tables else self._owner_of[geom]
-
-
-def _task_name(suite: str, task: str | int) -> str:
-    known = suites()
-    if suite not in known:
-        raise ConfigError(f"unknown suite {suite[:80]!a}.{did_you_mean(suite, known)} There are: {', '.join(known)}.")
-    tasks = known[suite]
-    if isinstance(task, int) and 0 <= task < len(tasks):
-        return tasks[task]
-    if task not in tasks:
-        hint = did_you_mean(task, tasks) if isinstance(task, str) else ""
-        raise ConfigError(
-            f"{suite} has no task {str(task)[:120]!a}: it must be a name, or 0 to {len(tasks) - 1}.{hint}"
-        )
-    return str(task)
-
-
-def _half_turn(yaw: float) -> float:
-    """The fingers are alike: a turn by half is the same grasp. From -90 to 90 degrees."""
-    return (yaw + pi / 2) % pi - pi / 2

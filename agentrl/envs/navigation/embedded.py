@@ -10,9 +10,8 @@ import numpy as np
 
 from agentrl.envs.navigation import tasks
 from agentrl.envs.navigation.catalogue import TYPES
-from agentrl.envs.navigation.instructions import instruction
-from agentrl.envs.navigation.places import Place, place_of
-from agentrl.envs.navigation.sight import Eye
+from agentrl.envs.navigation.sight import Eye, Place, place_of
+from agentrl.envs.navigation.tasks import instruction
 from agentrl.envs.navigation.walking import UNREACHABLE, VECTORS, Cell
 from agentrl.envs.navigation.world import HIGHEST, LOWEST, MOVES, TILTS, TURNS, Rules, Thing, World
 

@@ -16,8 +16,8 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import Turn, parse_turn
 from agentrl.core.spaces import AnyText
 from agentrl.core.tools import function_schema
-from agentrl.envs.navigation.instructions import SETS
 from agentrl.envs.navigation.sight import bearing
+from agentrl.envs.navigation.tasks import SETS
 from agentrl.envs.navigation.truth import NavigationState, Sighting, direction_of
 from agentrl.envs.navigation.walking import HEADINGS
 from agentrl.envs.navigation.world import ACTIONS, SIDES, Rules, Thing, World
@@ -230,11 +230,11 @@ class NavigationEnv(AgentEnv[Any, Any]):
 
     def _info(self, actions: list[str], terms: dict[str, float], **facts: Any) -> dict[str, Any]:
         info = super()._info(actions, terms, **facts)
-        return {**info, "metrics": self._metrics() if self._over else {}}
-
-    def _metrics(self) -> dict[str, float]:
+        if not self._over:
+            return {**info, "metrics": {}}
         share = self._shortest / max(self._shortest, self._taken, 1)
-        return {"spl": share if self._success else 0.0, "distance": round(self._distance(), 2)}
+        metrics = {"spl": share if self._success else 0.0, "distance": round(self._distance(), 2)}
+        return {**info, "metrics": metrics}
 
     # ------------------------------------------------------------------ the truth
 

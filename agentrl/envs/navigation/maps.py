@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from agentrl.envs.navigation.homes.home import Home
-from agentrl.envs.navigation.places import Place
-from agentrl.envs.navigation.sight import Eye
+from agentrl.envs.navigation.sight import Eye, Place
 from agentrl.envs.navigation.walking import VECTORS, Cell
 from agentrl.envs.navigation.world import Thing
 
@@ -40,8 +39,13 @@ def draw_map(home: Home, eye: Eye, target: Thing, size: int) -> np.ndarray:
         pen.rectangle(plan.box(area), fill=THING if item.blocks else SMALL, outline=(140, 150, 160))
     for wall in home.walls:
         pen.rectangle(plan.box(wall.area), fill=WALL)
-    _ring(pen, plan, target)
-    _arrow(pen, plan, eye)
+    (x, y), radius = plan.point(target.x, target.y), 0.22 * plan.scale
+    thick = max(1, round(0.09 * plan.scale))
+    pen.ellipse([x - radius, y - radius, x + radius, y + radius], outline=TARGET, width=thick)
+    ahead = math.atan2(VECTORS[eye.heading][1], VECTORS[eye.heading][0])
+    corners = [(ahead, 0.32), (ahead + 2.5, 0.26), (ahead + math.pi, 0.1), (ahead - 2.5, 0.26)]
+    points = [plan.point(eye.x + r * math.cos(angle), eye.y + r * math.sin(angle)) for angle, r in corners]
+    pen.polygon(points, fill=AGENT, outline=(255, 255, 255))
     return np.asarray(picture.resize((size, size), Image.Resampling.BOX)).copy()
 
 
@@ -61,19 +65,6 @@ class _Plan:
     def box(self, area: tuple[float, float, float, float]) -> list[float]:
         (left, bottom), (right, top) = self.point(area[0], area[1]), self.point(area[2], area[3])
         return [left, top, right, bottom]
-
-
-def _ring(pen: Any, plan: _Plan, target: Thing) -> None:
-    (x, y), radius = plan.point(target.x, target.y), 0.22 * plan.scale
-    width = max(1, round(0.09 * plan.scale))
-    pen.ellipse([x - radius, y - radius, x + radius, y + radius], outline=TARGET, width=width)
-
-
-def _arrow(pen: Any, plan: _Plan, eye: Eye) -> None:
-    ahead = math.atan2(VECTORS[eye.heading][1], VECTORS[eye.heading][0])
-    corners = [(ahead, 0.32), (ahead + 2.5, 0.26), (ahead + math.pi, 0.1), (ahead - 2.5, 0.26)]
-    points = [plan.point(eye.x + r * math.cos(angle), eye.y + r * math.sin(angle)) for angle, r in corners]
-    pen.polygon(points, fill=AGENT, outline=(255, 255, 255))
 
 
 def spell_map(place: Place, cell: Cell, heading: int, target: int) -> str:

@@ -11,6 +11,7 @@ into the floors.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from math import cos, radians, sin
 from random import Random
@@ -23,8 +24,107 @@ from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.navigation.catalogue import TYPES
 from agentrl.envs.navigation.homes.home import Home, Item, Rectangle, Room
 from agentrl.envs.navigation.homes.layout import HEIGHT
-from agentrl.envs.navigation.shapes import Part
-from agentrl.envs.navigation.textures import PATTERNS, PIXELS, floor_texture, pattern
+
+PIXELS = 64  # sides of a pattern
+FLOOR_PIXELS = 40  # of a metre of floor
+
+
+@cache
+def noise(seed: int, size: int = PIXELS) -> np.ndarray:
+    """White noise in [-1, 1]."""
+    return np.random.default_rng(seed).random((size, size)) * 2 - 1
+
+
+def smooth(grid: np.ndarray, times: int) -> np.ndarray:
+    """Blurred, as if the picture went on periodically."""
+    for _ in range(times):
+        grid = (grid + np.roll(grid, 1, 0) + np.roll(grid, -1, 0) + np.roll(grid, 1, 1) + np.roll(grid, -1, 1)) / 5
+    return grid
+
+
+PATTERNS = ("fabric", "stone", "wall", "weave", "wood")
+
+
+@cache
+def pattern(name: str) -> np.ndarray:
+    """One face of a texture: uint8 [PIXELS, PIXELS, 3]."""
+    y, x = np.mgrid[0:PIXELS, 0:PIXELS] / PIXELS
+    match name:
+        case "wood":
+            wave = smooth(noise(1), 6) * 5
+            values = 0.92 + 0.05 * np.sin(2 * np.pi * (5 * y + wave)) + 0.03 * noise(2)[:, :1]
+        case "fabric":
+            values = 0.94 + 0.03 * np.sin(2 * np.pi * 16 * x) * np.sin(2 * np.pi * 16 * y) + 0.03 * noise(3)
+        case "stone":
+            values = 0.93 + 0.25 * smooth(noise(4), 3) + 0.03 * noise(5)
+        case "weave":
+            values = 0.85 + 0.15 * np.sign(np.sin(2 * np.pi * 8 * x) * np.sin(2 * np.pi * 8 * y))
+        case _:  # a wall, darker towards all edges, as if the neighbouring walls took light away
+            across, up = np.minimum(x, 1 - x), np.minimum(y, 1 - y)
+            values = 1 - 0.13 * np.exp(-across / 0.09) - 0.13 * np.exp(-up / 0.09)
+    return _grey(values)
+
+
+def _grey(values: np.ndarray) -> np.ndarray:
+    return np.repeat((np.clip(values, 0, 1) * 255).astype(np.uint8)[:, :, None], 3, axis=2)
+
+
+# ---------------------------------------------------------------------- floors
+
+
+def planks(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Boards of 14 cm along x; metres in, brightness out."""
+    row = np.floor(y / 0.14)
+    shifted = x / 1.2 + (row * 0.37) % 1
+    tone = np.sin(row * 12.9 + np.floor(shifted) * 78.2) * 0.07
+    seam = (y / 0.14 % 1 < 0.09) | (shifted % 1 < 0.012)
+    return 0.88 + tone + 0.02 * np.sin(y * 160 + np.sin(x * 3 + row)) - 0.14 * seam
+
+
+def tiles(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Tiles of 33 cm with joints."""
+    a, b = x / 0.33, y / 0.33
+    joint = (a % 1 < 0.06) | (b % 1 < 0.06)
+    return 0.92 + 0.03 * np.sin(np.floor(a) * 12.9 + np.floor(b) * 78.2) - 0.17 * joint
+
+
+def checks(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Tiles of 40 cm, light and dark by turns."""
+    return 0.93 - 0.22 * ((np.floor(x / 0.4) + np.floor(y / 0.4)) % 2)
+
+
+def carpet(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A soft floor."""
+    return 0.93 + 0.04 * noise(6, 256)[(y * FLOOR_PIXELS).astype(int) % 256, (x * FLOOR_PIXELS).astype(int) % 256]
+
+
+def plain(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """One colour."""
+    return np.full_like(x, 0.95)
+
+
+FLOORS = {"plain": plain, "planks": planks, "tiles": tiles, "checks": checks, "carpet": carpet}
+
+
+def floor_texture(
+    kind: str, width: float, depth: float, shadows: list[tuple[float, float, float, float, float]]
+) -> np.ndarray:
+    """A floor with the soft shadows of what stands on it: uint8 [height, width, 3], the first row in the north.
+
+    Each shadow is x0, y0, x1, y1 from the south-west corner in metres, and its darkness.
+    """
+    columns, rows = max(8, round(width * FLOOR_PIXELS)), max(8, round(depth * FLOOR_PIXELS))
+    y = (np.arange(rows)[::-1, None] + 0.5) * depth / rows + np.zeros((1, columns))
+    x = (np.arange(columns)[None, :] + 0.5) * width / columns + np.zeros((rows, 1))
+    light = FLOORS[kind](y, x)
+    edge = np.minimum(np.minimum(x, width - x), np.minimum(y, depth - y))
+    light *= 1 - 0.22 * np.exp(-edge / 0.25)
+    for x0, y0, x1, y1, darkness in shadows:
+        dx = np.maximum(np.maximum(x0 - x[0], x[0] - x1), 0)[None, :]
+        dy = np.maximum(np.maximum(y0 - y[:, 0], y[:, 0] - y1), 0)[:, None]
+        light *= 1 - darkness * np.exp(-(dx * dx + dy * dy) / 0.02)
+    return _grey(light)
+
 
 mujoco = load()
 EYE_HEIGHT = 1.5
@@ -73,8 +173,15 @@ def compile_home(home: Home) -> Any:
     pictures.prepare(spec)
     spec.nuser_geom = 1
     _light(spec)
-    _add_patterns(spec)
-    _add_ground(spec, home)
+    for name in PATTERNS:
+        texture = spec.add_texture(
+            name=name, type=mujoco.mjtTexture.mjTEXTURE_CUBE, width=PIXELS, height=6 * PIXELS, nchannel=3
+        )
+        texture.data = np.tile(pattern(name), (6, 1, 1)).tobytes()
+        _material(spec, name, name)
+    x1, y1 = max(room.area[2] for room in home.rooms), max(room.area[3] for room in home.rooms)
+    far = max(x1, y1)  # grass around the home, for the view from above
+    _block(spec, (-far, -far, x1 + far, y1 + far), (-0.3, -0.2), 0xB9CBA6)
     for number, room in enumerate(home.rooms):
         _add_room(spec, home, number, room)
     for door in home.doors:
@@ -83,7 +190,9 @@ def compile_home(home: Home) -> Any:
         _block(spec, wall.area, (0, wall.height), 0xEDEAE2)
     for index, item in enumerate(home.items):
         _add_item(spec, index, item)
-    _add_cameras(spec, home)
+    eye = spec.worldbody.add_body(name="eye", mocap=True, pos=[0, 0, EYE_HEIGHT])
+    eye.add_camera(name="eye", fovy=FIELD_OF_VIEW)
+    spec.worldbody.add_camera(name="top", pos=[x1 / 2, y1 / 2, HEIGHT + max(x1, y1) * 1.25], fovy=48)
     return spec.compile()
 
 
@@ -125,26 +234,10 @@ def _light(spec: Any) -> None:
         )
 
 
-def _add_patterns(spec: Any) -> None:
-    for name in sorted(PATTERNS):
-        texture = spec.add_texture(
-            name=name, type=mujoco.mjtTexture.mjTEXTURE_CUBE, width=PIXELS, height=6 * PIXELS, nchannel=3
-        )
-        texture.data = np.tile(pattern(name), (6, 1, 1)).tobytes()
-        _material(spec, name, name)
-
-
 def _material(spec: Any, name: str, texture: str) -> None:
     names = [""] * mujoco.mjtTextureRole.mjNTEXROLE
     names[mujoco.mjtTextureRole.mjTEXROLE_RGB] = texture
     spec.add_material(name=name, textures=names, specular=0, shininess=0, reflectance=0)
-
-
-def _add_ground(spec: Any, home: Home) -> None:
-    """Grass around the home, for the view from above."""
-    x1, y1 = max(room.area[2] for room in home.rooms), max(room.area[3] for room in home.rooms)
-    far = max(x1, y1)
-    _block(spec, (-far, -far, x1 + far, y1 + far), (-0.3, -0.2), 0xB9CBA6)
 
 
 def _add_room(spec: Any, home: Home, number: int, room: Room) -> None:
@@ -239,6 +332,7 @@ def _block(spec: Any, area: Rectangle, z: tuple[float, float], colour: int, mate
 
 
 def _add_item(spec: Any, index: int, item: Item) -> None:
+    """The parts of a thing, at its place and turned as it is."""
     kind = TYPES[item.type]
     width, depth = item.size[:2] if item.turned % 2 == 0 else item.size[1::-1]
     x, y, z = item.position
@@ -246,21 +340,17 @@ def _add_item(spec: Any, index: int, item: Item) -> None:
     c, s = ((1, 0), (0, 1), (-1, 0), (0, -1))[item.turned]
     for part in kind.shape(width, depth, item.size[2], kind.looks[item.variant]):
         px, py, pz = part.centre
-        _add_part(spec, index, part, (x + c * px - s * py, y + s * px + c * py, base + pz), item.turned)
-
-
-def _add_part(spec: Any, index: int, part: Part, at: tuple[float, float, float], quarters: int) -> None:
-    spec.worldbody.add_geom(
-        type=_GEOMS[part.shape],
-        pos=at,
-        quat=_quaternion((*part.turned[:2], part.turned[2] + 90 * quarters)),
-        size=part.half if part.shape != "cylinder" else (part.half[0], part.half[2], 0),
-        rgba=rgba(part.colour, part.opacity),
-        material=part.texture or "",
-        contype=0,
-        conaffinity=0,
-        userdata=[index],
-    )
+        spec.worldbody.add_geom(
+            type=_GEOMS[part.shape],
+            pos=(x + c * px - s * py, y + s * px + c * py, base + pz),
+            quat=_quaternion((*part.turned[:2], part.turned[2] + 90 * item.turned)),
+            size=part.half if part.shape != "cylinder" else (part.half[0], part.half[2], 0),
+            rgba=rgba(part.colour, part.opacity),
+            material=part.texture or "",
+            contype=0,
+            conaffinity=0,
+            userdata=[index],
+        )
 
 
 def _quaternion(turned: tuple[float, float, float]) -> list[float]:
@@ -282,11 +372,3 @@ def _quaternion(turned: tuple[float, float, float]) -> list[float]:
 def rgba(colour: int, opacity: float = 1.0) -> list[float]:
     """0xRRGGBB as MuJoCo takes colours."""
     return [(colour >> 16 & 255) / 255, (colour >> 8 & 255) / 255, (colour & 255) / 255, opacity]
-
-
-def _add_cameras(spec: Any, home: Home) -> None:
-    eye = spec.worldbody.add_body(name="eye", mocap=True, pos=[0, 0, EYE_HEIGHT])
-    eye.add_camera(name="eye", fovy=FIELD_OF_VIEW)
-    x1, y1 = max(room.area[2] for room in home.rooms), max(room.area[3] for room in home.rooms)
-    high = HEIGHT + max(x1, y1) * 1.25
-    spec.worldbody.add_camera(name="top", pos=[x1 / 2, y1 / 2, high], fovy=48)

@@ -16,11 +16,38 @@ import numpy as np
 from agentrl.core.errors import ConfigError
 from agentrl.core.parsing import quote
 from agentrl.core.seeding import splitmix64_int, uniform
-from agentrl.envs.navigation.instructions import SETS
-from agentrl.envs.navigation.places import Place
-from agentrl.envs.navigation.sight import Eye
+from agentrl.envs.navigation.sight import Eye, Place
 from agentrl.envs.navigation.walking import Cell
 from agentrl.envs.navigation.world import Rules
+
+SETS = ("base", "common")
+NAMED = (
+    "Please go to the {noun}.",
+    "Walk over to the {noun} and stop there.",
+    "Find the {noun} and stand close to it.",
+    "I want you next to the {noun}.",
+    "Make your way to the {noun}.",
+    "Can you get to the {noun}?",
+    "Move up to the {noun}.",
+    "Your destination is the {noun}.",
+)
+DESCRIBED = (
+    "{use} Go to the right object for it.",
+    "{use} Find what I need and stop beside it.",
+    "{use} Please walk to the thing that helps me.",
+    "{use} Stand next to what serves for that.",
+)
+
+
+def instruction(chosen: str, noun: str, uses: tuple[str, ...], number: int) -> str:
+    """The instruction for a target; `number` chooses among the wordings, always in the same way."""
+    if chosen == "base":
+        return NAMED[splitmix64_int(number) % len(NAMED)].format(noun=noun)
+    if chosen == "common":
+        use = uses[splitmix64_int(number) % len(uses)]
+        return DESCRIBED[splitmix64_int(number + 1) % len(DESCRIBED)].format(use=use)
+    raise ConfigError(f"instructions must be one of {', '.join(SETS)}; got {chosen!r}")
+
 
 HOMES = {"test": range(0, 1_000), "dev": range(1_000, 2_000), "train": range(2_000, 10_000)}  # seeds of each split
 PER_HOME = 8  # tasks of a home
@@ -84,7 +111,10 @@ def draw(place: Place, number: int, rules: Rules) -> Start:
     key = splitmix64_int(place.home.seed * PER_HOME + number)
     wanted = rules.in_view if rules.in_view is not None else bool(uniform(key, 0, (1,))[0] < IN_VIEW)
     second_best: Start | None = None
-    for target in _order(place, number, rules.success_distance):
+    targets = list(place.targets(rules.success_distance))
+    targets.sort(key=lambda index: splitmix64_int(place.home.seed << 16 | index))
+    first = number % len(targets) if targets else 0  # every number begins with another one
+    for target in targets[first:] + targets[:first]:
         for start in _starts(place, target, key, rules, wanted):
             x, y = place.floor.place(start.cell)
             if (target in place.seen(Eye(x, y, start.heading, 0), rules.fov)) == wanted:
@@ -96,13 +126,6 @@ def draw(place: Place, number: int, rules: Rules) -> Start:
             f"{'' if rules.in_view is None else f' with in_view={rules.in_view}'}; widen min_solution..max_solution"
         )
     return second_best
-
-
-def _order(place: Place, number: int, distance: float) -> list[int]:
-    """The possible targets of a home; every number begins with another one."""
-    targets = sorted(place.targets(distance), key=lambda index: splitmix64_int(place.home.seed << 16 | index))
-    first = number % len(targets) if targets else 0
-    return targets[first:] + targets[:first]
 
 
 def _starts(place: Place, target: int, key: int, rules: Rules, in_view: bool) -> Iterator[Start]:

@@ -19,10 +19,9 @@ from agentrl.core.errors import ConfigError, EnvFault, SnapshotUnsupported
 from agentrl.core.parsing import quote
 from agentrl.core.seeding import splitmix64_int, uniform
 from agentrl.envs.navigation.catalogue import TYPES
-from agentrl.envs.navigation.instructions import SETS, instruction
 from agentrl.envs.navigation.maps import ARROWS
 from agentrl.envs.navigation.sight import Eye
-from agentrl.envs.navigation.tasks import IN_VIEW, PER_HOME, TO_LOOK_AROUND, TRIES
+from agentrl.envs.navigation.tasks import IN_VIEW, PER_HOME, SETS, TO_LOOK_AROUND, TRIES, instruction
 from agentrl.envs.navigation.walking import VECTORS, Cell
 from agentrl.envs.navigation.world import MOVES, Rules, Thing, World
 
@@ -128,15 +127,12 @@ class ThorWorld(World):
         """The only objects of their types that can be targets; every number begins with another one."""
         objects = self._metadata()["objects"]
         counts = Counter(each["objectType"] for each in objects)
-        single = [each for each in objects if counts[each["objectType"]] == 1 and self._known(each["objectType"])]
+        known = {name for name, kind in TYPES.items() if kind.target and counts[name] == 1}
+        single = [each for each in objects if each["objectType"] in known]
         things = [Thing(each["objectType"], each["position"]["x"], each["position"]["z"]) for each in single]
         order = sorted(things, key=lambda thing: splitmix64_int(scene << 32 | crc32(thing.type.encode())))
         first = number % len(order) if order else 0
         return order[first:] + order[:first]
-
-    @staticmethod
-    def _known(type: str) -> bool:
-        return type in TYPES and TYPES[type].target
 
     def _try_starts(self, target: Thing, key: int, wanted: bool) -> bool:
         """Stand at the first of some drawn places from which the target is, or is not, in view."""
@@ -148,7 +144,9 @@ class ThorWorld(World):
         for place, turn in uniform(key, 1, (2, TRIES)).T if cells else ():
             cell = cells[int(place * len(cells))]
             for quarter in range(4):
-                self._teleport(cell, (int(turn * 4) + quarter) % 4)
+                step, heading = self._rules.step_length, (int(turn * 4) + quarter) % 4
+                position = {"x": cell[0] * step, "y": self._height, "z": cell[1] * step}
+                self._step("Teleport", position=position, rotation=90 * heading, horizon=0, standing=True)
                 if any(thing.type == target.type for thing in self.things_in_view()) == wanted:
                     return True
         return False
@@ -156,11 +154,6 @@ class ThorWorld(World):
     def _gap(self, cell: Cell, target: Thing) -> float:
         step = self._rules.step_length
         return math.hypot(cell[0] * step - target.x, cell[1] * step - target.y)
-
-    def _teleport(self, cell: Cell, heading: int) -> None:
-        step = self._rules.step_length
-        position = {"x": cell[0] * step, "y": self._height, "z": cell[1] * step}
-        self._step("Teleport", position=position, rotation=90 * heading, horizon=0, standing=True)
 
     # ------------------------------------------------------------------ acting
 

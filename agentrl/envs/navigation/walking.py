@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from agentrl.envs.navigation.homes.home import Home, Rectangle
+from agentrl.envs.navigation.homes.home import Home
 
 RADIUS = 0.2  # of the walker, in metres
 HEADINGS = ("north", "east", "south", "west")  # turning right is the next one
@@ -31,17 +31,19 @@ class Floor:
         self.shape = high[0] - self.low[0] + 1, high[1] - self.low[1] + 1
         self.x = (self.low[0] + np.arange(self.shape[0]))[:, None] * step
         self.y = (self.low[1] + np.arange(self.shape[1]))[None, :] * step
-        solid = np.array(_solid(home)).reshape(-1, 4)
-        self.free = self._inside(areas) & self._clear(solid, 0.0, 0.0, radius)
+        blocked = [wall.area for wall in home.walls]  # the footprints of walls and of everything that blocks
+        for item in home.items:
+            if item.blocks:
+                (x, y, _), (width, depth, _) = item.position, item.size
+                blocked.append((x - width / 2, y - depth / 2, x + width / 2, y + depth / 2))
+        solid = np.array(blocked).reshape(-1, 4)
+        x0, y0, x1, y1 = areas.T[:, :, None, None]
+        inside = ((self.x >= x0) & (self.x <= x1) & (self.y >= y0) & (self.y <= y1)).any(axis=0)  # a room or a door
+        self.free = inside & self._clear(solid, 0.0, 0.0, radius)
         self.free[[0, -1]] = self.free[:, [0, -1]] = False
         east = self.free & _moved(self.free, (-1, 0)) & self._clear(solid, step, 0.0, radius)
         north = self.free & _moved(self.free, (0, -1)) & self._clear(solid, 0.0, step, radius)
         self.open = np.stack([north, east, _moved(north, (0, 1)), _moved(east, (1, 0))])  # [heading, i, j]
-
-    def _inside(self, areas: np.ndarray) -> np.ndarray:
-        """Which places lie in a room or a door."""
-        x0, y0, x1, y1 = areas.T[:, :, None, None]
-        return ((self.x >= x0) & (self.x <= x1) & (self.y >= y0) & (self.y <= y1)).any(axis=0)
 
     def _clear(self, solid: np.ndarray, east: float, north: float, radius: float) -> np.ndarray:
         """From which places the disc can go this far without touching anything."""
@@ -83,16 +85,6 @@ class Floor:
                 reached |= self.open[heading] & _moved(front, (-x, -y))
             front, count = reached & (field == UNREACHABLE), count + 1
         return field
-
-
-def _solid(home: Home) -> list[Rectangle]:
-    """The footprints of walls and of everything that blocks."""
-    found = [wall.area for wall in home.walls]
-    for item in home.items:
-        if item.blocks:
-            (x, y, _), (width, depth, _) = item.position, item.size
-            found.append((x - width / 2, y - depth / 2, x + width / 2, y + depth / 2))
-    return found
 
 
 def _moved(cells: np.ndarray, by: Cell) -> np.ndarray:

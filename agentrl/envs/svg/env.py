@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,19 +15,16 @@ from gymnasium import spaces
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.env import AgentEnv, Outcome
 from agentrl.core.errors import ConfigError
-from agentrl.core.parsing import Turn, quote
+from agentrl.core.parsing import Turn, extract_answer, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.tools import function_schema
-from agentrl.envs.svg.answers import read_answer, remark
 from agentrl.envs.svg.measures import make_measures
-from agentrl.envs.svg.panels import in_characters, panel_shape, side_by_side
-from agentrl.envs.svg.recent import draw
+from agentrl.envs.svg.pictures import draw, in_characters, panel_shape, side_by_side
 from agentrl.envs.svg.sandbox.gate import SvgRefused, check
 from agentrl.envs.svg.sandbox.renderer import shared_renderer
-from agentrl.envs.svg.targets.targets import make_targets
-from agentrl.envs.svg.truth.matching import structure_score
+from agentrl.envs.svg.targets import make_targets
 from agentrl.envs.svg.truth.shapes import Shape, read_shapes
-from agentrl.envs.svg.truth.state import SvgState
+from agentrl.envs.svg.truth.state import SvgState, structure_score
 
 # What random play draws: whole answers, so that it is measured against something.
 SAMPLES = (
@@ -37,6 +35,62 @@ SAMPLES = (
     '<svg viewBox="0 0 100 100"><line x1="10" y1="90" x2="90" y2="10" stroke="black" stroke-width="6"/></svg>',
 )
 _shapes = lru_cache(maxsize=512)(read_shapes)
+MAX_REMARK = 160
+_CLOSED = re.compile(r"</(?:\w+:)?svg\s*>", re.IGNORECASE)
+
+
+class Answer(NamedTuple):
+    """Checked code, or what is wrong and why it was refused."""
+
+    code: str | None
+    problem: str | None = None
+    reason: str | None = None  # the gate's word for it, or our own: see `read_answer`
+
+
+def read_answer(action: Any) -> Answer:
+    """The code of an action; total, whatever the action is.
+
+    Besides the gate's reasons there are "not_text", "answer_tags", "markdown", "html" and "prose".
+    """
+    if not isinstance(action, str):
+        return Answer(None, f"an action is text, not {type(action).__name__}", "not_text")
+    text, problem = extract_answer(action)
+    if text is None:
+        return Answer(None, problem, "answer_tags")
+    reason, problem = _wrapping(text.strip())
+    if reason is not None:
+        return Answer(None, problem, reason)
+    try:
+        return Answer(check(text))
+    except SvgRefused as refused:
+        return Answer(None, f"{refused.reason.replace('_', ' ')}: {remark(refused.detail)}", refused.reason)
+
+
+def _wrapping(text: str) -> tuple[str | None, str]:
+    """(reason, problem) where something other than SVG code stands around the code or in its place."""
+    head = text[:200].lstrip("\ufeff").lstrip().lower()
+    if not head:
+        return "empty", "no SVG code given"
+    if head.startswith(("```", "~~~")) or text.endswith(("```", "~~~")):
+        return "markdown", "the code stands in a Markdown fence; write the SVG alone"
+    if head.startswith(("<!doctype html", "<html", "<body", "<div", "<p>")):
+        return "html", "this is HTML; write one svg element alone"
+    if not head.startswith("<"):
+        return "prose", "words stand before the code; write the SVG alone"
+    ends = [match.end() for match in _CLOSED.finditer(text)]
+    if ends and text[ends[-1] :].strip() and not text[ends[-1] :].lstrip().startswith("<"):
+        return "prose", "words stand behind the code; write the SVG alone"
+    return None, ""
+
+
+def remark(detail: str) -> str:
+    """A detail that may quote hostile code, fit for an observation: one line, and no mark of a picture in it."""
+    plain = "".join(char if char.isprintable() else " " for char in detail.replace("<", "").replace(">", ""))
+    short = " ".join(plain.encode("utf-8", "backslashreplace").decode().split())
+    return short if len(short) <= MAX_REMARK else short[:MAX_REMARK] + "..."
+
+
+# ---------------------------------------------------------------------- the environment
 
 
 class SVGEnv(AgentEnv[Any, Any]):
@@ -225,11 +279,11 @@ class SVGEnv(AgentEnv[Any, Any]):
         assert self._turn is not None  # step() has seen to it
         result = super()._run(turn)
         if self._turn + 1 >= self.max_turns:  # judged by the drawing that stands, whatever the last answer was
-            self._success = self._terminated = self._main_similarity() >= self.success_threshold
+            similar = -math.inf
+            if self._drawing is not None:
+                similar = self._similarities(self._drawing)[self._measures[0].name]
+            self._success = self._terminated = similar >= self.success_threshold
         return result
-
-    def _main_similarity(self) -> float:
-        return -math.inf if self._drawing is None else self._similarities(self._drawing)[self._measures[0].name]
 
     def _similarities(self, drawing: str) -> dict[str, float]:
         goal, picture = self._picture(self._target), self._picture(drawing)
@@ -249,14 +303,13 @@ class SVGEnv(AgentEnv[Any, Any]):
         if facts["fault"] == "episode_over" or self._turn == 0:
             self._refused = None
         info = super()._info(actions, terms, **facts)
-        return {**info, "refused": self._refused, "metrics": self._metrics() if self._over else {}}
-
-    def _metrics(self) -> dict[str, float]:
-        """Similarity of the last drawing by each backend, and its structure."""
-        if self._drawing is None:
-            return {**{each.name: 0.0 for each in self._measures}, "structure_f1": 0.0, "drawn": 0.0}
-        similarities = self._similarities(self._drawing)
-        return {**similarities, "structure_f1": self._structure(self._drawing), "drawn": 1.0}
+        metrics: dict[str, float] = {}
+        if self._over and self._drawing is None:
+            metrics = {**{each.name: 0.0 for each in self._measures}, "structure_f1": 0.0, "drawn": 0.0}
+        elif self._over and self._drawing is not None:
+            metrics = self._similarities(self._drawing)
+            metrics |= {"structure_f1": self._structure(self._drawing), "drawn": 1.0}
+        return {**info, "refused": self._refused, "metrics": metrics}
 
     # ------------------------------------------------------------------ the truth
 

@@ -16,7 +16,7 @@ from agentrl.core.arguments import finite_number
 from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import Scorer
 from agentrl.core.specs import resolve
-from agentrl.envs.svg.recent import Recent
+from agentrl.envs.svg.pictures import Recent
 
 DEFAULT: tuple[Mapping[str, Any], ...] = ({"scorer": "default", "weight": 5.0},)
 EXAMPLE = '[{"scorer": "classical", "weight": 5.0}]'
@@ -56,34 +56,28 @@ def make_measures(specs: Any) -> tuple[Measure, ...]:
         specs = DEFAULT
     if isinstance(specs, (str, Mapping)) or not isinstance(specs, Sequence) or not specs:
         raise ConfigError(f"scorers must be a list such as {EXAMPLE}; got {specs!r}")
-    measures = tuple(_measure(spec) for spec in specs)
+    measures: list[Measure] = []
+    for spec in specs:
+        if not isinstance(spec, Mapping) or set(spec) != {"scorer", "weight"}:
+            raise ConfigError(f'each of scorers must be {{"scorer": ..., "weight": ...}}; got {spec!r}')
+        weight = finite_number("the weight of a scorer", spec["weight"])
+        wanted, key = spec["scorer"], None
+        if isinstance(wanted, (str, Mapping)):
+            try:
+                key = json.dumps(wanted, sort_keys=True)
+            except TypeError as error:
+                raise ConfigError(f"a scorer must be given as JSON; got {wanted!r}: {error}") from error
+        scorer = resolve("scorer", wanted) if key is None else _shared_scorer(key)
+        measures.append(Measure(str(getattr(scorer, "name", type(scorer).__name__)), scorer, weight, key))
     names = [measure.name for measure in measures]
     if len(set(names)) < len(names):
         raise ConfigError(
             f"scorers has two of the same name ({', '.join(names)}); their scores could not be told apart"
         )
-    return measures
-
-
-def _measure(spec: Any) -> Measure:
-    if not isinstance(spec, Mapping) or set(spec) != {"scorer", "weight"}:
-        raise ConfigError(f'each of scorers must be {{"scorer": ..., "weight": ...}}; got {spec!r}')
-    weight = finite_number("the weight of a scorer", spec["weight"])
-    scorer, key = _shared(spec["scorer"])
-    return Measure(str(getattr(scorer, "name", type(scorer).__name__)), scorer, weight, key)
-
-
-def _shared(spec: Any) -> tuple[Scorer, str | None]:
-    """The scorer and what it is known by. Equal specs share one: a network is loaded once for all environments."""
-    if not isinstance(spec, (str, Mapping)):
-        return resolve("scorer", spec), None
-    try:
-        key = json.dumps(spec, sort_keys=True)
-    except TypeError as error:
-        raise ConfigError(f"a scorer must be given as JSON; got {spec!r}: {error}") from error
-    return _resolved(key), key
+    return tuple(measures)
 
 
 @lru_cache(maxsize=8)
-def _resolved(key: str) -> Scorer:
+def _shared_scorer(key: str) -> Scorer:
+    """Equal specs share one: a network is loaded once for all environments."""
     return resolve("scorer", json.loads(key))

@@ -25,19 +25,17 @@ class ScriptedDrawer:
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
         """One drawing for each environment."""
-        return [as_generation(self._turn(env)) for env in require_envs(self.name, conversations, envs)]
-
-    def _turn(self, env: gym.Env) -> str:
-        drawing = OPENING + "".join(self.elements(self._shapes(env))) + "</svg>"
-        # A wrapper that asks for a format tells the truth around any turn.
-        return env.get_wrapper_attr("truthful")(drawing) if env.has_wrapper_attr("truthful") else drawing
-
-    def _shapes(self, env: gym.Env) -> list[Mapping[str, Any]]:
-        truth: Any = getattr(env.unwrapped, "state", None)
-        shapes = None if truth is None else truth().to_json().get("target")
-        if not isinstance(shapes, list):
-            raise ConfigError(f"the {self.name} policy draws SVG targets; {type(env.unwrapped).__name__} has none")
-        return shapes
+        turns = []
+        for env in require_envs(self.name, conversations, envs):
+            truth: Any = getattr(env.unwrapped, "state", None)
+            shapes = None if truth is None else truth().to_json().get("target")
+            if not isinstance(shapes, list):
+                raise ConfigError(f"the {self.name} policy draws SVG targets; {type(env.unwrapped).__name__} has none")
+            drawing = OPENING + "".join(self.elements(shapes)) + "</svg>"
+            if env.has_wrapper_attr("truthful"):  # a wrapper that asks for a format tells the truth around any turn
+                drawing = env.get_wrapper_attr("truthful")(drawing)
+            turns.append(as_generation(drawing))
+        return turns
 
     @abstractmethod
     def elements(self, shapes: list[Mapping[str, Any]]) -> list[str]:
@@ -61,7 +59,11 @@ class BoxDrawer(ScriptedDrawer):
 
     def elements(self, shapes: list[Mapping[str, Any]]) -> list[str]:
         """A rectangle for each shape."""
-        return [_rectangle(_box(shape), NEUTRAL, 0.5) for shape in shapes]
+        boxes = []
+        for shape in shapes:
+            (x, y), (width, height) = shape["position"], shape["size"]
+            boxes.append(_rectangle((x - width / 2, y - height / 2, width, height), NEUTRAL, 0.5))
+        return boxes
 
 
 class ColourDrawer(ScriptedDrawer):
@@ -84,11 +86,6 @@ class ColourDrawer(ScriptedDrawer):
 
 
 Box = tuple[float, float, float, float]  # x, y, width, height
-
-
-def _box(shape: Mapping[str, Any]) -> Box:
-    (x, y), (width, height) = shape["position"], shape["size"]
-    return x - width / 2, y - height / 2, width, height
 
 
 def _rectangle(box: Box, colour: str, opacity: float) -> str:

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from agentrl.core.arguments import positive_number, whole_number
 from agentrl.core.errors import ConfigError, MissingExtra, did_you_mean
-from agentrl.envs.common.serving.visitors import NoRoom, Visitors
+from agentrl.envs.common.visitors import NoRoom, Visitors
 from agentrl.envs.webarena.sites import messages
 from agentrl.envs.webarena.sites.places import PLACES, Place, base_file, cookies
 from agentrl.envs.webarena.sites.site import static

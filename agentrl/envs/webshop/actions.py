@@ -37,7 +37,10 @@ def read_turn(action: Any) -> Turn:
         return Turn([], problem)
     if not answer.strip():
         return Turn([], f"no action given; {HOW}")
-    first, surplus = _first(answer)
+    first, surplus = answer, 0
+    if "[" in answer.partition("]")[2]:  # seldom: something begins behind the first end
+        ends = [match.end() for match in _NEXT.finditer(answer)]
+        first, surplus = (answer[: ends[0]], len(ends)) if ends else (answer, 0)
     found, problem = (_parse if len(first) > MAX_KEPT else _parse_again)(first)
     return Turn([], problem, surplus) if found is None else Turn([found], None, surplus)
 
@@ -59,14 +62,6 @@ def read_tagged_turn(action: Any) -> Turn:
 def tagged_reply(action: str) -> str:
     """A reply that `read_tagged_turn` reads as this action."""
     return f"<think>My next step is {action}.</think><action>{action}</action>"
-
-
-def _first(answer: str) -> tuple[str, int]:
-    """The first action of a text, and how many more there are: a bracket that is closed before another begins."""
-    if "[" not in answer.partition("]")[2]:  # nearly always: nothing begins behind the first end
-        return answer, 0
-    ends = [match.end() for match in _NEXT.finditer(answer)]
-    return (answer[: ends[0]], len(ends)) if ends else (answer, 0)
 
 
 def _parse(text: str) -> tuple[Action | None, str | None]:

@@ -1,22 +1,31 @@
-"""`ShopBrowser`: the shop in Chromium. Actions happen in the page; the address it leads to says where the agent is."""
+"""`ShopBrowser`: the shop in Chromium. Actions happen in the page; the address it leads to says where the agent is.
+
+`Storefront` is the shop as a web site that answers within the process, to that browser. It keeps nothing between
+requests: an address says everything about its place. The benchmark's scheme (`page_url`) cannot be read back: it leaves
+out the lot of a random search, and a browser takes a search for ".." for the folder above.
+"""
 
 from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import fields
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+import msgspec
 import numpy as np
 from PIL import Image
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.common.browser import BrowserTab, Fence, Gateway, Window, engine
+from agentrl.envs.common.browser import Answer, BrowserTab, Fence, Gateway, Window, engine
 from agentrl.envs.common.browser.tab import Unresponsive
-from agentrl.envs.webshop.addresses import ORIGIN, place_at
-from agentrl.envs.webshop.pages import BACK, SEARCH, Page, Place
+from agentrl.envs.webshop.actions import plain
+from agentrl.envs.webshop.navigation import clicked, searched
+from agentrl.envs.webshop.page_html import page_html, photo_png, stylesheet
+from agentrl.envs.webshop.pages import BACK, PAGES, SEARCH, Page, Place
 from agentrl.envs.webshop.shop import Shop
-from agentrl.envs.webshop.storefront import Storefront
 
 Result = TypeVar("Result")
 DEADLINE = 30.0  # seconds for everything that one action needs
@@ -24,6 +33,79 @@ CLOSE_DEADLINE = 5.0
 TYPED = 500  # characters; the search bar takes no more than 1,000 of those that a browser counts
 # How many times the size of the picture a page may have: the first that holds all of it is chosen.
 ZOOMS = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5)
+ORIGIN = "http://webshop.test"  # a name that no machine has; the process answers itself
+
+
+def address_of(session: str, place: Place) -> str:
+    """The address of a place. `session` tells visits for different goals apart."""
+    known = {field.name: getattr(place, field.name) for field in fields(Place) if field.name != "page"}
+    known["options"] = msgspec.json.encode(place.options).decode()
+    told = {name: value for name, value in known.items() if value not in ("", 0, "[]")}
+    return f"{ORIGIN}/{quote(session)}/{place.page}" + (f"?{urlencode(told)}" if told else "")
+
+
+def place_at(address: str) -> Place | None:
+    """The place that has this address; None where it is nobody's."""
+    parts = urlsplit(address)
+    page = parts.path.rpartition("/")[2]
+    told = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if not address.startswith(f"{ORIGIN}/") or page not in PAGES:
+        return None
+    try:
+        options = msgspec.json.decode(told.pop("options", "[]"))
+        return msgspec.convert({**told, "page": page, "options": options}, Place, strict=False)
+    except (msgspec.MsgspecError, ValueError):
+        return None
+
+
+# For pictures: a cursor that blinks would make two of the same page differ, and results in one column would be small.
+SCREEN = b"""
+input { caret-color: transparent; }
+@media (min-width: 900px) {
+  .results > .btn { display: block; }
+  .results .card { display: inline-grid; width: 49%; vertical-align: top; }
+}
+"""
+HTML = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
+KEPT = "max-age=86400"  # photos and style never change
+NOT_FOUND = Answer(b"There is no such page.", 404, {"content-type": "text/plain"})
+
+
+class Storefront:
+    """Called by the gateway of a browser's window."""
+
+    def __init__(self, shop: Shop, look: Callable[[Place], Page]) -> None:
+        self.shop, self._look = shop, look
+        self.session = ""  # of the goal that is shopped for
+        self.lot = 0  # seed of the next search, if it is a random one
+
+    def address(self, place: Place) -> str:
+        """The address of a place in the present session."""
+        return address_of(self.session, place)
+
+    def __call__(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """The answer to a request: a page, a redirection to the page that a form leads to, a photo, the style."""
+        path, place = urlsplit(url).path, place_at(url)
+        if path == "/style.css":
+            return Answer(stylesheet() + SCREEN, headers={"content-type": "text/css", "cache-control": KEPT})
+        if path.startswith("/photo/"):
+            product = self.shop.product(path.removeprefix("/photo/").removesuffix(".png"))
+            if product is None:
+                return NOT_FOUND
+            return Answer(photo_png(product), headers={"content-type": "image/png", "cache-control": KEPT})
+        if place is None:
+            return NOT_FOUND
+        if method == "POST":
+            form = dict(parse_qsl(body.decode(), keep_blank_values=True))
+            if "click" in form:
+                part = self._look(place).body.find(plain(form["click"]))
+                if part is None:
+                    raise LookupError(f"the page has no button {form['click']!r:.80}")
+                after = clicked(self.shop, place, part)
+            else:
+                after = searched(form["search"], self.lot)
+            return Answer(status=303, headers={"location": self.address(after), "cache-control": "no-store"})
+        return Answer(page_html(self._look(place), action=url).encode(), headers=HTML)
 
 
 class ShopBrowser:
@@ -53,7 +135,7 @@ class ShopBrowser:
 
     def click(self, place: Place, wanted: str) -> Place:
         """Click what has this text; where that leads."""
-        return self._run(self._click(place, wanted))
+        return self._run(self._press(place, wanted))
 
     def picture(self, place: Place) -> np.ndarray:
         """The page of a place as a browser shows it; a long one is made smaller."""
@@ -82,14 +164,6 @@ class ShopBrowser:
 
     async def _at(self, place: Place) -> BrowserTab:
         """The page of the window, showing this place."""
-        tab, address = await self._open(), self._storefront.address(place)
-        if self._shown != address:
-            tab.take_visits()
-            await tab.goto(address, time.monotonic() + DEADLINE)
-            await self._arrive(tab)
-        return tab
-
-    async def _open(self) -> BrowserTab:
         window, tab = self._window, self._tab
         if tab is not None and tab.gone:
             raise EnvFault("the page or its browser has crashed")
@@ -99,12 +173,17 @@ class ShopBrowser:
             await window.open()
             self._tab = tab = await window.new_tab()
             self._shown = ""
+        address = self._storefront.address(place)
+        if self._shown != address:
+            tab.take_visits()
+            await tab.goto(address, time.monotonic() + DEADLINE)
+            await self._arrive(tab)
         return tab
 
     async def _search(self, place: Place, words: str) -> Place:
         tab = await self._at(place)
         if place.page != SEARCH:
-            place = await self._press(tab, place, BACK.lower())
+            await self._press(place, BACK.lower())
         await tab.click(*await self._point(tab, "input", 0))
         if len(words) <= TYPED:
             await tab.insert(words)
@@ -113,10 +192,8 @@ class ShopBrowser:
         await tab.press("Enter")
         return await self._arrive(tab)
 
-    async def _click(self, place: Place, wanted: str) -> Place:
-        return await self._press(await self._at(place), place, wanted)
-
-    async def _press(self, tab: BrowserTab, place: Place, wanted: str) -> Place:
+    async def _press(self, place: Place, wanted: str) -> Place:
+        tab = await self._at(place)
         number = self._look(place).body.number_of(wanted)
         assert number is not None  # the caller has seen it there
         await tab.click(*await self._point(tab, "button", number))

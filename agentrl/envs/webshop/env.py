@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -18,36 +18,13 @@ from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.task_generator import TaskGenerator
 from agentrl.core.tools import function_schema
-from agentrl.envs.webshop.actions import (
-    MAX_SEARCH,
-    Action,
-    plain,
-    read_tagged_turn,
-    read_turn,
-    tagged_reply,
-)
-from agentrl.envs.webshop.admissible import PICTURE, REPLY_FORM, Past, admissible_actions, quoted_page, step_prompt
-from agentrl.envs.webshop.generated_goals import GeneratedGoals
-from agentrl.envs.webshop.goals import NO_LIMIT, Goal, GoalIds
-from agentrl.envs.webshop.navigation import LAST_NUMBER, clicked, page_at, searched, shown_results
+from agentrl.envs.webshop import navigation, page_text
+from agentrl.envs.webshop.actions import MAX_SEARCH, Action, plain, read_tagged_turn, read_turn, tagged_reply
+from agentrl.envs.webshop.goals import NO_LIMIT, GeneratedGoals, Goal, GoalIds
 from agentrl.envs.webshop.official_store import SHUFFLE_SEED
-from agentrl.envs.webshop.oracle import actions_needed, hasty_action, right_action
 from agentrl.envs.webshop.page_html import page_html
-from agentrl.envs.webshop.page_text import page_rich_text, page_text, with_history
-from agentrl.envs.webshop.pages import (
-    DONE,
-    ITEM,
-    PAGES,
-    PREV,
-    RESULTS,
-    SEARCH,
-    Page,
-    Part,
-    Place,
-    available_actions,
-    instruction,
-)
-from agentrl.envs.webshop.protocols import named, settings_of
+from agentrl.envs.webshop.pages import DONE, ITEM, RESULTS, SEARCH, Page, Place, available_actions, instruction
+from agentrl.envs.webshop.protocols import settings_of
 from agentrl.envs.webshop.reward import Reward, exact_terms, purchase_parts
 from agentrl.envs.webshop.shop import RANDOM, ShopSpec, open_shop
 from agentrl.envs.webshop.state import ShopState
@@ -56,22 +33,15 @@ from agentrl.envs.webshop.wishes import WishMutations
 if TYPE_CHECKING:
     from agentrl.envs.webshop.browsing import ShopBrowser
 
-WRITERS = {"text": page_text, "text_rich": page_rich_text, "html": page_html}
+WRITERS = {"text": page_text.page_text, "text_rich": page_text.page_rich_text, "html": page_html}
 DEFAULT_SIZE = 10_000
 SUCCESS_REWARD = 10.0
 DRAWS = ("walk", "weight")
 BACKENDS = ("embedded", "browser")
 # What `action_space.sample()` chooses from without looking at the page; `legal_actions` looks at it.
 SAMPLES = (
-    "search[cotton shirt]",
-    "search[<r>]",
-    "click[next >]",
-    "click[< prev]",
-    "click[back to search]",
-    "click[description]",
-    "click[features]",
-    "click[large]",
-    "click[buy now]",
+    *("search[cotton shirt]", "search[<r>]", "click[next >]", "click[< prev]", "click[back to search]"),
+    *("click[description]", "click[features]", "click[large]", "click[buy now]"),
 )
 
 
@@ -262,18 +232,16 @@ class WebShopEnv(AgentEnv[Any, Any]):
         given |= {"num_prev_actions": num_prev_actions, "show_feedback": show_feedback, "max_turns": max_turns}
         chosen = settings_of(protocol, {**given, "invalid_penalty": invalid_penalty}, data_dir is not None)
         super().__init__(max_turns=chosen.max_turns, invalid_penalty=chosen.invalid_penalty, **others)
-        self._arguments = {**self._arguments, **named(chosen)}  # what is in force
+        self._arguments = {**self._arguments, **asdict(chosen)}  # what is in force
         if kind not in ("text", "visual"):
             raise ConfigError(f"kind must be text or visual; got {kind!r}")
-        if observation_mode not in WRITERS:
-            raise ConfigError(f"observation_mode must be one of {', '.join(WRITERS)}; got {observation_mode!r}")
-        if draw not in DRAWS:
-            raise ConfigError(f"draw must be one of {', '.join(DRAWS)}; got {draw!r}")
-        if backend not in BACKENDS:
-            raise ConfigError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}")
+        modes = ("observation_mode", observation_mode, tuple(WRITERS))
+        for name, value, known in (modes, ("draw", draw, DRAWS), ("backend", backend, BACKENDS)):
+            if value not in known:
+                raise ConfigError(f"{name} must be one of {', '.join(known)}; got {value!r}")
         self.kind, self.observation_mode, self.draw, self.backend = kind, observation_mode, draw, backend
         self.pays_success = chosen.reward == "success"
-        self.reply_format = REPLY_FORM if chosen.prompt == "admissible" else ""
+        self.reply_format = page_text.REPLY_FORM if chosen.prompt == "admissible" else ""
         self.show_attributes, self.show_feedback = bool(show_attributes), bool(chosen.show_feedback)
         self.num_prev_obs = whole_number("num_prev_obs", chosen.num_prev_obs, at_least=0, at_most=100)
         self.num_prev_actions = whole_number("num_prev_actions", chosen.num_prev_actions, at_least=0, at_most=100)
@@ -365,18 +333,15 @@ class WebShopEnv(AgentEnv[Any, Any]):
     def _read(self, action: Any) -> Turn:
         turn = self._understood(action)
         if self.num_prev_obs or self.num_prev_actions:
-            self._remember(action, turn)
+            said = plain(action[:MAX_SEARCH]) if isinstance(action, str) else ""
+            if self.reply_format:  # of a whole reply only the action
+                said = str(turn.actions[0]) if turn.actions else quote(said)
+            self._seen = [*self._seen, self._written()][-self.num_prev_obs :] if self.num_prev_obs else []
+            self._done = [*self._done, said][-self.num_prev_actions :] if self.num_prev_actions else []
         return turn
 
     def _understood(self, action: Any) -> Turn:
         return read_tagged_turn(action) if self.reply_format else read_turn(action)
-
-    def _remember(self, action: Any, turn: Turn) -> None:
-        said = plain(action[:MAX_SEARCH]) if isinstance(action, str) else ""
-        if self.reply_format:  # of a whole reply only the action
-            said = str(turn.actions[0]) if turn.actions else quote(said)
-        self._seen = [*self._seen, self._written()][-self.num_prev_obs :] if self.num_prev_obs else []
-        self._done = [*self._done, said][-self.num_prev_actions :] if self.num_prev_actions else []
 
     def _run(self, turn: Turn) -> tuple[list[str], dict[str, float], bool, str | None]:
         done, terms, effective, fault = super()._run(turn)
@@ -385,37 +350,27 @@ class WebShopEnv(AgentEnv[Any, Any]):
         return done, terms, effective, fault
 
     def _act(self, primitive: Action) -> Outcome:
+        browser, words = self._browser, primitive.argument
         if primitive.name == "search":
-            lot = int(self.np_random.integers(2**31)) if primitive.argument.split(" ", 1)[0] == RANDOM else 0
-            return self._go(self._searched(primitive.argument, lot))
-        page = self.page
-        part = page.body.find(primitive.argument)
-        if part is None or part.text == "Search":
-            return Outcome({}, valid=False, feedback=self._not_there(primitive.argument, page))
-        place = self._clicked(primitive.argument, part)
-        return self._buy(place) if place.page == DONE else self._go(place)
-
-    def _searched(self, words: str, lot: int) -> Place:
-        if self._browser is None:
-            return searched(words, lot)
-        return self._browser.search(self._place, words, lot)
-
-    def _clicked(self, wanted: str, part: Part) -> Place:
-        if self._browser is None:
-            return clicked(self.shop, self._place, part)
-        return self._browser.click(self._place, wanted)
-
-    def _go(self, place: Place) -> Outcome:
+            lot = int(self.np_random.integers(2**31)) if words.split(" ", 1)[0] == RANDOM else 0
+            place = navigation.searched(words, lot) if browser is None else browser.search(self._place, words, lot)
+        else:
+            part = self.page.body.find(words)
+            if part is None or part.text == "Search":
+                return Outcome({}, valid=False, feedback=page_text.not_on_page(self.page, words))
+            place = (
+                navigation.clicked(self.shop, self._place, part)
+                if browser is None
+                else browser.click(self._place, words)
+            )
         effective = place != self._place
         self._move(place)
-        nothing = place.page == RESULTS and place.number == 1 and not shown_results(self.shop, place)[1]
+        if place.page == DONE:
+            self._purchase = reward = self._scored(place)
+            terms = {"success": SUCCESS_REWARD * reward.success} if self.pays_success else exact_terms(reward)
+            return Outcome(terms, True, True, reward.success, f"Bought {place.asin}: score {reward.total:.4g}.")
+        nothing = place.page == RESULTS and place.number == 1 and not navigation.shown_results(self.shop, place)[1]
         return Outcome({}, effective=effective, feedback="Nothing was found." if nothing else "")
-
-    def _buy(self, place: Place) -> Outcome:
-        self._purchase = reward = self._scored(place)
-        self._move(place)
-        terms = {"success": SUCCESS_REWARD * reward.success} if self.pays_success else exact_terms(reward)
-        return Outcome(terms, True, True, reward.success, f"Bought {place.asin}: score {reward.total:.4g}.")
 
     def _scored(self, place: Place) -> Reward:
         return self.shop.score(self.split, self._wished, place.asin, place.options)
@@ -426,15 +381,6 @@ class WebShopEnv(AgentEnv[Any, Any]):
         elif place.page == ITEM and place.asin not in self._opened:
             self._opened = [*self._opened, place.asin]
         self._place, self._page = place, None
-
-    def _not_there(self, wanted: str, page: Page) -> str:
-        if wanted == "search":
-            return "the search button needs words; write search[words]"
-        names = page.clickables()
-        # Our own button may be shown as it is; other texts might pass for something they are not.
-        shown = ", ".join(f"'{name}'" if name == PREV.lower() else quote(name, 30) for name in names[:8])
-        more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-        return f"{quote(wanted)} is not on this page; there are {shown}{more}"
 
     @property
     def page(self) -> Page:
@@ -449,7 +395,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
         """The page of any place, for the present goal."""
         score = self._scored(place).total if place.page == DONE else None
         wish = instruction(self.goal.instruction)
-        return page_at(self.shop, place, wish, self._task(), self.show_attributes, score)
+        return navigation.page_at(self.shop, place, wish, self._task(), self.show_attributes, score)
 
     @property
     def available_actions(self) -> dict[str, Any]:
@@ -468,14 +414,14 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     def hasty_action(self) -> str | None:
         """The first result, bought as it is: a mistake that teaches a habit."""
-        action = None if self._over else hasty_action(self.shop, self._place)
+        action = None if self._over else navigation.hasty_action(self.shop, self._place)
         return None if action is None else self.reply(action)
 
     def outcome_page(self) -> str | None:
         """What was bought, with the options chosen: the receipt itself shows the score."""
         if self._place.page != DONE:
             return None
-        return page_rich_text(self._page_at(replace(self._place, page=ITEM)))
+        return page_text.page_rich_text(self._page_at(replace(self._place, page=ITEM)))
 
     def reply(self, action: str) -> str:
         """An action in the form that the prompt asks for."""
@@ -494,7 +440,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
     def state(self) -> ShopState:
         """The goal, the page, the product, the options, and what is unmet."""
         place, goal = self._place, self.goal
-        shown, total = shown_results(self.shop, place) if place.query else ((), 0)
+        shown, total = navigation.shown_results(self.shop, place) if place.query else ((), 0)
         product = self.shop.known(place.asin) if place.asin else None
         return ShopState(
             instruction=goal.instruction,
@@ -514,12 +460,12 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     def oracle(self) -> str | None:
         """The next right action."""
-        action = None if self._over else right_action(self.shop, self._place, self.goal)
+        action = None if self._over else navigation.right_action(self.shop, self._place, self.goal)
         return None if action is None else self.reply(action)
 
     def actions_needed(self) -> int | None:
         """How many of the oracle's actions the purchase takes from here."""
-        return None if self._over else actions_needed(self.shop, self._place, self.goal)
+        return None if self._over else navigation.actions_needed(self.shop, self._place, self.goal)
 
     def about_task(self) -> dict[str, Any]:
         """The goal's category, how many attributes, options and prices it asks for, and the oracle's actions."""
@@ -562,42 +508,29 @@ class WebShopEnv(AgentEnv[Any, Any]):
         form = "Reply with one action, or put it between <answer> and </answer>."
         if self.reply_format:
             form = f"Each turn lists the actions that the page admits. Reply with {self.reply_format}."
-        return (
-            "You are shopping online for somebody. The instruction says what they want: find a product that fits, "
-            f"choose the options they ask for, and buy it. You are paid {paid} the kind of "
-            "product, every attribute and option asked for, and the price limit.\n"
-            f"You see {page}. Each turn do one thing: search[words] searches the shop, on any page; click[something] "
-            "clicks a button, a product id or an option value that is on the page, such as click[next >], "
-            "click[b0abcdefgh] or click[large]. The descriptions and features of a product tell more about it. "
-            "click[buy now] buys the open product with the options chosen, and ends everything.\n"
-            f"You have {self.max_turns} turns. {form}"
-        )
+        return page_text.SYSTEM_PROMPT.format(page=page, paid=paid, turns=self.max_turns, form=form)
 
     def _observe(self) -> dict[str, Any]:
         remark = f"{self._feedback}\n" if self._feedback and self.show_feedback and not self._over else ""
-        if self.kind == "visual":
-            return {"text": remark + self._text_beside_picture(), "image": self._draw()}
-        return {"text": remark + self._text()}
-
-    def _text_beside_picture(self) -> str:
+        visual = self.kind == "visual"
+        shown = page_text.PICTURE if visual else self._written()
         if self.reply_format and not self._over:
-            return self._step_prompt(PICTURE, Past((), self._done))
-        return f"Instruction: {self.goal.instruction.replace('<', '(')}\n{PICTURE}"
-
-    def _text(self) -> str:
-        if self.reply_format and not self._over:
-            return self._step_prompt(self._written(), Past(self._seen, self._done))
-        if self.reply_format or not (self._seen or self._done):
-            return self._written()
-        return with_history(self._written(), self._seen, self._done, self.num_prev_obs, self.num_prev_actions)
-
-    def _step_prompt(self, shown: str, past: Past) -> str:
-        actions = admissible_actions(self.page)
-        return step_prompt(self.goal.instruction, shown, actions, past, self._turn or 0, self.max_turns)
+            past, actions = (
+                page_text.Past(() if visual else self._seen, self._done),
+                page_text.admissible_actions(self.page),
+            )
+            text = page_text.step_prompt(self.goal.instruction, shown, actions, past, self._turn or 0, self.max_turns)
+        elif visual:
+            text = f"Instruction: {self.goal.instruction.replace('<', '(')}\n{shown}"
+        elif self.reply_format or not (self._seen or self._done):
+            text = shown
+        else:
+            text = page_text.with_history(shown, self._seen, self._done, self.num_prev_obs, self.num_prev_actions)
+        return {"text": remark + text, "image": self._draw()} if visual else {"text": remark + text}
 
     def _written(self) -> str:
         if self.reply_format and self.observation_mode == "text":
-            return quoted_page(self.page)
+            return page_text.quoted_page(self.page)
         return WRITERS[self.observation_mode](self.page)
 
     def _draw(self) -> np.ndarray:
@@ -608,7 +541,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
         return page_picture(self.page, self.image_size, self.shop.product)
 
     def _draw_text(self) -> str:
-        return page_rich_text(self.page)
+        return page_text.page_rich_text(self.page)
 
     # ------------------------------------------------------------------ fork
 
@@ -619,7 +552,7 @@ class WebShopEnv(AgentEnv[Any, Any]):
 
     def _load(self, data: dict[str, Any]) -> None:
         saved = msgspec.convert(data, _Saved)
-        self._check_place(saved.place)
+        navigation.check_place(self.shop, saved.place)
         if len(saved.opened) > self.max_turns or any(self.shop.product(asin) is None for asin in saved.opened):
             raise ValueError("it has opened what cannot be opened")
         self._restore_walk(saved.index, saved.stride)
@@ -640,21 +573,6 @@ class WebShopEnv(AgentEnv[Any, Any]):
         if self._browser is not None:
             self._browser.close()
         super().close()
-
-    def _check_place(self, place: Place) -> None:
-        """A blob may have been forged: a place must be one that clicking leads to."""
-        if place.page not in PAGES or not 0 <= place.number <= LAST_NUMBER or place.query != plain(place.query):
-            raise ValueError("it stands on no page")
-        if len(place.query) > MAX_SEARCH or (place.page == SEARCH) != (place == Place()):
-            raise ValueError("it stands on no page")
-        if place.page == SEARCH:
-            return
-        hits = self.shop.hits(place.query, place.lot) if place.query and place.number and place.lot >= 0 else None
-        if hits is None or (place.page == RESULTS) == bool(place.asin) or (place.asin and place.asin not in hits):
-            raise ValueError("its search does not lead there")
-        for name, value in place.options:
-            if value not in self.shop.known(place.asin).options.get(name, ()):
-                raise ValueError("it has chosen what cannot be chosen")
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

@@ -90,15 +90,10 @@ def rule_tagger(title: str) -> tuple[str, ...]:
     """The nouns of a title by our own rules, in lower case and in order, repetitions kept."""
     words = (_ASCII_WORD if title.isascii() else _WORD).findall(title[:MAX_TITLE])
     capitals_count = not title.isupper()  # else they say nothing
-    return tuple([noun for word in words if (noun := _noun(word, capitals_count))])
+    return tuple([word.lower() for word in words if is_noun(word, capitals_count=capitals_count)])
 
 
 @lru_cache(maxsize=1 << 14)
-def _noun(word: str, capitals_count: bool) -> str:
-    """A word in lower case if it is a noun, or nothing."""
-    return word.lower() if is_noun(word, capitals_count=capitals_count) else ""
-
-
 def is_noun(word: str, *, capitals_count: bool = True) -> bool:
     """Whether one word of a title is a noun: known words first, then initials, then endings; other words are names."""
     plain = word.lower()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
@@ -50,10 +51,20 @@ class OfficialCatalogue:
         self._folder = Path(folder)
         self.seed = whole_number("seed", seed, at_least=0)
         self._sources = _sources(self._folder, goals, limit, self.seed, products)
-        self._store = _opened(self._sources)
+        # A store is named by where its sources are and when they were last written: hashing gigabytes takes minutes.
+        named = (self._sources.products, self._sources.annotations, self._sources.human)
+        files = [Path(name) for name in named if name]
+        states = [(str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+        key = blake2b(msgspec.json.encode([VERSION, states, self._sources]), digest_size=12).hexdigest()
+        path = cache_dir() / "webshop" / f"official-{key}.sqlite"
+        if not is_whole(path):
+            with builder_lock(path):
+                if not is_whole(path):  # another process may have built it meanwhile
+                    convert(self._sources, path)
+        self._store = Store(path)
 
     def __reduce__(self) -> tuple:
-        return _again, (str(self._folder), self._arguments)
+        return partial(OfficialCatalogue, **self._arguments), (str(self._folder),)
 
     def __repr__(self) -> str:
         return f"OfficialCatalogue({str(self._folder)!r}, {len(self)} products)"
@@ -157,34 +168,25 @@ def shuffled(count: int, seed: int | None) -> list[int]:
     return order
 
 
-def _again(folder: str, arguments: dict) -> OfficialCatalogue:
-    return OfficialCatalogue(folder, **arguments)
-
-
 def _sources(folder: Path, goals: GoalKind, limit: int | None, seed: int, products: str | None) -> Sources:
     """The files to read; those that belong to a products file have the same ending ("_1000") or none."""
     if not folder.is_dir():
         raise ConfigError(f"folder must hold the benchmark's files; there is no folder {folder}")
-    items = _products_file(folder, products)
+    if products is not None:
+        if not (items := folder / products).is_file() or Path(products).name != products:
+            raise ConfigError(f"products must be the name of a file in {folder}; got {products!r}")
+    else:
+        prefix = PREFIXES["products"]
+        found = sorted(folder.glob(f"{prefix}*.json"))
+        whole = [path for path in found if path.stem == prefix]
+        if len(whole or found) != 1:
+            names = ", ".join(path.name for path in found) or "none"
+            raise ConfigError(f"{folder} must hold one {prefix}*.json ({names} found); name it with products=")
+        items = (whole or found)[0]
     ending = items.stem.removeprefix(PREFIXES["products"])
     annotations = _belonging(folder, PREFIXES["annotations"], ending)
     human = _belonging(folder, PREFIXES["human"], ending) if goals == "human" else None
     return Sources(str(items), str(annotations), None if human is None else str(human), seed, goals, limit)
-
-
-def _products_file(folder: Path, chosen: str | None) -> Path:
-    if chosen is not None:
-        if not (path := folder / chosen).is_file() or Path(chosen).name != chosen:
-            raise ConfigError(f"products must be the name of a file in {folder}; got {chosen!r}")
-        return path
-    found = sorted(folder.glob(f"{PREFIXES['products']}*.json"))
-    whole = [path for path in found if path.stem == PREFIXES["products"]]
-    if len(whole or found) != 1:
-        names = ", ".join(path.name for path in found) or "none"
-        raise ConfigError(
-            f"{folder} must hold one {PREFIXES['products']}*.json ({names} found); name it with products="
-        )
-    return (whole or found)[0]
 
 
 def _belonging(folder: Path, prefix: str, ending: str) -> Path:
@@ -195,19 +197,3 @@ def _belonging(folder: Path, prefix: str, ending: str) -> Path:
     if len(found) != 1:
         raise ConfigError(f"{folder} must hold {prefix}{ending}.json as well")
     return found[0]
-
-
-def _opened(sources: Sources) -> Store:
-    path = cache_dir() / "webshop" / f"official-{_key(sources)}.sqlite"
-    if not is_whole(path):
-        with builder_lock(path):
-            if not is_whole(path):  # another process may have built it meanwhile
-                convert(sources, path)
-    return Store(path)
-
-
-def _key(sources: Sources) -> str:
-    """Names a store by where its sources are and when they were last written: hashing gigabytes would take minutes."""
-    files = [Path(name) for name in (sources.products, sources.annotations, sources.human) if name]
-    states = [(str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    return blake2b(msgspec.json.encode([VERSION, states, sources]), digest_size=12).hexdigest()

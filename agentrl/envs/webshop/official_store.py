@@ -11,7 +11,7 @@ import sqlite3
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
@@ -22,8 +22,15 @@ import numpy as np
 from agentrl.core.errors import EnvFault
 from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.webshop.goals import Split, split_sizes
-from agentrl.envs.webshop.json_stream import JsonStream
-from agentrl.envs.webshop.official_rows import RawGoal, Skipped, clean_all, human_goals, read_product, synthetic_goals
+from agentrl.envs.webshop.official_files import (
+    JsonStream,
+    RawGoal,
+    Skipped,
+    clean_all,
+    human_goals,
+    read_product,
+    synthetic_goals,
+)
 
 GoalKind = Literal["human", "synthetic"]
 SHUFFLE_SEED = 233  # the benchmark's, so that goal number i is for the same product as there
@@ -183,11 +190,18 @@ def _fill(database: sqlite3.Connection, sources: Sources) -> None:
     number = goals = 0
     for row in itertools.islice(stream.elements(), sources.limit):  # rows, not products: as the benchmark counts
         try:
-            product = _add_product(database, number, row, sources.seed)
-        except Skipped as reason:
-            skipped[str(reason)] += 1
+            asin = row.get("asin") if isinstance(row, dict) else None
+            annotation = _looked_up(database, "annotation", asin)
+            product = read_product(row, annotation, sources.seed)
+            _insert(database, "INSERT INTO product VALUES (?, ?, ?, ?)", (number, product.asin), product)
+        except (Skipped, sqlite3.IntegrityError) as reason:
+            skipped[str(reason) if isinstance(reason, Skipped) else "duplicate asin"] += 1
             continue
-        for goal in _goals_of(database, product, sources):
+        if sources.goals == "human":
+            wishes = human_goals(product, _looked_up(database, "human", product.asin), sources.seed)
+        else:
+            wishes = synthetic_goals(product, _looked_up(database, "annotation", product.asin), sources.seed)
+        for goal in wishes:
             if isinstance(goal, Skipped):
                 skipped[str(goal)] += 1
                 continue
@@ -207,31 +221,9 @@ def _fill(database: sqlite3.Connection, sources: Sources) -> None:
 def _index(database: sqlite3.Connection, table: str, path: str) -> str:
     """Put an object's members into a temporary table, where products find theirs; the digest of the file."""
     stream = JsonStream(Path(path))
-    rows = ((key, msgspec.json.encode(value)) for key, value in _clean_members(stream))
+    rows = ((clean_all(key), msgspec.json.encode(clean_all(value))) for key, value in stream.members())
     database.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", rows)
     return stream.digest
-
-
-def _clean_members(stream: JsonStream) -> Iterator[tuple[str, Any]]:
-    """Members with storable texts, however deep they are."""
-    for key, value in stream.members():
-        yield clean_all(key), clean_all(value)
-
-
-def _add_product(database: sqlite3.Connection, number: int, row: Any, seed: int) -> Product:
-    asin = row.get("asin") if isinstance(row, dict) else None
-    product = read_product(row, _looked_up(database, "annotation", asin), seed)
-    try:
-        _insert(database, "INSERT INTO product VALUES (?, ?, ?, ?)", (number, product.asin), product)
-    except sqlite3.IntegrityError:
-        raise Skipped("duplicate asin") from None
-    return product
-
-
-def _goals_of(database: sqlite3.Connection, product: Product, sources: Sources) -> Iterable[RawGoal | Skipped]:
-    if sources.goals == "human":
-        return human_goals(product, _looked_up(database, "human", product.asin), sources.seed)
-    return synthetic_goals(product, _looked_up(database, "annotation", product.asin), sources.seed)
 
 
 def _looked_up(database: sqlite3.Connection, table: str, asin: Any) -> Any:
@@ -260,29 +252,21 @@ def _splits(database: sqlite3.Connection, goals: int, kind: GoalKind) -> dict[Sp
     order = list(range(goals))
     random.Random(SHUFFLE_SEED).shuffle(order)
     product_of = dict(database.execute("SELECT number, product FROM goal"))
-    return _cut(order, product_of) if kind == "human" else _dealt(order, product_of)
-
-
-def _cut(order: list[int], product_of: dict[int, int]) -> dict[Split, list[int]]:
-    """The benchmark's cuts. Few products have several human wishes: those that would put one into a second split are
-    left out of the later one, so that the test split, exactly the benchmark's, is never seen in training."""
-    sizes, start = split_sizes(len(order)), 0
-    seen: set[int] = set()
-    splits: dict[Split, list[int]] = {}
-    for split in _IN_ORDER:
-        part = order[start : start + sizes[split]]
-        start += sizes[split]
-        splits[split] = [number for number in part if product_of[number] not in seen]
-        seen.update(product_of[number] for number in part)
-    return splits
-
-
-def _dealt(order: list[int], product_of: dict[int, int]) -> dict[Split, list[int]]:
-    """Whole products dealt to the splits: with all their synthetic wishes, cuts would tear nearly all of them apart."""
     room = split_sizes(len(order))
+    splits: dict[Split, list[int]] = {split: [] for split in _IN_ORDER}
+    if kind == "human":
+        # The benchmark's cuts. Few products have several human wishes: those that would put one into a second split
+        # are left out of the later one, so that the test split, exactly the benchmark's, is never seen in training.
+        start, seen = 0, set()
+        for split in _IN_ORDER:
+            part = order[start : start + room[split]]
+            start += room[split]
+            splits[split] = [number for number in part if product_of[number] not in seen]
+            seen.update(product_of[number] for number in part)
+        return splits
+    # Whole products are dealt to the splits: with all their synthetic wishes, cuts would tear nearly all apart.
     wishes = Counter(product_of.values())
     home: dict[int, Split] = {}
-    splits: dict[Split, list[int]] = {split: [] for split in _IN_ORDER}
     for number in order:
         product = product_of[number]
         if product not in home:

@@ -8,27 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from math import ceil
 
 import numpy as np
+from PIL import Image, ImageDraw, ImageFont
 
 from agentrl.envs.common.catalogue.photos import photo
 from agentrl.envs.common.catalogue.product import Product
-from agentrl.envs.webshop.canvas import (
-    ACCENT,
-    INK,
-    LINE,
-    LINE_HEIGHT,
-    MAX_PER_WORD,
-    NOTE,
-    PALE,
-    PAPER,
-    UNITS,
-    WASH,
-    Canvas,
-    Colour,
-)
 from agentrl.envs.webshop.pages import BUY, DONE, ITEM, RESULTS, SEARCH, Page, Part
 
+UNITS = 800
+Colour = tuple[int, int, int]
+INK, PALE, LINE, PAPER = (32, 36, 42), (98, 106, 116), (208, 214, 222), (255, 255, 255)
+ACCENT, WASH, NOTE = (24, 92, 122), (234, 242, 246), (255, 248, 226)
+LINE_HEIGHT = 1.28  # of the size of the type
+MAX_PER_WORD = 400  # characters: no line of a page holds more
 MARGIN = 20
 INNER = UNITS - 2 * MARGIN
 BOTTOM = UNITS - 14
@@ -39,6 +33,119 @@ CHIP_STEPS = (15.0, 13.0, 11.5, 10.0)  # of options
 Find = Callable[[str], Product | None]
 
 
+class Canvas:
+    """Positions and sizes are in units; type is drawn at its final size, so that it is crisp at every scale."""
+
+    def __init__(self, pixels: int) -> None:
+        self.pixels, self.scale = pixels, pixels / UNITS
+        self.image = Image.new("RGB", (pixels, pixels), PAPER)
+        self.pen = ImageDraw.Draw(self.image)
+
+    def px(self, units: float) -> int:
+        """Units in pixels."""
+        return round(units * self.scale)
+
+    def text(self, x: float, y: float, text: str, size: float, colour: Colour = INK, bold: bool = False) -> None:
+        """One line, its upper left corner at (x, y)."""
+        if mask := line_mask(text, size * self.scale, max(1, self.px(1)) if bold else 0):
+            self.image.paste(colour, (self.px(x), self.px(y)), mask)
+
+    def width(self, text: str, size: float) -> float:
+        """Units that a line takes."""
+        return length_of(text, size * self.scale) / self.scale
+
+    def lines(self, text: str, size: float, width: float) -> list[str]:
+        """A text in lines no wider than `width`; a word that is too long by itself is cut."""
+        return wrapped(text, size * self.scale, width * self.scale)
+
+    def paragraph(
+        self, x: float, y: float, text: str, size: float, width: float, most: int = 99, colour: Colour = INK
+    ) -> float:
+        """A wrapped text of at most `most` lines; where it ends, in units."""
+        lines = self.lines(text, size, width)
+        if len(lines) > most:
+            lines = [*lines[: most - 1], shortened(lines[most - 1], size * self.scale, width * self.scale)]
+        for number, line in enumerate(lines):
+            self.text(x, y + number * size * LINE_HEIGHT, line, size, colour)
+        return y + len(lines) * size * LINE_HEIGHT
+
+    def frame(
+        self, x: float, y: float, width: float, height: float, fill: Colour | None, edge: Colour | None = LINE
+    ) -> None:
+        """A box with round corners."""
+        box = (self.px(x), self.px(y), self.px(x + width), self.px(y + height))
+        thickness = max(1, self.px(1.2)) if edge else 0
+        self.pen.rounded_rectangle(box, self.px(6), fill, edge, thickness)
+
+    def button(self, x: float, y: float, label: str, size: float = 15, *, strong: bool = False) -> float:
+        """A button; where its right edge is, in units."""
+        width, height = self.width(label, size) + 1.5 * size, size * 1.95
+        self.frame(x, y, width, height, ACCENT if strong else WASH, ACCENT if strong else (150, 180, 194))
+        self.text(x + 0.75 * size, y + 0.42 * size, label, size, PAPER if strong else ACCENT)
+        return x + width
+
+    def paste(self, picture: Image.Image, x: float, y: float) -> None:
+        """A picture of its own size in pixels."""
+        self.image.paste(picture, (self.px(x), self.px(y)))
+
+
+@lru_cache(maxsize=256)
+def font_of(pixels: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """The type that comes with Pillow, so that pages look the same on every machine."""
+    return ImageFont.load_default(max(1.0, pixels))
+
+
+@lru_cache(maxsize=2_048)
+def line_mask(text: str, pixels: float, twice: int = 0) -> Image.Image | None:
+    """Where a line leaves ink, kept because pages repeat theirs: setting type is most of the work of a page.
+
+    `twice` draws it once more, this many pixels to the right: only the regular weight is the same everywhere.
+    """
+    text, font = text[:MAX_PER_WORD], font_of(pixels)
+    right, bottom = font.getbbox(text)[2:]
+    if right <= 0 or bottom <= 0:
+        return None
+    mask = Image.new("L", (ceil(right) + twice + 1, ceil(bottom) + 1))
+    pen = ImageDraw.Draw(mask)
+    for shift in {0, twice}:
+        pen.text((shift, 0), text, 255, font)
+    return mask
+
+
+@lru_cache(maxsize=1 << 15)
+def length_of(text: str, pixels: float) -> float:
+    """Pixels that a line takes."""
+    return font_of(pixels).getlength(text)
+
+
+@lru_cache(maxsize=2_048)
+def _wrapped(text: str, pixels: float, width: float) -> tuple[str, ...]:
+    space, lines, line, used = length_of(" ", pixels), [], "", 0.0
+    for word in text.split():
+        if len(word) > 30 and length_of(word[:MAX_PER_WORD], pixels) > width:
+            word = shortened(word, pixels, width)
+        long = length_of(word, pixels)
+        if line and used + space + long > width:
+            lines.append(line)
+            line, used = word, long
+        else:
+            line, used = (f"{line} {word}", used + space + long) if line else (word, long)
+    return tuple([*lines, line] if line else lines)
+
+
+def wrapped(text: str, pixels: float, width: float) -> list[str]:
+    """The lines of a text; only so much of an endless one is looked at as any page could show."""
+    return list(_wrapped(text[:20_000], pixels, width))
+
+
+def shortened(text: str, pixels: float, width: float) -> str:
+    """The beginning of a line, with dots, so that it fits."""
+    text = text[:MAX_PER_WORD]
+    while text and length_of(f"{text}...", pixels) > width:
+        text = text[: len(text) - max(1, len(text) // 16)]
+    return f"{text}..."
+
+
 def page_picture(page: Page, pixels: int, find: Find) -> np.ndarray:
     """The page as uint8 [pixels, pixels, 3]; `find` gives products by their ids."""
     return _drawn(page, pixels, find).copy()
@@ -47,13 +154,20 @@ def page_picture(page: Page, pixels: int, find: Find) -> np.ndarray:
 @lru_cache(maxsize=16)  # observation and rendering ask for the same page, and an invalid action leaves it standing
 def _drawn(page: Page, pixels: int, find: Find) -> np.ndarray:
     canvas = Canvas(pixels)
-    draw = {SEARCH: _search, RESULTS: _results, ITEM: _item, DONE: _done}.get(page.kind, _sub_page)
-    draw(canvas, page, find)
+    if page.kind == SEARCH:
+        canvas.text((UNITS - canvas.width("WebShop", 54)) / 2, 170, "WebShop", 54, ACCENT, bold=True)
+        y = _wish(canvas, page, 270) + 26
+        canvas.frame(MARGIN + 60, y, 510, 44, PAPER, (140, 150, 160))
+        canvas.text(MARGIN + 76, y + 12, "search[words]", 17, (150, 156, 164))
+        canvas.button(MARGIN + 584, y + 4, "Search", 18.5, strong=True)
+    else:
+        draw = {RESULTS: _results, ITEM: _item, DONE: _done}.get(page.kind, _sub_page)
+        draw(canvas, page, find)
     return np.array(canvas.image)
 
 
-def _texts(page: Page, *kinds: str) -> list[str]:
-    return [part.text for part in page.parts if part.kind in kinds]
+def _texts(page: Page, kind: str) -> list[str]:
+    return [part.text for part in page.parts if part.kind == kind]
 
 
 def _first(page: Page, kind: str) -> str:
@@ -87,14 +201,6 @@ def _buttons(canvas: Canvas, labels: Sequence[str], y: float, x: float = MARGIN)
 # ---------------------------------------------------------------------- pages
 
 
-def _search(canvas: Canvas, page: Page, find: Find) -> None:
-    canvas.text((UNITS - canvas.width("WebShop", 54)) / 2, 170, "WebShop", 54, ACCENT, bold=True)
-    y = _wish(canvas, page, 270) + 26
-    canvas.frame(MARGIN + 60, y, 510, 44, PAPER, (140, 150, 160))
-    canvas.text(MARGIN + 76, y + 12, "search[words]", 17, (150, 156, 164))
-    canvas.button(MARGIN + 584, y + 4, "Search", 18.5, strong=True)
-
-
 def _results(canvas: Canvas, page: Page, find: Find) -> None:
     y = _top(canvas, page)
     buttons = _texts(page, "button")
@@ -112,6 +218,7 @@ def _results(canvas: Canvas, page: Page, find: Find) -> None:
 
 
 def _card(canvas: Canvas, parts: Sequence[Part], x: float, y: float, width: float, height: float, find: Find) -> None:
+    """A product among the results."""
     asin, title, price = (part.text for part in parts)
     canvas.frame(x, y, width, height, PAPER)
     side = height - 14
@@ -168,8 +275,11 @@ def _all_options(canvas: Canvas, page: Page, top: float, bottom: float) -> None:
     for x, y, name, part in shown:
         if part is None:
             canvas.text(x, y, name, size, PALE)
-        else:
-            _chip(canvas, x, y, part, size)
+            continue
+        lines = canvas.lines(part.text, size, INNER - 1.3 * size)
+        text, edge = lines[0] if lines else "", ACCENT if part.chosen else (150, 160, 170)
+        canvas.frame(x, y, canvas.width(text, size) + 1.3 * size, 1.8 * size, ACCENT if part.chosen else PAPER, edge)
+        canvas.text(x + 0.65 * size, y + 0.36 * size, text, size, PAPER if part.chosen else INK)
 
 
 Chip = tuple[float, float, str, Part | None]
@@ -192,14 +302,6 @@ def _chips(canvas: Canvas, options: list[tuple[str, Part | None]], y: float, siz
         placed.append((x, y, name, part))
         x += width + 0.5 * size
     return placed, y + row
-
-
-def _chip(canvas: Canvas, x: float, y: float, part: Part, size: float) -> None:
-    shown = canvas.lines(part.text, size, INNER - 1.3 * size)
-    text = shown[0] if shown else ""
-    width = canvas.width(text, size) + 1.3 * size
-    canvas.frame(x, y, width, 1.8 * size, ACCENT if part.chosen else PAPER, ACCENT if part.chosen else (150, 160, 170))
-    canvas.text(x + 0.65 * size, y + 0.36 * size, text, size, PAPER if part.chosen else INK)
 
 
 def _sub_page(canvas: Canvas, page: Page, find: Find) -> None:

@@ -58,7 +58,14 @@ class Body:
         self._chosen: tuple[int, ...] = ()  # places of options
         self._parts: Parts | None = None
         self._targets: Targets | None = None  # made at the first click
-        self.clickables = _clickables(self._kinds, self._texts)
+        # Each name once, in the benchmark's order: buttons and ids in lower case, then option values as they are.
+        pressed, values = [], []
+        for kind, text in zip(self._kinds, self._texts, strict=True):
+            if kind == "option":
+                values.append(text)
+            elif kind in CLICKABLE:
+                pressed.append(text.lower())
+        self.clickables = tuple(dict.fromkeys(pressed + values))
         if "" in texts:
             texts = [text for kind, text in zip(kinds, texts, strict=True) if text or kind in SHOWN_BLANK]
         self.text = SEPARATOR.join(texts)
@@ -72,20 +79,16 @@ class Body:
         other._kinds, other._texts, other._parts = self._kinds, self._texts, None
         other.clickables, other.text = self.clickables, self.text
         other._targets = self._targets or self._aim()
-        other._chosen = self._places(wanted)
-        return other
-
-    def _places(self, wanted: dict[str, str]) -> tuple[int, ...]:
-        """Where these options' values stand."""
-        found: list[int] = []
+        places: list[int] = []  # where these options' values stand
         value: str | None = None
         for place, kind in enumerate(self._kinds):
             if kind == "option":
                 if self._texts[place] == value:
-                    found.append(place)
+                    places.append(place)
             elif kind == "option_name":
                 value = wanted.get(self._texts[place])
-        return tuple(found)
+        other._chosen = tuple(places)
+        return other
 
     @property
     def parts(self) -> Parts:
@@ -119,17 +122,6 @@ class Body:
         names = tuple([" ".join(self._texts[place].lower().split()) for place in places])
         self._targets = self.clickables if names == self.clickables else names, places
         return self._targets
-
-
-def _clickables(kinds: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
-    """Each name once, in the benchmark's order: buttons and ids in lower case, then option values as they are."""
-    pressed, chosen = [], []
-    for kind, text in zip(kinds, texts, strict=True):
-        if kind == "option":
-            chosen.append(text)
-        elif kind in CLICKABLE:
-            pressed.append(text.lower())
-    return tuple(dict.fromkeys(pressed + chosen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,18 +206,15 @@ def item_body(product: Product, show_attributes: bool = False) -> Body:
 
 def sub_page_body(product: Product, page: str) -> Body:
     """What a sub page tells of a product; it may be nothing."""
-    texts = [BACK, PREV, *_lines(product, page)]
-    return Body(["button", "button", *["line"] * (len(texts) - 2)], texts)
-
-
-def _lines(product: Product, page: str) -> list[str]:
     if page == "description":
-        return _written([product.description])
-    if page == "features":
-        return _listed(product.bullets)
-    if page == "reviews":
-        return _written(product.reviews)
-    return [*_listed(product.attributes), *_written((product.category, product.query, product.category_path))]
+        lines = _written([product.description])
+    elif page == "features":
+        lines = _listed(product.bullets)
+    elif page == "reviews":
+        lines = _written(product.reviews)
+    else:
+        lines = [*_listed(product.attributes), *_written((product.category, product.query, product.category_path))]
+    return Body(["button", "button", *["line"] * len(lines)], [BACK, PREV, *lines])
 
 
 def _written(texts: Iterable[str]) -> list[str]:

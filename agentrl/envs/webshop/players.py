@@ -21,12 +21,13 @@ class NaiveShopper:
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
         """One action for each environment."""
-        return [as_generation(self._turn(env)) for env in require_envs(self.name, conversations, envs)]
-
-    def _turn(self, env: gym.Env) -> str:
-        action = naive_action(env)
-        # A wrapper that asks for a format tells the truth around any turn.
-        return env.get_wrapper_attr("truthful")(action) if env.has_wrapper_attr("truthful") else action
+        turns = []
+        for env in require_envs(self.name, conversations, envs):
+            action = naive_action(env)
+            if env.has_wrapper_attr("truthful"):  # a wrapper that asks for a format tells the truth around any turn
+                action = env.get_wrapper_attr("truthful")(action)
+            turns.append(as_generation(action))
+        return turns
 
 
 def naive_action(env: gym.Env) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentrl.core.errors import ConfigError, did_you_mean
@@ -67,8 +67,3 @@ def settings_of(protocol: Any, given: Mapping[str, Any], official: bool) -> Sett
     if not official and (settings.goals, settings.cuts) != (SUITE.goals, SUITE.cuts):
         raise ConfigError("goals and cuts choose among the benchmark's goals; they need data_dir")
     return settings
-
-
-def named(settings: Settings) -> dict[str, Any]:
-    """The settings by name."""
-    return {field.name: getattr(settings, field.name) for field in fields(settings)}

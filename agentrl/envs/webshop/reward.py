@@ -10,9 +10,19 @@ from typing import Any
 
 from agentrl.envs.common.catalogue.matching import OUR_COLOURS, ColourNames, matches, same_option
 from agentrl.envs.common.catalogue.product import Product, path_names
-from agentrl.envs.webshop.colours import BENCHMARK_COLOURS
 from agentrl.envs.webshop.goals import NO_LIMIT, Goal
 from agentrl.envs.webshop.nouns import NounTagger, benchmark_tagger, rule_tagger
+
+# The colour words that decide whether a chosen option is the wanted one, in the benchmark's order.
+_COLOURS = """
+alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy camel camo
+caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral cranberry cream crystal dark
+denim eggplant elephant espresso fuchsia gold granite grape graphite grass gray green grey heather indigo ivory ivy
+khaki lavender lemon leopard light lilac lime magenta maroon mauve merlot midnight mint mocha multicolor mushroom
+mustard natural navy nude olive orange peach pewter pink plum purple rainbow red rose royal rust sand sapphire seashell
+silver skull slate steel stone stonewash sunflower tan taupe teal tiger turquoise violet walnut wheat white wine yellow
+"""
+BENCHMARK_COLOURS = ColourNames(_COLOURS.split())
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,15 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agentrl.core.arguments import whole_number
-from agentrl.core.cache import cache_dir
+from agentrl.core.cache import cache_dir, cached_arrays
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.catalogue.generated import MAX_SIZE, SMALLEST, GeneratedCatalogue
-from agentrl.envs.common.catalogue.product import Product, read_listing
+from agentrl.envs.common.catalogue.product import Catalogue, Product, read_listing
 from agentrl.envs.common.search import CatalogueDocuments, RepairingIndex
-from agentrl.envs.common.search.progress import progress_bar
-from agentrl.envs.webshop.facets import KINDS, MAX_COUNT, Facets
-from agentrl.envs.webshop.generated_goals import GeneratedGoals
-from agentrl.envs.webshop.goals import Goal, Goals
+from agentrl.envs.common.search.build import progress_bar
+from agentrl.envs.webshop.goals import GeneratedGoals, Goal, Goals
 from agentrl.envs.webshop.official import OfficialCatalogue
 from agentrl.envs.webshop.official_store import SHUFFLE_SEED
 from agentrl.envs.webshop.pages import Body
@@ -35,6 +33,51 @@ PRODUCTS_KEPT, SEARCHES_KEPT, SCORES_KEPT, GOALS_KEPT = 8_192, 2_048, 16_384, 4_
 BODIES_KEPT = 8_192
 FEW_PRODUCTS = 20_000  # up to here one process builds the index sooner than two are started
 SHOPS_KEPT = 4
+MAX_COUNT = 50  # products kept for each key, the first of the catalogue
+KINDS = {"<a>": "attribute", "<c>": "category", "<q>": "query"}
+BREAK = "\x1f"  # between kind and key; stands in no product
+
+
+class Facets:
+    """For each attribute, category and query the numbers of the first products that have it."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        arrays = cached_arrays(f"webshop/{catalogue.fingerprint}/facets", lambda: _build_facets(catalogue))
+        self._keys, self._ends, self._numbers = arrays["keys"], arrays["ends"], arrays["numbers"]
+
+    def find(self, mark: str, key: str) -> list[int]:
+        """Numbers of products for a mark (`<a>`, `<c>` or `<q>`) and the words after it."""
+        wanted = _name(KINDS[mark], key)
+        place = int(np.searchsorted(self._keys, wanted))
+        if place == len(self._keys) or self._keys[place] != wanted:
+            return []
+        start = int(self._ends[place - 1]) if place else 0
+        return self._numbers[start : int(self._ends[place])].tolist()
+
+
+def _name(kind: str, key: str) -> str:
+    return f"{kind}{BREAK}{key}"[:200]
+
+
+def _build_facets(catalogue: Catalogue) -> dict[str, np.ndarray]:
+    log.info("looking through %d products for the special searches, once", len(catalogue))
+    found: dict[str, list[int]] = {}
+    for number in range(len(catalogue)):
+        if isinstance(catalogue, GeneratedCatalogue):  # which knows these without writing the product
+            category, query, attributes = catalogue.filed(number)
+        else:
+            product = catalogue.product(number)
+            category, query, attributes = product.category, product.query, product.attributes
+        keys = [_name("category", category.lower()), _name("query", query.lower())]
+        keys += [_name("attribute", attribute.lower()) for attribute in dict.fromkeys(attributes)]
+        for key in keys:
+            numbers = found.setdefault(key, [])
+            if len(numbers) < MAX_COUNT:
+                numbers.append(number)
+    names = np.array(sorted(found))  # numpy and Python order strings alike: by code points
+    lists = [found[str(name)] for name in names]
+    ends = np.cumsum([len(numbers) for numbers in lists], dtype=np.int64)
+    return {"keys": names, "ends": ends, "numbers": np.array([n for numbers in lists for n in numbers], np.int64)}
 
 
 @dataclass(frozen=True)
@@ -103,8 +146,15 @@ class Shop:
         self.rules = OUR_RULES if spec.data_dir is None else benchmark_rules()
         if isinstance(self.catalogue, OfficialCatalogue):
             log.log(logging.WARNING if self.catalogue.facts.skipped else logging.INFO, self.catalogue.summary())
-        self._documents = lambda: CatalogueDocuments(target, arguments)
-        self.index = self._opened()
+        size, fingerprint = len(self.catalogue), self.catalogue.fingerprint
+        with progress_bar(f"indexing {size:,} products, once") as progress:
+            self.index = RepairingIndex(
+                cache_dir() / "webshop" / fingerprint,
+                lambda: CatalogueDocuments(target, arguments),
+                fingerprint=fingerprint,
+                processes=1 if size <= FEW_PRODUCTS else max(1, min(4, os.cpu_count() or 1)),
+                progress=progress,
+            )
         self._facets: Facets | None = None
         self._lock = threading.Lock()
         self._bodies: OrderedDict[tuple[Any, ...], Body] = OrderedDict()
@@ -118,16 +168,6 @@ class Shop:
         self.goals: Callable[[str], Goals] = lru_cache(3)(self._goals)
         self._weight_sums = lru_cache(3)(lambda split: np.cumsum(self.goals(split).weights()))
         self._search = lru_cache(SEARCHES_KEPT)(self._search_index)
-
-    def _opened(self) -> RepairingIndex:
-        """The index in the cache; built first where it is missing, with a progress bar."""
-        size, fingerprint = len(self.catalogue), self.catalogue.fingerprint
-        folder = cache_dir() / "webshop" / fingerprint
-        processes = 1 if size <= FEW_PRODUCTS else max(1, min(4, os.cpu_count() or 1))
-        with progress_bar(f"indexing {size:,} products, once") as progress:
-            return RepairingIndex(
-                folder, self._documents, fingerprint=fingerprint, processes=processes, progress=progress
-            )
 
     def _goals(self, split: str) -> Goals:
         if isinstance(self.catalogue, OfficialCatalogue):
@@ -180,27 +220,20 @@ class Shop:
         """What a plain query finds, best first, 50 at most."""
         mark, _, rest = query.partition(" ")
         if mark == RANDOM:
-            return self._random(lot)
-        if mark in KINDS:
-            return self._by_facet(mark, rest)
-        return self._search(query)
+            size = len(self.catalogue)
+            numbers = np.random.default_rng(lot).choice(size, min(MAX_COUNT, size), replace=False).tolist()
+        elif mark in KINDS:
+            with self._lock:
+                if self._facets is None:
+                    self._facets = Facets(self.catalogue)
+            numbers = self._facets.find(mark, rest)
+        else:
+            return self._search(query)
+        return Found(tuple([self.catalogue.docid(number) for number in numbers]), tuple(numbers))
 
     def _search_index(self, query: str) -> Found:
         hits = self.index.search(query)
         return Found(tuple([hit.docid for hit in hits]), tuple([hit.number for hit in hits]))
-
-    def _random(self, lot: int) -> Found:
-        size = len(self.catalogue)
-        return self._numbered(np.random.default_rng(lot).choice(size, min(MAX_COUNT, size), replace=False).tolist())
-
-    def _by_facet(self, mark: str, key: str) -> Found:
-        with self._lock:
-            if self._facets is None:
-                self._facets = Facets(self.catalogue)
-        return self._numbered(self._facets.find(mark, key))
-
-    def _numbered(self, numbers: Iterable[int]) -> Found:
-        return Found(tuple([self.catalogue.docid(number) for number in numbers]), tuple(numbers))
 
     def _unmet(self, split: str, place: int | str, asin: str, options: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
         """What a goal still lacks at the product with this id; all that it asks for where the id is empty."""

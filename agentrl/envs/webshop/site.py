@@ -1,11 +1,14 @@
 """The shop as a web site for a person: the same pages, search and score that an agent gets, one session a visitor.
 
-No script, a strict content policy, everything escaped. A first GET shows a goal; the first action starts a session with
-that goal, identified by a cookie. `agentrl site` serves it, and answers to this machine only.
+No script, a strict content policy, everything escaped. Looking at the shop makes nobody a visitor: a first GET shows a
+goal, and the first action starts a session with that goal, identified by a cookie.
+`agentrl site` serves it, and answers to this machine only.
 """
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Awaitable, Callable
 from html import escape
 from typing import Any
@@ -13,10 +16,9 @@ from urllib.parse import parse_qs
 
 from agentrl.core.arguments import positive_number, whole_number
 from agentrl.core.errors import ConfigError, MissingExtra
+from agentrl.envs.common.visitors import NoRoom, Visitors
 from agentrl.envs.webshop.env import WebShopEnv
-from agentrl.envs.webshop.page_html import page_html
-from agentrl.envs.webshop.sessions import Sessions, ShopFull, Visitor
-from agentrl.envs.webshop.site_files import photo_png, stylesheet
+from agentrl.envs.webshop.page_html import page_html, photo_png, stylesheet
 
 try:
     from starlette.applications import Starlette
@@ -40,6 +42,50 @@ HEADERS = {
 }
 PART_NAMES = {"type": "kind of product", "attributes": "attributes", "options": "options", "price": "price"}
 Handler = Callable[[Request], Awaitable[Response]]
+ShopFull = NoRoom
+
+
+class Visitor:
+    """One shopping trip after the other, one request at a time."""
+
+    def __init__(self, env: WebShopEnv, task: str | None = None) -> None:
+        self.env, self.lock = env, threading.Lock()
+        self.info: dict[str, Any] = env.reset(options={"task": task})[1]
+
+    def act(self, action: str) -> None:
+        """One turn; after the end nothing happens any more."""
+        with self.lock:
+            if self.info["available_actions"]["clickables"]:
+                self.info = self.env.step(action)[4]
+
+    def next_goal(self) -> None:
+        """The next goal of the split."""
+        with self.lock:
+            self.info = self.env.reset()[1]
+
+    def close(self) -> None:
+        """The visitor is gone."""
+        self.env.close()
+
+
+class Sessions(Visitors[Visitor]):
+    """Visitors by name; those who were idle too long are forgotten."""
+
+    def __init__(
+        self, make: Callable[[], WebShopEnv], most: int, idle: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(most, idle, clock)
+        self._make = make
+
+    def admit(self, task: str | None = None) -> tuple[str, Visitor]:
+        """A new visitor and its secret name; `ShopFull` where there is no room.
+
+        `task` is the goal it has already been shown; one that does not exist is as good as none.
+        """
+        try:
+            return self.welcome(lambda: Visitor(self._make(), task))
+        except ConfigError:
+            return self.welcome(lambda: Visitor(self._make()))
 
 
 class ShopSite:
@@ -85,15 +131,25 @@ class ShopSite:
     async def _show(self, request: Request) -> Response:
         visitor = self.sessions.find(request.cookies.get(COOKIE))
         if visitor is None:
-            return HTMLResponse(await run_in_threadpool(_another_goal, self.window))
+            visitor = self.window
+            await run_in_threadpool(visitor.next_goal)
         return HTMLResponse(await run_in_threadpool(written, visitor))
 
     async def _act(self, request: Request) -> Response:
-        form = await _form(request)
-        if form is None:
-            return Response("this form is too large\n", 413)
-        action, response = _action(form), RedirectResponse("/", 303)
-        if action is None:
+        body, response = b"", RedirectResponse("/", 303)
+        try:
+            async for piece in request.stream():
+                body += piece
+                if len(body) > MAX_FORM:
+                    return Response("this form is too large\n", 413)
+        except ClientDisconnect:
+            return response
+        form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=None)
+        if "click" in form:  # first, since a search box sends its words with every button
+            action = f"click[{form['click'][0]}]"
+        elif "search" in form:
+            action = f"search[{form['search'][0].replace('[', ' ').replace(']', ' ')}]"
+        else:
             return response
         visitor = self.sessions.find(request.cookies.get(COOKIE))
         if visitor is None:
@@ -126,34 +182,6 @@ def make_site(*, max_turns: int = 100, data_dir: str | None = None, **arguments:
     return ShopSite(max_turns=max_turns, data_dir=data_dir or None, **arguments)
 
 
-# ---------------------------------------------------------------------- forms
-
-
-async def _form(request: Request) -> dict[str, list[str]] | None:
-    """The fields of a form; None where it is too large to be one of ours."""
-    body = b""
-    try:
-        async for piece in request.stream():
-            body += piece
-            if len(body) > MAX_FORM:
-                return None
-    except ClientDisconnect:
-        return {}
-    return parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=None)
-
-
-def _action(form: dict[str, list[str]]) -> str | None:
-    """What the form asks for. A search box sends its words with every button, so a click comes first."""
-    for name in ("click", "search"):
-        if name in form:
-            words = form[name][0].replace("[", " ").replace("]", " ") if name == "search" else form[name][0]
-            return f"{name}[{words}]"
-    return None
-
-
-# ---------------------------------------------------------------------- pages
-
-
 def written(visitor: Visitor) -> str:
     """The visitor's page, and after it what only a person needs: remarks, the turns left, the parts of the score.
 
@@ -165,24 +193,15 @@ def written(visitor: Visitor) -> str:
         return page.replace("</form>", goal, 1)
 
 
-def _another_goal(window: Visitor) -> str:
-    window.next_goal()
-    return written(window)
-
-
 def _aside(env: WebShopEnv, info: dict[str, Any]) -> str:
     parts = [f'<p class="feedback">{escape(info["feedback"])}</p>'] if info["feedback"] else []
     if info["purchase"] is not None:
-        parts.append(_score_table(info["purchase"], env))
+        state = env.state()
+        rows = [f"<tr><th>{name}</th><td>{info['purchase'][key]:.2f}</td></tr>" for key, name in PART_NAMES.items()]
+        missing = f"Not met: {escape('; '.join(state.unmet))}." if state.unmet else "Everything is met."
+        parts.append(f"<p>{escape(state.instruction)}</p><table>{''.join(rows)}</table><p>{missing}</p>")
     elif info["limit"]:
         parts.append("<p>All turns are used up; nothing was bought.</p>")
     parts.append(f"<p>Turn {info['turn']} of {env.max_turns}.</p>")
     parts.append('<form method="post" action="/next"><button class="btn">Another instruction</button></form>')
     return f"<aside>{''.join(parts)}</aside>"
-
-
-def _score_table(purchase: dict[str, Any], env: WebShopEnv) -> str:
-    rows = [f"<tr><th>{name}</th><td>{purchase[key]:.2f}</td></tr>" for key, name in PART_NAMES.items()]
-    state = env.state()
-    missing = f"<p>Not met: {escape('; '.join(state.unmet))}.</p>" if state.unmet else "<p>Everything is met.</p>"
-    return f"<p>{escape(state.instruction)}</p><table>{''.join(rows)}</table>{missing}"

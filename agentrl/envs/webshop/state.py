@@ -35,24 +35,21 @@ class ShopState(State):
 
     def natural(self) -> list[str]:
         """Where the agent is, what is chosen, what is unmet."""
-        facts = [self._where()]
+        if self.page == SEARCH:
+            facts = ["The page is the search page."]
+        elif self.page == RESULTS:
+            shown = f"shows {len(self.results)} of {self.total_results} results"
+            facts = [f"The page is page {self.results_page} of the results for {quote(self.query, 200)}; it {shown}."]
+        else:
+            page = "item page" if self.page == ITEM else f"{self.page} page"
+            name = f"product {self.product}, {_safe(self.title)}, at ${self.price}"
+            bought = f"The shopper has bought {name}, with a score of {self.score}."
+            facts = [bought if self.page == DONE else f"The page is the {page} of {name}."]
         if self.page not in (SEARCH, RESULTS):
             chosen = ", ".join(f"{name} {value}" for name, value in self.options.items())
             facts.append(f"The chosen options are {_safe(chosen)}." if chosen else "No option is chosen.")
         facts.append(f"Still unmet: {_safe('; '.join(self.unmet))}." if self.unmet else "Nothing is unmet.")
         return facts
-
-    def _where(self) -> str:
-        if self.page == SEARCH:
-            return "The page is the search page."
-        if self.page == RESULTS:
-            shown = f"shows {len(self.results)} of {self.total_results} results"
-            return f"The page is page {self.results_page} of the results for {quote(self.query, 200)}; it {shown}."
-        name = f"product {self.product}, {_safe(self.title)}, at ${self.price}"
-        if self.page == DONE:
-            return f"The shopper has bought {name}, with a score of {self.score}."
-        page = "item page" if self.page == ITEM else f"{self.page} page"
-        return f"The page is the {page} of {name}."
 
     @classmethod
     def claims(cls) -> Claims:

@@ -14,8 +14,8 @@ import numpy as np
 
 from agentrl.core.errors import ConfigError
 from agentrl.core.task_generator import Mutations, Task
-from agentrl.envs.webshop.generated_goals import GeneratedGoals, Room, Wish
-from agentrl.envs.webshop.oracle import actions_needed
+from agentrl.envs.webshop.goals import GeneratedGoals, Room, Wish
+from agentrl.envs.webshop.navigation import actions_needed
 from agentrl.envs.webshop.pages import Place
 from agentrl.envs.webshop.reward import best_choices
 
@@ -74,12 +74,20 @@ class WishMutations(Mutations):
             return None
         if kind == "recombined":
             others = [found for other in seeds if other != seed and (found := self._read(other)) is not None]
-            partner = _chosen(rng, others).number if others else int(rng.integers(len(self._goals)))
-            changes = list(self._shaped(partner, old.wish, rng))
+            number = _chosen(rng, others).number if others else int(rng.integers(len(self._goals)))
+            wishes = list(_shaped(old.wish, self._goals.room(number), rng))
         else:
             change = {"nearby": _nearby, "easier": _easier, "harder": _harder}[kind]
-            changes = [Wished(old.number, wish) for wish in change(old.wish, self._goals.room(old.number), rng)]
-        return self._written(_chosen(rng, changes), kind) if changes else None
+            number = old.number
+            wishes = list(change(old.wish, self._goals.room(number), rng))
+        if not wishes:
+            return None
+        wish = _chosen(rng, wishes)
+        task = f"train-{number}" + ("" if self._goals.wish(number) == wish else str(wish))
+        try:
+            return Task(task, instruction=self._env.instruction_of(task), kind=kind)
+        except ConfigError:  # above the highest limit
+            return None
 
     def _read(self, task: Task) -> Wished | None:
         if not isinstance(task.id, str) or task.kwargs:
@@ -91,24 +99,6 @@ class WishMutations(Mutations):
         number, mark, rest = task.id.removeprefix("train-").partition(":")
         wish = Wish.parse(mark + rest) if mark else self._goals.wish(int(number))
         return None if wish is None else Wished(int(number), wish)
-
-    def _written(self, wished: Wished, kind: str) -> Task | None:
-        own = self._goals.wish(wished.number) == wished.wish
-        task = f"train-{wished.number}" + ("" if own else str(wished.wish))
-        try:
-            return Task(task, instruction=self._env.instruction_of(task), kind=kind)
-        except ConfigError:  # above the highest limit
-            return None
-
-    def _shaped(self, number: int, shape: Wish, rng: np.random.Generator) -> Iterator[Wished]:
-        """A wish for another product that asks for as much; none where that product has less to offer."""
-        room = self._goals.room(number)
-        if room.attributes < len(shape.attributes) or len(room.values) < len(shape.options):
-            return
-        attributes = rng.permutation(room.attributes)[: len(shape.attributes)].tolist()
-        options = tuple(int(rng.integers(count)) for count in room.values[: len(shape.options)])
-        limit = room.lowest_limit + int(rng.integers(3)) if shape.limit else 0
-        yield Wished(number, Wish(tuple(sorted(attributes)), options, limit))
 
 
 # ---------------------------------------------------------------------- every change that is possible, once each
@@ -142,6 +132,16 @@ def _harder(wish: Wish, room: Room, rng: np.random.Generator) -> Iterator[Wish]:
         yield replace(wish, options=(*wish.options, int(rng.integers(room.values[len(wish.options)]))))
     if room.lowest_limit and (not wish.limit or wish.limit > room.lowest_limit):
         yield replace(wish, limit=room.lowest_limit)
+
+
+def _shaped(shape: Wish, room: Room, rng: np.random.Generator) -> Iterator[Wish]:
+    """A wish for another product that asks for as much; none where that product has less to offer."""
+    if room.attributes < len(shape.attributes) or len(room.values) < len(shape.options):
+        return
+    attributes = rng.permutation(room.attributes)[: len(shape.attributes)].tolist()
+    options = tuple(int(rng.integers(count)) for count in room.values[: len(shape.options)])
+    limit = room.lowest_limit + int(rng.integers(3)) if shape.limit else 0
+    yield Wish(tuple(sorted(attributes)), options, limit)
 
 
 def _not_asked(wish: Wish, room: Room) -> list[int]:

@@ -13,7 +13,7 @@ import pytest
 import agentrl
 from agentrl.core.errors import ConfigError
 from agentrl.envs.libero.env import LiberoEnv
-from agentrl.envs.libero.procedural import ProceduralSimulation
+from agentrl.envs.libero.simulation import ProceduralSimulation
 from agentrl.envs.libero.task_ids import Chosen, TaskIds
 
 pytestmark = pytest.mark.extra_robots

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from agentrl.core.errors import ConfigError
-from agentrl.envs.libero.data import package
-from agentrl.envs.libero.data.given import given_starts, read_states
-from agentrl.envs.libero.data.package import SHA256, WHEEL, setup, suites, task_file
+from agentrl.envs.libero import package
+from agentrl.envs.libero.package import SHA256, WHEEL, given_starts, read_states, setup, suites, task_file
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ def test_given_starts_are_tables_of_fifty(tmp_path: Path, monkeypatch: pytest.Mo
     task = suites()["libero_goal"][0]
     first = given_starts("libero_goal", task)
     assert first.shape == (50, 79) and first.dtype == np.float64
-    monkeypatch.setattr("agentrl.envs.libero.data.given.starts_file", None)  # it comes from the cache now
+    monkeypatch.setattr("agentrl.envs.libero.package.starts_file", None)  # it comes from the cache now
     assert (given_starts("libero_goal", task) == first).all()
 
 

@@ -11,7 +11,7 @@ import pytest
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.libero.bddl import read_problem
-from agentrl.envs.libero.objects.catalogue import MODELS, model_of
+from agentrl.envs.libero.objects import MODELS, model_of
 from agentrl.envs.libero.scene import TABLES, compile_scene
 from agentrl.envs.libero.starts import joints_of
 from agentrl.envs.libero.world import AGENT_VIEW, WRIST, World

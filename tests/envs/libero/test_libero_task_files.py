@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.libero.bddl import Condition, Fact, Problem, read_problem
-from agentrl.envs.libero.data.package import suites, task_file
+from agentrl.envs.libero.package import suites, task_file
 
 SMALL = """; a comment
 (define (problem LIBERO_Floor_Manipulation)

@@ -18,8 +18,7 @@ from agentrl.core.errors import ConfigError, SnapshotError, UnsupportedRepresent
 from agentrl.envs.navigation import views
 from agentrl.envs.navigation.catalogue import TYPES
 from agentrl.envs.navigation.env import NavigationEnv
-from agentrl.envs.navigation.instructions import NAMED, SETS
-from agentrl.envs.navigation.tasks import HOMES
+from agentrl.envs.navigation.tasks import HOMES, NAMED, SETS
 from agentrl.envs.navigation.truth import DIRECTIONS
 from agentrl.envs.navigation.world import ACTIONS
 from agentrl.testing import check_env

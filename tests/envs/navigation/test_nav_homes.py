@@ -12,8 +12,7 @@ import pytest
 from agentrl.envs.navigation.catalogue import KINDS, TYPES
 from agentrl.envs.navigation.catalogue.object_type import ObjectType
 from agentrl.envs.navigation.homes.build import build_home
-from agentrl.envs.navigation.homes.floor import Floor
-from agentrl.envs.navigation.homes.furnish import FLAT, before_door, box_of, overlap, surface_area
+from agentrl.envs.navigation.homes.furnish import FLAT, Floor, before_door, box_of, overlap, surface_area
 from agentrl.envs.navigation.homes.home import Home
 
 HOMES = [build_home(seed) for seed in range(300)]

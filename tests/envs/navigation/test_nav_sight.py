@@ -7,9 +7,8 @@ import pytest
 
 from agentrl.envs.navigation.homes.build import build_home
 from agentrl.envs.navigation.homes.home import Home, Item, Room, Wall
-from agentrl.envs.navigation.places import place_of
 from agentrl.envs.navigation.scene import EYE_HEIGHT, item_of_geom
-from agentrl.envs.navigation.sight import EYE, Eye, Sight, bearing
+from agentrl.envs.navigation.sight import EYE, Eye, Sight, bearing, place_of
 from agentrl.envs.navigation.truth import Sighting, direction_of, spoken, with_article
 from agentrl.envs.navigation.views import View
 

@@ -18,9 +18,9 @@ import pytest
 import agentrl  # noqa: F401  (registers the environments)
 from agentrl.core.errors import ConfigError, JudgeFault, SnapshotError
 from agentrl.core.snapshot import open_blob, seal_blob
-from agentrl.envs.svg import recent
+from agentrl.envs.svg import pictures
 from agentrl.envs.svg.env import SAMPLES, SVGEnv
-from agentrl.envs.svg.panels import in_characters, panel_shape, side_by_side
+from agentrl.envs.svg.pictures import in_characters, panel_shape, side_by_side
 from agentrl.envs.svg.sandbox.renderer import Renderer
 from agentrl.envs.svg.targets.icons import GRADES
 from agentrl.rollout.evaluate import evaluate
@@ -245,7 +245,7 @@ def test_the_last_good_drawing_stays_in_the_picture() -> None:
 def test_a_drawing_process_that_dies_is_replaced_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed between turns and while it is idle: the agent's answers are drawn and paid as if nothing had happened."""
     with Renderer(64) as renderer, make(max_turns=20) as env:
-        monkeypatch.setattr(recent, "shared_renderer", lambda size: renderer)
+        monkeypatch.setattr(pictures, "shared_renderer", lambda size: renderer)
         env.reset(seed=9)
         for turn in range(2):
             drawing = children()
@@ -266,7 +266,7 @@ def children() -> list[int]:
 
 def test_pictures_and_scores_are_remembered_up_to_a_limit() -> None:
     made: list[int] = []
-    store: recent.Recent[bytes] = recent.Recent(100, len)
+    store: pictures.Recent[bytes] = pictures.Recent(100, len)
     for number in (*range(20), 19, 0):
         store.get(number, lambda number=number: made.append(number) or bytes(10))
     assert made == [*range(20), 0] and store.held <= 100 and len(store) == 10

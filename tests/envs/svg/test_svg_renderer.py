@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from agentrl.core.errors import ConfigError, MissingExtra, WorkerFault
-from agentrl.envs.svg.sandbox import pool, renderer
+from agentrl.envs.svg.sandbox import renderer
 from agentrl.envs.svg.sandbox.gate import Limits, SvgRefused
 from agentrl.envs.svg.sandbox.renderer import Renderer, shared_renderer
 from tests.envs.svg.ordinary_files import svg
@@ -162,7 +162,7 @@ def test_a_closed_renderer_blames_nobody() -> None:
 
 
 def test_processes_are_renewed_after_many_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MAX_CALLS", 3)
+    monkeypatch.setattr(renderer, "MAX_CALLS", 3)
     with Renderer(16) as one:
         seen = []
         for _ in range(5):

@@ -11,11 +11,17 @@ import pytest
 from agentrl.envs.svg.sandbox.gate import check
 from agentrl.envs.svg.sandbox.renderer import shared_renderer
 from agentrl.envs.svg.targets.icons import icon
-from agentrl.envs.svg.truth.colours import colour_word, distance, hexadecimal, read_colour
 from agentrl.envs.svg.truth.geometry import IDENTITY, box_of, multiply, path_points, transform
-from agentrl.envs.svg.truth.matching import LEAST_AGREEMENT, agreements, structure_score
-from agentrl.envs.svg.truth.shapes import MAX_SHAPES, Shape, read_shapes
-from agentrl.envs.svg.truth.state import SvgState, describe, place
+from agentrl.envs.svg.truth.shapes import (
+    MAX_SHAPES,
+    Shape,
+    colour_word,
+    distance,
+    hexadecimal,
+    read_colour,
+    read_shapes,
+)
+from agentrl.envs.svg.truth.state import LEAST_AGREEMENT, SvgState, agreements, describe, place, structure_score
 
 
 def shapes_of(inside: str, attributes: str = 'viewBox="0 0 100 100"') -> tuple[Shape, ...]:

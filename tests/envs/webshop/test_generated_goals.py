@@ -13,8 +13,7 @@ from agentrl.envs.common.catalogue import GeneratedCatalogue
 from agentrl.envs.common.catalogue.product import Product
 from agentrl.envs.common.catalogue.words import words
 from agentrl.envs.common.search import build_index
-from agentrl.envs.webshop.generated_goals import GeneratedGoals, thing_with_article
-from agentrl.envs.webshop.goals import price_limit
+from agentrl.envs.webshop.goals import GeneratedGoals, price_limit, thing_with_article
 from agentrl.envs.webshop.reward import best_choices
 from tests.envs.webshop.shop_examples import score_purchase
 from tests.envs.webshop.shop_promises import family_number, verify

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agentrl.core.errors import ConfigError
-from agentrl.envs.webshop import json_stream
-from agentrl.envs.webshop.json_stream import JsonStream
+from agentrl.envs.webshop import official_files
+from agentrl.envs.webshop.official_files import JsonStream
 
 
 def written(folder: Path, data: bytes | str) -> Path:
@@ -39,7 +39,7 @@ def random_value(rng: random.Random, depth: int = 0) -> Any:
 def test_any_cut_gives_the_values_that_reading_at_once_gives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int, ascii_only: bool
 ) -> None:
-    monkeypatch.setattr(json_stream, "CHUNK", chunk)
+    monkeypatch.setattr(official_files, "CHUNK", chunk)
     rng = random.Random(chunk)
     values = [random_value(rng) for _ in range(30)]
     path = written(tmp_path, json.dumps(values, ensure_ascii=ascii_only, indent=rng.choice([None, 2])))
@@ -91,8 +91,8 @@ def test_nesting_beyond_reason_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_element_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_stream, "CHUNK", 1 << 10)
-    monkeypatch.setattr(json_stream, "MAX_ELEMENT", 1 << 12)
+    monkeypatch.setattr(official_files, "CHUNK", 1 << 10)
+    monkeypatch.setattr(official_files, "MAX_ELEMENT", 1 << 12)
     stream = JsonStream(written(tmp_path, '["' + "x" * 1_000_000))
     with pytest.raises(ConfigError, match="broken"):
         list(stream.elements())

@@ -15,7 +15,7 @@ import pytest
 from agentrl.core.errors import ConfigError, EnvFault
 from agentrl.envs.common.catalogue import Catalogue
 from agentrl.envs.common.catalogue.product import listing_note
-from agentrl.envs.webshop import official_rows, official_store
+from agentrl.envs.webshop import official_files, official_store
 from agentrl.envs.webshop.goals import NO_LIMIT, price_limit
 from agentrl.envs.webshop.official import OfficialCatalogue
 from agentrl.envs.webshop.reward import best_choices
@@ -75,7 +75,7 @@ def test_a_product_is_read_by_the_benchmarks_rules(tmp_path: Path) -> None:
     ],
 )
 def test_prices_are_read_and_unreadable_ones_are_a_hundred(text: Any, pricing: tuple[float, ...]) -> None:
-    assert official_rows.read_pricing(text) == pricing
+    assert official_files.read_pricing(text) == pricing
 
 
 def test_missing_descriptions_options_and_attributes_have_defaults(tmp_path: Path) -> None:
@@ -375,9 +375,9 @@ def test_an_index_outside_is_refused(tmp_path: Path) -> None:
 
 
 def test_thousands_of_rows_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from agentrl.envs.webshop import json_stream
+    from agentrl.envs.webshop import official_files
 
-    monkeypatch.setattr(json_stream, "CHUNK", 4096)
+    monkeypatch.setattr(official_files, "CHUNK", 4096)
     rows = [a_row(asin(number)) for number in range(3000)]
     human = {asin(n): [a_wish(asin(n))] for n in range(0, 3000, 2)}
     shop = OfficialCatalogue(write_shop(tmp_path, rows, {asin(5): {"attributes": ["x"]}}, human))

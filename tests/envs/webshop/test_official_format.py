@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agentrl.envs.webshop.colours import BENCHMARK_COLOURS
 from agentrl.envs.webshop.nouns import title_tagger
 from agentrl.envs.webshop.official import OfficialCatalogue
-from agentrl.envs.webshop.reward import Rules, fit_of, with_options
+from agentrl.envs.webshop.reward import BENCHMARK_COLOURS, Rules, fit_of, with_options
 from agentrl.envs.webshop.shop import Shop, ShopSpec
 from benchmarks.webshop.lucene import documents, fingerprint, our_lists, queries
 from benchmarks.webshop.official_format import write_files

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from agentrl.core.errors import ConfigError, EnvFault
-from agentrl.envs.webshop.addresses import ORIGIN, address_of, place_at
+from agentrl.envs.webshop.browsing import ORIGIN, address_of, place_at
 from agentrl.envs.webshop.env import WebShopEnv
 from agentrl.envs.webshop.pages import Place
 from tests.envs.webshop.shop_kit import SMALL, small_shop, visible_strings

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from agentrl.envs.common.catalogue.photos import colour_named, photo, shape_of, tint_of
-from agentrl.envs.webshop.canvas import Canvas, wrapped
-from agentrl.envs.webshop.page_picture import page_picture
+from agentrl.envs.webshop.page_picture import Canvas, page_picture, wrapped
 from agentrl.envs.webshop.pages import Page, Part, item_body, sub_page_body
 from tests.envs.webshop.shop_kit import SHIRT, small_shop
 

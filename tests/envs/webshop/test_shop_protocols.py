@@ -17,8 +17,8 @@ from gymnasium.envs.registration import EnvSpec
 import agentrl
 from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.envs.webshop.actions import Action, read_tagged_turn, tagged_reply
-from agentrl.envs.webshop.admissible import MAX_LENGTH, Past, step_prompt
 from agentrl.envs.webshop.env import WebShopEnv
+from agentrl.envs.webshop.page_text import MAX_LENGTH, Past, step_prompt
 from agentrl.envs.webshop.players import NaiveShopper
 from agentrl.policies.oracle import OraclePolicy
 from agentrl.policies.random import RandomPolicy

@@ -16,7 +16,7 @@ from shop_kit import SMALL, small_shop
 from agentrl.core.errors import ConfigError
 from agentrl.core.task_generator import KINDS, Task
 from agentrl.envs.webshop.env import WebShopEnv
-from agentrl.envs.webshop.generated_goals import Wish
+from agentrl.envs.webshop.goals import Wish
 from agentrl.envs.webshop.wishes import WishMutations
 
 HOSTILE = [

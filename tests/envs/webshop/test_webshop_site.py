@@ -12,8 +12,7 @@ from urllib.parse import urlencode
 import pytest
 
 from agentrl.core.errors import ConfigError
-from agentrl.envs.webshop.sessions import Sessions, ShopFull
-from agentrl.envs.webshop.site import COOKIE, MAX_FORM, ShopSite
+from agentrl.envs.webshop.site import COOKIE, MAX_FORM, Sessions, ShopFull, ShopSite
 from agentrl.serve.connections import BackgroundServer
 from agentrl.serve.site import LoopbackOnly, is_loopback
 from tests.envs.webshop.shop_kit import SMALL, small_shop, tags_of, visible_strings

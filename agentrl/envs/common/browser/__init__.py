@@ -2,8 +2,7 @@
 
 from agentrl.envs.common.browser.chromium import find_chromium
 from agentrl.envs.common.browser.engine import Engine, engine
-from agentrl.envs.common.browser.fence import Fence
-from agentrl.envs.common.browser.gateway import Answer, Gateway
+from agentrl.envs.common.browser.gateway import Answer, Fence, Gateway
 from agentrl.envs.common.browser.tab import BrowserTab
 from agentrl.envs.common.browser.window import Window
 

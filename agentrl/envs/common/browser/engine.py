@@ -1,6 +1,8 @@
 """`Engine`: the one Chromium of this process, driven by Playwright on an event loop in the background.
 
-It starts when it is first needed and again after it has died. A forked child starts one of its own.
+It starts when it is first needed and again after it has died. A forked child starts one of its own. The
+memory of pages has a limit: a script that eats all of it loses its page, and the machine goes on (on Linux). Limits of
+the kernel would not do: Chromium reserves far more than it uses.
 """
 
 from __future__ import annotations
@@ -9,14 +11,16 @@ import asyncio
 import atexit
 import logging
 import os
+import signal
 import threading
 from collections.abc import Coroutine
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 from agentrl.core.background import BackgroundLoop
 from agentrl.core.errors import AgentRLError, EnvFault, MissingExtra
 from agentrl.envs.common.browser.chromium import NOWHERE, THROUGH_PROXY, UNWANTED, find_chromium, flags
-from agentrl.envs.common.browser.memory import guard_memory
 
 try:
     from playwright.async_api import Browser, BrowserContext, Playwright, async_playwright
@@ -28,6 +32,36 @@ log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 START_DEADLINE, CLOSE_DEADLINE = 60.0, 5.0  # seconds
 GRACE = 10.0  # beyond the deadline of a call: the loop itself is stuck then
+MAX_COUNT = 2 << 30  # bytes in use by the pages of one site in one window
+_PAUSE = 0.5  # seconds between two looks
+_PROCESSES = Path("/proc")
+
+
+async def guard_memory(browser: int, most: int = MAX_COUNT) -> None:
+    """End pages of the browser with this process id that use more memory. Runs until it is cancelled."""
+    while _PROCESSES.exists():
+        await asyncio.sleep(_PAUSE)
+        await asyncio.to_thread(_end_large, browser, most)
+
+
+def _end_large(browser: int, most: int) -> None:
+    for forked_from in _children(browser):
+        for pid in _children(forked_from):
+            with suppress(OSError, ValueError):  # it ended meanwhile
+                folder = _PROCESSES / str(pid)
+                used = int((folder / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+                if used > most and "--type=renderer" in (folder / "cmdline").read_text():
+                    log.warning("ended a page that used %d MB", used >> 20)
+                    os.kill(pid, signal.SIGKILL)
+
+
+def _children(pid: int) -> list[int]:
+    with suppress(OSError, ValueError):
+        return [int(child) for child in (_PROCESSES / f"{pid}/task/{pid}/children").read_text().split()]
+    return []
+
+
+log = logging.getLogger(__name__)
 
 
 class Engine:

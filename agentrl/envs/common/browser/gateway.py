@@ -10,14 +10,75 @@ from __future__ import annotations
 import asyncio
 import html
 import logging
+import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from agentrl.envs.common.browser.fence import PORTS, Fence, origin_of
+from agentrl.core.errors import ConfigError
+
+PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+_SOCKETS = {"ws": "http", "wss": "https"}
+_HOST = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?|\[[0-9a-f:.]+\]")
+Origin = tuple[str, str, int]  # scheme, host, port
+
+
+class BadOrigin(ValueError):
+    """No scheme, host and port that could be compared."""
+
+
+def origin_of(url: str) -> Origin:
+    """Scheme, host and port of an http(s) or ws(s) address; `BadOrigin` for everything else.
+
+    Addresses that programs read in different ways (a user before the host, odd characters, backslashes) are refused.
+    """
+    if not isinstance(url, str) or re.search(r"[\x00-\x20\x7f\\]", url):
+        raise BadOrigin(f"not an address: {url!r:.80}")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise BadOrigin(f"not an address: {url!r:.80}") from error
+    scheme = parts.scheme.lower()
+    host = parts.netloc.lower().removesuffix(f":{port}" if port is not None else "").removesuffix(":")
+    if scheme not in PORTS or not _HOST.fullmatch(host):
+        raise BadOrigin(f"not an http address: {url!r:.80}")
+    # Equal for equal hosts: no dot at the end, one spelling of an IP address.
+    plain = host.removesuffix(".")
+    if host.startswith("["):
+        try:
+            plain = f"[{ip_address(host[1:-1]).compressed}]"
+        except ValueError as error:
+            raise BadOrigin(f"not a host: {host!r:.80}") from error
+    return _SOCKETS.get(scheme, scheme), plain, PORTS[scheme] if port is None else port
+
+
+class Fence:
+    """Lets through the origins it was made with, by scheme, host and port."""
+
+    def __init__(self, origins: Iterable[str]) -> None:
+        try:
+            self.origins = frozenset(map(origin_of, origins))
+        except BadOrigin as error:
+            raise ConfigError(f"origins must be addresses such as http://localhost:7770; got {error}") from error
+
+    def allows(self, url: str) -> bool:
+        """May the browser ask for this address?"""
+        try:
+            return origin_of(url) in self.origins
+        except BadOrigin:
+            return False
+
+    def allows_tunnel(self, host: str, port: int) -> bool:
+        """May it open a connection, whatever it says through it? So https and web sockets reach a proxy."""
+        return any(self.allows(f"{scheme}://{host}:{port}") for scheme in ("https", "http"))
+
+
+# ---------------------------------------------------------------------- the gateway
 
 log = logging.getLogger(__name__)
 MAX_HEAD, MAX_BODY = 1 << 18, 1 << 27  # bytes
@@ -104,17 +165,13 @@ class Gateway:
         if self.responder is None:
             await self._forward(method, target, headers, body, writer)
             return False
-        return await _send(writer, method, await self._respond(self.responder, method, target, headers, body))
-
-    async def _respond(
-        self, responder: Responder, method: str, url: str, headers: Mapping[str, str], body: bytes
-    ) -> Answer:
         try:
-            return await asyncio.to_thread(responder, method, url, headers, body)
+            answer = await asyncio.to_thread(self.responder, method, target, headers, body)
         except Exception as error:
-            log.debug("no answer for %s", url, exc_info=True)
+            log.debug("no answer for %s", target, exc_info=True)
             self.fault = error
-            return Answer(b"The site did not answer.", 502, {"content-type": "text/plain"})
+            answer = Answer(b"The site did not answer.", 502, {"content-type": "text/plain"})
+        return await _send(writer, method, answer)
 
     async def _forward(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, writer: asyncio.StreamWriter
@@ -123,7 +180,8 @@ class Gateway:
         try:
             reader, upstream = await self._connect(parts.hostname or "", parts.port or PORTS[parts.scheme])
         except OSError as error:
-            await _send(writer, method, _unreachable(parts.netloc, error))
+            text = f"The site {parts.netloc[:200]} does not answer ({type(error).__name__})."
+            await _send(writer, method, Answer(text.encode(), 502, {"content-type": "text/plain"}))
             return
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         kept = {name: value for name, value in headers.items() if name not in _HOP and name != "transfer-encoding"}
@@ -193,15 +251,12 @@ async def _send(writer: asyncio.StreamWriter, method: str, answer: Answer) -> bo
         phrase = HTTPStatus(answer.status).phrase
     except ValueError:
         phrase = "Unknown"
-    rows = "".join(f"{name}: {_one_line(value)}\r\n" for name, value in answer.headers.items())
+    lines = {name: value.replace("\r", "").replace("\n", "") for name, value in answer.headers.items()}
+    rows = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     head = f"HTTP/1.1 {answer.status} {phrase}\r\n{rows}content-length: {len(answer.body)}\r\n\r\n"
     writer.write(head.encode("latin-1", "replace") + (b"" if method == "HEAD" else answer.body))
     await writer.drain()
     return True
-
-
-def _one_line(value: str) -> str:
-    return value.replace("\r", "").replace("\n", "")
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -216,8 +271,3 @@ def refusal(url: str) -> Answer:
     text = f"The site {html.escape(urlsplit(url).netloc[:200])} cannot be reached."
     page = f"<!doctype html><html><head><title>{text}</title></head><body><p>{text}</p></body></html>"
     return Answer(page.encode(), 403, {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"})
-
-
-def _unreachable(host: str, error: OSError) -> Answer:
-    text = f"The site {host[:200]} does not answer ({type(error).__name__})."
-    return Answer(text.encode(), 502, {"content-type": "text/plain"})

@@ -88,24 +88,21 @@ class BrowserTab:
     # ------------------------------------------------------------------ signals
 
     def _seen(self, name: str, event: dict[str, Any]) -> None:
-        if name.startswith("Runtime."):
-            self._world_changed(name, event)
-        elif name == "Page.windowOpen":
-            self.popups += 1
-        elif event.get("frameId", event.get("frame", {}).get("id")) == self._frame:
-            self._moved(name.removeprefix("Page."), event)
-
-    def _world_changed(self, name: str, event: dict[str, Any]) -> None:
-        if name.endswith("Created"):
+        if name == "Runtime.executionContextCreated":
             context = event["context"]
             if context["name"] == WORLD and context.get("auxData", {}).get("frameId") == self._frame:
                 self._world = context["uniqueId"]
                 self._world_made.set()
-        elif name.endswith("Cleared") or event.get("executionContextUniqueId") == self._world:
-            self._world = None
-            self._world_made.clear()
-            if self._pausing is not None:  # its page is gone, and its answer with it
-                self._pausing.cancel()
+        elif name.startswith("Runtime."):
+            if name.endswith("Cleared") or event.get("executionContextUniqueId") == self._world:
+                self._world = None
+                self._world_made.clear()
+                if self._pausing is not None:  # its page is gone, and its answer with it
+                    self._pausing.cancel()
+        elif name == "Page.windowOpen":
+            self.popups += 1
+        elif event.get("frameId", event.get("frame", {}).get("id")) == self._frame:
+            self._moved(name.removeprefix("Page."), event)
 
     def _moved(self, name: str, event: dict[str, Any]) -> None:
         if name == "frameRequestedNavigation":
@@ -131,11 +128,9 @@ class BrowserTab:
         self.gone = True
         for event in (self._idle, self._started, self._world_made):
             event.set()
-        for task in (
-            *self._pending,
-            *([self._pausing] if self._pausing else []),
-        ):  # a page that is gone answers nothing
-            task.cancel()
+        for task in (*self._pending, self._pausing):  # a page that is gone answers nothing
+            if task:
+                task.cancel()
 
     def watch_status(self) -> None:
         """Keep `status` and `failure` up to date; sites in this process tell them themselves."""
@@ -168,14 +163,18 @@ class BrowserTab:
     async def settle(self, deadline: float, *, scripts: bool = True) -> bool:
         """Wait until what the last input has caused is done; False if the page was still loading at the deadline (a
         moment of `time.monotonic`). A page with scripts gets two animation frames to show what it has to show."""
-        if not self._leaves:
-            await self._pause("frames" if scripts else "tick", deadline)
+        if not self._requested and not self._started.is_set():  # it is not on its way elsewhere
+            # Let the page do what it has begun. One that goes away meanwhile needs no pause.
+            limit = min(deadline, time.monotonic() + _FRAME_WAIT)
+            self._pausing = asyncio.ensure_future(self._evaluate(f"agentrl.{'frames' if scripts else 'tick'}()"))
+            try:
+                await asyncio.wait({self._pausing}, timeout=max(0.0, limit - time.monotonic()))
+                if self._pausing.done() and not self._pausing.cancelled():
+                    self._pausing.exception()  # does not matter
+            finally:
+                self._pausing.cancel()
+            self._pausing = None
         return await self._loaded(deadline)
-
-    @property
-    def _leaves(self) -> bool:
-        """Is the page on its way elsewhere?"""
-        return self._requested or self._started.is_set()
 
     async def _loaded(self, deadline: float) -> bool:
         if self._requested and not self._started.is_set():
@@ -186,18 +185,6 @@ class BrowserTab:
         if not done:
             await self._rescue(self.session.send("Page.stopLoading"))
         return done
-
-    async def _pause(self, name: str, deadline: float) -> None:
-        """Let the page do what it has begun. One that goes away meanwhile needs no pause."""
-        limit = min(deadline, time.monotonic() + _FRAME_WAIT)
-        self._pausing = asyncio.ensure_future(self._evaluate(f"agentrl.{name}()"))
-        try:
-            await asyncio.wait({self._pausing}, timeout=max(0.0, limit - time.monotonic()))
-            if self._pausing.done() and not self._pausing.cancelled():
-                self._pausing.exception()  # does not matter
-        finally:
-            self._pausing.cancel()
-        self._pausing = None
 
     # ------------------------------------------------------------------ going and reading
 
@@ -246,8 +233,9 @@ class BrowserTab:
                 return await self._answer(self._evaluate(expression), deadline)
             except PlaywrightError as error:
                 self._check()
-                if not _went_elsewhere(error):
-                    raise
+                why = str(error)
+                if "context" not in why.lower() and "navigated" not in why and "Cannot find" not in why:
+                    raise  # it did not go elsewhere
                 if time.monotonic() > deadline:  # it goes elsewhere all the time
                     raise Unresponsive from error
                 await _wait(self._idle, deadline)
@@ -335,8 +323,3 @@ async def _wait(event: asyncio.Event, deadline: float) -> bool:
     except TimeoutError:
         return False
     return True
-
-
-def _went_elsewhere(error: PlaywrightError) -> bool:
-    text = str(error)
-    return "context" in text.lower() or "navigated" in text or "Cannot find" in text

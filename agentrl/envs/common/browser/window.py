@@ -65,7 +65,7 @@ class Window:
         if self._popups.qsize() < MAX_POPUPS:
             self._popups.put_nowait(page)
         else:
-            closing = asyncio.ensure_future(_close(page))
+            closing = asyncio.ensure_future(self._close_page(page))
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 
@@ -105,7 +105,6 @@ class Window:
             with suppress(PlaywrightError):
                 await context.close()
 
-
-async def _close(page: Page) -> None:
-    with suppress(PlaywrightError):
-        await page.close()
+    async def _close_page(self, page: Page) -> None:
+        with suppress(PlaywrightError):
+            await page.close()

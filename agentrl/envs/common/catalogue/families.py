@@ -8,14 +8,58 @@ its family by arithmetic. What is left after the last whole block is products on
 from __future__ import annotations
 
 import itertools
+import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Literal
+from hashlib import blake2b
+from statistics import NormalDist
+from struct import Struct
+from typing import Literal, TypeVar
 
 from agentrl.envs.common.catalogue.product import NO_PRICE
-from agentrl.envs.common.catalogue.random_numbers import RandomNumbers, log_normal_table, pick, random_numbers, sample
 from agentrl.envs.common.catalogue.words import Attribute, Noun, Schema, words
+
+T = TypeVar("T")
+RandomNumbers = tuple[int, ...]
+_SIXTEEN_BIT_NUMBERS = Struct(">32H")
+
+
+def random_numbers(seed: int, kind: bytes, index: int) -> RandomNumbers:
+    """Thirty-two numbers below 65,536: one hash serves a whole product, which is what makes products cheap."""
+    return _SIXTEEN_BIT_NUMBERS.unpack(blake2b(b"%d|%b|%d" % (seed, kind, index)).digest())
+
+
+def pick(choices: Sequence[T], number: int) -> T:
+    """One of `choices`, all equally likely."""
+    return choices[number * len(choices) >> 16]
+
+
+@cache
+def strides(length: int) -> tuple[int, ...]:
+    """Steps that visit every place of a ring of this length: sampling without repetition costs one addition each."""
+    return tuple(step for step in range(1, length) if math.gcd(step, length) == 1) or (1,)
+
+
+def sample(choices: Sequence[T], count: int, start: int, stride: int) -> list[T]:
+    """`count` different ones of `choices` (all, if there are fewer), chosen by two random numbers."""
+    length = len(choices)
+    first, step = start * length >> 16, pick(strides(length), stride)
+    return [choices[(first + step * k) % length] for k in range(min(count, length))]
+
+
+def log_normal_table(
+    median: float, sigma: float, low: float, high: float, upper_sigma: float | None = None
+) -> tuple[float, ...]:
+    """The quantiles of a log-normal distribution cut to [low, high], with a spread of its own above the median."""
+    bell = NormalDist()
+    scores = (bell.inv_cdf((k + 0.5) / 256) for k in range(256))
+    values = (median * math.exp(z * (upper_sigma or sigma if z > 0 else sigma)) for z in scores)
+    return tuple(min(high, max(low, value)) for value in values)
+
+
+# ---------------------------------------------------------------------- families
 
 Level = Literal["easy", "medium", "hard"]
 Place = Literal["title", "bullets", "description", "hidden"]
@@ -151,56 +195,53 @@ def alone(seed: int, index: int) -> Family:
 
 def _make(rng: RandomNumbers, traits_rng: RandomNumbers, plan: Plan) -> Family:
     nouns = words().two_option_nouns if plan.options > 1 else words().nouns_by_category
-    noun = pick(nouns[_category(rng[0])], rng[1])
+    names, bounds = _category_bounds()
+    category = names[bisect_right(bounds, rng[0])] if rng[0] < bounds[-1] else "grocery"
+    noun = pick(nouns[category], rng[1])
     listed = min(pick(_LISTED, rng[2]), len(noun.attributes) - SPARE)
     count = max(listed, plan.attributes)
     shuffled = sample(noun.attributes, len(noun.attributes), rng[3], rng[4])
-    attributes = tuple(shuffled[:count])
-    unlisted = count - listed
-    places: tuple[Place, ...] = tuple(_place(plan, k, traits_rng[k], hideable=k >= unlisted) for k in range(count))
+    places: list[Place] = []  # where each is stated; one that no list holds must stand somewhere in the text
+    for k in range(count):
+        chosen = pick(_PLACES_BY_LEVEL[plan.level] if k < plan.attributes else _ANY_PLACE, traits_rng[k])
+        places.append("bullets" if chosen == "hidden" and k < count - listed else chosen)
     schemas = _schemas(noun, rng, plan)
-    values = {
-        schema.option: _values(schema, traits_rng[8 + k], traits_rng[12 + k], traits_rng[16 + k])
-        for k, schema in enumerate(schemas)
-    }
-    wanted = tuple(
-        _wanted(schema, values[schema.option], traits_rng[20 + k]) for k, schema in enumerate(schemas[: plan.options])
-    )
-    pricing = _pricing(noun, rng, with_range=bool(schemas))
-    target = rng[10] * plan.size >> 16
-    spare = tuple(shuffled[count:])
+    values: Options = {}  # neighbours where the order means something, as with sizes
+    for k, schema in enumerate(schemas):
+        many, start, all_values = pick(_VALUES, traits_rng[8 + k]), traits_rng[12 + k], schema.values
+        if schema.option == "size":
+            many = min(many, len(all_values))
+            lowest = start * (len(all_values) - many + 1) >> 16
+            values[schema.option] = all_values[lowest : lowest + many]
+        else:
+            values[schema.option] = tuple(sample(all_values, many, start, traits_rng[16 + k]))
+    wanted: list[tuple[str, str]] = []  # by the family's two goals: different ones where a sibling can still lack both
+    for k, schema in enumerate(schemas[: plan.options]):
+        own, number = values[schema.option], traits_rng[20 + k]
+        first = pick(own, number)
+        second = own[(own.index(first) + 1 + number % 3) % len(own)]
+        wanted.append((first, second) if schema.can_lack({first, second}) else (first, first))
     return Family(
-        noun,
-        plan,
-        attributes,
-        places,
-        listed,
-        spare,
-        values,
-        schemas,
-        wanted,
-        pricing,
-        target,
-        pick(noun.uses, rng[11]),
+        noun=noun,
+        plan=plan,
+        attributes=tuple(shuffled[:count]),
+        places=tuple(places),
+        listed=listed,
+        spare_attributes=tuple(shuffled[count:]),
+        options=values,
+        schemas=schemas,
+        wanted_values=tuple(wanted),
+        pricing=_pricing(noun, rng, with_range=bool(schemas)),
+        target=rng[10] * plan.size >> 16,
+        use=pick(noun.uses, rng[11]),
     )
-
-
-def _category(number: int) -> str:
-    names, bounds = _bounds()
-    return names[bisect_right(bounds, number)] if number < bounds[-1] else "grocery"
 
 
 @cache
-def _bounds() -> tuple[tuple[str, ...], tuple[float, ...]]:
+def _category_bounds() -> tuple[tuple[str, ...], tuple[float, ...]]:
     """The categories, and the random number at which each ends."""
     shares = words().shares
     return tuple(shares), tuple(share * 65536 for share in itertools.accumulate(shares.values()))
-
-
-def _place(plan: Plan, k: int, number: int, *, hideable: bool) -> Place:
-    """Where attribute `k` is stated; one that no list holds must stand somewhere in the text."""
-    chosen = pick(_PLACES_BY_LEVEL[plan.level] if k < plan.attributes else _ANY_PLACE, number)
-    return "bullets" if chosen == "hidden" and not hideable else chosen
 
 
 def _schemas(noun: Noun, rng: RandomNumbers, plan: Plan) -> tuple[Schema, ...]:
@@ -213,23 +254,6 @@ def _schemas(noun: Noun, rng: RandomNumbers, plan: Plan) -> tuple[Schema, ...]:
         if len(chosen) == needed:
             break
     return tuple(chosen.values())
-
-
-def _values(schema: Schema, count_number: int, start: int, stride: int) -> tuple[str, ...]:
-    """Some values of an option: neighbours where the order means something, as with sizes."""
-    count = pick(_VALUES, count_number)
-    if schema.option != "size":
-        return tuple(sample(schema.values, count, start, stride))
-    count = min(count, len(schema.values))
-    first = start * (len(schema.values) - count + 1) >> 16
-    return schema.values[first : first + count]
-
-
-def _wanted(schema: Schema, values: tuple[str, ...], number: int) -> tuple[str, str]:
-    """The values that the family's two goals ask for: different ones where a sibling can still lack both."""
-    first = pick(values, number)
-    second = values[(values.index(first) + 1 + number % 3) % len(values)]
-    return (first, second) if schema.can_lack({first, second}) else (first, first)
 
 
 def _pricing(noun: Noun, rng: RandomNumbers, *, with_range: bool) -> tuple[float, ...]:
@@ -270,24 +294,17 @@ def variant_of(family: Family, member: int, rng: RandomNumbers) -> Variant:
     if broken is None:
         pass
     elif broken.kind == "price":
-        return Variant(attributes, options, (_too_dear(pricing, rng[20]),), loud=True)
+        # More than any limit a goal for the target can have: limits end at the fourth ten above its price.
+        beyond = pricing[-1] // 10 * 10 + 41
+        too_dear = charm(beyond + pricing[0] * rng[20] / 120000, rng[20])
+        return Variant(attributes, options, (too_dear,), loud=True)
     elif broken.kind == "attribute":
         spare = family.spare_attributes
         other = spare[(broken.count + 3 * broken.which) % len(spare)]
         attributes = (*attributes[: broken.which], other, *attributes[broken.which + 1 :])
     else:
-        options = _without_wanted(family, broken.which, rng)
+        schema = family.schemas[broken.which]
+        left = schema.without(set(family.wanted_values[broken.which]))
+        values = tuple(sample(left, len(options[schema.option]), rng[21], rng[22]))
+        options = {**options, schema.option: values}
     return Variant(attributes, options, pricing)
-
-
-def _too_dear(pricing: tuple[float, ...], number: int) -> float:
-    """More than any limit a goal for the target can have: limits end at the fourth ten above its price."""
-    beyond = pricing[-1] // 10 * 10 + 41
-    return charm(beyond + pricing[0] * number / 120000, number)
-
-
-def _without_wanted(family: Family, which: int, rng: RandomNumbers) -> Options:
-    schema = family.schemas[which]
-    left = schema.without(set(family.wanted_values[which]))
-    values = tuple(sample(left, len(family.options[schema.option]), rng[21], rng[22]))
-    return {**family.options, schema.option: values}

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from functools import lru_cache
+from importlib.resources import files
 from zlib import crc32
 
 from PIL import Image, ImageColor, ImageDraw
 
 from agentrl.envs.common.catalogue.matching import COLOURS
-from agentrl.envs.common.catalogue.photo_shapes import BY_CATEGORY, PALETTE, SHAPES, TINTS, WORDS
 from agentrl.envs.common.catalogue.product import Product
 
+_DATA = tomllib.loads(files("agentrl.envs.common.catalogue").joinpath("photos.toml").read_text(encoding="utf-8"))
+SHAPES = {name: [stroke.split() for stroke in strokes] for name, strokes in _DATA["shapes"].items()}
+WORDS = [(word, shape) for shape, words in _DATA["words"].items() for word in words.split("|")]
+BY_CATEGORY, TINTS, PALETTE = _DATA["by_category"], _DATA["tints"], _DATA["palette"]["colours"]
 FINER = 4  # drawn this many times larger, so that edges come out smooth
 BACK = (244, 246, 248)
 FIXED = {"ink": (52, 56, 64), "white": (252, 252, 252), "back": BACK, "leaf": (92, 150, 96)}
@@ -73,24 +78,19 @@ def _drawn(shape: str, tint: Colour, pixels: int) -> Image.Image:
     tones = {**FIXED, "main": tint, "dark": _mixed(tint, 0, 0.3), "light": _mixed(tint, 255, 0.55)}
     large = Image.new("RGB", (pixels * FINER, pixels * FINER), BACK)
     pen, unit = ImageDraw.Draw(large), pixels * FINER / 100
-    for form, tone, numbers in SHAPES[shape]:
-        places = [(12 + 0.76 * number) * unit for number in numbers]
-        edge = _mixed(tones[tone], 0, 0.25) if tone in ("main", "light", "white") else None
-        _stroke(pen, form, places, tones[tone], edge, unit)
-    return large.resize((pixels, pixels), Image.Resampling.LANCZOS)
-
-
-def _stroke(
-    pen: ImageDraw.ImageDraw, form: str, places: list[float], fill: Colour, edge: Colour | None, unit: float
-) -> None:
     width = max(1, round(unit))
-    if form == "box":
-        pen.rectangle(places, fill=fill)
-    elif form == "round":
-        pen.rounded_rectangle(places, radius=6 * unit, fill=fill, outline=edge, width=width)
-    elif form == "oval":
-        pen.ellipse(places, fill=fill, outline=edge, width=width)
-    elif form == "poly":
-        pen.polygon(places, fill=fill, outline=edge, width=width)
-    else:
-        pen.line(places, fill=fill, width=round(4 * unit), joint="curve")
+    for form, tone, *numbers in SHAPES[shape]:
+        places = [(12 + 0.76 * int(number)) * unit for number in numbers]
+        fill = tones[tone]
+        edge = _mixed(fill, 0, 0.25) if tone in ("main", "light", "white") else None
+        if form == "box":
+            pen.rectangle(places, fill=fill)
+        elif form == "round":
+            pen.rounded_rectangle(places, radius=6 * unit, fill=fill, outline=edge, width=width)
+        elif form == "oval":
+            pen.ellipse(places, fill=fill, outline=edge, width=width)
+        elif form == "poly":
+            pen.polygon(places, fill=fill, outline=edge, width=width)
+        else:
+            pen.line(places, fill=fill, width=round(4 * unit), joint="curve")
+    return large.resize((pixels, pixels), Image.Resampling.LANCZOS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Protocol, runtime_checkable
 
 NO_ATTRIBUTES = ("DUMMY_ATTR",)  # what the benchmark lists for a product without annotated attributes
 NO_PRICE = (100.0,)  # and what it charges where the price is unknown
@@ -84,3 +85,31 @@ def fraction_for(purpose: str, seed: int, asin: str) -> float:
     """A number in [0, 1) that depends on its arguments alone, in every process and on every machine."""
     key = f"{seed}|{purpose}|{asin}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(key, digest_size=6).digest(), "big") / (1 << 48)
+
+
+@runtime_checkable
+class Catalogue(Protocol):
+    """Products numbered from zero, read-only and the same in every process."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the documents and their order: two catalogues with one fingerprint may share an index on disk."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def product(self, index: int, /) -> Product:
+        """Product number `index`; IndexError outside the catalogue."""
+        ...
+
+    def find(self, asin: str) -> Product | None:
+        """The product with this id, in either case of letters, or None."""
+        ...
+
+    def entry(self, index: int) -> tuple[str, str, str]:
+        """Id, indexed text and `listing_note` of product number `index`: all that a search index keeps of it."""
+        ...
+
+    def docid(self, index: int) -> str:
+        """The id of product number `index`."""
+        ...

@@ -131,23 +131,25 @@ def words() -> Words:
 
 def title_case(text: str) -> str:
     """Capitals as in titles: every word but the small ones."""
-    return " ".join(_capitals(word) for word in text.split(" "))
-
-
-def _capitals(word: str) -> str:
-    if word in _INITIALS:
-        return word.upper()
-    return word if word in _SMALL_WORDS else word[:1].upper() + word[1:]
+    return " ".join(
+        word.upper() if word in _INITIALS else word if word in _SMALL_WORDS else word[:1].upper() + word[1:]
+        for word in text.split(" ")
+    )
 
 
 def _nouns(categories: dict[str, Any], schemas: dict[str, Schema]) -> tuple[Noun, ...]:
+    """Every kind of product. "a pair of ankle boots" is an article with "of" and a name, "an eye cream" one without."""
     found: list[Noun] = []
     for category, entry in categories.items():
         for group in entry["groups"].values():
             for place, line in enumerate(group["nouns"], 1):
                 named, leaf, price = line.split(" : ")
                 path = PATH_SEPARATOR.join((entry["root"], group["path"], leaf))
-                article, name = _article(named)
+                article, of, name = named.partition(" of ")
+                if of:
+                    article += " of"
+                else:
+                    article, _, name = named.partition(" ")
                 found.append(
                     Noun(
                         index=len(found),
@@ -165,36 +167,21 @@ def _nouns(categories: dict[str, Any], schemas: dict[str, Schema]) -> tuple[Noun
 
 def _own(group: dict[str, list[str]], place: int, schemas: dict[str, Schema]) -> dict[str, Any]:
     """What a group says that fits its noun number `place`, by the names of `Noun`'s fields."""
-    own: dict[str, Any] = {
-        key: tuple(text for item in group[key] if (text := _fitting(item, place)))
-        for key in ("attributes", "uses", "details", "tags", "options")
-    }
+    own: dict[str, Any] = {}
+    for key in ("attributes", "uses", "details", "tags", "options"):
+        marked = [item.partition("@") for item in group[key]]  # the mark names the nouns that the item fits
+        own[key] = tuple(text for text, _, places in marked if text and (not places or str(place) in places))
     weighted = [option.split("*") for option in own.pop("options")]
     own["schemas"] = tuple(schemas[name] for name, weight in weighted for _ in range(int(weight)))
-    own["attributes"] = tuple(_attribute(text) for text in own["attributes"])
+    attributes = []
+    for text in own["attributes"]:
+        first, _, rest = text.partition(" ")
+        if first == "with" or first == "for":
+            attributes.append(Attribute(rest, first, title_case(rest)))
+        else:
+            attributes.append(Attribute(text, "adjective", title_case(text)))
+    own["attributes"] = tuple(attributes)
     return own
-
-
-def _fitting(item: str, place: int) -> str:
-    """The item without its mark, or nothing where the mark names other nouns."""
-    text, _, places = item.partition("@")
-    return text if not places or str(place) in places else ""
-
-
-def _attribute(text: str) -> Attribute:
-    first, _, rest = text.partition(" ")
-    if first == "with" or first == "for":
-        return Attribute(rest, first, title_case(rest))
-    return Attribute(text, "adjective", title_case(text))
-
-
-def _article(named: str) -> tuple[str, str]:
-    """("a pair of", "ankle boots"), ("an", "eye cream"), ("some", "dental floss")."""
-    container, of, name = named.partition(" of ")
-    if of:
-        return f"{container} of", name
-    article, _, name = named.partition(" ")
-    return article, name
 
 
 def _brands(syllables: dict[str, list[str]], category: str) -> tuple[str, ...]:

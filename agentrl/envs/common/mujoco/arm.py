@@ -112,17 +112,15 @@ class Arm:
         if key not in self._solved:
             while len(self._solved) >= ANSWERS:
                 del self._solved[next(iter(self._solved))]
-            self._solved[key] = self._search(position, rotation)
+            found, scratch = None, self.imagine(READY)
+            for _ in range(TRIES):
+                joints, error = self._towards(scratch, position, rotation)
+                if error < EXACT:
+                    found = scratch.qpos[self._qpos[:7]].copy()
+                    break
+                scratch.qpos[self._qpos[:7]] = joints
+            self._solved[key] = found
         return self._solved[key]
-
-    def _search(self, position: np.ndarray, rotation: np.ndarray) -> np.ndarray | None:
-        scratch = self.imagine(READY)
-        for _ in range(TRIES):
-            joints, error = self._towards(scratch, position, rotation)
-            if error < EXACT:
-                return scratch.qpos[self._qpos[:7]].copy()
-            scratch.qpos[self._qpos[:7]] = joints
-        return None
 
     def imagine(self, joints: Sequence[float] | np.ndarray, opening: float = OPENING) -> Any:
         """The present simulation with the arm elsewhere, for questions, until the next call; `touched` says what it

@@ -8,6 +8,7 @@ gravity compensated and moved by a position servo at each joint, so it holds sti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from math import pi
 from typing import Any, NamedTuple
 
@@ -141,17 +142,14 @@ def add_panda(spec: Any, position: Vector, angle: float = 0.0) -> Any:
     _add_shapes(base, BASE, mass=3.0)
     body = base
     for name, link in zip(JOINTS, LINKS, strict=True):
-        body = _add_link(spec, body, name, link)
+        turned = _quaternion((1.0, 0.0, 0.0), link.turn)
+        body = body.add_body(name=name.replace("joint", "link"), pos=link.offset, quat=turned, gravcomp=1.0)
+        body.add_joint(name=name, type=mujoco.mjtJoint.mjJNT_HINGE, axis=(0, 0, 1), range=link.limits, armature=0.1)
+        _add_shapes(body, link.shapes, link.mass)
+        damping = LAG * link.stiffness
+        _add_servo(spec, name, mujoco.mjtTrn.mjTRN_JOINT, link.stiffness, damping, link.torque, link.limits)
     _add_hand(spec, body)
     return base
-
-
-def _add_link(spec: Any, parent: Any, name: str, link: Link) -> Any:
-    body = parent.add_body(name=name.replace("joint", "link"), pos=link.offset, quat=_about_x(link.turn), gravcomp=1.0)
-    body.add_joint(name=name, type=mujoco.mjtJoint.mjJNT_HINGE, axis=(0, 0, 1), range=link.limits, armature=0.1)
-    _add_shapes(body, link.shapes, link.mass)
-    _add_servo(spec, name, mujoco.mjtTrn.mjTRN_JOINT, link.stiffness, LAG * link.stiffness, link.torque, link.limits)
-    return body
 
 
 def _add_hand(spec: Any, wrist: Any) -> None:
@@ -166,22 +164,18 @@ def _add_hand(spec: Any, wrist: Any) -> None:
         )
         _add_shapes(finger, FINGER, mass=0.08)
         _add_shapes(finger, (PAD,), mass=0.02, contype=0, conaffinity=0)
-        _add_grip(finger)
-        both.wrap_joint(name, 0.5)
-    mirror = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=FINGERS[0], name2=FINGERS[1])
-    mirror.objtype, mirror.data[:2], mirror.solref = mujoco.mjtObj.mjOBJ_JOINT, (0.0, 1.0), (0.005, 1.0)
-    _add_servo(spec, GRIPPER, mujoco.mjtTrn.mjTRN_TENDON, 2500.0, 60.0, 50.0, (0.0, OPENING))
-
-
-def _add_grip(finger: Any) -> None:
-    """What touches in place of the pad: a knob at each corner. Two flat boxes would touch at eight points, which takes
-    the solver four times as long; what is held neither slips nor turns between four, and round things are cradled."""
-    for x in (-0.0055, 0.0055):
-        for z in (0.0385, 0.0505):
+        # What touches in place of the pad: a knob at each corner. Two flat boxes would touch at eight points, which
+        # takes the solver four times as long; what is held neither slips nor turns between four, and round things are
+        # cradled.
+        for x, z in product((-0.0055, 0.0055), (0.0385, 0.0505)):
             finger.add_geom(
                 type=mujoco.mjtGeom.mjGEOM_SPHERE, pos=(x, KNOB, z), size=(KNOB, 0.0, 0.0), mass=0.0, group=HIDDEN,
                 condim=4, friction=(1.5, 0.02, 0.0001), priority=1, **ARM_TOUCHES,
             )  # fmt: skip
+        both.wrap_joint(name, 0.5)
+    mirror = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=FINGERS[0], name2=FINGERS[1])
+    mirror.objtype, mirror.data[:2], mirror.solref = mujoco.mjtObj.mjOBJ_JOINT, (0.0, 1.0), (0.005, 1.0)
+    _add_servo(spec, GRIPPER, mujoco.mjtTrn.mjTRN_TENDON, 2500.0, 60.0, 50.0, (0.0, OPENING))
 
 
 def _add_servo(spec: Any, name: str, kind: Any, stiffness: float, damping: float, limit: float, span: Any) -> None:
@@ -201,10 +195,6 @@ def _add_shapes(body: Any, shapes: tuple[Shape, ...], mass: float, **settings: A
         else:
             geom.type = getattr(mujoco.mjtGeom, f"mjGEOM_{shape.kind.upper()}")
             geom.fromto, geom.size = (*shape.start, *shape.end), (shape.radius, 0.0, 0.0)
-
-
-def _about_x(angle: float) -> Any:
-    return _quaternion((1.0, 0.0, 0.0), angle)
 
 
 def _about_z(angle: float) -> Any:

@@ -48,7 +48,9 @@ def draw(
     must not change until this returns."""
     if not 1 <= size <= MAX_SIZE:
         raise ValueError(f"the size of a picture must be 1 to {MAX_SIZE} pixels; got {size}")
-    return _painter().draw(model, data, camera, size, segmentation, hidden)
+    with _lock:  # this process's own painter: threads and contexts do not survive a fork
+        painter = _by_process.setdefault(os.getpid(), _by_process.get(os.getpid()) or _Painter())
+    return painter.draw(model, data, camera, size, segmentation, hidden)
 
 
 class _Painter:
@@ -65,11 +67,6 @@ class _Painter:
     def _draw(
         self, model: Any, data: Any, camera: str | int, size: int, segmentation: bool, hidden: tuple[int, ...]
     ) -> np.ndarray:
-        canvas = self._canvas(model, size)
-        canvas.look(data, camera, hidden)
-        return canvas.geoms() if segmentation else canvas.colours()
-
-    def _canvas(self, model: Any, size: int) -> _Canvas:
         key = (id(model), size)  # a canvas keeps its model, so the id is not given to another one
         if key not in self._kept:
             if self._context is None:
@@ -78,7 +75,9 @@ class _Painter:
                 self._kept.popitem(last=False)[1].close()
             self._kept[key] = _Canvas(model, size)
         self._kept.move_to_end(key)
-        return self._kept[key]
+        canvas = self._kept[key]
+        canvas.look(data, camera, hidden)
+        return canvas.geoms() if segmentation else canvas.colours()
 
 
 class _Canvas:
@@ -108,21 +107,17 @@ class _Canvas:
         option = mujoco.MjvOption()
         for group in hidden:
             option.geomgroup[group] = 0
-        groups = self.model.geom_group
+        groups, model = self.model.geom_group, self.model
         before = groups.copy()
-        if self._may_leave_out(number):
+        # Shadows and reflections show things beside the picture; `_out_of_sight` knows plain perspective only.
+        mirrors = model.vis.quality.shadowsize > 0 or model.mat_reflectance.any()
+        flat = getattr(model, "cam_orthographic", getattr(model, "cam_projection", np.zeros(model.ncam)))[number]
+        if not mirrors and not flat and not model.cam_sensorsize[number].any():
             groups[self._out_of_sight(data, number)] = UNSEEN
         try:
             mujoco.mjv_updateScene(self.model, data, option, None, view, mujoco.mjtCatBit.mjCAT_ALL, self._scene)
         finally:
             groups[:] = before
-
-    def _may_leave_out(self, camera: int) -> bool:
-        """Shadows and reflections show things beside the picture; `_out_of_sight` knows plain perspective only."""
-        model = self.model
-        mirrors = model.vis.quality.shadowsize > 0 or model.mat_reflectance.any()
-        flat = getattr(model, "cam_orthographic", getattr(model, "cam_projection", np.zeros(model.ncam)))[camera]
-        return not mirrors and not flat and not model.cam_sensorsize[camera].any()
 
     def _out_of_sight(self, data: Any, camera: int) -> np.ndarray:
         """Geoms behind the camera, beside the picture, or smaller than half a pixel: the driver would find out late."""
@@ -187,12 +182,6 @@ def _open_context() -> Any:
 
 _lock = threading.Lock()
 _by_process: dict[int, _Painter] = {}
-
-
-def _painter() -> _Painter:
-    """This process's own: threads and contexts do not survive a fork."""
-    with _lock:
-        return _by_process.setdefault(os.getpid(), _by_process.get(os.getpid()) or _Painter())
 
 
 os.register_at_fork(after_in_child=_by_process.clear)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from agentrl.envs.common.search.analyzer import analyze
-from agentrl.envs.common.search.build import build_index
-from agentrl.envs.common.search.documents import CatalogueDocuments, DocumentSource
+from agentrl.envs.common.search.build import RepairingIndex, build_index, open_or_build
 from agentrl.envs.common.search.index import Hit, Index
-from agentrl.envs.common.search.repair import RepairingIndex, open_or_build
+from agentrl.envs.common.search.segment import CatalogueDocuments, DocumentSource
 from agentrl.envs.common.search.storage import IndexCorrupt
 
 __all__ = [

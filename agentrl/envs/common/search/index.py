@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,11 +12,9 @@ import numpy as np
 from agentrl.core.arguments import whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.search.analyzer import analyze_query
-from agentrl.envs.common.search.kernel import Postings, QueryTerm, best
+from agentrl.envs.common.search.kernel import Postings, QueryTerm, best, inverse_document_frequency, length_inverses
 from agentrl.envs.common.search.merge import term_hash
-from agentrl.envs.common.search.scoring import inverse_document_frequency, length_inverses
-from agentrl.envs.common.search.storage import CheckedFile, IndexCorrupt
-from agentrl.envs.common.search.strings import SingleStrings
+from agentrl.envs.common.search.storage import CheckedFile, IndexCorrupt, SingleStrings
 
 FILE_NAME = "search.index"
 DEFAULT_HITS = 50
@@ -50,7 +49,7 @@ class Index:
         return cls(folder, file)
 
     def __reduce__(self) -> tuple:
-        return _reopen, (str(self.folder), self.fingerprint)
+        return partial(Index.open, fingerprint=self.fingerprint), (str(self.folder),)
 
     def __len__(self) -> int:
         return self._documents
@@ -86,13 +85,27 @@ class Index:
         if not isinstance(query, str):
             raise ConfigError(f"query must be a string; got {type(query).__name__}")
         k = whole_number("k", k, at_least=1)
-        terms = [found for term, count in analyze_query(query).items() if (found := self._query_term(term, count))]
+        terms: list[QueryTerm] = []
+        for term, count in analyze_query(query).items():
+            number = self._term_number(term)
+            if number is not None:
+                start, stop = self._file.array("starts", number, number + 2).tolist()
+                weight = np.float32(count) * inverse_document_frequency(self._filled, stop - start)
+                terms.append(QueryTerm(start, stop, float(weight)))
         if not terms:
             return []
         for start, stop, _ in terms:
             self._file.array("documents", start, stop)
             self._file.array("counts", start, stop)
-        return self._hits(*best(self._postings(), terms, k))
+        documents, scores = best(self._postings(), terms, k)
+        file = self._file
+        starts = np.where(documents > 0, file.pick("docid_ends", np.maximum(documents - 1, 0)), 0)
+        columns = starts, file.pick("docid_ends", documents), scores, file.pick("numbers", documents)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return [
+            Hit(file.array("docid_content", start, stop).tobytes().decode(), score, number)
+            for start, stop, score, number in rows
+        ]
 
     def notes(self, numbers: Sequence[int]) -> list[str]:
         """The notes of the documents with these numbers (`Hit.number`); `IndexCorrupt` if one of them is damaged.
@@ -119,37 +132,15 @@ class Index:
             )
         return self._tables
 
-    def _query_term(self, term: str, count: int) -> QueryTerm | None:
-        number = self._term_number(term)
-        if number is None:
-            return None
-        start, stop = self._file.array("starts", number, number + 2).tolist()
-        return QueryTerm(start, stop, float(np.float32(count) * inverse_document_frequency(self._filled, stop - start)))
-
     def _term_number(self, term: str) -> int | None:
+        """The place of a term among those with its hash; None where the index does not know it."""
         wanted = np.uint64(term_hash(term))
         hashes = self._file.array("term_hashes")
         number = int(np.searchsorted(hashes, wanted))
         while number < len(hashes) and hashes[number] == wanted:
-            if self._term(number) == term:
+            ends = self._file.array("term_ends", max(0, number - 1), number + 1).tolist()
+            known = self._file.array("term_content", ends[0] if number else 0, ends[-1]).tobytes().decode()
+            if known == term:
                 return number
             number += 1
         return None
-
-    def _term(self, number: int) -> str:
-        ends = self._file.array("term_ends", max(0, number - 1), number + 1).tolist()
-        return self._file.array("term_content", ends[0] if number else 0, ends[-1]).tobytes().decode()
-
-    def _hits(self, documents: np.ndarray, scores: np.ndarray) -> list[Hit]:
-        file = self._file
-        starts = np.where(documents > 0, file.pick("docid_ends", np.maximum(documents - 1, 0)), 0)
-        columns = starts, file.pick("docid_ends", documents), scores, file.pick("numbers", documents)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        return [
-            Hit(file.array("docid_content", start, stop).tobytes().decode(), score, number)
-            for start, stop, score, number in rows
-        ]
-
-
-def _reopen(folder: str, fingerprint: str) -> Index:
-    return Index.open(folder, fingerprint=fingerprint)

@@ -7,7 +7,7 @@ order in which the documents were given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import pairwise
@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from agentrl.core.errors import ConfigError
-from agentrl.envs.common.search.scoring import length_codes
-from agentrl.envs.common.search.storage import write_file
-from agentrl.envs.common.search.strings import ROW_TYPE, pack_strings, unpack_strings
+from agentrl.envs.common.search.kernel import length_codes
+from agentrl.envs.common.search.storage import ROW_TYPE, pack_strings, unpack_strings, write_file
 
 SORTED_AT_ONCE = 4 << 20  # postings, to bound the memory; also bounds the terms of a piece, to 24 bits and less
 
@@ -47,7 +46,12 @@ def merge_segments(folder: Path, path: Path, fingerprint: str, report: Callable[
     """Write the index file; `report` is told how many of how many segments are in."""
     segments = sorted(folder.glob("segment-*.npz"))
     corpus = _survey(folder, segments)
-    order = _order_of(corpus.docids)
+    docids = corpus.docids
+    in_order = sorted(range(len(docids)), key=docids.__getitem__)
+    for before, after in pairwise(in_order):
+        if docids[before] == docids[after]:
+            raise ConfigError(f"documents must have different ids; two are called {docids[after][:100]!a}")
+    order = np.array(in_order, np.int64)
     starts = np.concatenate(([0], np.cumsum(corpus.containing)))
     lengths = np.concatenate([np.zeros(0, np.int64), *corpus.lengths])
     shapes, names = _shapes(corpus, order, int(starts[-1]))
@@ -64,13 +68,16 @@ def merge_segments(folder: Path, path: Path, fingerprint: str, report: Callable[
         arrays["starts"][:] = starts
         arrays["lengths"][:] = length_codes(lengths[order])
         arrays["numbers"][:] = order
-        _fill_notes(arrays, segments)
-        _fill_postings(arrays, segments, corpus, order, report)
+        _fill_from_segments(arrays, segments, corpus, order, report)
 
 
 def _survey(folder: Path, segments: list[Path]) -> Corpus:
+    """The first pass over the segments."""
     corpus = Corpus()
-    own_terms = {int(path.stem[-4:]): _strings(path) for path in sorted(folder.glob("terms-*.npz"))}
+    own_terms: dict[int, list[str]] = {}
+    for path in sorted(folder.glob("terms-*.npz")):
+        with np.load(path, allow_pickle=False) as file:
+            own_terms[int(path.stem[-4:])] = unpack_strings(file["content"], file["ends"])
     distinct = {term for terms in own_terms.values() for term in terms}
     hashed = sorted((term_hash(term), term) for term in distinct)
     corpus.terms = [term for _, term in hashed]
@@ -90,22 +97,8 @@ def _survey(folder: Path, segments: list[Path]) -> Corpus:
     return corpus
 
 
-def _strings(path: Path) -> list[str]:
-    with np.load(path, allow_pickle=False) as file:
-        return unpack_strings(file["content"], file["ends"])
-
-
 def _our_terms(corpus: Corpus, path: Path, segment: Any) -> np.ndarray:
     return corpus.numbers[int(path.stem[-4:])][segment["terms"]]
-
-
-def _order_of(docids: list[str]) -> np.ndarray:
-    """The documents' numbers in the order of their ids."""
-    order = sorted(range(len(docids)), key=docids.__getitem__)
-    for before, after in pairwise(order):
-        if docids[before] == docids[after]:
-            raise ConfigError(f"documents must have different ids; two are called {docids[after][:100]!a}")
-    return np.array(order, np.int64)
 
 
 def _shapes(
@@ -136,31 +129,26 @@ def _shapes(
     return shapes, names
 
 
-def _fill_notes(arrays: dict[str, np.ndarray], segments: list[Path]) -> None:
-    """Notes stay in the order in which documents were given: moving them about would cost time and memory."""
-    at = first = 0
-    for path in segments:
-        with np.load(path, allow_pickle=False) as segment:
-            content, rows = segment["note_content"], segment["note_rows"]
-        rows["start"] += np.uint64(at)
-        arrays["note_content"][at : at + len(content)] = content
-        arrays["note_rows"][first : first + len(rows)] = rows.view(arrays["note_rows"].dtype)
-        at, first = at + len(content), first + len(rows)
-
-
-def _fill_postings(
+def _fill_from_segments(
     arrays: dict[str, np.ndarray],
     segments: list[Path],
     corpus: Corpus,
     order: np.ndarray,
     report: Callable[[int, int], None],
 ) -> None:
+    """Postings and notes. Notes stay in the order in which documents were given: moving them would cost time."""
     rank = np.empty(len(order), np.uint32)
     rank[order] = np.arange(len(order), dtype=np.uint32)
     free = arrays["starts"][:-1].copy()  # where the next posting of each term goes
     large: list[np.ndarray] = [np.zeros((3, 0), np.int64)]
+    note_at = note_row = 0
     for done, path in enumerate(segments, 1):
         with np.load(path, allow_pickle=False) as segment:
+            content, rows = segment["note_content"], segment["note_rows"]
+            rows["start"] += np.uint64(note_at)
+            arrays["note_content"][note_at : note_at + len(content)] = content
+            arrays["note_rows"][note_row : note_row + len(rows)] = rows.view(arrays["note_rows"].dtype)
+            note_at, note_row = note_at + len(content), note_row + len(rows)
             ours, many = _our_terms(corpus, path, segment), segment["documents_of"]
             places = np.repeat(free[ours] - (np.cumsum(many) - many), many)
             places += np.arange(len(places))
@@ -172,23 +160,22 @@ def _fill_postings(
         report(done, len(segments))
     if not (order[1:] > order[:-1]).all():
         _sort_postings(arrays)
-    _fill_large(arrays, np.concatenate(large, axis=1))
-
-
-def _pieces(starts: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Ranges of terms whose postings can be sorted at once; one endless term is a piece of its own."""
-    first, terms = 0, len(starts) - 1
-    while first < terms:
-        last = int(np.searchsorted(starts, starts[first] + SORTED_AT_ONCE, side="right")) - 1
-        last = max(first + 1, last)
-        yield first, last
-        first = last
+    # Where the counts lie that a byte does not hold, in the order of the postings.
+    found = []
+    for term, document, count in np.concatenate(large, axis=1).T.tolist():
+        start, stop = arrays["starts"][term : term + 2].tolist()
+        found.append((start + int(np.searchsorted(arrays["documents"][start:stop], document)), count))
+    for row, (place, count) in enumerate(sorted(found)):
+        arrays["large_at"][row], arrays["large_counts"][row] = place, count
 
 
 def _sort_postings(arrays: dict[str, np.ndarray]) -> None:
-    """By document within each term: term, document and count as one number."""
-    starts = arrays["starts"]
-    for first, last in _pieces(starts):
+    """By document within each term: term, document and count as one number, as many terms at once as the memory
+    allows; one endless term is a piece of its own."""
+    starts, last = arrays["starts"], 0
+    while last < len(starts) - 1:
+        first = last
+        last = max(first + 1, int(np.searchsorted(starts, starts[first] + SORTED_AT_ONCE, side="right")) - 1)
         piece = slice(int(starts[first]), int(starts[last]))
         terms = np.repeat(np.arange(last - first, dtype=np.uint64), np.diff(starts[first : last + 1]))
         documents, counts = arrays["documents"][piece], arrays["counts"][piece]
@@ -196,13 +183,3 @@ def _sort_postings(arrays: dict[str, np.ndarray]) -> None:
         keys.sort()
         documents[:] = (keys >> np.uint64(8)).astype(np.uint32)
         counts[:] = keys.astype(np.uint8)
-
-
-def _fill_large(arrays: dict[str, np.ndarray], large: np.ndarray) -> None:
-    """Where the counts lie that a byte does not hold, in the order of the postings."""
-    found = []
-    for term, document, count in large.T.tolist():
-        start, stop = arrays["starts"][term : term + 2].tolist()
-        found.append((start + int(np.searchsorted(arrays["documents"][start:stop], document)), count))
-    for row, (place, count) in enumerate(sorted(found)):
-        arrays["large_at"][row], arrays["large_counts"][row] = place, count

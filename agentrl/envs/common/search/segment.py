@@ -1,24 +1,129 @@
 """Documents to postings, some thousand at a time: the part of building that all processes share.
 
 A segment is a file with the postings of its documents ordered by term, under term numbers of its writer's own; `merge`
-joins the segments of all writers.
+joins the segments of all writers. Documents are ids with texts, or a source that other processes can make again for
+themselves. One may carry a note, a string that is kept with it and handed back as it is; searches do not see it.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.search.analyzer import analyze, pieces
-from agentrl.envs.common.search.documents import Entry, checked_entry, make
-from agentrl.envs.common.search.strings import pack_single_strings, pack_strings
+from agentrl.envs.common.search.storage import pack_single_strings, pack_strings
+
+Entry = tuple[str, str, str]  # id, text, note
+Document = tuple[str, str] | Entry  # without a note, it is empty
+Task = tuple[str, tuple[Any, ...]]
+DOCUMENTS_AT_ONCE = 8192
+CHARACTERS_AT_ONCE = 16 << 20  # a batch of very long documents must still fit a message
+
+
+@runtime_checkable
+class DocumentSource(Protocol):
+    """Documents by number, with a `recipe` by which each building process makes the source again.
+
+    The recipe is `("module:callable", {keyword arguments})`, plain JSON-like values only, so that the documents of a
+    generated catalogue are generated in all processes at once, and nothing but numbers is sent to them.
+    """
+
+    @property
+    def recipe(self) -> tuple[str, Mapping[str, Any]]:
+        """How another process makes an equal source."""
+        ...
+
+    def __len__(self) -> int:
+        """How many documents."""
+        ...
+
+    def __getitem__(self, number: int, /) -> Document:
+        """Id and text of a document, and its note if it has one."""
+        ...
+
+
+class CatalogueDocuments:
+    """The documents of a catalogue: of whatever has a length and `entry(number)`, which gives id, text and note.
+
+    `catalogue` is "module:Class", `arguments` what to make it with.
+    """
+
+    def __init__(self, catalogue: str, arguments: Mapping[str, Any]) -> None:
+        self._catalogue = make(catalogue, arguments)
+        place = f"{CatalogueDocuments.__module__}:{CatalogueDocuments.__qualname__}"
+        self.recipe = place, {"catalogue": catalogue, "arguments": dict(arguments)}
+
+    def __len__(self) -> int:
+        return len(self._catalogue)
+
+    def __getitem__(self, number: int, /) -> Entry:
+        return self._catalogue.entry(number)
+
+
+def make(target: str, arguments: Mapping[str, Any]) -> Any:
+    """What "module:callable" gives for these arguments."""
+    module, _, name = target.partition(":")
+    return getattr(import_module(module), name)(**arguments)
+
+
+def checked_entry(document: Any) -> Entry:
+    """Id, text and note, or a `ConfigError`."""
+    if not isinstance(document, (tuple, list)) or not 2 <= len(document) <= 3:
+        raise _not_strings(document)
+    docid, text, note = document if len(document) == 3 else (*document, "")
+    if not (isinstance(docid, str) and isinstance(text, str) and isinstance(note, str)):
+        raise _not_strings(document)
+    if not docid or not (docid.isascii() or is_unicode(docid)):
+        what = "ids that are not empty and can be written as UTF-8"
+        raise ConfigError(f"documents must have {what}; got {docid[:100]!a}")
+    if not (note.isascii() or is_unicode(note)):
+        raise ConfigError(f"documents must have notes that can be written as UTF-8; got {note[:100]!a}")
+    return docid, text, note
+
+
+def _not_strings(document: Any) -> ConfigError:
+    what = "pairs of id and text, both strings, with a note or without"
+    return ConfigError(f"documents must be {what}; got {str(document)[:100]!a}")
+
+
+def is_unicode(text: str) -> bool:
+    """No half surrogates?"""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def tasks_of_source(count: int) -> Iterator[Task]:
+    """Ranges of numbers for `SegmentWriter.from_source`."""
+    for start in range(0, count, DOCUMENTS_AT_ONCE):
+        yield "from_source", (start, min(start + DOCUMENTS_AT_ONCE, count))
+
+
+def tasks_of_documents(documents: Iterator[Any]) -> Iterator[Task]:
+    """Batches for `SegmentWriter.from_entries`."""
+    start, characters = 0, 0
+    batch: list[Entry] = []
+    for document in documents:
+        batch.append(checked_entry(document))
+        characters += sum(map(len, batch[-1]))
+        if characters > CHARACTERS_AT_ONCE or len(batch) == DOCUMENTS_AT_ONCE:
+            yield "from_entries", (start, batch)
+            start, characters, batch = start + len(batch), 0, []
+    if batch:
+        yield "from_entries", (start, batch)
+
+
+# ---------------------------------------------------------------------- segments
 
 MAX_COUNT = 255  # counts are bytes; a larger one is written as 0 and listed apart
 
@@ -75,28 +180,23 @@ class SegmentWriter:
             notes.append(note)
         terms, given = self._vocabulary.terms_of(np.fromiter(numbers, np.int64, len(numbers)))
         lengths = np.diff(np.concatenate(([0], np.cumsum(given)))[np.concatenate(([0], np.array(ends, np.int64)))])
-        self._save(start, lengths=lengths, **_packed(docids, notes, start), **_postings(start, terms, lengths))
+        docid_content, docid_ends = pack_strings(docids)
+        note_content, note_rows = pack_single_strings(notes, start)
+        np.savez(
+            self._folder / f"segment-{start:012}-{self._number:04}.npz",
+            lengths=lengths,
+            docid_content=docid_content,
+            docid_ends=docid_ends,
+            note_content=note_content,
+            note_rows=note_rows,
+            **_postings(start, terms, lengths),  # pyright: ignore[reportArgumentType]  (none is a flag)
+        )
         return len(docids)
 
     def finish(self) -> None:
         """Write down which term each number stands for; segments are of no use before."""
         content, ends = pack_strings(list(self._vocabulary.terms))
         np.savez(self._folder / f"terms-{self._number:04}.npz", content=content, ends=ends)
-
-    def _save(self, start: int, **arrays: np.ndarray) -> None:
-        path = self._folder / f"segment-{start:012}-{self._number:04}.npz"
-        np.savez(path, **arrays)  # pyright: ignore[reportArgumentType]  (none is a flag)
-
-
-def _packed(docids: list[str], notes: list[str], start: int) -> dict[str, np.ndarray]:
-    docid_content, docid_ends = pack_strings(docids)
-    note_content, note_rows = pack_single_strings(notes, start)
-    return {
-        "docid_content": docid_content,
-        "docid_ends": docid_ends,
-        "note_content": note_content,
-        "note_rows": note_rows,
-    }
 
 
 def _postings(start: int, terms: np.ndarray, lengths: np.ndarray) -> dict[str, np.ndarray]:

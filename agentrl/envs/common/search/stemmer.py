@@ -11,37 +11,11 @@ VOWELS = frozenset("aeiou")
 DOUBLES_THAT_STAY = frozenset("lsz")
 
 STEP_TWO = {
-    "ational": "ate",
-    "tional": "tion",
-    "enci": "ence",
-    "anci": "ance",
-    "izer": "ize",
-    "bli": "ble",
-    "alli": "al",
-    "entli": "ent",
-    "eli": "e",
-    "ousli": "ous",
-    "ization": "ize",
-    "ation": "ate",
-    "ator": "ate",
-    "alism": "al",
-    "iveness": "ive",
-    "fulness": "ful",
-    "ousness": "ous",
-    "aliti": "al",
-    "iviti": "ive",
-    "biliti": "ble",
-    "logi": "log",
-}
-STEP_THREE = {
-    "icate": "ic",
-    "ative": "",
-    "alize": "al",
-    "iciti": "ic",
-    "ical": "ic",
-    "ful": "",
-    "ness": "",
-}
+    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "bli": "ble", "alli": "al",
+    "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al",
+    "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble", "logi": "log",
+}  # fmt: skip
+STEP_THREE = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
 _DROPPED = "al ance ence er ic able ible ant ement ment ent ou ism ate iti ous ive ize"
 STEP_FOUR = {**dict.fromkeys(_DROPPED.split(), ""), "sion": "s", "tion": "t"}
 
@@ -50,14 +24,21 @@ def stem(word: str) -> str:
     """The stem of a lower-case word."""
     if len(word) <= 2:
         return word
-    word = _plural(word)
+    if word.endswith(("sses", "ies")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
     word = _past_and_progressive(word)
     if word.endswith("y") and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
     word = _replace_ending(word, STEP_TWO, above=0)
     word = _replace_ending(word, STEP_THREE, above=0)
     word = _replace_ending(word, STEP_FOUR, above=1)
-    return _final_e_and_double_l(word)
+    if word.endswith("e"):
+        measure = _measure(word)
+        if measure > 1 or (measure == 1 and not _is_short_syllable(word[:-1])):
+            word = word[:-1]
+    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
 
 
 def _shape(letters: str) -> str:
@@ -78,33 +59,19 @@ def _is_short_syllable(letters: str) -> bool:
     return _shape(letters)[-3:] == "cvc" and letters[-1] not in "wxy"
 
 
-def _ends_in_double_consonant(letters: str) -> bool:
-    return len(letters) > 1 and letters[-1] == letters[-2] and _shape(letters)[-1] == "c"
-
-
-def _plural(word: str) -> str:
-    if word.endswith(("sses", "ies")):
-        return word[:-2]
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
-
-
 def _past_and_progressive(word: str) -> str:
+    """A word without -ed or -ing, mended: "hopp" was "hop", "creat" was "create", "fil" was "file"."""
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
-    for ending in ("ed", "ing"):
-        if word.endswith(ending):
-            rest = word[: -len(ending)]
-            return _mend(rest) if "v" in _shape(rest) else word
-    return word
-
-
-def _mend(word: str) -> str:
-    """What a word looks like without -ed or -ing: "hopp" was "hop", "creat" was "create", "fil" was "file"."""
-    if word.endswith(("at", "bl", "iz")):
-        return word + "e"
-    if _ends_in_double_consonant(word):
-        return word if word[-1] in DOUBLES_THAT_STAY else word[:-1]
-    return word + "e" if _measure(word) == 1 and _is_short_syllable(word) else word
+    ending = "ed" if word.endswith("ed") else "ing" if word.endswith("ing") else ""
+    rest = word.removesuffix(ending)
+    if not ending or "v" not in _shape(rest):
+        return word
+    if rest.endswith(("at", "bl", "iz")):
+        return rest + "e"
+    if len(rest) > 1 and rest[-1] == rest[-2] and _shape(rest)[-1] == "c":  # a double consonant
+        return rest if rest[-1] in DOUBLES_THAT_STAY else rest[:-1]
+    return rest + "e" if _measure(rest) == 1 and _is_short_syllable(rest) else rest
 
 
 def _replace_ending(word: str, endings: dict[str, str], above: int) -> str:
@@ -115,11 +82,3 @@ def _replace_ending(word: str, endings: dict[str, str], above: int) -> str:
             kept = word[:-length] + (replacement if above else "")  # the s or t of -sion, -tion belongs to the rest
             return word[:-length] + replacement if _measure(kept) > above else word
     return word
-
-
-def _final_e_and_double_l(word: str) -> str:
-    if word.endswith("e"):
-        measure = _measure(word)
-        if measure > 1 or (measure == 1 and not _is_short_syllable(word[:-1])):
-            word = word[:-1]
-    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word

@@ -3,7 +3,7 @@
 Layout: a header page (magic, JSON, SHA-256), the arrays, a table with the CRC-32 of every 64 KiB block of them. The
 header holds the file's size and the table's SHA-256, so opening reads two small pieces and no more at any size, and a
 block is checked when a process first touches it. Whatever was damaged, whenever, is found before it is served.
-Strings that are read one here, one there have checksums of their own (`strings.py`): a block for each takes longer.
+Strings that are read one here, one there have checksums of their own (`SingleStrings`): a block for each takes longer.
 
 A file appears under its name only when it is complete (`write_file` renames it last), and a file that is replaced stays
 whole for those who have it open. Writing *into* a file that is in use is the one thing this does not survive.
@@ -16,8 +16,9 @@ import hashlib
 import mmap
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from struct import Struct
 from typing import Any
 
 import msgspec
@@ -68,7 +69,10 @@ def write_file(
 
     `scratch` is a folder on the same disk.
     """
-    sections, end = _lay_out(shapes)
+    sections, end = {}, HEADER  # every array at the start of a page: aligned, and no number in two blocks
+    for name, (dtype, count) in shapes.items():
+        sections[name] = Section(dtype, count, end)
+        end += -(-sections[name].size // HEADER) * HEADER
     temporary = scratch / path.name
     with open(temporary, "xb+") as file:
         file.truncate(end)
@@ -78,39 +82,21 @@ def write_file(
             for name, section in sections.items()
         }
         mapped.flush()
-        table = _checksums(file.fileno(), end)
-        header = Header(sections, end, hashlib.sha256(table).hexdigest(), dict(facts))
+        with mmap.mmap(file.fileno(), end, access=mmap.ACCESS_READ) as content, memoryview(content) as view:
+            found = [zlib.crc32(view[at : min(at + BLOCK, end)]) for at in range(HEADER, end, BLOCK)]
+        table = np.array(found, "<u4").tobytes()
+        text = msgspec.json.encode(Header(sections, end, hashlib.sha256(table).hexdigest(), dict(facts)))
+        page = MAGIC + len(text).to_bytes(4, "little") + text
+        if len(page) > HEADER - DIGEST:
+            raise ValueError("the facts about an index must be short")
+        page = page.ljust(HEADER - DIGEST, b"\0")
         file.seek(end)
         file.write(table)
         file.seek(0)
-        file.write(_header_page(header))
+        file.write(page + hashlib.sha256(page).digest())
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
-
-
-def _lay_out(shapes: Mapping[str, tuple[str, int]]) -> tuple[dict[str, Section], int]:
-    """Every array at the start of a page: aligned for its numbers, and no number in two blocks."""
-    sections, end = {}, HEADER
-    for name, (dtype, count) in shapes.items():
-        sections[name] = Section(dtype, count, end)
-        end += -(-sections[name].size // HEADER) * HEADER
-    return sections, end
-
-
-def _checksums(descriptor: int, end: int) -> bytes:
-    with mmap.mmap(descriptor, end, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
-        found = [zlib.crc32(view[at : min(at + BLOCK, end)]) for at in range(HEADER, end, BLOCK)]
-    return np.array(found, "<u4").tobytes()
-
-
-def _header_page(header: Header) -> bytes:
-    text = msgspec.json.encode(header)
-    page = MAGIC + len(text).to_bytes(4, "little") + text
-    if len(page) > HEADER - DIGEST:
-        raise ValueError("the facts about an index must be short")
-    page = page.ljust(HEADER - DIGEST, b"\0")
-    return page + hashlib.sha256(page).digest()
 
 
 # ---------------------------------------------------------------------- reading
@@ -123,8 +109,20 @@ class CheckedFile:
         self.path = path
         try:
             with open(path, "rb") as file:
-                self._header = self._read_header(file.read(HEADER))
-                self._check_size(os.fstat(file.fileno()).st_size)
+                page = file.read(HEADER)
+                if len(page) < HEADER or hashlib.sha256(page[:-DIGEST]).digest() != page[-DIGEST:]:
+                    raise self._corrupt("its header is damaged")
+                if not page.startswith(MAGIC):
+                    raise self._corrupt("it is of another version")
+                length, text = int.from_bytes(page[len(MAGIC) :][:4], "little"), page[len(MAGIC) + 4 :]
+                try:
+                    self._header = msgspec.json.decode(text[:length], type=Header)
+                except msgspec.MsgspecError as error:
+                    raise self._corrupt(f"its header makes no sense: {error}") from error
+                end, size = self._header.table_offset, os.fstat(file.fileno()).st_size
+                expected = end + 4 * -(-(end - HEADER) // BLOCK)
+                if size != expected:
+                    raise self._corrupt(f"it has {size} bytes, not {expected}")
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except FileNotFoundError:
             raise IndexCorrupt(f"{path} does not exist") from None
@@ -195,22 +193,62 @@ class CheckedFile:
             self._good[block] = 1
             block = self._good.find(0, block + 1, last + 1)
 
-    def _read_header(self, page: bytes) -> Header:
-        if len(page) < HEADER or hashlib.sha256(page[:-DIGEST]).digest() != page[-DIGEST:]:
-            raise self._corrupt("its header is damaged")
-        if not page.startswith(MAGIC):
-            raise self._corrupt("it is of another version")
-        length = int.from_bytes(page[len(MAGIC) : len(MAGIC) + 4], "little")
-        try:
-            return msgspec.json.decode(page[len(MAGIC) + 4 : len(MAGIC) + 4 + length], type=Header)
-        except msgspec.MsgspecError as error:
-            raise self._corrupt(f"its header makes no sense: {error}") from error
-
-    def _check_size(self, size: int) -> None:
-        end = self._header.table_offset
-        expected = end + 4 * -(-(end - HEADER) // BLOCK)
-        if size != expected:
-            raise self._corrupt(f"it has {size} bytes, not {expected}")
-
     def _corrupt(self, why: str) -> IndexCorrupt:
         return IndexCorrupt(f"{self.path}: {why}")
+
+
+# ---------------------------------------------------------------------- strings
+
+ROW = Struct("<QII")  # of a single string: where it starts, how many bytes it has, their checksum
+ROW_TYPE = np.dtype([("start", "<u8"), ("length", "<u4"), ("check", "<u4")])
+
+
+def pack_strings(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Strings as bytes one after the other, and where each of them ends."""
+    encoded = [string.encode() for string in strings]
+    ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), dtype=np.int64)
+    return np.frombuffer(b"".join(encoded), np.uint8), ends
+
+
+def pack_single_strings(strings: Sequence[str], first: int) -> tuple[np.ndarray, np.ndarray]:
+    """Strings for `SingleStrings`, of which the first has this number among all: their bytes, and a row for each."""
+    encoded = [string.encode() for string in strings]
+    rows = np.zeros(len(encoded), ROW_TYPE)
+    rows["length"] = lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+    rows["start"] = np.cumsum(lengths) - lengths
+    rows["check"] = [_string_check(string, number) for number, string in enumerate(encoded, first)]
+    return np.frombuffer(b"".join(encoded), np.uint8), rows
+
+
+def _string_check(content: bytes, number: int) -> int:
+    """Starts from the number, so that no string passes for another, nor a stretch of zeros for an empty string."""
+    return zlib.crc32(content, number + 1 & 0xFFFFFFFF)
+
+
+def unpack_strings(content: np.ndarray, ends: np.ndarray) -> list[str]:
+    """What `pack_strings` was given."""
+    data, stops = content.tobytes(), ends.tolist()
+    return [data[start:stop].decode() for start, stop in zip([0, *stops], stops, strict=False)]
+
+
+class SingleStrings:
+    """Strings that are checked one by one, as they are read, by checksums of their own (`pack_single_strings`)."""
+
+    def __init__(self, file: CheckedFile, name: str) -> None:
+        self._path, self._name = file.path, name
+        self._rows, self._content = file.unchecked_bytes(f"{name}_rows"), file.unchecked_bytes(f"{name}_content")
+
+    def read(self, numbers: Iterable[int]) -> list[str]:
+        """The strings with these numbers, which must be there; `IndexCorrupt` if one of them is damaged.
+
+        A damaged row is found like damaged content: what lies at a wrong place has another checksum.
+        """
+        rows, content, row_at, size = self._rows, self._content, ROW.unpack_from, ROW.size
+        found: list[str] = []
+        for number in numbers:
+            start, length, check = row_at(rows, size * number)
+            string = content[start : start + length].tobytes()
+            if _string_check(string, number) != check:
+                raise IndexCorrupt(f"{self._path}: {self._name} {number} is damaged")
+            found.append(string.decode())
+        return found

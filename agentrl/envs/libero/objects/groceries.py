@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import partial
 from math import pi
 
-from agentrl.envs.libero.objects.labels import Label
 from agentrl.envs.libero.objects.model import Model, Vector, across, around
-from agentrl.envs.libero.objects.sculptor import LIFT, Sculptor
-from agentrl.envs.libero.objects.turning import Outline, prism, turned
+from agentrl.envs.libero.objects.sculptor import LIFT, Label, Outline, Sculptor, prism, turned
 
 GRIP = 0.028  # metres from the top to the fingers: the hand is right above
 

@@ -3,15 +3,125 @@ ones collide."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from math import atan2, cos, hypot, pi, sin, tan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.libero.objects.labels import Label, picture
 from agentrl.envs.libero.objects.model import Joint, Place, Vector
-from agentrl.envs.libero.objects.turning import Mesh
+
+SLICES = 20
+
+Outline = Sequence[tuple[float, float]]  # radius and height, from the axis below, outside up, inside down to the axis
+
+
+class Mesh(NamedTuple):
+    """Vertices [n, 3], faces [m, 3] and texture coordinates [n, 2]."""
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    coordinates: np.ndarray
+
+    def moved(self, way: tuple[float, float, float]) -> Mesh:
+        """The same shape elsewhere."""
+        return self._replace(vertices=self.vertices + np.array(way))
+
+
+def turned(outline: Outline, slices: int = SLICES, start: float = 0.0) -> Mesh:
+    """An outline turned about the z axis. The texture goes once around, and once along the outline."""
+    radius, height = np.array(outline).T
+    angles = start + np.linspace(0, 2 * np.pi, slices + 1)
+    rings = np.stack(
+        [
+            np.outer(radius, np.cos(angles)),
+            np.outer(radius, np.sin(angles)),
+            np.outer(height, np.ones_like(angles)),
+        ],
+        axis=-1,
+    )
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(radius), np.diff(height)))])
+    across, up = np.meshgrid(np.linspace(0, 1, slices + 1), along / max(along[-1], 1e-9))
+    columns = slices + 1
+    faces = []
+    for row in range(len(outline) - 1):
+        for column in range(columns - 1):
+            a, b = row * columns + column, row * columns + column + 1
+            c, d = b + columns, a + columns
+            if radius[row] > 0:
+                faces.append((a, b, c) if radius[row + 1] > 0 else (a, b, d))
+            if radius[row + 1] > 0:
+                faces.append((a, c, d))
+    return Mesh(rings.reshape(-1, 3), np.array(faces), np.stack([across, 1 - up], -1).reshape(-1, 2))
+
+
+def prism(outline: Sequence[tuple[float, float]], half: float) -> Mesh:
+    """A convex outline in x and z, counterclockwise, from y = -half to y = half."""
+    flat = np.array(outline)
+    count = len(flat)
+    front = np.column_stack([flat[:, 0], np.full(count, -half), flat[:, 1]])
+    back = np.column_stack([flat[:, 0], np.full(count, half), flat[:, 1]])
+    faces = [(0, i, i + 1) for i in range(1, count - 1)]
+    faces += [(count, count + i + 1, count + i) for i in range(1, count - 1)]
+    for i in range(count):
+        j = (i + 1) % count
+        faces += [(i, count + j, j), (i, count + i, count + j)]
+    vertices = np.concatenate([front, back])
+    return Mesh(vertices, np.array(faces), np.zeros((len(vertices), 2)))
+
+
+class Label(NamedTuple):
+    """What is printed on a package."""
+
+    words: tuple[str, ...]  # lines
+    paper: str  # colours such as "#ffcc00"
+    ink: str
+    band: str = ""  # colour of stripes at the upper and lower edge; empty: none
+    spot: str = ""  # colour of a round spot behind the words; empty: none
+    repeat: int = 1  # times around a can or bottle
+
+
+@cache
+def picture(label: Label, width: int = 128, height: int = 128) -> np.ndarray:
+    """uint8 [height, width, 3]."""
+    from PIL import Image, ImageDraw
+
+    image = Image.new("RGB", (width, height), label.paper)
+    pen = ImageDraw.Draw(image)
+    if label.band:
+        pen.rectangle((0, 0, width, height // 8), fill=label.band)
+        pen.rectangle((0, height - height // 8, width, height), fill=label.band)
+    part = width // label.repeat
+    for number in range(label.repeat):
+        left = number * part
+        if label.spot:
+            pen.ellipse((left + part * 0.08, height * 0.2, left + part * 0.92, height * 0.8), fill=label.spot)
+        _write(pen, label, left, part, height)
+    return np.asarray(image).copy()
+
+
+def _write(pen: Any, label: Label, left: int, width: int, height: int) -> None:
+    if not label.words:
+        return
+    row = height * (0.56 if label.band or label.spot else 0.8) / len(label.words)
+    size = row
+    font = _font(size)
+    while size > 5 and max(font.getlength(words) for words in label.words) > width * 0.88:
+        size -= 1
+        font = _font(size)
+    top = height / 2 - row * (len(label.words) - 1) / 2
+    for number, words in enumerate(label.words):
+        place = (left + width / 2, top + number * row)
+        pen.text(place, words, fill=label.ink, font=font, anchor="mm", stroke_width=1 if size > 14 else 0)
+
+
+def _font(size: float) -> Any:
+    from PIL import ImageFont
+
+    return ImageFont.load_default(size)
+
 
 mujoco = load()
 BOX, CYLINDER, SPHERE, CAPSULE, MESH = (

@@ -53,7 +53,11 @@ def setup(say: Callable[[str], None], folder: str | Path | None = None) -> dict[
     """What `agentrl setup libero-official` does: make the virtual environment, unless it is there."""
     place = Path(folder).expanduser().absolute() if folder else default_folder()
     python = place / "bin" / "python"
-    if not _has_package(python):
+    try:
+        there = python.exists() and bool(find_interpreter(PACKAGE, python))
+    except (ImportError, ConfigError):
+        there = False
+    if not there:
         say(f"making {place}")
         _run([sys.executable, "-m", "venv", str(place)])
         say(f"installing {', '.join(BARE)}")
@@ -85,13 +89,6 @@ def _fetch_assets(say: Callable[[str], None], python: str) -> str:
 def usage(place: Path) -> str:
     """How the environment is told about it."""
     return "found by itself" if place == default_folder() else f"{PACKAGE.variable}={place}/bin/python"
-
-
-def _has_package(python: Path) -> bool:
-    try:
-        return python.exists() and bool(find_interpreter(PACKAGE, python))
-    except (ImportError, ConfigError):
-        return False
 
 
 def _run(command: list[str]) -> None:

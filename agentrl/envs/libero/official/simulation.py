@@ -10,8 +10,8 @@ import numpy as np
 from agentrl.core.errors import ConfigError, EnvFault
 from agentrl.core.seeding import mixed_seed
 from agentrl.envs.libero.controller import axis_angle_of_quaternion
-from agentrl.envs.libero.data.given import given_starts
 from agentrl.envs.libero.official.interpreter import find_libero, make_worker
+from agentrl.envs.libero.package import given_starts
 from agentrl.envs.libero.task_ids import Chosen
 from agentrl.envs.libero.world import suites
 

@@ -8,11 +8,73 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from agentrl.envs.common.gripper import OPENING, pointing_down
+from agentrl.envs.common.gripper import OPENING, TIP, pointing_down
 from agentrl.envs.common.mujoco.loading import load
-from agentrl.envs.libero.controller import axis_angle, turn
-from agentrl.envs.libero.oracle.hand import CLOSE, OPEN, clearance, hanging_below, over, towards
+from agentrl.envs.libero.controller import METRES, RADIANS, axis_angle, turn
 from agentrl.envs.libero.world import World
+
+OPEN, CLOSE = -1.0, 1.0
+GAIN = 2.2  # a step covers about a quarter of what it is told, and more once the hand moves
+CLEAR = 0.03  # metres over everything that is passed
+DRAWER = 0.09  # metres from the middle of a drawer to its sides
+REACH = 0.13  # metres to each side that the hand takes up
+
+
+def towards(world: World, position: np.ndarray, rotation: np.ndarray, grip: float, speed: float = 1.0) -> np.ndarray:
+    """The action that brings the hand nearest to a pose. `speed` is the largest share of a full action."""
+    at, facing = world.arm.pose()
+    action = np.empty(7)
+    action[:3] = _limited(GAIN * (position - at) / METRES, speed)
+    action[3:6] = _limited(GAIN * axis_angle(rotation @ facing.T) / RADIANS, 0.5)
+    action[6] = grip
+    return action
+
+
+def over(world: World, place: np.ndarray, rotation: np.ndarray, grip: float, hanging: float = TIP) -> np.ndarray:
+    """The action on the way to a place that leads over everything: up, across, and then down to its height."""
+    at, _ = world.arm.pose()
+    height = max(clearance(world, at, place) + hanging, place[2])
+    across = float(np.hypot(*(place - at)[:2]))
+    if at[2] < height - 0.03 and across > 0.02:
+        goal = np.array([at[0], at[1], height + 0.01])
+    elif across > 0.02:
+        goal = np.array([place[0], place[1], height])
+    else:
+        goal = place
+    return towards(world, goal, rotation, grip)
+
+
+def clearance(world: World, start: np.ndarray, end: np.ndarray) -> float:
+    """The height over all things that the hand passes between two places, without what it holds."""
+    held, heights = world.held(), [0.0]
+    for name in (*world.objects, *world.fixtures):
+        if name != held:
+            middle, reach = world.position(name), world.size(name)
+            if _distance(middle[:2], start[:2], end[:2]) < REACH + float(max(reach[:2])):
+                heights.append(float(middle[2] + reach[2]))
+    for joint in world.joints:  # drawers may stand open far beyond their cabinets
+        front = world.handle(joint).position
+        if _distance(front[:2], start[:2], end[:2]) < REACH + DRAWER:
+            heights.append(float(front[2]) + DRAWER / 2)
+    return max(heights) + CLEAR
+
+
+def hanging_below(world: World, name: str) -> float:
+    """How far a held object reaches below the hand."""
+    return float(world.arm.pose()[0][2] - world.position(name)[2] + world.size(name)[2])
+
+
+def _limited(vector: np.ndarray, longest: float) -> np.ndarray:
+    length = float(np.linalg.norm(vector))
+    return vector * (longest / length) if length > longest else vector
+
+
+def _distance(point: np.ndarray, start: np.ndarray, end: np.ndarray) -> float:
+    """From a point to a line between two others, in the plane."""
+    way = end - start
+    share = np.clip((point - start) @ way / max(float(way @ way), 1e-9), 0.0, 1.0)
+    return float(np.linalg.norm(start + share * way - point))
+
 
 mujoco = load()
 NEAR = 0.008  # metres: the hand is where it shall be
@@ -149,8 +211,14 @@ def _find_best(world: World, name: str) -> Way:
     for lean in LEANS:
         for narrow in (False, True):
             for number in range(len(grasps)):
-                way = _turned_within_reach(world, name, Way(number, lean, narrow))
-                if way is not None and _is_free(world, name, way):
+                for flipped in (False, True):  # the hand turned by half, if the arm's joints allow it only so
+                    way = Way(number, lean, narrow, flipped)
+                    hold = _way(world, name, way)
+                    if world.arm.solve(hold.position, hold.rotation) is not None:
+                        break
+                else:
+                    continue
+                if _is_free(world, name, way):
                     if _is_free(world, name, way, back=0.1):
                         return way
                     there = there or way
@@ -162,15 +230,6 @@ def _way(world: World, name: str, way: Way) -> Hold:
     down = pointing_down(grasp.yaw + (pi if way.flipped else 0.0))
     opening = min(grasp.width / 2 + NARROW, OPENING) if way.narrow else OPENING
     return Hold(grasp.position, turn(way.lean * down[:, 1]) @ down, grasp.width, opening)
-
-
-def _turned_within_reach(world: World, name: str, way: Way) -> Way | None:
-    """The way, or with the hand turned by half, as the arm's joints allow it."""
-    for turned in (way, way._replace(flipped=True)):
-        hold = _way(world, name, turned)
-        if world.arm.solve(hold.position, hold.rotation) is not None:
-            return turned
-    return None
 
 
 def _is_free(world: World, name: str, way: Way, back: float = 0.0) -> bool:

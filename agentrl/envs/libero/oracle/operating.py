@@ -8,8 +8,7 @@ import numpy as np
 
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.libero.controller import axis_angle, turn
-from agentrl.envs.libero.oracle.carrying import pressed
-from agentrl.envs.libero.oracle.hand import CLOSE, OPEN, clearance, towards
+from agentrl.envs.libero.oracle.carrying import CLOSE, OPEN, clearance, pressed, towards
 from agentrl.envs.libero.world import Handle, World
 
 mujoco = load()
@@ -25,8 +24,13 @@ def operate(world: World, joint: str, direction: float) -> np.ndarray:
     """The next action that moves a joint up (1) or down (-1)."""
     handle = world.handle(joint)
     rotation = grip_rotation(world, handle)
-    if takes(world, joint):
-        return towards(world, *_ahead(world, handle, rotation, direction), CLOSE, 0.7)
+    if takes(world, joint):  # a little further along the joint's path
+        number = world.model.joint(handle.joint).id
+        axis, anchor = world.data.xaxis[number], world.data.xanchor[number]
+        if world.model.jnt_type[number] == mujoco.mjtJoint.mjJNT_SLIDE:
+            return towards(world, handle.position + direction * LEAD[0] * axis, rotation, CLOSE, 0.7)
+        onward = turn(direction * LEAD[1] * axis)
+        return towards(world, anchor + onward @ (handle.position - anchor), onward @ rotation, CLOSE, 0.7)
     at, facing = world.arm.pose()
     off, turned = at - handle.position, float(np.linalg.norm(axis_angle(rotation @ facing.T)))
     if float(np.linalg.norm(off)) < NEAR and turned < ALIGNED:
@@ -35,14 +39,8 @@ def operate(world: World, joint: str, direction: float) -> np.ndarray:
     beside = float(np.linalg.norm(off - (off @ approach) * approach))
     if beside < 0.015 and turned < ALIGNED and world.arm.opening() > 0.02:
         return towards(world, handle.position, rotation, OPEN, 0.35)
-    return _come(world, handle.position - BEFORE * approach, rotation)
-
-
-def _come(world: World, goal: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    """The next action to a place in front of a handle: over things as long as it is far away."""
-    at, facing = world.arm.pose()
-    across = float(np.hypot(*(goal - at)[:2]))
-    if across < 0.06:
+    goal = handle.position - BEFORE * approach  # a place in front of it, over things as long as it is far away
+    if float(np.hypot(*(goal - at)[:2])) < 0.06:
         return towards(world, goal, rotation, OPEN, 0.6)
     height = max(goal[2], clearance(world, at, goal) + 0.03)
     place = at if at[2] < height - 0.04 else goal
@@ -73,14 +71,3 @@ def handle_path(world: World, joint: str) -> np.ndarray:
     if world.model.jnt_type[number] == mujoco.mjtJoint.mjJNT_SLIDE:
         return axis.copy()
     return np.cross(axis, world.handle(joint).position - world.data.xanchor[number])
-
-
-def _ahead(world: World, handle: Handle, rotation: np.ndarray, direction: float) -> tuple[np.ndarray, np.ndarray]:
-    """Where the hand shall be a little further along the joint's path."""
-    model, data = world.model, world.data
-    number = model.joint(handle.joint).id
-    axis, anchor = data.xaxis[number], data.xanchor[number]
-    if model.jnt_type[number] == mujoco.mjtJoint.mjJNT_SLIDE:
-        return handle.position + direction * LEAD[0] * axis, rotation
-    turned = turn(direction * LEAD[1] * axis)
-    return anchor + turned @ (handle.position - anchor), turned @ rotation

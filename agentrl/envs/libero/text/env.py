@@ -14,11 +14,9 @@ from agentrl.core.spaces import AnyText
 from agentrl.core.state import State
 from agentrl.envs.common.primitives import SEPARATOR, Action
 from agentrl.envs.libero.playing import LiberoTasks
-from agentrl.envs.libero.procedural import ProceduralSimulation, settle
-from agentrl.envs.libero.text.actions import GRAMMAR, TOOLS, VERBS
-from agentrl.envs.libero.text.plan import plan
-from agentrl.envs.libero.text.primitives import Primitives
-from agentrl.envs.libero.text.words import held, listing, rules
+from agentrl.envs.libero.simulation import ProceduralSimulation, settle
+from agentrl.envs.libero.text.primitives import Primitives, plan
+from agentrl.envs.libero.text.words import GRAMMAR, TOOLS, VERBS, held, listing, rules
 
 SAMPLES = (
     "pick(0,0,30)",

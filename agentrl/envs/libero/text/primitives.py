@@ -10,10 +10,10 @@ import numpy as np
 from agentrl.envs.common.gripper import pointing_down
 from agentrl.envs.common.primitives import Action, Point, Result
 from agentrl.envs.libero.controller import Controller
-from agentrl.envs.libero.oracle.carrying import holds, pick, place, squared
-from agentrl.envs.libero.oracle.hand import CLOSE, OPEN, clearance, towards
+from agentrl.envs.libero.oracle import direction_of, goal_of, is_open, ordered, problem, region_is_hollow, region_joint
+from agentrl.envs.libero.oracle.carrying import CLOSE, OPEN, clearance, holds, pick, place, squared, towards
 from agentrl.envs.libero.oracle.operating import handle_path, operate
-from agentrl.envs.libero.oracle.plan import region_is_hollow
+from agentrl.envs.libero.text.words import GRAMMAR, Told
 from agentrl.envs.libero.world import World
 
 MAX_LENGTH = 300  # control steps of a primitive: 15 seconds
@@ -61,7 +61,13 @@ class Primitives:
         name = world.held()
         if name is None:
             return Result(False, "The gripper holds nothing to place.")
-        space = self._space_at(goal)
+        space = None  # the hollow part of a fixture that the goal is in: a compartment, a drawer
+        for region, where in world.problem.regions.items():
+            if where.target in world.fixtures and not where.rectangles and region_is_hollow(world, region):
+                middle, rotation = world.pose(region)
+                if bool((np.abs(rotation.T @ (goal - middle))[:2] <= world.size(region)[:2]).all()):
+                    space = region
+                    break
 
         def put() -> np.ndarray:
             return place(world, name, goal, depth=1.0, turned=squared(world, name, space) if space else None)
@@ -72,16 +78,6 @@ class Primitives:
         if float(np.hypot(*(found - goal)[:2])) > SLID:
             return Result(False, f"What was placed did not stay there; it is at {_said(self.told(found))}.")
         return Result(True, f"The gripper put what it held at {_said(self.told(found))}.")
-
-    def _space_at(self, point: np.ndarray) -> str | None:
-        """The hollow part of a fixture that a point is in: a compartment, a drawer."""
-        world = self._world
-        for region, where in world.problem.regions.items():
-            if where.target in world.fixtures and not where.rectangles and region_is_hollow(world, region):
-                middle, rotation = world.pose(region)
-                if bool((np.abs(rotation.T @ (point - middle))[:2] <= world.size(region)[:2]).all()):
-                    return region
-        return None
 
     def _push(self, action: Action) -> Result:
         start, end = (self._metres(point) for point in action.points())
@@ -200,3 +196,39 @@ def _nearest(places: dict[str, np.ndarray], point: np.ndarray) -> str | None:
 
 def _said(at: Point | tuple[int, int, int]) -> str:
     return "(" + ", ".join(f"{value:.0f}" for value in at) + ")"
+
+
+def plan(world: World, told: Told) -> list[Action] | None:
+    """What to do for the first condition that does not hold; None where no primitive leads to the goal."""
+    if problem(world):
+        return None
+    now = world.conditions()
+    fact = next((fact for fact in ordered(world) if not now[str(fact)]), None)
+    if fact is None:
+        return None
+    held, carries = world.held(), fact.predicate in ("on", "in")
+    name = fact.arguments[0]
+    if held is not None and not (carries and held == name):  # it is in the way
+        at = world.arm.pose()[0].copy()
+        at[2] = world.height
+        return [Action("place", GRAMMAR.rounded(told(at)))]
+    if not carries:
+        return [_lead(world, told, world.handle(name).joint, fact.predicate)]
+    region = fact.arguments[1]
+    joint = region_joint(world, region)
+    if joint is not None and not is_open(world, joint) and held is None:
+        return [_lead(world, told, joint, "open")]
+    put = Action("place", GRAMMAR.rounded(told(goal_of(world, name, region))))
+    return [put] if held == name else [Action("pick", GRAMMAR.rounded(told(world.position(name)))), put]
+
+
+def _lead(world: World, told: Told, joint: str, predicate: str) -> Action:
+    """Pull a handle or turn a knob as far as it goes; one that swings is pulled along its tangent."""
+    handle = world.handle(joint)
+    direction = direction_of(world, joint, predicate)
+    way = (max(handle.limits) if direction > 0 else min(handle.limits)) - handle.value
+    start = GRAMMAR.rounded(told(handle.position))
+    if joint.endswith("_button"):
+        return Action("turn", (*start, round(float(np.degrees(np.clip(way, -1.2, 1.2))))))
+    end = GRAMMAR.rounded(told(handle.position + way * handle_path(world, joint)))
+    return Action("pull", (*start, *end))

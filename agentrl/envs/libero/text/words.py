@@ -7,8 +7,27 @@ from collections.abc import Callable
 import numpy as np
 
 from agentrl.core.seeding import named_noise
-from agentrl.envs.libero.text.actions import WORKSPACE
+from agentrl.envs.common.primitives import Grammar
 from agentrl.envs.libero.world import World
+
+WORKSPACE = {"x": (-600.0, 400.0), "y": (-500.0, 500.0), "z": (0.0, 500.0)}  # millimetres
+LINE = ("x1", "y1", "z1", "x2", "y2", "z2")
+VERBS = {
+    "pick": ("x", "y", "z"),
+    "place": ("x", "y", "z"),
+    "push": LINE,
+    "pull": LINE,
+    "turn": ("x", "y", "z", "angle"),
+}
+GRAMMAR = Grammar(VERBS, {**WORKSPACE, "angle": (-180.0, 180.0)})
+TOOLS = {
+    "pick": "Grasp the object whose centre is at a point, and lift it.",
+    "place": "Put the held object down with its centre at a point.",
+    "push": "Move the closed gripper from one point straight to another.",
+    "pull": "Take the handle at the first point and lead it to the second.",
+    "turn": "Take the knob at a point and turn it by an angle, counterclockwise if positive.",
+}
+
 
 Told = Callable[[np.ndarray], tuple[int, int, int]]
 RULES = """\
@@ -45,7 +64,13 @@ def listing(world: World, told: Told, order: str) -> list[str]:
     mixed = [names[place] for place in named_noise(0, [order], len(names))[0].argsort()]
     lines = ["Objects:", *(f"- {_kind(world, name)} at {_said(told(world.position(name)))}" for name in mixed)]
     if world.fixtures:
-        lines += ["Furniture:", *(line for name in world.fixtures for line in _fixture(world, told, name))]
+        lines.append("Furniture:")
+    for name in world.fixtures:
+        regions = world.problem.regions.items()
+        places = [region for region, where in regions if where.target == name and not where.rectangles]
+        lines.append(f"- {_kind(world, name)} at {_said(told(world.position(name)))}")
+        lines += [f"  - {_part(region, name)} at {_said(told(world.position(region)))}" for region in places]
+        lines += [f"  - {_handle(world, told, joint, name)}" for joint in world.joints if joint.startswith(name)]
     return lines
 
 
@@ -53,15 +78,6 @@ def held(world: World) -> str:
     """What the gripper holds, in a sentence."""
     name = world.held()
     return "The gripper is empty." if name is None else f"The gripper holds the {_kind(world, name)}."
-
-
-def _fixture(world: World, told: Told, name: str) -> list[str]:
-    places = [
-        region for region, where in world.problem.regions.items() if where.target == name and not where.rectangles
-    ]
-    lines = [f"- {_kind(world, name)} at {_said(told(world.position(name)))}"]
-    lines += [f"  - {_part(region, name)} at {_said(told(world.position(region)))}" for region in places]
-    return lines + [f"  - {_handle(world, told, joint, name)}" for joint in world.joints if joint.startswith(name)]
 
 
 def _handle(world: World, told: Told, joint: str, fixture: str) -> str:

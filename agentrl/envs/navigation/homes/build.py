@@ -25,7 +25,9 @@ def build_home(seed: int) -> Home:
     for number, room in enumerate(layout.rooms):
         _windows(furnisher, number)
         _decorate(furnisher, number, room.kind)
-        _scatter(furnisher, number, room.kind)
+        x0, y0, x1, y1 = room.area
+        for name in _some(furnisher, room.kind, "surface", 7 + int((x1 - x0) * (y1 - y0) / 3)):
+            furnisher.on_furniture(name, number)
     return Home(seed, tuple(layout.rooms), tuple(layout.walls), tuple(layout.doors), tuple(furnisher.items))
 
 
@@ -68,15 +70,9 @@ def _table_with_chairs(home: Furnisher, room: int) -> None:
             places = [(-0.25, 1), (0.25, 1), (-0.25, -1), (0.25, -1)] if size[0] > 1 else [(0, 1), (0, -1)]
             for along, facing in places:
                 if home.rng.random() < 0.75:
-                    _chair_at(home, room, (x, y), turned, along * size[0], facing * (size[1] / 2 + 0.25), facing)
+                    dx, dy = turn(along * size[0], facing * (size[1] / 2 + 0.25), turned)
+                    home.stand("Chair", room, x + dx, y + dy, (turned + (0 if facing > 0 else 2)) % 4)
             return
-
-
-def _chair_at(
-    home: Furnisher, room: int, middle: tuple[float, float], turned: int, x: float, y: float, facing: int
-) -> None:
-    dx, dy = turn(x, y, turned)
-    home.stand("Chair", room, middle[0] + dx, middle[1] + dy, (turned + (0 if facing > 0 else 2)) % 4)
 
 
 def _living_room(home: Furnisher, room: int) -> None:
@@ -227,13 +223,6 @@ def _decorate(home: Furnisher, room: int, kind: str) -> None:
     for name in _some(home, kind, "floor", 3):
         if home.somewhere_against(name, room, tries=4, corner=rng.random() < 0.4) is None:
             home.somewhere(name, room, tries=3)
-
-
-def _scatter(home: Furnisher, room: int, kind: str) -> None:
-    """Small objects on the furniture."""
-    x0, y0, x1, y1 = home.layout.rooms[room].area
-    for name in _some(home, kind, "surface", 7 + int((x1 - x0) * (y1 - y0) / 3)):
-        home.on_furniture(name, room)
 
 
 def _some(home: Furnisher, kind: str, stands: str, count: int) -> list[str]:

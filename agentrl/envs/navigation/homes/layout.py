@@ -35,7 +35,10 @@ def draw_layout(rng: Random) -> Layout:
         depth = round(area / width, 2)
         layout = Layout([], [], [])
         if _cut(layout, (0.0, 0.0, width, depth), kinds, rng):
-            layout.walls.extend(_outer_walls(width, depth))
+            t = THICK
+            across = ((-t, -t, width + t, 0.0), (-t, depth, width + t, depth + t))
+            along = ((-t, 0.0, 0.0, depth), (width, 0.0, width + t, depth))
+            layout.walls.extend([Wall(_rounded(outer), HEIGHT) for outer in (*across, *along)])
             return layout
     raise AssertionError("attempts never end")
 
@@ -90,17 +93,6 @@ def _build_wall(layout: Layout, strip: Rectangle, before: range, behind: range, 
     for low, high in zip(edges[::2], edges[1::2], strict=True):
         layout.walls.append(Wall(_between(strip, along, low, high), HEIGHT))
     return True
-
-
-def _outer_walls(width: float, depth: float) -> list[Wall]:
-    t = THICK
-    areas = (
-        (-t, -t, width + t, 0.0),
-        (-t, depth, width + t, depth + t),
-        (-t, 0.0, 0.0, depth),
-        (width, 0.0, width + t, depth),
-    )
-    return [Wall(_rounded(area), HEIGHT) for area in areas]
 
 
 def _touches(area: Rectangle, strip: Rectangle) -> bool:

@@ -47,18 +47,13 @@ class Drawer:
         pixels: Any = surface.cairo
         pixels.flush()
         # Nothing is transparent on a white ground; the fourth byte of each pixel is left out.
-        picture = self._image.frombuffer(
-            "RGB", (size, size), pixels.get_data(), "raw", _order(), pixels.get_stride(), 1
-        )
+        order = "BGRX" if sys.byteorder == "little" else "XRGB"
+        picture = self._image.frombuffer("RGB", (size, size), pixels.get_data(), "raw", order, pixels.get_stride(), 1)
         return picture.tobytes()
 
     def processor_seconds(self) -> float:
         """How long this process has worked so far; for benchmarks."""
         return time.process_time()
-
-
-def _order() -> str:
-    return "BGRX" if sys.byteorder == "little" else "XRGB"
 
 
 def steady_fonts() -> None:

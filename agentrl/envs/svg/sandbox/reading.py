@@ -11,10 +11,21 @@ import re
 from typing import NoReturn
 from xml.parsers import expat
 
-from agentrl.envs.svg.sandbox.refusal import Limits, SvgRefused
-from agentrl.envs.svg.sandbox.stylesheet import Declarations, read_declarations, read_sheet
-from agentrl.envs.svg.sandbox.values import NUMBER, checked_href, checked_value, target_of
-from agentrl.envs.svg.sandbox.vocabulary import ATTRIBUTES, DRAWN, GEOMETRY, MARKERS, SILENT, TEXTS
+from agentrl.envs.svg.sandbox.stylesheet import read_declarations, read_sheet
+from agentrl.envs.svg.sandbox.values import (
+    ATTRIBUTES,
+    DRAWN,
+    GEOMETRY,
+    MARKERS,
+    NUMBER,
+    SILENT,
+    TEXTS,
+    Limits,
+    SvgRefused,
+    checked_href,
+    checked_value,
+    target_of,
+)
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
@@ -92,16 +103,13 @@ class Reader:
             raise SvgRefused("not_xml", f"{expat.ErrorString(error.code)}, line {error.lineno}") from None
         assert self.drawing.root is not None  # the parser refuses a document without a root
         if not self.drawing.referring.isdisjoint(MARKERS):
-            self._drop_missing_markers()
+            # A marker that is not there is not drawn; the renderer would fail on it.
+            markers = {name for name, found in self.drawing.by_id.items() if any(one.tag == "marker" for one in found)}
+            for element in self.drawing.elements:
+                for name in MARKERS:
+                    if name in element.attributes and element.references[name] not in markers:
+                        del element.attributes[name], element.references[name]
         return self.drawing
-
-    def _drop_missing_markers(self) -> None:
-        """A marker that is not there is not drawn; the renderer would fail on it."""
-        markers = {name for name, found in self.drawing.by_id.items() if any(one.tag == "marker" for one in found)}
-        for element in self.drawing.elements:
-            for name in MARKERS:
-                if name in element.attributes and element.references[name] not in markers:
-                    del element.attributes[name], element.references[name]
 
     # ------------------------------------------------------------------ before the root
 
@@ -122,50 +130,36 @@ class Reader:
     # ------------------------------------------------------------------ elements
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self._count()
-        namespaces = self._namespaces[-1]
-        declared = {key[6:]: uri for key, uri in attributes.items() if key == "xmlns" or key.startswith("xmlns:")}
-        if declared:
-            namespaces = {**namespaces, **declared}
-        self._namespaces.append(namespaces)
-        self._open.append(self._element(name, attributes, namespaces))
-
-    def _count(self) -> None:
         self._nodes += 1
         if self._nodes > self.limits.nodes:
             raise SvgRefused("too_many_nodes", f"more than {self.limits.nodes} elements")
         if len(self._open) >= self.limits.depth:
             raise SvgRefused("too_deep", f"more than {self.limits.depth} elements inside each other")
-
-    def _element(self, name: str, attributes: dict[str, str], namespaces: dict[str, str]) -> Element | None:
+        namespaces = self._namespaces[-1]
+        declared = {key[6:]: uri for key, uri in attributes.items() if key == "xmlns" or key.startswith("xmlns:")}
+        if declared:
+            namespaces = {**namespaces, **declared}
+        self._namespaces.append(namespaces)
         prefix, _, tag = name.rpartition(":")
         known = namespaces.get(prefix, "" if not prefix else None) in ("", SVG)
-        if not self._open:
-            return self._root(tag, known, attributes, namespaces)
-        parent = self._open[-1]
-        if parent is None:
-            return None
+        parent = self._open[-1] if self._open else None
+        if not self._open and (tag != "svg" or not known):
+            raise SvgRefused("not_svg", f"the outermost element must be <svg xmlns={SVG!r}>")
+        if self._open and parent is None:
+            self._open.append(None)
+            return
         if known and tag not in DRAWN and tag not in SILENT:
             raise SvgRefused("element", f"<{tag[:40]}> is not allowed")
+        element = Element(tag if known else "metadata", parent)
+        self.drawing.elements.append(element)
+        if parent is None:
+            self.drawing.root = element
+        else:
+            parent.content.append(element)
         drawn = known and tag in DRAWN
-        element = self._add(tag if drawn or known else "metadata", parent)
         if drawn:
             self._take_attributes(element, attributes, namespaces)
-        return element if drawn else None
-
-    def _root(self, tag: str, known: bool, attributes: dict[str, str], namespaces: dict[str, str]) -> Element:
-        if tag != "svg" or not known:
-            raise SvgRefused("not_svg", f"the outermost element must be <svg xmlns={SVG!r}>")
-        root = self.drawing.root = self._add("svg", None)
-        self._take_attributes(root, attributes, namespaces)
-        return root
-
-    def _add(self, tag: str, parent: Element | None) -> Element:
-        element = Element(tag, parent)
-        self.drawing.elements.append(element)
-        if parent is not None:
-            parent.content.append(element)
-        return element
+        self._open.append(element if drawn else None)
 
     def _end(self, name: str) -> None:
         self._namespaces.pop()
@@ -200,8 +194,11 @@ class Reader:
                 self._take_prefixed(element, name, value, namespaces)
         if "id" in element.attributes:
             self.drawing.by_id.setdefault(element.attributes["id"], []).append(element)
-        if element.tag in ("svg", "symbol", "marker", "pattern"):
-            self._check_view(element)
+        view = element.attributes.get("viewBox")
+        if view is not None and element.tag in ("svg", "symbol", "marker", "pattern"):
+            numbers = [float(number) for number in NUMBER.findall(view)]
+            if len(numbers) != 4 or min(numbers[2:]) < SMALLEST_VIEW:
+                raise SvgRefused("size", f"viewBox must be four numbers, the last two above 0, not {view[:60]!a}")
 
     def _take_prefixed(self, element: Element, name: str, value: str, namespaces: dict[str, str]) -> None:
         prefix, _, local = name.rpartition(":")
@@ -246,28 +243,17 @@ class Reader:
             raise SvgRefused("css", f"more than {self.limits.rules} rules")
         for selector, declarations in rules:
             self.drawing.selector_parts += len(SELECTOR_GAP.findall(selector)) + 1
-            self._note_rule(declarations)
+            for name, (value, _) in declarations.values.items():
+                self.drawing.rule_characters += len(value) if len(value) > LONG_VALUE else 0
+                if name in GEOMETRY:
+                    self.drawing.rule_geometry.setdefault(name, []).append(value)
+                target = target_of(value)
+                if target is not None:
+                    self.drawing.rule_references.setdefault(name, set()).add(target)
+                    self.drawing.referring.add(name)
+                elif name == "stroke-dasharray":
+                    self._note_dashes(value)
         element.content = ["".join(f"{selector}{{{declarations}}}" for selector, declarations in rules)]
-
-    def _note_rule(self, declarations: Declarations) -> None:
-        for name, (value, _) in declarations.values.items():
-            self.drawing.rule_characters += len(value) if len(value) > LONG_VALUE else 0
-            if name in GEOMETRY:
-                self.drawing.rule_geometry.setdefault(name, []).append(value)
-            target = target_of(value)
-            if target is not None:
-                self.drawing.rule_references.setdefault(name, set()).add(target)
-                self.drawing.referring.add(name)
-            elif name == "stroke-dasharray":
-                self._note_dashes(value)
-
-    def _check_view(self, element: Element) -> None:
-        view = element.attributes.get("viewBox")
-        if view is None:
-            return
-        numbers = [float(number) for number in NUMBER.findall(view)]
-        if len(numbers) != 4 or min(numbers[2:]) < SMALLEST_VIEW:
-            raise SvgRefused("size", f"viewBox must be four numbers, the last two above 0, not {view[:60]!a}")
 
 
 # ---------------------------------------------------------------------- writing

@@ -12,8 +12,9 @@ import atexit
 import importlib.util
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from agentrl.core.arguments import positive_number, whole_number
 from agentrl.core.errors import ConfigError, MissingExtra, WorkerFault
 from agentrl.core.worker import Worker
 from agentrl.envs.svg.sandbox.gate import DEFAULT_LIMITS, Limits, SvgRefused, check
-from agentrl.envs.svg.sandbox.pool import WorkerPool
 
 TARGET = "agentrl.envs.svg.sandbox.drawer:Drawer"
 MAX_SIZE = 2048
@@ -34,6 +34,77 @@ INPUT_FAULTS = {
     "memory": ("memory", "drawing needed too much memory"),
     "died": ("crash", "the renderer did not survive it"),
 }
+MAX_WORKERS = 256
+MAX_CALLS = 20_000  # then a process makes room for a fresh one, so that what a library leaks never adds up
+
+
+class WorkerPool:
+    """Up to `workers` processes, made by `make`; the one used last is used first, so idle ones never start."""
+
+    def __init__(self, make: Callable[[], Worker], workers: int) -> None:
+        self.workers = whole_number("workers", workers, at_least=1, at_most=MAX_WORKERS)
+        self._make, self._closed, self._past_restarts = make, False, 0
+        self._fill()
+
+    def _fill(self) -> None:
+        self._owner = os.getpid()
+        self._free = threading.Condition()
+        self._all = [self._make() for _ in range(self.workers)]
+        self._idle = list(reversed(self._all))
+        self._calls = dict.fromkeys(self._all, 0)
+
+    @contextmanager
+    def worker(self) -> Iterator[Worker]:
+        """A worker for one call; waits until one is free."""
+        if self._owner != os.getpid():  # after a fork, locks and processes are the other program's
+            self._fill()
+        free = self._free
+        with free:
+            free.wait_for(lambda: self._idle or self._closed)
+            if self._closed:
+                raise WorkerFault("the renderer is closed", "died")
+            worker = self._idle.pop()
+        try:
+            yield worker
+        finally:
+            self._calls[worker] += 1
+            if self._calls[worker] >= MAX_CALLS and not self._closed:
+                old, worker = worker, self._make()
+                with self._free:
+                    del self._calls[old]
+                    self._calls[worker] = 0
+                    self._all[self._all.index(old)] = worker
+                    self._past_restarts += old.restarts
+                old.close()
+            with free:
+                self._idle.append(worker)
+                free.notify()
+
+    def ask_all(self, method: str) -> float:
+        """The sum of a number that every running process knows."""
+        return sum(worker.call(method) for worker in self._all if worker.alive)
+
+    @property
+    def restarts(self) -> int:
+        """How many processes were lost and replaced so far."""
+        return self._past_restarts + sum(worker.restarts for worker in self._all)
+
+    @property
+    def closed(self) -> bool:
+        """Has `close` been called?"""
+        return self._closed
+
+    def close(self) -> None:
+        """End every process; calls in flight fail. May be called twice."""
+        self._closed = True
+        if self._owner == os.getpid():
+            with self._free:
+                self._free.notify_all()
+            for worker in self._all:
+                worker.close()
+
+
+# ---------------------------------------------------------------------- drawing
 
 
 class Renderer:
@@ -59,7 +130,18 @@ class Renderer:
 
     def draw(self, code: str) -> np.ndarray:
         """The picture, uint8 [size, size, 3]; `SvgRefused` where there can be none."""
-        return self._draw_safe(check(code, self.limits))
+        safe = check(code, self.limits)
+        try:
+            with self._pool.worker() as worker:
+                pixels = worker.call("draw", safe, self.size)
+        except WorkerFault as fault:  # the code's, or the machinery's
+            if fault.reason == "raised" and not self._pool.closed:
+                line = str(fault).partition(": ")[2].partition("\n")[0][:200]
+                raise SvgRefused("undrawable", f"the renderer could make nothing of it: {line}") from None
+            if fault.reason in INPUT_FAULTS and not self._pool.closed:
+                raise SvgRefused(*INPUT_FAULTS[fault.reason]) from None
+            raise fault from None
+        return np.frombuffer(bytearray(pixels), np.uint8).reshape(self.size, self.size, 3)
 
     def draw_many(self, codes: Sequence[str]) -> list[np.ndarray | SvgRefused]:
         """A picture or a refusal for each code, in order; with more than one worker they are drawn side by side."""
@@ -95,26 +177,6 @@ class Renderer:
             return self.draw(code)
         except SvgRefused as refused:
             return refused
-
-    def _draw_safe(self, safe: str) -> np.ndarray:
-        try:
-            with self._pool.worker() as worker:
-                pixels = worker.call("draw", safe, self.size)
-        except WorkerFault as fault:
-            raise self._blame(fault) from None
-        return np.frombuffer(bytearray(pixels), np.uint8).reshape(self.size, self.size, 3)
-
-    def _blame(self, fault: WorkerFault) -> SvgRefused | WorkerFault:
-        """Whose fault it was: the code's, or the machinery's."""
-        if self._pool.closed:
-            return fault
-        if fault.reason == "raised":
-            return SvgRefused("undrawable", f"the renderer could make nothing of it: {_first_line(fault)}")
-        return SvgRefused(*INPUT_FAULTS[fault.reason]) if fault.reason in INPUT_FAULTS else fault
-
-
-def _first_line(fault: WorkerFault) -> str:
-    return str(fault).partition(": ")[2].partition("\n")[0][:200]
 
 
 def worker_maker(deadline: float, memory_limit: int) -> Callable[[], Worker]:

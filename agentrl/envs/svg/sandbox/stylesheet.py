@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from agentrl.envs.svg.sandbox.refusal import Limits, SvgRefused
-from agentrl.envs.svg.sandbox.values import checked_value
-from agentrl.envs.svg.sandbox.vocabulary import PROPERTIES
+from agentrl.envs.svg.sandbox.values import PROPERTIES, Limits, SvgRefused, checked_value
 
 COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
 IMPORTANT = re.compile(r"!\s*important\s*\Z", re.I)
@@ -48,7 +46,8 @@ def read_declarations(text: str, limits: Limits) -> Declarations:
         name, colon, value = piece.partition(":")
         name = name.strip().lower()
         if not piece.strip() or not colon or name not in PROPERTIES:
-            _refuse_odd_name(piece, name)
+            if piece.strip() and not PROPERTY.fullmatch(name):
+                raise SvgRefused("css", f"this is no declaration: {piece.strip()[:60]!a}")
             continue
         plain = IMPORTANT.sub("", value.strip()).strip()
         if "{" in plain or "}" in plain:
@@ -57,11 +56,6 @@ def read_declarations(text: str, limits: Limits) -> Declarations:
         if important or not found.values.get(name, ("", False))[1]:  # the last one counts, an important one most
             found.values[name] = checked, important
     return found
-
-
-def _refuse_odd_name(piece: str, name: str) -> None:
-    if piece.strip() and not PROPERTY.fullmatch(name):
-        raise SvgRefused("css", f"this is no declaration: {piece.strip()[:60]!a}")
 
 
 def read_sheet(text: str, limits: Limits) -> list[tuple[str, Declarations]]:
@@ -75,22 +69,18 @@ def read_sheet(text: str, limits: Limits) -> list[tuple[str, Declarations]]:
         closing = text.find("}", opening)
         if opening < 0 or closing < 0:
             raise SvgRefused("css", f"this is no rule: {text[position : position + 60]!a}")
-        selector, body = text[position:opening], text[opening + 1 : closing]
-        rules.append((_checked_selector(selector), read_declarations(body, limits)))
+        selector, body = text[position:opening].strip(), text[opening + 1 : closing]
+        if len(selector) > MAX_SELECTOR or not SELECTOR.fullmatch(selector):
+            raise SvgRefused("css", f"this selector is not supported: {selector[:60]!a}")
+        rules.append((selector, read_declarations(body, limits)))
         if len(rules) > limits.rules:
             raise SvgRefused("css", f"more than {limits.rules} rules")
         position = closing + 1
     return rules
 
 
-def _checked_selector(selector: str) -> str:
-    selector = selector.strip()
-    if len(selector) > MAX_SELECTOR or not SELECTOR.fullmatch(selector):
-        raise SvgRefused("css", f"this selector is not supported: {selector[:60]!a}")
-    return selector
-
-
 def _skip_at_rule(text: str, position: int) -> int:
+    """Where an at-rule ends, with everything between its braces."""
     head = AT_RULE.match(text, position)
     assert head is not None  # the caller has seen the @
     if head[1].lower() == "import":

@@ -21,6 +21,7 @@ _PATH_TOKEN = re.compile(rf"([MmLlHhVvCcSsQqTtAaZz])|({NUMBER})")
 _ARC_TOKEN = re.compile(
     rf"[\s,]*({NUMBER})[\s,]*({NUMBER})[\s,]*({NUMBER})[\s,]*([01])[\s,]*([01])[\s,]*({NUMBER})[\s,]*({NUMBER})"
 )
+_ARGUMENT_TOKEN = re.compile(rf"[\s,]*({NUMBER})")
 _ARGUMENTS = {"m": 2, "l": 2, "h": 1, "v": 1, "c": 6, "s": 4, "q": 4, "t": 2, "a": 7, "z": 0}
 
 
@@ -40,33 +41,24 @@ def transform(text: str | None) -> Matrix:
     """A `transform` attribute as one matrix; parts that make no sense do nothing."""
     result = IDENTITY
     for name, arguments in _TRANSFORM.findall(text or ""):
-        result = multiply(result, _one_transform(name, numbers(arguments)))
+        v, one = numbers(arguments), IDENTITY
+        if name == "matrix" and len(v) == 6:
+            one = (v[0], v[1], v[2], v[3], v[4], v[5])
+        elif name == "translate" and v:
+            one = (1, 0, 0, 1, v[0], v[1] if len(v) > 1 else 0)
+        elif name == "scale" and v:
+            one = (v[0], 0, 0, v[1] if len(v) > 1 else v[0], 0, 0)
+        elif name == "skewX" and v:
+            one = (1, 0, math.tan(math.radians(v[0])), 1, 0, 0)
+        elif name == "skewY" and v:
+            one = (1, math.tan(math.radians(v[0])), 0, 1, 0, 0)
+        elif name == "rotate" and v:
+            cos, sin = math.cos(math.radians(v[0])), math.sin(math.radians(v[0]))
+            one = (cos, sin, -sin, cos, 0.0, 0.0)
+            if len(v) > 2:  # round a point
+                one = multiply(multiply((1, 0, 0, 1, v[1], v[2]), one), (1, 0, 0, 1, -v[1], -v[2]))
+        result = multiply(result, one)
     return result
-
-
-def _one_transform(name: str, v: list[float]) -> Matrix:
-    if name == "matrix" and len(v) == 6:
-        return (v[0], v[1], v[2], v[3], v[4], v[5])
-    if not v:
-        return IDENTITY
-    if name == "translate":
-        return (1, 0, 0, 1, v[0], v[1] if len(v) > 1 else 0)
-    if name == "scale":
-        return (v[0], 0, 0, v[1] if len(v) > 1 else v[0], 0, 0)
-    slope = math.tan(math.radians(v[0]))
-    if name == "skewX":
-        return (1, 0, slope, 1, 0, 0)
-    if name == "skewY":
-        return (1, slope, 0, 1, 0, 0)
-    return _rotation(v) if name == "rotate" else IDENTITY
-
-
-def _rotation(v: list[float]) -> Matrix:
-    cos, sin = math.cos(math.radians(v[0])), math.sin(math.radians(v[0]))
-    turn = (cos, sin, -sin, cos, 0.0, 0.0)
-    if len(v) < 3:
-        return turn
-    return multiply(multiply((1, 0, 0, 1, v[1], v[2]), turn), (1, 0, 0, 1, -v[1], -v[2]))
 
 
 def scale_of(matrix: Matrix) -> float:
@@ -137,28 +129,17 @@ def _commands(d: str) -> Iterator[tuple[str, list[float]]]:
             if command in "Zz":
                 yield command, []
             continue
-        arguments, at = _arguments(d, at, command)
-        if arguments is None:
+        wanted, arguments = _ARGUMENTS.get(command.lower(), 0), []
+        if not wanted:
             return
+        while len(arguments) < wanted:  # the flags of an arc may stand without spaces
+            found = (_ARC_TOKEN if wanted == 7 else _ARGUMENT_TOKEN).match(d, at)
+            if found is None:
+                return
+            arguments += [float(part) for part in found.groups()]
+            at = found.end()
         yield command, arguments
         command = {"M": "L", "m": "l"}.get(command, command)
-
-
-def _arguments(d: str, at: int, command: str) -> tuple[list[float] | None, int]:
-    wanted = _ARGUMENTS.get(command.lower(), 0)
-    if not wanted:
-        return None, at
-    if wanted == 7:  # the flags of an arc may stand without spaces
-        found = _ARC_TOKEN.match(d, at)
-        return (None, at) if found is None else ([float(part) for part in found.groups()], found.end())
-    read: list[float] = []
-    while len(read) < wanted:
-        token = re.compile(rf"[\s,]*({NUMBER})").match(d, at)
-        if token is None:
-            return None, at
-        read.append(float(token[1]))
-        at = token.end()
-    return read, at
 
 
 class _PathReader:
@@ -198,7 +179,9 @@ class _PathReader:
     def curve(self, controls: list[Point]) -> None:
         """A Bezier curve of any order; the control before the end is remembered."""
         chain = [self.at, *controls]
-        self.points += _bezier(chain)
+        with np.errstate(all="ignore"):
+            along = _BERNSTEIN[len(chain) - 1] @ np.asarray(chain, float)
+            self.points += [(float(x), float(y)) for x, y in along]
         self.at, self.control = chain[-1], chain[-2]
 
     def reflected(self, kinds: str) -> Point:
@@ -235,11 +218,6 @@ _BERNSTEIN = {
     order: np.stack([math.comb(order, i) * _TIMES**i * (1 - _TIMES) ** (order - i) for i in range(order + 1)], axis=1)
     for order in (2, 3)
 }
-
-
-def _bezier(chain: list[Point]) -> list[Point]:
-    with np.errstate(all="ignore"):
-        return [(float(x), float(y)) for x, y in _BERNSTEIN[len(chain) - 1] @ np.asarray(chain, float)]
 
 
 def _arc(start: Point, end: Point, rx: float, ry: float, turn: float, large: bool, sweep: bool) -> list[Point]:

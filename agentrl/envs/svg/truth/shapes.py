@@ -6,16 +6,18 @@ so that shapes of different files can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 from xml.etree import ElementTree
 
-from agentrl.envs.svg.sandbox.refusal import Limits
+from PIL import ImageColor
+
 from agentrl.envs.svg.sandbox.stylesheet import read_sheet
-from agentrl.envs.svg.truth.colours import Rgb, hexadecimal, read_colour
+from agentrl.envs.svg.sandbox.values import Limits
 from agentrl.envs.svg.truth.geometry import (
-    Box,
     Matrix,
     Point,
     bar_points,
@@ -29,20 +31,68 @@ from agentrl.envs.svg.truth.geometry import (
     transform,
 )
 
+Rgb = tuple[int, int, int]
+# What an observer would call a colour; the words are far enough apart to be told from each other in a picture.
+WORDS: dict[str, Rgb] = {
+    "black": (0, 0, 0), "white": (255, 255, 255), "gray": (128, 128, 128), "light gray": (211, 211, 211),
+    "dark gray": (64, 64, 64), "red": (225, 25, 35), "dark red": (130, 0, 10), "pink": (255, 150, 180),
+    "orange": (255, 140, 20), "brown": (140, 80, 35), "tan": (215, 180, 135), "yellow": (255, 215, 0),
+    "light yellow": (255, 250, 205), "green": (15, 138, 40), "light green": (150, 215, 130), "dark green": (0, 85, 25),
+    "olive": (110, 135, 40), "teal": (0, 130, 130), "turquoise": (60, 210, 205), "light blue": (170, 215, 240),
+    "blue": (45, 105, 225), "dark blue": (15, 20, 110), "purple": (125, 50, 160), "lavender": (200, 160, 220),
+    "magenta": (235, 25, 150),
+}  # fmt: skip
+_ALPHA = re.compile(r"^(rgb|hsl)a\s*\(([^,]+,[^,]+,[^,]+),[^)]*\)$")
+
+
+@lru_cache(maxsize=4096)
+def read_colour(text: str, current: Rgb = (0, 0, 0)) -> Rgb | None:
+    """A colour as red, green, blue; None for "none" and for anything else that has no colour."""
+    text = text.strip().lower()
+    if text in ("none", "transparent", "inherit", ""):
+        return None
+    if text == "currentcolor":
+        return current
+    try:
+        found = ImageColor.getrgb(_ALPHA.sub(r"\1(\2)", text)[:100])
+    except ValueError:
+        return None
+    return found[0], found[1], found[2]
+
+
+def hexadecimal(rgb: Rgb) -> str:
+    """As `#rrggbb`."""
+    return "#{:02x}{:02x}{:02x}".format(*rgb)
+
+
+def from_hexadecimal(text: str) -> Rgb:
+    """Inverse of `hexadecimal`."""
+    return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
+
+
+def distance(one: Rgb, other: Rgb) -> float:
+    """How different two colours look, 0 to 1: squared differences weighted as the eye weights them."""
+    red = (one[0] + other[0]) / 510
+    r, g, b = ((p - q) / 255 for p, q in zip(one, other, strict=True))
+    return min(1.0, (((2 + red) * r * r + 4 * g * g + (3 - red) * b * b) / 9) ** 0.5)
+
+
+@lru_cache(maxsize=4096)
+def colour_word(text: str) -> str:
+    """The word for a `#rrggbb` colour."""
+    rgb = from_hexadecimal(text)
+    return min(WORDS, key=lambda word: distance(rgb, WORDS[word]))
+
+
+# ---------------------------------------------------------------------- shapes
+
 MAX_SHAPES = 400  # more are not looked at: comparing is quadratic
 MAX_POINTS = 150_000  # of all outlines together; an element used again counts again
 DEEPEST = 64
 KINDS = ("circle", "ellipse", "rect", "line", "polyline", "polygon", "path", "text")
 UNSEEN = ("defs", "clipPath", "mask", "pattern", "marker", "symbol", "filter", "linearGradient", "radialGradient")
 INHERITED = (
-    "fill",
-    "stroke",
-    "stroke-width",
-    "color",
-    "visibility",
-    "fill-opacity",
-    "stroke-opacity",
-    "font-size",
+    *("fill", "stroke", "stroke-width", "color", "visibility", "fill-opacity", "stroke-opacity", "font-size"),
     "stroke-linecap",
 )
 PAINTED_WITH = (*INHERITED, "opacity", "display", "transform")
@@ -91,7 +141,15 @@ def read_shapes(safe: str) -> tuple[Shape, ...]:
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else "comment"
     by_id = {element.get("id", ""): element for element in reversed(list(root.iter()))}
-    document = _Document(by_id, sorted(_rules(root), key=_weight), _view(root))
+    # Simple selectors of the style sheets with their declarations; an id outweighs a class, a class an element, and
+    # equal ones stay in order.
+    rules: list[tuple[str, Mapping[str, str]]] = []
+    for sheet in root.iter("style"):
+        for selectors, declarations in read_sheet(sheet.text or "", Limits()):
+            found = {name: value for name, (value, _) in declarations.values.items()}
+            rules += [(selector.strip(), found) for selector in selectors.split(",")]
+    rules.sort(key=lambda rule: {"#": 3, ".": 2, "*": 0}.get(rule[0][:1], 1))
+    document = _Document(by_id, rules, _view(root))
     _visit(document, root, {}, document.view, 0)
     return tuple(document.shapes)
 
@@ -110,19 +168,6 @@ def _view(root: ElementTree.Element) -> Matrix:
 
 
 # ---------------------------------------------------------------------- styles
-
-
-def _rules(root: ElementTree.Element) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Simple selectors of the style sheets (element, class or id) with their declarations, in order."""
-    for sheet in root.iter("style"):
-        for selectors, declarations in read_sheet(sheet.text or "", Limits()):
-            found = {name: value for name, (value, _) in declarations.values.items()}
-            yield from ((selector.strip(), found) for selector in selectors.split(","))
-
-
-def _weight(rule: tuple[str, Mapping[str, str]]) -> int:
-    """An id outweighs a class, a class an element; equal ones stay in order."""
-    return {"#": 3, ".": 2, "*": 0}.get(rule[0][:1], 1)
 
 
 def _own_style(document: _Document, element: ElementTree.Element) -> Style:
@@ -154,33 +199,27 @@ def _visit(document: _Document, element: ElementTree.Element, above: Style, plac
     own = _own_style(document, element)
     if own.get("display") == "none" or _number(own.get("opacity"), 1) <= 0.02 or document.full:
         return
-    style = {**{name: value for name, value in above.items() if name in INHERITED}, **_kept(own)}
+    style = {name: value for name, value in above.items() if name in INHERITED}
+    style |= {name: value for name, value in own.items() if value != "inherit"}
     place = multiply(place, transform(own.get("transform")))
     if element.tag in KINDS:
         shape = _shape(document, element, style, place)
         if shape is not None:
             document.shapes.append(shape)
     elif element.tag == "use" and depth < DEEPEST:
-        _visit_used(document, element, style, place, depth)
+        target = next((element.get(name, "") for name in HREF if element.get(name)), "")
+        found = document.by_id.get(target.lstrip("#"))
+        if target.startswith("#") and found is not None and found is not element:
+            shift = (1, 0, 0, 1, _number(element.get("x"), 0), _number(element.get("y"), 0))
+            _visit(document, found, style, multiply(place, shift), depth + 1)
     elif element.tag in ("g", "svg", "a", "switch", "symbol") and depth < DEEPEST:
         for child in element:
             if child.tag not in UNSEEN:
                 _visit(document, child, style, place, depth + 1)
 
 
-def _kept(own: Style) -> Style:
-    return {name: value for name, value in own.items() if value != "inherit"}
-
-
-def _visit_used(document: _Document, element: ElementTree.Element, style: Style, place: Matrix, depth: int) -> None:
-    target = next((element.get(name, "") for name in HREF if element.get(name)), "")
-    found = document.by_id.get(target.lstrip("#"))
-    if target.startswith("#") and found is not None and found is not element:
-        shift = (1, 0, 0, 1, _number(element.get("x"), 0), _number(element.get("y"), 0))
-        _visit(document, found, style, multiply(place, shift), depth + 1)
-
-
 def _shape(document: _Document, element: ElementTree.Element, style: Style, place: Matrix) -> Shape | None:
+    """An element as it is seen; None where it is not."""
     fill = _paint(document, style, "fill", "none" if element.tag == "line" else "black")
     stroke = _paint(document, style, "stroke", "none")
     thickness = _number(style.get("stroke-width"), 1) if stroke is not None else 0.0
@@ -193,12 +232,8 @@ def _shape(document: _Document, element: ElementTree.Element, style: Style, plac
     if len(points) == 2 and style.get("stroke-linecap", "butt") == "butt":  # it ends where its stroke does
         points, margin = bar_points(points[0], points[1], thickness), 0.0
     box = box_of(points, place)
-    return None if box is None else _placed(element, fill, stroke, box, margin)
-
-
-def _placed(
-    element: ElementTree.Element, fill: Rgb | None, stroke: Rgb | None, box: Box, margin: float
-) -> Shape | None:
+    if box is None:
+        return None
     left, top = (max(0.0, value - margin) for value in box[:2])
     right, bottom = (min(100.0, value + margin) for value in box[2:])
     if right - left <= 0 or bottom - top <= 0:  # outside of the canvas, or without extent
@@ -232,17 +267,16 @@ def _mean_stop(document: _Document, identity: str, depth: int) -> Rgb | None:
     gradient = document.by_id.get(identity)
     if gradient is None or depth > 8:
         return None
-    stops = [_own_stop(document, stop) for stop in gradient if stop.tag == "stop"]
+    stops: list[Rgb] = []
+    for stop in gradient:
+        if stop.tag == "stop":
+            colour = _own_style(document, stop).get("stop-color") or stop.get("stop-color") or "black"
+            stops.append(read_colour(colour) or (0, 0, 0))
     if not stops:
         target = next((gradient.get(name, "") for name in HREF if gradient.get(name)), "")
         return _mean_stop(document, target.lstrip("#"), depth + 1) if target else None
     red, green, blue = (round(sum(stop[i] for stop in stops) / len(stops)) for i in range(3))
     return red, green, blue
-
-
-def _own_stop(document: _Document, stop: ElementTree.Element) -> Rgb:
-    colour = _own_style(document, stop).get("stop-color") or stop.get("stop-color") or "black"
-    return read_colour(colour) or (0, 0, 0)
 
 
 # ---------------------------------------------------------------------- outlines
@@ -265,19 +299,14 @@ def _outline(element: ElementTree.Element, style: Style) -> list[Point]:
             return [(value("x1"), value("y1")), (value("x2"), value("y2"))]
         case "path":
             return path_points(element.get("d") or "")
-        case "text":
-            return _text_outline(element, _number(style.get("font-size"), 16))
+        case "text":  # about where it stands: fonts differ, so six tenths of an em a letter must do
+            words, size = " ".join("".join(element.itertext()).split()), _number(style.get("font-size"), 16)
+            wide = 0.6 * size * len(words)
+            anchor = {"middle": 0.5, "end": 1.0}.get(element.get("text-anchor") or "", 0.0)
+            x, y = value("x") - anchor * wide, value("y")
+            return rectangle_points(x, y - 0.75 * size, wide, size) if words else []
     found = numbers(element.get("points"))
     return list(zip(found[::2], found[1::2], strict=False))
-
-
-def _text_outline(element: ElementTree.Element, size: float) -> list[Point]:
-    """About where a text stands: fonts differ, so six tenths of an em a letter must do."""
-    words = " ".join("".join(element.itertext()).split())
-    wide = 0.6 * size * len(words)
-    anchor = {"middle": 0.5, "end": 1.0}.get(element.get("text-anchor") or "", 0.0)
-    x, y = _number(element.get("x"), 0) - anchor * wide, _number(element.get("y"), 0)
-    return rectangle_points(x, y - 0.75 * size, wide, size) if words else []
 
 
 def shape_facts(shape: Shape) -> dict[str, Any]:

@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from agentrl.envs.common.browser import gateway
-from agentrl.envs.common.browser.fence import Fence
-from agentrl.envs.common.browser.gateway import Gateway
+from agentrl.envs.common.browser.gateway import Fence, Gateway
 
 SITE = "http://127.0.0.1:9999"
 

@@ -16,9 +16,8 @@ import pytest
 
 from agentrl.core.errors import ConfigError
 from agentrl.envs.common.catalogue import Catalogue, GeneratedCatalogue
-from agentrl.envs.common.catalogue.asins import SPACE, AsinCode
 from agentrl.envs.common.catalogue.families import BLOCK, PLANS
-from agentrl.envs.common.catalogue.generated import VERSION
+from agentrl.envs.common.catalogue.generated import SPACE, VERSION, AsinCode
 from agentrl.envs.common.catalogue.product import Product, listing_note
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from plain_bm25 import rough_length
 
-from agentrl.envs.common.search.scoring import (
+from agentrl.envs.common.search.kernel import (
     inverse_document_frequency,
     length_code,
     length_codes,

@@ -14,9 +14,9 @@ from search_corpora import QUERIES, SourceOfGoods, note, random_documents
 
 from agentrl.core.errors import ConfigError, WorkerFault
 from agentrl.envs.common.search import CatalogueDocuments, DocumentSource, Index, build_index
+from agentrl.envs.common.search.build import progress_bar
 from agentrl.envs.common.search.index import FILE_NAME
-from agentrl.envs.common.search.progress import progress_bar
-from agentrl.envs.common.search.strings import pack_strings, unpack_strings
+from agentrl.envs.common.search.storage import pack_strings, unpack_strings
 
 
 def test_processes_and_kinds_of_documents_give_the_same_file(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ SCRIPT = """
 import random
 random.seed(5)
 expected = random.getstate()
-from agentrl.envs.common.search.progress import progress_bar
+from agentrl.envs.common.search.build import progress_bar
 with progress_bar() as show:
     show("reading", 1, 2)
 assert random.getstate() == expected

@@ -20,14 +20,14 @@ class Server:
     """Tasks of LIBERO, one at a time. Files that it writes go into `folder`."""
 
     def __init__(self, folder: str, assets: str = "") -> None:
-        self._package = os.path.join(_folder_of("libero"), "libero")
+        found = importlib.util.find_spec("libero")
+        if found is None or not found.submodule_search_locations:
+            raise ImportError("libero is not installed")
+        self._package = os.path.join(next(iter(found.submodule_search_locations)), "libero")
         self._assets = assets
         self._env: Any = None
         self._bddl = ""
-        self._write_config(folder)
-
-    def _write_config(self, folder: str) -> None:
-        """LIBERO asks questions on the terminal when it is imported without this file."""
+        # LIBERO asks questions on the terminal when it is imported without this file.
         os.makedirs(folder, exist_ok=True)
         paths = {"benchmark_root": self._package, "datasets": os.path.join(folder, "datasets")}
         paths.update(bddl_files=os.path.join(self._package, "bddl_files"))
@@ -51,7 +51,19 @@ class Server:
 
     def begin(self, suite: str, task: str, start: Any, seed: int, size: int) -> dict[str, Any]:
         """Set a task up: in the state `start` of the simulator, or, for None, at places drawn from `seed`."""
-        self._open(os.path.join(self._package, "bddl_files", suite, f"{task}.bddl"))
+        bddl = os.path.join(self._package, "bddl_files", suite, f"{task}.bddl")
+        if self._env is None or self._bddl != bddl:
+            self.close()
+            import libero.libero as package  # pyright: ignore[reportMissingImports]
+
+            package._assets_path_cache = self.assets()
+            from libero.libero.envs import OffScreenRenderEnv  # pyright: ignore[reportMissingImports]
+
+            # A hard reset makes a new simulation, after which the renderer may show old memory.
+            self._env = OffScreenRenderEnv(
+                bddl_file_name=bddl, use_camera_obs=False, hard_reset=False, ignore_done=True
+            )
+            self._bddl = bddl
         self._env.seed(seed)
         self._env.reset()
         if start is not None:
@@ -61,19 +73,6 @@ class Server:
         self._guard = FrameGuard()
         self._check_pictures(size)
         return self.look()
-
-    def _open(self, bddl: str) -> None:
-        if self._env is not None and self._bddl == bddl:
-            return
-        self.close()
-        import libero.libero as package  # pyright: ignore[reportMissingImports]
-
-        package._assets_path_cache = self.assets()
-        from libero.libero.envs import OffScreenRenderEnv  # pyright: ignore[reportMissingImports]
-
-        # A hard reset makes a new simulation, after which the renderer may show old memory.
-        self._env = OffScreenRenderEnv(bddl_file_name=bddl, use_camera_obs=False, hard_reset=False, ignore_done=True)
-        self._bddl = bddl
 
     def _check_pictures(self, size: int) -> None:
         sim = self._env.sim
@@ -98,35 +97,23 @@ class Server:
         """All that can be measured now."""
         inner = self._env.env
         seen = inner._get_observations(force_update=True)
+        data, gripper, things = inner.sim.data, inner.robots[0].gripper, inner.objects_dict.items()
+        joints = [joint for fixture in inner.fixtures_dict.values() for joint in fixture.joints]
+        held = (name for name, thing in things if inner._check_grasp(gripper=gripper, object_geoms=thing))
         goal = [(" ".join([fact[0].capitalize(), *fact[1:]]), fact) for fact in inner.parsed_problem["goal_state"]]
         return {
             "position": np.asarray(seen["robot0_eef_pos"], dtype=float),
             "quaternion": np.asarray(seen["robot0_eef_quat"], dtype=float)[[3, 0, 1, 2]],
             "fingers": np.asarray(seen["robot0_gripper_qpos"], dtype=float),
             "interest": [str(name) for name in inner.obj_of_interest],
-            "poses": {name: self._pose(name) for name in inner.objects_dict},
-            "joints": self._joints(),
+            "poses": {
+                name: np.concatenate([data.body_xpos[body], data.body_xquat[body]])
+                for name, body in ((name, inner.obj_body_id[name]) for name in inner.objects_dict)
+            },
+            "joints": {name: float(data.get_joint_qpos(name)) for name in joints},
             "conditions": {text: bool(inner._eval_predicate(fact)) for text, fact in goal},
-            "held": self._held(),
+            "held": next(held, None),
         }
-
-    def _pose(self, name: str) -> Any:
-        inner = self._env.env
-        body = inner.obj_body_id[name]
-        return np.concatenate([inner.sim.data.body_xpos[body], inner.sim.data.body_xquat[body]])
-
-    def _joints(self) -> dict[str, float]:
-        inner = self._env.env
-        names = [joint for fixture in inner.fixtures_dict.values() for joint in fixture.joints]
-        return {name: float(inner.sim.data.get_joint_qpos(name)) for name in names}
-
-    def _held(self) -> str | None:
-        inner = self._env.env
-        gripper = inner.robots[0].gripper
-        for name, thing in inner.objects_dict.items():
-            if inner._check_grasp(gripper=gripper, object_geoms=thing):
-                return name
-        return None
 
     def frame(self, camera: str, size: int) -> Any:
         """A picture of this moment, the right way up."""
@@ -143,10 +130,3 @@ class Server:
         if self._env is not None:
             self._env.close()
             self._env = None
-
-
-def _folder_of(package: str) -> str:
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
-        raise ImportError(f"{package} is not installed")
-    return next(iter(found.submodule_search_locations))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agentrl.envs.svg.targets.icons import curves, objects, turned
-from agentrl.envs.svg.targets.letters import ALPHABET, DIGITS
+from agentrl.envs.svg.targets.icons import turned
+from agentrl.envs.svg.targets.icons.objects import CURVES, OBJECTS
 from agentrl.envs.svg.targets.pen import (
+    ALPHABET,
+    DIGITS,
     Hues,
     Recipe,
     Rng,
@@ -157,7 +159,7 @@ def medal(rng: Rng, hues: Hues, write: Script) -> list[str]:
 def poster(rng: Rng, hues: Hues, write: Script) -> list[str]:
     """A smaller icon in a frame above its title."""
     frame = rect(8, 4, 84, 92, "white", stroke=hues.dark, stroke_width=rng.whole(2, 5))
-    recipe = rng.pick((*objects.RECIPES, *curves.RECIPES[:2], *turned.RECIPES[:4]))
+    recipe = rng.pick((*OBJECTS, *CURVES[:2], *turned.RECIPES[:4]))
     picture = tag("g", *recipe(rng, hues), transform=f"translate(20 8) scale({number(rng.real(0.5, 0.6))})")
     return [
         frame,
@@ -168,7 +170,7 @@ def poster(rng: Rng, hues: Hues, write: Script) -> list[str]:
 
 def board(rng: Rng, hues: Hues, write: Script) -> list[str]:
     """Four small icons in a square of tiles."""
-    recipes: list[Recipe] = rng.several((*objects.RECIPES, *turned.RECIPES[:2]), 4)
+    recipes: list[Recipe] = rng.several((*OBJECTS, *turned.RECIPES[:2]), 4)
     shades = rng.several((hues.paper, hues.accent, "white", "whitesmoke"), 4)
     parts = []
     for place, (recipe, shade) in enumerate(zip(recipes, shades, strict=True)):

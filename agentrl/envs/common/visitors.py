@@ -66,7 +66,11 @@ class Visitors(Generic[V]):
         """A new visitor and its secret name; `NoRoom` where there is none."""
         with self._lock:
             self._forget_idle()
-            self._make_room()
+            if len(self._kept) >= self._most:
+                passers_by = [name for name, kept in self._kept.items() if not kept.came_back]
+                if not passers_by:
+                    raise NoRoom
+                self._forget(min(passers_by, key=lambda name: self._kept[name].seen))
             visitor, name = make(), secrets.token_urlsafe(24)
             self._kept[name] = _Kept(visitor, self._clock())
             return name, visitor
@@ -76,14 +80,6 @@ class Visitors(Generic[V]):
         with self._lock:
             if name in self._kept:
                 self._forget(name)
-
-    def _make_room(self) -> None:
-        if len(self._kept) < self._most:
-            return
-        passers_by = [name for name, kept in self._kept.items() if not kept.came_back]
-        if not passers_by:
-            raise NoRoom
-        self._forget(min(passers_by, key=lambda name: self._kept[name].seen))
 
     def _forget_idle(self) -> None:
         limit = self._clock() - self._idle

@@ -7,13 +7,97 @@ and mean nothing until the start or the goal uses one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
-from agentrl.core.errors import did_you_mean
-from agentrl.envs.libero.bddl.brackets import Group, Word, problem, read_brackets
+from agentrl.core.errors import ConfigError, did_you_mean
+
+MAX_LENGTH = 1 << 20  # characters of a file
+DEEPEST = 32
+_TOKEN = re.compile(r";[^\n]*|[()]|[^\s();]+")
+
+
+@dataclass(frozen=True)
+class Word:
+    """One word of a file."""
+
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """What stands between two brackets."""
+
+    line: int
+    items: list[Word | Group] = field(default_factory=list)
+
+    @property
+    def head(self) -> str:
+        """The first word in lower case; empty if there is none."""
+        first = self.items[0] if self.items else None
+        return first.text.lower() if isinstance(first, Word) else ""
+
+    def words(self, start: int = 1) -> list[Word]:
+        """The items from `start` on, all of which must be words."""
+        for item in self.items[start:]:
+            if isinstance(item, Group):
+                raise problem(item.line, "a word was expected; got '('")
+        return [item for item in self.items[start:] if isinstance(item, Word)]
+
+    def groups(self, start: int = 1) -> list[Group]:
+        """The items from `start` on, all of which must be in brackets."""
+        for item in self.items[start:]:
+            if isinstance(item, Word):
+                raise problem(item.line, f"'(' was expected; got {item.text!a}")
+        return [item for item in self.items[start:] if isinstance(item, Group)]
+
+
+def problem(line: int, text: str) -> ConfigError:
+    """An error that names the line."""
+    return ConfigError(f"BDDL, line {line}: {text}")
+
+
+def read_brackets(text: str) -> Group:
+    """The only list of a file."""
+    if len(text) > MAX_LENGTH:
+        raise ConfigError(f"BDDL: a file must be at most {MAX_LENGTH} characters; got {len(text)}")
+    open_groups: list[Group] = []
+    found: Group | None = None
+    for token, line in _tokens(text):
+        if found is not None:
+            raise problem(line, f"nothing was expected after the last ')'; got {token[:40]!a}")
+        if token == "(":
+            if len(open_groups) == DEEPEST:
+                raise problem(line, f"brackets must be at most {DEEPEST} deep")
+            open_groups.append(Group(line))
+        elif not open_groups:
+            raise problem(line, f"'(' was expected; got {token[:40]!a}")
+        elif token == ")":
+            done = open_groups.pop()
+            if open_groups:
+                open_groups[-1].items.append(done)
+            else:
+                found = done
+        else:
+            open_groups[-1].items.append(Word(token, line))
+    if found is None:
+        where = open_groups[-1].line if open_groups else 1
+        raise problem(where, "this '(' is never closed" if open_groups else "the file is empty")
+    return found
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int]]:
+    line, position = 1, 0
+    for match in _TOKEN.finditer(text):
+        line += text.count("\n", position, match.start())
+        position = match.start()
+        if not match.group().startswith(";"):
+            yield match.group(), line
+
 
 ARGUMENTS = {"in": 2, "on": 2, "open": 1, "close": 1, "turnon": 1, "turnoff": 1}  # predicate -> how many
 SECTIONS = (":domain", ":language", ":regions", ":fixtures", ":objects", ":obj_of_interest", ":init", ":goal")
@@ -70,7 +154,14 @@ def read_problem(text: str) -> Problem:
     file = read_brackets(text)
     if file.head != "define":
         raise problem(file.line, "the file must begin with (define")
-    sections = _sections(file)
+    sections: dict[str, Group] = {}
+    for section in file.groups():
+        if section.head in sections:
+            raise problem(section.line, f"there is more than one section {section.head}")
+        sections[section.head] = section
+    for name in ("problem", *SECTIONS):
+        if name not in sections:
+            raise problem(file.line, f"the section ({name} ...) is missing")
     header = sections["problem"].words()
     if len(header) != 1:
         raise problem(sections["problem"].line, "(problem NAME) was expected")
@@ -92,18 +183,6 @@ def read_problem(text: str) -> Problem:
         start=tuple(_fact(group, names) for group in sections[":init"].groups()),
         goal=_condition(goal[0], names),
     )
-
-
-def _sections(file: Group) -> dict[str, Group]:
-    found: dict[str, Group] = {}
-    for group in file.groups():
-        if group.head in found:
-            raise problem(group.line, f"there is more than one section {group.head}")
-        found[group.head] = group
-    for name in ("problem", *SECTIONS):
-        if name not in found:
-            raise problem(file.line, f"the section ({name} ...) is missing")
-    return found
 
 
 def _typed(section: Group) -> dict[str, str]:
@@ -138,28 +217,17 @@ def _regions(section: Group) -> dict[str, Region]:
         name = f"{target[0].text.lower()}_{group.head}"
         if name in found:
             raise problem(group.line, f"the region {name!a} is declared twice")
-        found[name] = Region(
-            target[0].text.lower(), _rectangles(parts.get(":ranges")), _yaw(parts.get(":yaw_rotation"))
-        )
+        rectangles, yaw = [], None
+        for row in _rows(parts[":ranges"]) if ":ranges" in parts else []:
+            x0, y0, x1, y1 = _numbers(row, 4)
+            if x0 > x1 or y0 > y1:
+                raise problem(row.line, "a range must be least x, least y, largest x, largest y")
+            rectangles.append((x0, y0, x1, y1))
+        if ":yaw_rotation" in parts and (rows := _rows(parts[":yaw_rotation"])):
+            one, other = _numbers(rows[-1], 2)
+            yaw = min(one, other), max(one, other)
+        found[name] = Region(target[0].text.lower(), tuple(rectangles), yaw)
     return found
-
-
-def _rectangles(group: Group | None) -> tuple[tuple[float, float, float, float], ...]:
-    found = []
-    for rectangle in [] if group is None else _rows(group):
-        numbers = _numbers(rectangle, 4)
-        if numbers[0] > numbers[2] or numbers[1] > numbers[3]:
-            raise problem(rectangle.line, "a range must be least x, least y, largest x, largest y")
-        found.append((numbers[0], numbers[1], numbers[2], numbers[3]))
-    return tuple(found)
-
-
-def _yaw(group: Group | None) -> tuple[float, float] | None:
-    rows = [] if group is None else _rows(group)
-    if not rows:
-        return None
-    least, largest = _numbers(rows[-1], 2)
-    return min(least, largest), max(least, largest)
 
 
 def _rows(group: Group) -> list[Group]:
@@ -174,17 +242,15 @@ def _numbers(group: Group, count: int) -> list[float]:
     words = group.words(start=0)
     if len(words) != count:
         raise problem(group.line, f"{count} numbers were expected; got {len(words)}")
-    return [_number(word) for word in words]
-
-
-def _number(word: Word) -> float:
-    try:
-        value = float(word.text)
-    except ValueError:
-        value = float("nan")
-    if not isfinite(value):
-        raise problem(word.line, f"a number was expected; got {word.text[:40]!a}")
-    return value
+    values: list[float] = []
+    for word in words:
+        try:
+            values.append(float(word.text))
+        except ValueError:
+            values.append(float("nan"))
+        if not isfinite(values[-1]):
+            raise problem(word.line, f"a number was expected; got {word.text[:40]!a}")
+    return values
 
 
 def _condition(group: Group, names: list[str]) -> Condition:

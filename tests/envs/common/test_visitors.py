@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentrl.envs.common.serving.visitors import NoRoom, Visitors
+from agentrl.envs.common.visitors import NoRoom, Visitors
 
 
 class Guest:

@@ -1,7 +1,7 @@
 """Shapes of things: boxes, cylinders and ellipsoids, in the frame of the thing.
 
 The frame: x to the right, y to the back (the front faces -y), z up, the origin in the middle of the footprint on the
-floor. Metres. Colours are 0xRRGGBB; a texture is the name of one of `textures.PATTERNS`.
+floor. Metres. Colours are 0xRRGGBB; a texture is the name of one of `scene.PATTERNS`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""What the web sites of environments share when people visit them."""
