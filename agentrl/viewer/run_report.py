@@ -26,7 +26,7 @@ from agentrl.viewer.run_data import Line, RunData, band, eval_groups, figure, in
 from agentrl.viewer.samples import sample_sections
 
 PHASES = {"generate": "generation", "environment": "environment", "judge": "judge", "update": "update"}
-# In words, in the order in which they are shown; docs/training.md explains each.
+# In words, in the order in which they are shown; docs/run-folder.md explains each.
 LOSSES = {
     "loss": "total loss",
     "policy": "policy loss",

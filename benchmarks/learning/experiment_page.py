@@ -2,57 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentrl.core.errors import ConfigError
 from agentrl.rollout.statistics import mean
 from benchmarks.learning.compare import MODES, Pool, Results, gain_row, pools, sentence, what, without_new_tasks
 from benchmarks.learning.effort import HEAD, effort_rows
 from benchmarks.learning.experiment import Experiment
-from benchmarks.learning.figures import ends_figure, scores_figure, shows_ends
+from benchmarks.learning.figures import figures
 from benchmarks.learning.provenance import NOTES
 from benchmarks.learning.results import store
 from benchmarks.learning.separation_table import SEPARATION_HEAD, separation_rows
 
+FIGURES = {"": "Held-out success while training", "_ends": "Success at the end", "_scores": "Score at the end"}
 GAINS = ("label", "actions", "gain", "95 % interval", "above its imitation start", "seeds, end against start")
 
 
 def write_experiment_page(folder: Path, experiment: Experiment, results: Results) -> list[Path]:
-    """Write `learning/NAME.md` and the figures that show the end of training, from the kept results alone."""
-    written = ends_figure(results, folder)
-    written += scores_figure(results, folder) if experiment.graded else []
-    path = folder / "learning" / f"{experiment.name}.md"
-    store(path, experiment_page(results, experiment).encode())
-    return [path, *written]
-
-
-def read_results(folder: Path, experiment: Experiment) -> Results | None:
-    """Of an experiment; None where it has not been measured."""
-    path = folder / f"learning_{experiment.name}.json"
-    if not path.exists():
-        return None
-    try:
-        results = json.loads(path.read_bytes())
-        if results["schema"] != 1 or not isinstance(results["cells"], list):
-            raise ValueError("another schema")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path} does not hold results: {error}; summarise the runs again") from error
-    return results
-
-
-def experiment_page(results: Results, experiment: Experiment) -> str:
-    """Everything about one experiment."""
-    name = f"../learning_{experiment.name}"
-    ends = shows_ends(results["cells"])
+    """Write `NAME.md` and its figures, from the kept results alone."""
+    drawn = figures(results, graded=experiment.graded)
     parts = [
         f"# {experiment.name}\n\n{experiment.question}.\n",
-        f"![Held-out success while training]({name}.svg)\n",
-        f"![Success at the end]({name}_ends.svg)\n" if ends else "",
-        f"![Score at the end]({name}_scores.svg)\n" if experiment.graded and ends else "",
+        *(f"![{FIGURES[ending]}]({experiment.name}{ending}.svg)\n" for ending in drawn),
         *claims(results),
         separation_section(results),
         "## Figures\n",
@@ -62,9 +35,13 @@ def experiment_page(results: Results, experiment: Experiment) -> str:
         *gains(results),
         settings_table(results["cells"]),
         provenance(results),
-        "[All learning experiments](../learning.md)\n",
+        "[All learning experiments](index.md)\n",
     ]
-    return "\n".join(part for part in parts if part)
+    files = {f"{experiment.name}.md": "\n".join(part for part in parts if part)}
+    files |= {f"{experiment.name}{ending}.svg": svg for ending, svg in drawn.items()}
+    for name, text in files.items():
+        store(folder / name, text.encode())
+    return [folder / name for name in files]
 
 
 def separation_section(results: Results) -> str:
@@ -103,7 +80,8 @@ def provenance(results: Results) -> str:
     tested = [end["episodes"] for cell in cells if (end := cell["end"]["sampled"])]
     rows = [
         ("command", f"`{results['command']}`"),
-        ("all numbers", f"[learning_{results['experiment']}.json](../learning_{results['experiment']}.json)"),
+        ("all numbers", f"`learning_{results['experiment']}.json`"),
+        ("commit", f"`{results['commit']}`" if results.get("commit") else ""),
         ("cells", f"{results['finished']} of {results['planned']} cells finished"),
         ("seeds", ", ".join(map(str, sorted({cell["seed"] for cell in cells})))),
         ("training episodes of a cell", _range([cell["episodes"] for cell in cells], "{:,}")),
