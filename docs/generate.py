@@ -60,28 +60,28 @@ WRAPPERS = (
     "ImageObservation",
     "StateObservation",
 )
-# Dataclasses of options: file of agentrl/trainers, class, title. Their source is read, so that no torch is needed here.
+# Dataclasses of options in agentrl/trainers, and titles. Their source is read, so that no torch is needed here.
 OPTIONS = (
-    ("arguments", "RunArguments", "All algorithms"),
-    ("arguments", "PolicyArguments", "ppo, steppo, grpo, rloo, reinforce_pp, gspo and gigpo"),
-    ("arguments", "CriticArguments", "ppo and steppo"),
-    ("arguments", "GroupArguments", "grpo, rloo, gspo and gigpo"),
-    ("sft", "SFT", "sft"),
-    ("orm", "ORM", "orm"),
-    ("ppo", "PPO", "ppo"),
-    ("steppo", "StepPO", "steppo"),
-    ("grpo", "GRPO", "grpo"),
-    ("rloo", "RLOO", "rloo"),
-    ("reinforce_pp", "ReinforcePP", "reinforce_pp"),
-    ("gspo", "GSPO", "gspo"),
-    ("gigpo", "GiGPO", "gigpo"),
-    ("off_policy_arguments", "OffPolicyArguments", "webrl, digirl, awr and filtered_bc: learning"),
-    ("phase_arguments", "PhaseArguments", "webrl, digirl, awr and filtered_bc: phases"),
-    ("offline", "OfflineArguments", "awr and filtered_bc"),
-    ("webrl", "WebRL", "webrl"),
-    ("digirl", "DigiRL", "digirl"),
-    ("awr", "AWR", "awr"),
-    ("filtered_bc", "FilteredBC", "filtered_bc"),
+    ("RunArguments", "All algorithms"),
+    ("PolicyArguments", "ppo, steppo, grpo, rloo, reinforce_pp, gspo and gigpo"),
+    ("CriticArguments", "ppo and steppo"),
+    ("GroupArguments", "grpo, rloo, gspo and gigpo"),
+    ("SFT", "sft"),
+    ("ORM", "orm"),
+    ("PPO", "ppo"),
+    ("StepPO", "steppo"),
+    ("GRPO", "grpo"),
+    ("RLOO", "rloo"),
+    ("ReinforcePP", "reinforce_pp"),
+    ("GSPO", "gspo"),
+    ("GiGPO", "gigpo"),
+    ("OffPolicyArguments", "webrl, digirl, awr and filtered_bc: learning"),
+    ("PhaseArguments", "webrl, digirl, awr and filtered_bc: phases"),
+    ("OfflineArguments", "awr and filtered_bc"),
+    ("WebRL", "webrl"),
+    ("DigiRL", "digirl"),
+    ("AWR", "awr"),
+    ("FilteredBC", "filtered_bc"),
 )
 PICTURE_SIZE = 256
 EPISODES = 1024  # of an iteration of the recipes for SmolLM2
@@ -375,8 +375,9 @@ def training_options_page() -> str:
     from agentrl.recipes import load_recipe, recipe_names
 
     parts = ["# Options of training", "", "On the command line with dashes: `eval_every` is `--eval-every`.", ""]
-    for file, name, title in OPTIONS:
-        source = (HERE.parent / "agentrl" / "trainers" / f"{file}.py").read_text()
+    sources = [path.read_text() for path in sorted((HERE.parent / "agentrl" / "trainers").rglob("*.py"))]
+    for name, title in OPTIONS:
+        source = next(source for source in sources if re.search(rf"^class {name}\b", source, re.MULTILINE))
         parts += [f"## {title}", "", "| option | type | default | |", "|---|---|---|---|"]
         parts += [
             f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in options(source, name)
