@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -26,8 +27,8 @@ from benchmarks.learning.compare import (
     score_pools,
     sentence,
 )
-from benchmarks.learning.effort import effort_rows
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
+from benchmarks.learning.experiment_page import effort_table
 from benchmarks.learning.paper_claims import overall as verdict
 from benchmarks.learning.results import begun_with, results_of, summarise
 from tests.viewer.run_folders import eval_line, rl_lines, sft_lines, train_line, write_run
@@ -271,8 +272,8 @@ def test_a_label_without_counts_has_no_row_of_effort(runs):
     for cell in EXPERIMENT.cells:
         if cell.label == "good":
             with_effort(runs / cell.runs()[-1].name, 20.0)
-    rows = effort_rows(results_of(runs, EXPERIMENT)["cells"], ("sampled",))
-    assert [row[0] for row in rows] == ["imitation", "good"]
+    text = effort_table(results_of(runs, EXPERIMENT)["cells"])
+    assert re.findall(r"^\| (\w+) \| sampled", text, re.MULTILINE) == ["imitation", "good"]
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": 2, "cells": []}', '{"schema": 1, "cells": 3}'])
