@@ -1,8 +1,8 @@
 """`python -m benchmarks.weak_starts RUN... [--results FOLDER]`: what RL added to weak starts, seed by seed.
 
 Each RUN is the folder of a recipe whose last stage is RL and whose stage before it was evaluated on the same levels.
-Runs of one environment are its seeds. What is kept of them replaces what `weak_starts.json` held of that environment;
-the figures are drawn from it, and the tables of the page are printed.
+Runs of one environment are its seeds. What is kept of them replaces what `weak_starts.json` held of that environment,
+and the table of the page is printed; `make docs` draws the figures.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentrl.core.html import write_page
 from agentrl.rollout.statistics import wilson_interval
 from agentrl.viewer.canvas import Look, standalone
 from agentrl.viewer.charts import Series, line_chart
@@ -22,11 +21,11 @@ from agentrl.viewer.run_data import read_run
 from benchmarks.learning.dots import Dot, DotRow, dot_chart
 from benchmarks.learning.experiment_page import table
 from benchmarks.learning.paired import paired
-from benchmarks.learning.results import store
+from benchmarks.learning.results import KEPT, store
 
 FILE, MODES = "weak_starts.json", ("sampled", "greedy")
 WIDTH = 760
-KEPT = ("success", "success_ci", "episodes", "outcomes", "reward_mean", "valid_rate", "turns_mean")
+MEASURED = ("success", "success_ci", "episodes", "outcomes", "reward_mean", "valid_rate", "turns_mean")
 HEAD = (
     "environment",
     "seed",
@@ -53,7 +52,7 @@ def kept_of(run: Path) -> Kept:
         "stages": [stage["arguments"] for stage in plan["stages"]],
         "versions": after.config.get("versions"),
         **{
-            name: {mode: {key: lines[mode].get(key) for key in KEPT} for mode in MODES}
+            name: {mode: {key: lines[mode].get(key) for key in MEASURED} for mode in MODES}
             for name, lines in zip(("start", "end"), measured, strict=True)
         },
         "seconds": [sum(line["seconds"]["total"] for line in stage.train) for stage in (before, after)],
@@ -118,6 +117,11 @@ def _share(seeds: Sequence[Kept], moment: str, mode: str) -> float:
 # ---------------------------------------------------------------------- figures
 
 
+def figures(held: Mapping[str, Sequence[Kept]]) -> dict[str, str]:
+    """Whole .svg files by name."""
+    return {"weak_starts": standalone(training_curves(held)), "weak_starts_ends": standalone(ends(held))}
+
+
 def training_curves(held: Mapping[str, Sequence[Kept]]) -> str:
     """Success of the training episodes: the mean over the seeds, and a band from the lowest to the highest."""
     lines = []
@@ -133,35 +137,36 @@ def training_curves(held: Mapping[str, Sequence[Kept]]) -> str:
 def ends(held: Mapping[str, Sequence[Kept]]) -> str:
     """Held-out success at the end of RL, with that of every seed and that of the start."""
     kinds = {mode: f"{mode}, 95 % interval" for mode in MODES}
-    lines = [DotRow(short_name(env), {kinds[mode]: _dot(seeds, mode) for mode in MODES}) for env, seeds in held.items()]
+    lines = []
+    for env, seeds in held.items():
+        dots = {}
+        for mode, kind in kinds.items():
+            singles = [kept["end"][mode]["success"] for kept in seeds]
+            trials = sum(kept["end"][mode]["episodes"] for kept in seeds)
+            value = sum(singles) / len(singles)
+            interval = wilson_interval(round(value * trials), trials)
+            assert interval is not None
+            dots[kind] = Dot(value, interval, singles, _share(seeds, "start", mode))
+        lines.append(DotRow(short_name(env), dots))
     look = Look("Held-out success after RL, from weak starts", WIDTH, x_name="held-out success", percent=True)
     return dot_chart(lines, list(kinds.values()), look, single="single seeds", start="start after imitation")
 
 
-def _dot(seeds: Sequence[Kept], mode: str) -> Dot:
-    singles = [kept["end"][mode]["success"] for kept in seeds]
-    trials = sum(kept["end"][mode]["episodes"] for kept in seeds)
-    interval = wilson_interval(round(sum(singles) / len(singles) * trials), trials)
-    assert interval is not None
-    return Dot(sum(singles) / len(singles), interval, singles, _share(seeds, "start", mode))
-
-
-def write(held: Mapping[str, Sequence[Kept]], folder: Path) -> None:
-    """The numbers and both figures."""
-    parts = [f"{json.dumps(env)}: [\n" + ",\n".join(map(json.dumps, seeds)) + "\n]" for env, seeds in held.items()]
-    store(folder / FILE, ("{\n" + ",\n".join(parts) + "\n}\n").encode())
-    write_page(folder / "weak_starts.svg", standalone(training_curves(held)))
-    write_page(folder / "weak_starts_ends.svg", standalone(ends(held)))
-
-
 def main() -> None:
+    """Keep the numbers, print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="*", type=Path)
-    parser.add_argument("--results", type=Path, default=Path("docs/results"))
+    parser.add_argument("--results", type=Path, default=KEPT)
     given = parser.parse_args()
     held = merged(given.runs, given.results)
     write(held, given.results)
     print(table(HEAD, rows(held)))
+
+
+def write(held: Mapping[str, Sequence[Kept]], folder: Path) -> None:
+    """The numbers, a line for every seed."""
+    parts = [f"{json.dumps(env)}: [\n" + ",\n".join(map(json.dumps, seeds)) + "\n]" for env, seeds in held.items()]
+    store(folder / FILE, ("{\n" + ",\n".join(parts) + "\n}\n").encode())
 
 
 if __name__ == "__main__":

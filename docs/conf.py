@@ -29,7 +29,11 @@ python_maximum_signature_line_length = 88
 
 html_theme = "furo"
 html_title = "agentrl"
+html_theme_options = {
+    "announcement": "Embedded worlds are not the official benchmarks: scores compare with each other only."
+}
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False

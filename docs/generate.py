@@ -1,4 +1,5 @@
-"""Writes the pages that follow from the code: environments, wrappers, the command line, the options of training.
+"""Writes the pages that follow from the code (environments, wrappers, the command line, the options of training) and
+from recorded numbers (learning experiments and figures, from `benchmarks/results`).
 
 `docs/conf.py` calls `write_all` before every build, so these pages are always up to date with the code.
 """
@@ -9,6 +10,7 @@ import ast
 import importlib
 import inspect
 import io
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -25,6 +27,13 @@ from agentrl.core.env import AgentEnv, keyword_arguments
 from agentrl.core.env_class import env_class
 from agentrl.core.errors import ConfigError, install_command
 from agentrl.registry import MULTIPLAYER, TABLE, Entry, is_available
+from agentrl.rollout.statistics import wilson_interval
+from agentrl.viewer.canvas import Look, standalone
+from agentrl.viewer.charts import Series, line_chart
+from benchmarks import weak_starts
+from benchmarks.learning.claims_page import write_pages
+from benchmarks.learning.results import KEPT as RESULTS
+from benchmarks.learning.table import EXPERIMENTS
 
 HERE = Path(__file__).parent
 COMMITTED = HERE / "_static" / "envs"  # pictures of environments that cannot run where the documentation is built
@@ -51,30 +60,31 @@ WRAPPERS = (
     "ImageObservation",
     "StateObservation",
 )
-# Dataclasses of options: file of agentrl/trainers, class, title. Their source is read, so that no torch is needed here.
+# Dataclasses of options in agentrl/trainers, and titles. Their source is read, so that no torch is needed here.
 OPTIONS = (
-    ("arguments", "RunArguments", "All algorithms"),
-    ("arguments", "PolicyArguments", "ppo, steppo, grpo, rloo, reinforce_pp, gspo and gigpo"),
-    ("arguments", "CriticArguments", "ppo and steppo"),
-    ("arguments", "GroupArguments", "grpo, rloo, gspo and gigpo"),
-    ("sft", "SFT", "sft"),
-    ("orm", "ORM", "orm"),
-    ("ppo", "PPO", "ppo"),
-    ("steppo", "StepPO", "steppo"),
-    ("grpo", "GRPO", "grpo"),
-    ("rloo", "RLOO", "rloo"),
-    ("reinforce_pp", "ReinforcePP", "reinforce_pp"),
-    ("gspo", "GSPO", "gspo"),
-    ("gigpo", "GiGPO", "gigpo"),
-    ("off_policy_arguments", "OffPolicyArguments", "webrl, digirl, awr and filtered_bc: learning"),
-    ("phase_arguments", "PhaseArguments", "webrl, digirl, awr and filtered_bc: phases"),
-    ("offline", "OfflineArguments", "awr and filtered_bc"),
-    ("webrl", "WebRL", "webrl"),
-    ("digirl", "DigiRL", "digirl"),
-    ("awr", "AWR", "awr"),
-    ("filtered_bc", "FilteredBC", "filtered_bc"),
+    ("RunArguments", "All algorithms"),
+    ("PolicyArguments", "ppo, steppo, grpo, rloo, reinforce_pp, gspo and gigpo"),
+    ("CriticArguments", "ppo and steppo"),
+    ("GroupArguments", "grpo, rloo, gspo and gigpo"),
+    ("SFT", "sft"),
+    ("ORM", "orm"),
+    ("PPO", "ppo"),
+    ("StepPO", "steppo"),
+    ("GRPO", "grpo"),
+    ("RLOO", "rloo"),
+    ("ReinforcePP", "reinforce_pp"),
+    ("GSPO", "gspo"),
+    ("GiGPO", "gigpo"),
+    ("OffPolicyArguments", "webrl, digirl, awr and filtered_bc: learning"),
+    ("PhaseArguments", "webrl, digirl, awr and filtered_bc: phases"),
+    ("OfflineArguments", "awr and filtered_bc"),
+    ("WebRL", "webrl"),
+    ("DigiRL", "digirl"),
+    ("AWR", "awr"),
+    ("FilteredBC", "filtered_bc"),
 )
 PICTURE_SIZE = 256
+EPISODES = 1024  # of an iteration of the recipes for SmolLM2
 CONTROL_STEPS = 5  # of continuous control, from one frame of a moving picture to the next
 CONTROL_TURNS = 3  # of continuous control, that a transcript shows
 PICTURE_SIZES = {"WebShop": 512, "WebArenaLite": 800}  # pages are there to be read
@@ -92,7 +102,40 @@ def write_all(folder: Path = HERE / "generated") -> list[Path]:
     (folder / "command_line.md").write_text(command_line_page())
     (folder / "training_options.md").write_text(training_options_page())
     others = [folder / f"{name}.md" for name in ("wrappers", "command_line", "training_options")]
-    return [*written, pages / "index.md", *others]
+    return [*written, pages / "index.md", *others, *write_results(folder)]
+
+
+# ---------------------------------------------------------------------- results
+
+
+def write_results(folder: Path) -> list[Path]:
+    """A page and figures for each learning experiment under `learning`, figures of other results under `figures`."""
+    written = write_pages(RESULTS, folder / "learning", EXPERIMENTS.values())
+    held = weak_starts.figures(weak_starts.merged([], RESULTS)) | {"smollm2_success": smollm2_figure()}
+    for name, svg in held.items():
+        (folder / "figures").mkdir(parents=True, exist_ok=True)
+        (folder / "figures" / f"{name}.svg").write_text(svg)
+    return written
+
+
+def smollm2_figure() -> str:
+    """Success in the training episodes of the recipes for one GPU, with 95 % intervals."""
+    kept = json.loads((RESULTS / "smollm2.json").read_text())
+    names = {
+        "frozenlake": "FrozenLake-Text",
+        "sokoban": "Sokoban-Text",
+        "sokoban, first run": "Sokoban-Text, first run",
+    }
+    curves = []
+    for colour, (run, label) in enumerate(names.items()):
+        lines = [line for line in kept[f"{run}/rl"]["lines"] if line["kind"] == "train"]
+        points = [(line["iteration"], line["success"]) for line in lines]
+        bounds = [wilson_interval(round(success * EPISODES), EPISODES) or (0.0, 1.0) for _, success in points]
+        curves.append(
+            Series(label, points, [(at, *pair) for (at, _), pair in zip(points, bounds, strict=True)], colour)
+        )
+    title = "SmolLM2-135M: success while training by GRPO"
+    return standalone(line_chart(curves, Look(title, 760, 380, "iteration", (0.0, 1.0), percent=True)))
 
 
 # ---------------------------------------------------------------------- environments
@@ -332,8 +375,9 @@ def training_options_page() -> str:
     from agentrl.recipes import load_recipe, recipe_names
 
     parts = ["# Options of training", "", "On the command line with dashes: `eval_every` is `--eval-every`.", ""]
-    for file, name, title in OPTIONS:
-        source = (HERE.parent / "agentrl" / "trainers" / f"{file}.py").read_text()
+    sources = [path.read_text() for path in sorted((HERE.parent / "agentrl" / "trainers").rglob("*.py"))]
+    for name, title in OPTIONS:
+        source = next(source for source in sources if re.search(rf"^class {name}\b", source, re.MULTILINE))
         parts += [f"## {title}", "", "| option | type | default | |", "|---|---|---|---|"]
         parts += [
             f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in options(source, name)

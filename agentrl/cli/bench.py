@@ -61,7 +61,7 @@ class Arguments(Common):
     out: str = "runs/learning"
     """Of learning: the folder of the runs."""
     results: str = ""
-    """Of learning: where compact results, figures and the page go; OUT/results where it is not given."""
+    """Of learning: where compact results go, OUT/results where it is not given; pages and figures go to OUT/pages."""
     summarise_only: bool = False
     """Of learning: train nothing, summarise the runs that are there."""
     force: bool = False

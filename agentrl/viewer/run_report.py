@@ -25,7 +25,7 @@ from agentrl.viewer.layout import charts, in_two_sizes, small, wide
 from agentrl.viewer.run_data import Line, RunData, band, eval_groups, figure, interval, names, points, read_run, series
 
 PHASES = {"generate": "generation", "environment": "environment", "judge": "judge", "update": "update"}
-# In words, in the order in which they are shown; docs/training.md explains each.
+# In words, in the order in which they are shown; docs/run-folder.md explains each.
 LOSSES = {
     "loss": "total loss",
     "policy": "policy loss",

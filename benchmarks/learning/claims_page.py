@@ -1,6 +1,6 @@
-"""`learning.md`: every claim that was tested, in one table, and a page for each experiment.
+"""`index.md`: every claim that was tested, in one table, and a page for each experiment.
 
-`python -m benchmarks.learning.claims_page` writes them again from the results kept in `docs/results`.
+`make docs` writes them from the results kept in `benchmarks/results`, `agentrl bench learning` from those of a run.
 """
 
 from __future__ import annotations
@@ -12,23 +12,21 @@ from pathlib import Path
 from agentrl.viewer.eval_report import short_name
 from benchmarks.learning.compare import Results
 from benchmarks.learning.experiment import Experiment
-from benchmarks.learning.experiment_page import read_results, table, write_experiment_page
+from benchmarks.learning.experiment_page import table, write_experiment_page
 from benchmarks.learning.paper_claims import CLAIMS as PAPER_CLAIMS
 from benchmarks.learning.paper_claims import HEAD as PAPER_HEAD
 from benchmarks.learning.paper_claims import claim_row, counts, overall, readings
-from benchmarks.learning.results import store
+from benchmarks.learning.results import read_results, store
 
-PAGE = "learning.md"
 PAPERS = """## What the papers say
 
 Each claim about training of the four papers, with all comparisons here that bear on it: **holds** where every one of
 them holds, **does not hold** where some are reversed and none holds, **cannot tell** otherwise, **not run** where
 nothing was run, with what that would need. `difference` is that of sampled success, from the least to the largest.
 """
-EACH = "## Each comparison\n"
-CLAIMS = ("claim", "paper", "task", "verdict", "hold / open / reversed", "difference", "seeds", "figure")
+CLAIMS = ("claim", "paper", "task", "verdict", "hold / open / reversed", "difference", "seeds")
 MAX_RIVALS = 3  # named in a claim; the page of the experiment lists them all
-INTRODUCTION = """# Learning
+INTRODUCTION = """# Learning experiments
 
 Which orderings of papers hold at a size where everyone can repeat them. Tiny models (`tiny-text`: 300,000 weights) and
 one thread a run, or SmolLM2-135M on a GPU where the task says so: tests of orderings, not of the papers' numbers.
@@ -48,46 +46,42 @@ Before it trains, an experiment compares the advantages that its conditions comp
 policy. Above a correlation of 0.98 a comparison is marked "cannot tell": other seeds would not help it. Experiments
 from before this check have no such table on their pages.
 """
-REPEATING = """`agentrl bench learning NAME` repeats an experiment; its page has numbers, settings and provenance.
-"""
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
-def write_pages(folder: str | os.PathLike[str], experiments: Iterable[Experiment]) -> list[Path]:
-    """Write `learning.md` and a page for each experiment whose results are in `folder`; [] where there is none."""
+def write_pages(
+    results: str | os.PathLike[str], folder: str | os.PathLike[str], experiments: Iterable[Experiment]
+) -> list[Path]:
+    """Write `index.md` and a page for each experiment whose numbers are in `results`; [] where there is none."""
     place, written, experiments = Path(folder), list[Path](), list(experiments)
-    found = [(one, results) for one in experiments if (results := read_results(place, one))]
-    for experiment, results in found:
-        written += write_experiment_page(place, experiment, results)
+    found = [(one, kept) for one in experiments if (kept := read_results(Path(results), one))]
+    for experiment, kept in found:
+        written += write_experiment_page(place, experiment, kept)
     if found:
-        store(place / PAGE, claims_page(found, experiments).encode())
-        written.append(place / PAGE)
+        store(place / "index.md", claims_page(found, experiments).encode())
+        written.append(place / "index.md")
     return written
 
 
 def claims_page(found: Sequence[tuple[Experiment, Results]], experiments: Sequence[Experiment]) -> str:
     """The table of claims, the experiments that test no claim, how to read and how to repeat them."""
     rows = [row for experiment, results in found for row in claim_rows(experiment, results)]
-    measured = {one.name for one, _ in found}
-    others = [(f"{one.question}.", _figure(one), _link(one, one.name)) for one, _ in found if not one.claims]
     known = {one.name: results for one, results in found}
+    others = [(f"{one.question}.", f"[{one.name}]({one.name}.md)") for one, _ in found if not one.claims]
     papers = [_marked(claim_row(claim, known)) for claim in PAPER_CLAIMS]
-    not_run = [one for one in experiments if one.name not in measured]
+    not_run = [one for one in experiments if one.name not in known]
     parts = [
         INTRODUCTION,
         PAPERS,
         table(PAPER_HEAD, papers),
         "".join(f"- {line}\n" for line in readings(PAPER_CLAIMS, known)),
-        EACH if rows else "",
-        table(CLAIMS, rows) if rows else "",
+        "## Each comparison\n\n" + table(CLAIMS, rows) if rows else "",
         READING,
-        "Experiments that test no claim of a paper:\n\n" + table(("question", "figure", "page"), others)
-        if others
-        else "",
-        REPEATING,
+        "Experiments that test no claim of a paper:\n\n" + table(("question", "page"), others) if others else "",
+        "`agentrl bench learning NAME` repeats an experiment; its page has numbers, settings and provenance.\n",
         "## Not run\n" if not_run else "",
         "".join(f"- `{one.name}`: {one.question}.\n" for one in not_run),
-        "\n".join(["```{toctree}\n:hidden:\n", *(f"learning/{experiment.name}" for experiment, _ in found), "```\n"]),
+        "\n".join(["```{toctree}\n:hidden:\n", *(experiment.name for experiment, _ in found), "```\n"]),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -109,29 +103,26 @@ def claim_rows(experiment: Experiment, results: Results) -> list[tuple[str, ...]
     for one in results["comparisons"]:
         if one["source"]:
             held.setdefault((one["source"], one["higher"]), []).append(one)
-    return [
-        (
-            _link(experiment, f"{higher} above {_named(_rivals(compared), higher)}"),
-            source,
-            _task(results),
-            f"**{overall([one['verdict'] for one in compared])}**".replace(" ", NO_BREAK),
-            counts([one["verdict"] for one in compared]).replace(" ", NO_BREAK),
-            _differences(compared),
-            str(min(_seeds(results, label) for label in (higher, *_rivals(compared)))),
-            _figure(experiment),
+    rows = []
+    for (source, higher), compared in held.items():
+        rivals = list(dict.fromkeys(one["lower"] for one in compared))
+        named = "; ".join(_shortened(lower, higher) for lower in rivals)
+        title = f"{higher} above {named if len(rivals) <= MAX_RIVALS else f'{len(rivals)} others'}"
+        verdicts = [one["verdict"] for one in compared]
+        sampled = [one["difference"] for one in compared if one["mode"] == "sampled" and "measure" not in one]
+        finished = [cell["label"] for cell in results["cells"] if cell["finished"]]
+        rows.append(
+            (
+                f"[{title}]({experiment.name}.md)",
+                source,
+                _task(results),
+                f"**{overall(verdicts)}**".replace(" ", NO_BREAK),
+                counts(verdicts).replace(" ", NO_BREAK),
+                " to ".join(dict.fromkeys(f"{value:+.3f}" for value in (min(sampled), max(sampled)))),
+                str(min(finished.count(label) for label in (higher, *rivals))),
+            )
         )
-        for (source, higher), compared in held.items()
-    ]
-
-
-def _rivals(compared: Sequence[Results]) -> list[str]:
-    return list(dict.fromkeys(one["lower"] for one in compared))
-
-
-def _named(rivals: Sequence[str], higher: str) -> str:
-    if len(rivals) > MAX_RIVALS:
-        return f"{len(rivals)} others"
-    return "; ".join(_shortened(lower, higher) for lower in rivals)
+    return rows
 
 
 def _shortened(lower: str, higher: str) -> str:
@@ -140,32 +131,10 @@ def _shortened(lower: str, higher: str) -> str:
     return tail if tail and higher.startswith(f"{head}, ") else lower
 
 
-def _seeds(results: Results, label: str) -> int:
-    return sum(cell["label"] == label and cell["finished"] for cell in results["cells"])
-
-
-def _differences(compared: Sequence[Results]) -> str:
-    values = [one["difference"] for one in compared if one["mode"] == "sampled" and "measure" not in one]
-    return " to ".join(dict.fromkeys(f"{value:+.3f}" for value in (min(values), max(values))))
-
-
 def _task(results: Results) -> str:
+    """Environment, what is special about it, and the model where it is not a tiny one."""
     stages = results["cells"][0]["stages"]
     names = ", ".join(short_name(name).removesuffix(" Text") for name in stages[-1]["options"].get("env", ()))
     further = [word for word in ("long", "hasty") if word in results["experiment"].split("-")]
     real = ["SmolLM2"] if stages[0]["options"].get("model") == "smollm2" else []
     return ", ".join([names, *further, *real])
-
-
-def _figure(experiment: Experiment) -> str:
-    return f"[figure](learning_{experiment.name}_ends.svg)"
-
-
-def _link(experiment: Experiment, text: str) -> str:
-    return f"[{text}](learning/{experiment.name}.md)"
-
-
-if __name__ == "__main__":
-    from benchmarks.learning.table import EXPERIMENTS
-
-    write_pages(Path(__file__).resolve().parents[2] / "docs" / "results", EXPERIMENTS.values())

@@ -32,12 +32,12 @@ def run_learning(
     known: Mapping[str, Experiment] = EXPERIMENTS,
     say: Callable[[str], Any] = print,
 ) -> dict[str, Any]:
-    """Run the experiments that fit the pattern inside `out`; compact results go to `results` (default: `out/results`).
+    """Run the experiments that fit the pattern inside `out`; compact results go to `results` (default: `out/results`),
+    the pages and figures of all results that are there to `out/pages`.
 
     Once the starts are trained, the conditions' advantages are compared on their episodes. Cells that only stand in
     comparisons which cannot tell (`separation`) are withheld unless `force` is set.
-    With `summarise_only` nothing is trained: runs that were brought together from several machines are written up, and
-    the pages of all results in `results` are written again.
+    With `summarise_only` nothing is trained: runs that were brought together from several machines are written up.
     `pass` says that every chosen cell is finished that was not withheld.
     """
     experiments = chosen_experiments(experiment, known)
@@ -57,7 +57,7 @@ def run_learning(
     outcome = whole.outcome()
     target = Path(results) if str(results) else whole.folder / "results"
     written = summarise(whole.folder, experiments, target)
-    written += write_pages(target, known.values())
+    written += write_pages(target, whole.folder / "pages", known.values())
     return {
         "schema": 1,
         "name": "learning",

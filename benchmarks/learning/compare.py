@@ -9,7 +9,6 @@ from typing import Any
 
 from agentrl.rollout.statistics import Interval, wilson_interval
 from benchmarks.learning import paired as pairs
-from benchmarks.learning.effort import around, pooled
 
 Results = dict[str, Any]
 MODES = {"sampled": False, "greedy": True}
@@ -74,6 +73,17 @@ class ScorePool:
 
 
 AnyPool = Pool | ScorePool
+
+
+def around(mean: float, interval: Interval) -> tuple[float, float]:
+    """A mean, and half the width of the interval that it is the middle of."""
+    return mean, (interval[1] - interval[0]) / 2
+
+
+def pooled(seeds: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The mean over seeds, each of as many episodes as the others; independent errors add up by their squares."""
+    count = len(seeds)
+    return sum(mean for mean, _ in seeds) / count, math.sqrt(sum(margin**2 for _, margin in seeds)) / count
 
 
 def pools(cells: Sequence[Results], mode: str, end: str = "end") -> dict[str, Pool]:

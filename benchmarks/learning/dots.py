@@ -57,8 +57,12 @@ def dot_chart(
         return ""
     present = {kind: colour for colour, kind in enumerate(kinds) if any(kind in row.dots for row in shown)}
     signs, top = _legend(shown, present, look, (single, start))
-    plot = _Plot(replace(look, height=top + ROW * len(shown) + FOOT), present, _range(shown), top, _label_width(shown))
-    body = "".join(_row(row, index, plot) for index, row in enumerate(shown))
+    labels = MARGIN + LETTER * max(len(row.label) for row in shown)
+    plot = _Plot(replace(look, height=top + ROW * len(shown) + FOOT), present, _range(shown), top, labels)
+    body = ""
+    for index, row in enumerate(shown):
+        body += _label(row.label, index, plot)
+        body += "".join(_dot(row, kind, index, plot) for kind in present if kind in row.dots)
     return chart_svg(plot.look, signs + _axes(len(shown), plot) + _starts(shown, plot) + body)
 
 
@@ -97,10 +101,6 @@ class _Plot:
         return self.top + ROW * (index + 0.5)
 
 
-def _label_width(rows: Sequence[DotRow]) -> int:
-    return MARGIN + LETTER * max(len(row.label) for row in rows)
-
-
 def _range(rows: Sequence[DotRow]) -> Range:
     """From a round number below everything to one above everything."""
     dots = [dot for row in rows for dot in row.dots.values()]
@@ -133,11 +133,6 @@ def _axes(count: int, plot: _Plot) -> str:
 # ---------------------------------------------------------------------- rows
 
 
-def _row(row: DotRow, index: int, plot: _Plot) -> str:
-    text = _label(row.label, index, plot)
-    return text + "".join(_dot(row, kind, index, plot) for kind in plot.colours if kind in row.dots)
-
-
 def _label(label: str, index: int, plot: _Plot) -> str:
     """On one line, or on two; longer ones end with an ellipsis and are whole in the title."""
     most = int((plot.left - MARGIN) / LETTER)
@@ -155,7 +150,10 @@ def _dot(row: DotRow, kind: str, index: int, plot: _Plot) -> str:
     dot, y, colour = row.dots[kind], plot.y(index, kind), plot.colours[kind]
     low, high = (plot.x(bound) for bound in dot.interval)
     side = -1 if y <= plot.middle(index) else 1
-    singles = "".join(_single(plot.x(value), y, side, colour) for value in dot.singles)
+    singles = "".join(
+        f'<path class="line single c{colour % COLOURS}" d="M{plot.x(value):.1f} {y + 4.5 * side:.1f}v{4.5 * side}"/>'
+        for value in dot.singles
+    )
     percent = plot.look.percent
     ends = " to ".join(tick_text(round(bound, 3), percent) for bound in dot.interval)
     said = f"{safe(row.label)}, {safe(kind)}: {tick_text(round(dot.value, 3), percent)} ({ends})"
@@ -169,10 +167,6 @@ def _sign(x: float, y: float, colour: int) -> str:
     if colour % 2 == 0:
         return f'<circle {kind} cx="{x:.1f}" cy="{y:.1f}" r="4.4"/>'
     return f'<path {kind} d="M{x - 5.4:.1f} {y:.1f}l5.4 -5.4l5.4 5.4l-5.4 5.4Z"/>'
-
-
-def _single(x: float, y: float, side: int, colour: int) -> str:
-    return f'<path class="line single c{colour % COLOURS}" d="M{x:.1f} {y + 4.5 * side:.1f}v{4.5 * side}"/>'
 
 
 def shared_start(rows: Sequence[DotRow], kind: str) -> float | None:
@@ -208,7 +202,7 @@ def _legend(rows: Sequence[DotRow], kinds: Mapping[str, int], look: Look, marks:
     single = any(dot.singles for dot in dots)
     start = any(dot.start is not None for dot in dots)
     labels = [*kinds, *([marks[0]] if single else []), *([marks[1]] if start else [])]
-    signs = [_dot_sign(colour) for colour in kinds.values()]
+    signs = [f'<path class="line c{ink % COLOURS}" d="M0 -4h16"/>{_sign(8, -4, ink)}' for ink in kinds.values()]
     signs += ['<path class="line single c7" d="M8 -7v6"/>'] if single else []
     signs += ['<path class="line start c7" d="M8 -10v12"/>'] if start else []
     places = legend_places(labels, look.width)
@@ -217,7 +211,3 @@ def _legend(rows: Sequence[DotRow], kinds: Mapping[str, int], look: Look, marks:
         for label, sign, (x, y) in zip(labels, signs, places, strict=True)
     ]
     return "".join(parts), plot_top(legend_rows(places)) - 8  # here the numbers are under the plot
-
-
-def _dot_sign(colour: int) -> str:
-    return f'<path class="line c{colour % COLOURS}" d="M0 -4h16"/>{_sign(8, -4, colour)}'

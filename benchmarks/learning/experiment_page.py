@@ -2,57 +2,40 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from agentrl.core.errors import ConfigError
 from agentrl.rollout.statistics import mean
-from benchmarks.learning.compare import MODES, Pool, Results, gain_row, pools, sentence, what, without_new_tasks
-from benchmarks.learning.effort import HEAD, effort_rows
+from benchmarks.learning.compare import (
+    MODES,
+    Results,
+    around,
+    gain_row,
+    pooled,
+    pools,
+    sentence,
+    what,
+    without_new_tasks,
+)
 from benchmarks.learning.experiment import Experiment
-from benchmarks.learning.figures import ends_figure, scores_figure, shows_ends
+from benchmarks.learning.figures import figures
 from benchmarks.learning.provenance import NOTES
 from benchmarks.learning.results import store
 from benchmarks.learning.separation_table import SEPARATION_HEAD, separation_rows
 
+FIGURES = {"": "Held-out success while training", "_ends": "Success at the end", "_scores": "Score at the end"}
+SUCCESS = ("label", "actions", "seeds", "start", "end", "95 % interval", "lowest to highest seed", "episodes", "reward")
+EFFORT = ("label", "actions", "score", "95 % interval", "turns", "95 % interval", "reply tokens", "95 % interval")
 GAINS = ("label", "actions", "gain", "95 % interval", "above its imitation start", "seeds, end against start")
 
 
 def write_experiment_page(folder: Path, experiment: Experiment, results: Results) -> list[Path]:
-    """Write `learning/NAME.md` and the figures that show the end of training, from the kept results alone."""
-    written = ends_figure(results, folder)
-    written += scores_figure(results, folder) if experiment.graded else []
-    path = folder / "learning" / f"{experiment.name}.md"
-    store(path, experiment_page(results, experiment).encode())
-    return [path, *written]
-
-
-def read_results(folder: Path, experiment: Experiment) -> Results | None:
-    """Of an experiment; None where it has not been measured."""
-    path = folder / f"learning_{experiment.name}.json"
-    if not path.exists():
-        return None
-    try:
-        results = json.loads(path.read_bytes())
-        if results["schema"] != 1 or not isinstance(results["cells"], list):
-            raise ValueError("another schema")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path} does not hold results: {error}; summarise the runs again") from error
-    return results
-
-
-def experiment_page(results: Results, experiment: Experiment) -> str:
-    """Everything about one experiment."""
-    name = f"../learning_{experiment.name}"
-    ends = shows_ends(results["cells"])
+    """Write `NAME.md` and its figures, from the kept results alone."""
+    drawn = figures(results, graded=experiment.graded)
     parts = [
-        f"# {experiment.name}\n\n{experiment.question}.\n",
-        f"![Held-out success while training]({name}.svg)\n",
-        f"![Success at the end]({name}_ends.svg)\n" if ends else "",
-        f"![Score at the end]({name}_scores.svg)\n" if experiment.graded and ends else "",
+        f"# {experiment.name}\n\n{experiment.question}. Embedded tasks: these are not the official benchmarks.\n",
+        *(f"![{FIGURES[ending]}]({experiment.name}{ending}.svg)\n" for ending in drawn),
         *claims(results),
         separation_section(results),
         "## Figures\n",
@@ -62,9 +45,13 @@ def experiment_page(results: Results, experiment: Experiment) -> str:
         *gains(results),
         settings_table(results["cells"]),
         provenance(results),
-        "[All learning experiments](../learning.md)\n",
+        "[All learning experiments](index.md)\n",
     ]
-    return "\n".join(part for part in parts if part)
+    files = {f"{experiment.name}.md": "\n".join(part for part in parts if part)}
+    files |= {f"{experiment.name}{ending}.svg": svg for ending, svg in drawn.items()}
+    for name, text in files.items():
+        store(folder / name, text.encode())
+    return [folder / name for name in files]
 
 
 def separation_section(results: Results) -> str:
@@ -103,7 +90,8 @@ def provenance(results: Results) -> str:
     tested = [end["episodes"] for cell in cells if (end := cell["end"]["sampled"])]
     rows = [
         ("command", f"`{results['command']}`"),
-        ("all numbers", f"[learning_{results['experiment']}.json](../learning_{results['experiment']}.json)"),
+        ("all numbers", f"`learning_{results['experiment']}.json`"),
+        ("commit", f"`{results['commit']}`" if results.get("commit") else ""),
         ("cells", f"{results['finished']} of {results['planned']} cells finished"),
         ("seeds", ", ".join(map(str, sorted({cell["seed"] for cell in cells})))),
         ("training episodes of a cell", _range([cell["episodes"] for cell in cells], "{:,}")),
@@ -130,43 +118,51 @@ def _counted(values: Iterable[str]) -> str:
 
 def success_table(cells: Sequence[Results]) -> str:
     """Start and end of every label, all seeds together."""
-    head = (
-        "label",
-        "actions",
-        "seeds",
-        "start",
-        "end",
-        "95 % interval",
-        "lowest to highest seed",
-        "episodes",
-        "reward",
-    )
     rows = []
     for mode in MODES:
         before = pools(cells, mode, "start")
         for label, pool in pools(cells, mode).items():
-            rows.append((label, mode, *_figures(before.get(label), pool), _reward(cells, label, mode)))
-    return table(head, rows) if rows else "No cell is finished yet.\n"
-
-
-def _figures(before: Pool | None, after: Pool) -> tuple[str, ...]:
-    rates, (low, high) = after.rates, after.interval
-    spread = f"{min(rates):.3f} to {max(rates):.3f}" if len(rates) > 1 else "-"
-    start = "-" if before is None else f"{before.rate:.3f}"
-    return (str(len(rates)), start, f"{after.rate:.3f}", f"{low:.3f} to {high:.3f}", spread, f"{after.episodes:,}")
-
-
-def _reward(cells: Sequence[Results], label: str, mode: str) -> str:
-    held = [cell["end"][mode] for cell in cells if cell["label"] == label and cell["finished"] and cell["end"][mode]]
-    known = [end["reward_mean"] for end in held if end["reward_mean"] is not None]
-    value = mean(known)
-    return "-" if value is None else f"{value:.2f}"
+            rates, (low, high) = pool.rates, pool.interval
+            ends = [cell["end"][mode] for cell in cells if cell["label"] == label and cell["finished"]]
+            reward = mean([end["reward_mean"] for end in ends if end and end["reward_mean"] is not None])
+            rows.append(
+                (
+                    label,
+                    mode,
+                    str(len(rates)),
+                    f"{before[label].rate:.3f}" if label in before else "-",
+                    f"{pool.rate:.3f}",
+                    f"{low:.3f} to {high:.3f}",
+                    f"{min(rates):.3f} to {max(rates):.3f}" if len(rates) > 1 else "-",
+                    f"{pool.episodes:,}",
+                    "-" if reward is None else f"{reward:.2f}",
+                )
+            )
+    return table(SUCCESS, rows) if rows else "No cell is finished yet.\n"
 
 
 def effort_table(cells: Sequence[Results]) -> str:
-    """Score, turns and reply tokens, where they were counted."""
-    rows = effort_rows(cells, MODES)
-    return "An episode, on average:\n\n" + table(HEAD, rows) if rows else ""
+    """Score, turns and reply tokens of every label, where they were counted; first of the imitation that all share."""
+    finished = [cell for cell in cells if cell["finished"]]
+    shared = len({str(cell["stages"][:-1]) for cell in finished}) == 1
+    rows = []
+    for mode in MODES:
+        # The start is one model, measured again at the beginning of each run: one measurement, not several.
+        measured = {"imitation": [finished[0]["start"][mode]]} if shared else {}
+        for cell in finished:
+            measured.setdefault(cell["label"], []).append(cell["end"][mode])
+        for label, ends in measured.items():
+            if not all(end and end.get("response_tokens") is not None for end in ends):
+                continue
+            row = [label, mode]
+            for (value, margin), places in (
+                (pooled([around(end["reward_mean"], end["reward_ci"]) for end in ends]), 3),
+                (pooled([(end["turns_mean"], end["turns_margin"]) for end in ends]), 2),
+                (pooled([(end["response_tokens"], end["response_tokens_margin"]) for end in ends]), 1),
+            ):
+                row += [f"{value:.{places}f}", f"{value - margin:.{places}f} to {value + margin:.{places}f}"]
+            rows.append(row)
+    return "An episode, on average:\n\n" + table(EFFORT, rows) if rows else ""
 
 
 def new_tasks_table(cells: Sequence[Results]) -> str:
@@ -178,7 +174,10 @@ def new_tasks_table(cells: Sequence[Results]) -> str:
     if not by_label:
         return ""
     phases = sorted({phase for shares in by_label.values() for phase in shares})
-    rows = [(label, *(_percent(mean(held.get(phase, []))) for phase in phases)) for label, held in by_label.items()]
+    rows = []
+    for label, held in by_label.items():
+        shares = [mean(held.get(phase, [])) for phase in phases]
+        rows.append((label, *("-" if share is None else f"{share:.0%}" for share in shares)))
     head = ("label", *(f"phase {phase}" for phase in phases))
     text = "New tasks of the curriculum, as a share of what a phase played (mean over seeds):\n\n" + table(head, rows)
     left_out = [f"{cell['label']} (seed {cell['seed']})" for cell in cells if without_new_tasks(cell)]
@@ -189,27 +188,19 @@ def new_tasks_table(cells: Sequence[Results]) -> str:
 
 def settings_table(cells: Sequence[Results]) -> str:
     """What the labels do not have in common."""
-    settings = {cell["label"]: _flat(cell["stages"][-1]) for cell in cells}
+    last = {cell["label"]: cell["stages"][-1] for cell in cells}
+    settings = {label: {"algorithm": stage["algorithm"], **stage["options"]} for label, stage in last.items()}
     names = sorted({name for options in settings.values() for name in options})
     differing = [name for name in names if len({str(options.get(name)) for options in settings.values()}) > 1]
     if not differing:
         return ""
-    rows = [(label, *(_shown(options.get(name)) for name in differing)) for label, options in settings.items()]
+    rows = []
+    for label, options in settings.items():
+        values = [options.get(name) for name in differing]
+        rows.append((label, *("-" if value is None or value == "" else f"`{value}`" for value in values)))
     return "What differs (everything else is the same; all options are in the file):\n\n" + table(
         ("label", *differing), rows
     )
-
-
-def _flat(stage: Mapping[str, Any]) -> dict[str, Any]:
-    return {"algorithm": stage["algorithm"], **stage["options"]}
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.0%}"
-
-
-def _shown(value: Any) -> str:
-    return "-" if value is None or value == "" else f"`{value}`"
 
 
 def claims(results: Results) -> list[str]:

@@ -23,8 +23,12 @@ def paired(high: Mapping[int, str], low: Mapping[int, str]) -> dict[str, Any] | 
     seeds = [seed for seed in high if seed in low and len(high[seed]) == len(low[seed]) > 0]
     length = len(high[seeds[0]]) if seeds else 0
     pairs = [(high[seed], low[seed]) for seed in seeds if len(high[seed]) == length]
-    differences = np.array([[_difference(*pair) for pair in zip(*both, strict=True)] for both in pairs])
-    if not differences.size or np.isnan(differences).all():
+    if not pairs:
+        return None
+    value = {"1": 1.0, "0": 0.0, "-": math.nan}  # a fault in either of the two is no pair
+    solved = np.array([[[value[mark] for mark in outcomes] for outcomes in both] for both in pairs])
+    differences = solved[:, 0] - solved[:, 1]
+    if np.isnan(differences).all():
         return None
     first, second = int((differences == 1).sum()), int((differences == -1).sum())
     return {
@@ -37,10 +41,6 @@ def paired(high: Mapping[int, str], low: Mapping[int, str]) -> dict[str, Any] | 
         "difference": float(np.nanmean(differences)),
         "interval": list(bootstrap_interval(differences)),
     }
-
-
-def _difference(high: str, low: str) -> float:
-    return math.nan if "-" in (high, low) else float(high) - float(low)
 
 
 def mcnemar(first: int, second: int) -> float:
@@ -58,17 +58,15 @@ def bootstrap_interval(differences: np.ndarray, confidence: float = 0.95, resamp
     """
     rng = np.random.default_rng(0)
     known = ~np.isnan(differences)
-    by_seed, by_level = (_draws(rng, size, resamples) for size in differences.shape)
+    # How often each seed and each level is drawn in each resample.
+    by_seed, by_level = (
+        rng.multinomial(size, np.full(size, 1 / size), size=resamples).astype(float) for size in differences.shape
+    )
     sums = ((by_seed @ np.where(known, differences, 0.0)) * by_level).sum(1)
     counts = ((by_seed @ known.astype(float)) * by_level).sum(1)
     means = sums[counts > 0] / counts[counts > 0]
     low, high = np.quantile(means, [0.5 - confidence / 2, 0.5 + confidence / 2])
     return float(low), float(high)
-
-
-def _draws(rng: np.random.Generator, size: int, resamples: int) -> np.ndarray:
-    """How often each of `size` things is drawn in each resample."""
-    return rng.multinomial(size, np.full(size, 1 / size), size=resamples).astype(float)
 
 
 def verdict(found: Mapping[str, Any]) -> str:
@@ -82,15 +80,12 @@ def verdict(found: Mapping[str, Any]) -> str:
 def summary(found: Mapping[str, Any]) -> str:
     """For a reader."""
     low, high = found["interval"]
+    p = f"{found['p']:.3f}" if found["p"] >= 0.001 else f"{found['p']:.0e}"
     return (
         f"paired on {found['levels']} levels and {found['seeds']} seed(s): {found['only_higher']} solved by the first "
-        f"alone and {found['only_lower']} by the second alone, McNemar's p {_p(found['p'])}, paired bootstrap "
+        f"alone and {found['only_lower']} by the second alone, McNemar's p {p}, paired bootstrap "
         f"{low:+.3f} to {high:+.3f}"
     )
-
-
-def _p(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else f"{value:.0e}"
 
 
 def by_seed(seeds: Sequence[tuple[int, str]]) -> dict[int, str]:

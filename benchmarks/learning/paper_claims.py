@@ -187,7 +187,7 @@ CLAIMS = (
     PaperClaim(
         "WebRL",
         "A trained outcome reward model judges better than prompted large models",
-        missing="[measured without a large model](orm.md)",
+        missing="measured without a large model only",
     ),
     PaperClaim("RL-VLA3", "Asynchronous training raises throughput by up to 85 %", missing=TRAINER),
     PaperClaim("RL-VLA3", "Asynchronous training adds more than asynchronous rollouts", missing=TRAINER),
@@ -204,7 +204,7 @@ def claim_row(claim: PaperClaim, measured: Mapping[str, Results]) -> tuple[str, 
         return (claim.paper, claim.text, "not run", "", reason, "", "")
     verdicts = [one["verdict"] for one in found]
     names = dict.fromkeys(pair.experiment for pair in claim.pairs)
-    links = [f"[{name}](learning/{name}.md)" if name in measured else f"{name} (not run)" for name in names]
+    links = [f"[{name}]({name}.md)" if name in measured else f"{name} (not run)" for name in names]
     sampled = [one["difference"] for one in found if one["mode"] == "sampled"]
     span = " to ".join(dict.fromkeys(f"{value:+.3f}" for value in (min(sampled), max(sampled))))
     seeds = sorted({one["count"] for one in found})
@@ -221,14 +221,18 @@ def readings(claims: Iterable[PaperClaim], measured: Mapping[str, Results]) -> l
 def compared(pair: Pair, results: Results | None) -> list[Results]:
     """Sampled and greedy; a pair whose advantages are too much alike is open whatever it ended with."""
     found: list[Results] = []
-    for mode in MODES if results else ():
-        held = pools(results["cells"], mode) if results else {}
+    if results is None:
+        return found
+    kept = {(one["mode"], one["higher"], one["lower"]): one for one in results["comparisons"] if "measure" not in one}
+    for mode in MODES:
+        held = pools(results["cells"], mode)
         for lower in pair.lower:
             if pair.higher in held and lower in held:
                 both = held[pair.higher], held[lower]
-                one = compare(*both) | {"mode": mode, "count": min(len(pool.seeds) for pool in both)}
-                blind = blind_to((results or {}).get("separation"), pair.higher, lower)
-                found.append(one | ({} if blind is None else {"verdict": "open"}))
+                one = kept.get((mode, pair.higher, lower)) or compare(*both)
+                blind = blind_to(results.get("separation"), pair.higher, lower) is not None
+                count = {"mode": mode, "count": min(len(pool.seeds) for pool in both)}
+                found.append(one | count | ({"verdict": "open"} if blind else {}))
     return found
 
 

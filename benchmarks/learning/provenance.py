@@ -87,7 +87,7 @@ NOTES: dict[str, tuple[str, ...]] = {
         "The score of imitation has no terms of the judge, those after RL have them (4 to 5 of 12 points): these two "
         "do not compare.",
     ),
-    "smollm2-algorithms": (ONE_GPU, "What the numbers say is read on [a page of its own](../smollm2.md)."),
+    "smollm2-algorithms": (ONE_GPU, "What the numbers say is read on [a page of its own](../../results/models.md)."),
     "webrl-baselines-hasty-web": (
         "In three of ten demonstrated turns the task is ended without an answer: the model imitates this, and greedy "
         "play, which takes the likeliest action, hardly suffers. So what there is to gain shows in sampled play.",
@@ -95,7 +95,7 @@ NOTES: dict[str, tuple[str, ...]] = {
     "webrl-baselines-smollm2": (
         ONE_GPU,
         "This is the fifth run of the experiment, and the first with three seeds. Time on the GPU was up before AWR, "
-        "which earlier runs have. [The page about WebRL](../webrl.md) has all five.",
+        "which earlier runs have. [The page about WebRL](../../results/webrl.md) has all five.",
     ),
     "webrl-epochs-smollm2": (ONE_GPU,),
     "webrl-variants-smollm2": (ONE_GPU, OTHER_START),
@@ -108,6 +108,6 @@ NOTES: dict[str, tuple[str, ...]] = {
         "A model of two million weights that knows the shop's words (`tiny-shop`, since removed) was tried before: "
         "4,000 steps of imitation taught it the 10,587 goals by heart (loss 0.06), and success on unseen ones was "
         "0.03.",
-        "What the numbers say is read on [a page of its own](../webshop.md).",
+        "What the numbers say is read on [a page of its own](../../results/web.md).",
     ),
 }

@@ -1,41 +1,56 @@
-"""From run folders to the compact results that are kept: one JSON file and the figures for each experiment."""
+"""From run folders to the compact results that are kept: one JSON file for each experiment."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import subprocess
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
+from agentrl.core.measure import CHECKOUT
 from agentrl.viewer.run_data import Line, RunData, figure, read_run
 from benchmarks.learning.cell import DONE
-from benchmarks.learning.compare import MODES, AnyPool, Results, compare, pools, score_pools
-from benchmarks.learning.curves import begun_with
+from benchmarks.learning.compare import MODES, Results, compare, pools, score_pools
 from benchmarks.learning.experiment import Cell, Experiment
-from benchmarks.learning.figures import curves_figure
 from benchmarks.learning.separation_table import blind_to, read_separation
 
 SCHEMA = 1
+KEPT = CHECKOUT / "benchmarks" / "results"  # what the documentation is built from
 EFFORT = ("turns_margin", "response_tokens", "response_tokens_margin")  # what episodes took, where it was measured
 
 
 def summarise(
     folder: str | os.PathLike[str], experiments: Iterable[Experiment], target: str | os.PathLike[str]
 ) -> list[Path]:
-    """Write `learning_NAME.json` and its curves into `target` for each measured experiment; what was written."""
-    runs, place, written = Path(folder), Path(target), []
+    """Write `learning_NAME.json` into `target` for each measured experiment; what was written."""
+    written = []
     for experiment in experiments:
-        results = results_of(runs, experiment)
-        if not results["cells"]:
-            continue
-        path = place / f"learning_{experiment.name}.json"
-        store(path, compact(results).encode())
-        written += [path, curves_figure(runs, experiment, results, place)]
+        results = results_of(Path(folder), experiment)
+        if results["cells"]:
+            cells = ",\n  ".join(json.dumps(cell) for cell in results.pop("cells"))  # a line for every cell
+            path = Path(target) / f"learning_{experiment.name}.json"
+            store(path, f'{json.dumps(results, indent=1)[:-2]},\n "cells": [\n  {cells}\n ]\n}}\n'.encode())
+            written.append(path)
     return written
+
+
+def read_results(folder: Path, experiment: Experiment) -> Results | None:
+    """What is kept of an experiment; None where it has not been measured."""
+    path = folder / f"learning_{experiment.name}.json"
+    if not path.exists():
+        return None
+    try:
+        results = json.loads(path.read_bytes())
+        if results["schema"] != SCHEMA or not isinstance(results["cells"], list):
+            raise ValueError("another schema")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path} does not hold results: {error}; summarise the runs again") from error
+    return results
 
 
 def store(path: Path, data: bytes) -> None:
@@ -46,28 +61,36 @@ def store(path: Path, data: bytes) -> None:
         raise ConfigError(f"the results cannot be written: {error}; choose another folder") from error
 
 
-def compact(results: Results) -> str:
-    """Readable JSON with a line for every cell."""
-    cells = ",\n  ".join(json.dumps(cell) for cell in results["cells"])
-    head = json.dumps({key: value for key, value in results.items() if key != "cells"}, indent=1)
-    return f'{head[:-2]},\n "cells": [\n  {cells}\n ]\n}}\n'
-
-
 def results_of(runs: Path, experiment: Experiment) -> Results:
     """Everything about an experiment that is worth keeping; cells that were never measured are only counted."""
     found = [cell_results(runs, cell) for cell in experiment.cells]
     cells = [cell for cell in found if cell is not None]
+    separation = read_separation(runs, experiment)
+    compared = comparisons(experiment, cells)
+    for one in compared:  # conditions that compute nearly the same advantages stay open, whatever they ended with
+        if (correlation := blind_to(separation, one["higher"], one["lower"])) is not None:
+            one |= {"correlation": correlation, "verdict": "open"}
     return {
         "schema": SCHEMA,
         "experiment": experiment.name,
+        "commit": commit(),
         "question": experiment.question,
         "command": f"agentrl bench learning {experiment.name}",
         "planned": len(experiment.cells),
         "finished": sum(cell["finished"] for cell in cells),
-        "separation": (separation := read_separation(runs, experiment)),
-        "comparisons": [with_separation(one, separation) for one in comparisons(experiment, cells)],
+        "separation": separation,
+        "comparisons": compared,
         "cells": cells,
     }
+
+
+def commit() -> str:
+    """The commit that the checkout stands at; "" where git does not know."""
+    words = ["git", "-C", str(CHECKOUT), "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 # ---------------------------------------------------------------------- one cell
@@ -75,13 +98,17 @@ def results_of(runs: Path, experiment: Experiment) -> Results:
 
 def cell_results(runs: Path, cell: Cell) -> Results | None:
     """The figures of a cell, or None before its first evaluation."""
-    planned = cell.runs()
-    last = runs / planned[-1].name
+    *before, last = ((runs / planned.name) for planned in cell.runs())
     run = _read(last)
     if run is None or not run.evals:
         return None
-    starts = [data for stage in planned[:-1] if (data := _read(runs / stage.name)) is not None]
-    run = begun_with(run, starts[-1].folder if starts else None)
+    starts = [data for folder in before if (data := _read(folder)) is not None]
+    if starts:
+        run = begun_with(run, starts[-1])
+    explained = [(line["iteration"], figure(line, "loss", "explained_variance")) for line in run.train]
+    asked = [line for line in run.train if figure(line, "phase", "tasks", "kept") is not None]
+    parts = ("generate", "environment", "judge", "update", "other")
+    split = {part: round(sum(figure(line, "seconds", part) or 0.0 for line in run.train), 1) for part in parts}
     return {
         "label": cell.label,
         "seed": cell.seed,
@@ -90,31 +117,35 @@ def cell_results(runs: Path, cell: Cell) -> Results | None:
         "episodes": int(run.episodes_at(float("inf"))),
         "start": {mode: evaluation(run, greedy, first=True) for mode, greedy in MODES.items()},
         "end": {mode: evaluation(run, greedy) for mode, greedy in MODES.items()},
-        "curve": {mode: curve(run, greedy) for mode, greedy in MODES.items()},
-        "reward_curve": [[line["iteration"], _short(line.get("reward_mean"))] for line in run.train],
-        "seconds": {"start": sum(map(seconds, starts)), "run": seconds(run), "split": time_split(run)},
+        "curve": {  # (iteration, training episodes so far, success) of every measurement
+            mode: [
+                [line["iteration"], run.episodes_at(line["iteration"]), round(line["success"], 4)]
+                for line in evaluations(run, greedy)
+            ]
+            for mode, greedy in MODES.items()
+        },
+        "seconds": {"start": sum(map(seconds, starts)), "run": seconds(run), "split": split},
         "tokens": {
             part: sum(int(figure(n, "tokens", part) or 0) for n in run.train) for part in ("generated", "trained")
         },
-        "critic": [[line["iteration"], _short(value)] for line in run.train if (value := _explained(line)) is not None],
-        "new_tasks": new_tasks(run),
+        "critic": [[iteration, round(value, 4)] for iteration, value in explained if value is not None],
+        "new_tasks": [  # (iteration, new tasks, tasks played) of every phase in which a curriculum was asked for tasks
+            [line["iteration"], *(int(figure(line, "phase", "tasks", name) or 0) for name in ("kept", "played"))]
+            for line in asked
+        ],
         "warnings": [[line["iteration"], line.get("warning")] for line in run.warnings],
-        "stages": [stage.to_json() for stage in planned],
+        "stages": [stage.to_json() for stage in cell.runs()],
         "versions": run.config.get("versions", {}),
-        "machine": _machine(last / DONE),
+        "machine": json.loads((last / DONE).read_text())["machine"] if (last / DONE).exists() else {},
     }
 
 
-def _explained(line: Line) -> float | None:
-    """The share of its returns that the critic explains."""
-    return figure(line, "loss", "explained_variance")
-
-
-def new_tasks(run: RunData) -> list[list[int]]:
-    """(iteration, new tasks, tasks played) of every phase in which a curriculum was asked for tasks."""
-    asked = [line for line in run.train if figure(line, "phase", "tasks", "kept") is not None]
-    names = ("kept", "played")
-    return [[line["iteration"], *(int(figure(line, "phase", "tasks", name) or 0) for name in names)] for line in asked]
+def begun_with(run: RunData, start: RunData) -> RunData:
+    """A run that did not measure its beginning, with the last measurement of its start as that."""
+    if not run.evals or any(line["iteration"] == 0 for line in run.evals):
+        return run
+    last = [{**line, "iteration": 0} for line in start.evals if line["iteration"] == start.evals[-1]["iteration"]]
+    return replace(run, evals=[*last, *run.evals])
 
 
 def _read(folder: Path) -> RunData | None:
@@ -122,10 +153,6 @@ def _read(folder: Path) -> RunData | None:
         return read_run(folder)
     except ConfigError:  # not begun
         return None
-
-
-def _machine(path: Path) -> Results:
-    return json.loads(path.read_text())["machine"] if path.exists() else {}
 
 
 def evaluations(run: RunData, greedy: bool) -> list[Line]:
@@ -146,58 +173,29 @@ def evaluation(run: RunData, greedy: bool, *, first: bool = False) -> Results | 
     return {"iteration": line["iteration"], "wins": round(line["success"] * episodes), "episodes": episodes, **figures}
 
 
-def curve(run: RunData, greedy: bool) -> list[list[float]]:
-    """(iteration, training episodes so far, success) of every measurement."""
-    lines = evaluations(run, greedy)
-    return [[line["iteration"], run.episodes_at(line["iteration"]), round(line["success"], 4)] for line in lines]
-
-
 def seconds(run: RunData) -> float:
     """Of all iterations and evaluations, however often the run was taken up again."""
     trained = sum(figure(line, "seconds", "total") or 0.0 for line in run.train)
     return round(trained + sum(figure(line, "seconds_total") or 0.0 for line in run.evals), 1)
 
 
-def time_split(run: RunData) -> dict[str, float]:
-    """Where the time of the iterations went."""
-    parts = ("generate", "environment", "judge", "update", "other")
-    return {part: round(sum(figure(line, "seconds", part) or 0.0 for line in run.train), 1) for part in parts}
-
-
-def _short(value: Any) -> Any:
-    return round(value, 4) if isinstance(value, float) else value
-
-
 # ---------------------------------------------------------------------- all cells
 
 
 def comparisons(experiment: Experiment, cells: Sequence[Results]) -> list[Results]:
-    """Every claim about an order, and for every label whether RL improved on its start; sampled and greedy."""
-    found = []
+    """Every claim about an order, then for every label whether RL improved on its start; sampled and greedy."""
+    found: list[dict[str, Any]] = []
+    measures = [({}, pools), *([({"measure": "score"}, score_pools)] if experiment.graded else [])]
     for mode in MODES:
-        found += compared(experiment, {"mode": mode}, pools(cells, mode), pools(cells, mode, "start"))
-        if experiment.graded:
-            about = {"mode": mode, "measure": "score"}
-            found += compared(experiment, about, score_pools(cells, mode), score_pools(cells, mode, "start"))
+        for measure, pooled in measures:
+            about, after, before = {"mode": mode, **measure}, pooled(cells, mode), pooled(cells, mode, "start")
+            for claim in experiment.claims:
+                if claim.higher in after and claim.lower in after:
+                    order = compare(after[claim.higher], after[claim.lower])
+                    found.append(about | {"source": claim.source} | order)
+            for label, pool in after.items():
+                if label in before:
+                    start = replace(before[label], label="its imitation start")
+                    gain = compare(replace(pool, label=f"{label} after RL"), start)
+                    found.append(about | {"source": ""} | gain)
     return found
-
-
-def compared(
-    experiment: Experiment, about: Results, after: Mapping[str, AnyPool], before: Mapping[str, AnyPool]
-) -> list[Results]:
-    """Claims first, then gains."""
-    claims = [claim for claim in experiment.claims if claim.higher in after and claim.lower in after]
-    found = [about | {"source": one.source} | compare(after[one.higher], after[one.lower]) for one in claims]
-    return found + [about | {"source": ""} | gain(pool, before) for pool in after.values() if pool.label in before]
-
-
-def with_separation(found: Results, separation: Mapping[str, Any] | None) -> Results:
-    """A comparison of conditions that compute nearly the same advantages stays open, whatever it ended with."""
-    correlation = blind_to(separation, found["higher"], found["lower"])
-    return found if correlation is None else found | {"correlation": correlation, "verdict": "open"}
-
-
-def gain(after: AnyPool, before: Mapping[str, AnyPool]) -> Results:
-    """The end of a label against its own start."""
-    renamed = replace(after, label=f"{after.label} after RL")
-    return compare(renamed, replace(before[after.label], label="its imitation start"))

@@ -122,14 +122,15 @@ class Runner:
 
     def _start_ready(self) -> bool:
         """Fill the free places; is there anything left that could run?"""
-        ready = [run for run in self.runs.values() if self._ready(run)]
+        away = {*self._children, *self._failed, *self._stopped}
+        ready = [
+            run
+            for run in self.runs.values()
+            if run.name not in away and not self._done(run.name) and (run.start is None or self._done(run.start))
+        ]
         for run in ready[: self.jobs - len(self._children)]:
             self._start(run)
         return bool(ready)
-
-    def _ready(self, run: PlannedRun) -> bool:
-        away = run.name in self._children or run.name in self._failed or run.name in self._stopped
-        return not away and not self._done(run.name) and (run.start is None or self._done(run.start))
 
     def _done(self, name: str) -> bool:
         return (self.folder / name / DONE).exists()

@@ -16,7 +16,7 @@ def cell(label: str, seed: int, wins: int, outcomes: str = "") -> dict:
 
 def results(high: int, low: int, **more) -> dict:
     cells = [cell(label, seed, wins) for label, wins in (("new", high), ("old", low)) for seed in range(3)]
-    return {"cells": cells, "separation": None, **more}
+    return {"cells": cells, "comparisons": [], "separation": None, **more}
 
 
 CLAIM = PaperClaim("A paper", "New is better", (Pair("one", "new", ("old",)), Pair("two", "new", ("old",))))
@@ -25,7 +25,7 @@ CLAIM = PaperClaim("A paper", "New is better", (Pair("one", "new", ("old",)), Pa
 def test_a_claim_holds_where_every_comparison_does():
     row = claim_row(CLAIM, {"one": results(80, 20), "two": results(90, 30)})
     assert row[2:6] == ("holds", "4 / 0 / 0", "+0.600", "3")
-    assert row[6] == "[one](learning/one.md), [two](learning/two.md)"
+    assert row[6] == "[one](one.md), [two](two.md)"
 
 
 @pytest.mark.parametrize(

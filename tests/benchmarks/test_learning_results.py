@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 
 from agentrl.algorithms import Stage
 from agentrl.core.errors import ConfigError
+from agentrl.viewer.run_data import read_run
 from benchmarks.learning.cell import DONE
 from benchmarks.learning.claims_page import write_pages
 from benchmarks.learning.compare import (
@@ -24,10 +27,10 @@ from benchmarks.learning.compare import (
     score_pools,
     sentence,
 )
-from benchmarks.learning.effort import effort_rows
 from benchmarks.learning.experiment import Claim, Experiment, over_seeds
+from benchmarks.learning.experiment_page import effort_table
 from benchmarks.learning.paper_claims import overall as verdict
-from benchmarks.learning.results import results_of, summarise
+from benchmarks.learning.results import begun_with, results_of, summarise
 from tests.viewer.run_folders import eval_line, rl_lines, sft_lines, train_line, write_run
 
 START = Stage("sft", {"lr": 1e-3})
@@ -60,7 +63,7 @@ def test_a_cells_figures_come_from_its_first_and_last_evaluation(runs):
     assert end["wins"] / 500 == end["success"] == pytest.approx(0.86, abs=0.05)
     assert cell["end"]["greedy"]["success"] != end["success"]
     assert [point[:2] for point in cell["curve"]["sampled"]] == [[n, 256.0 * n] for n in (0, 10, 20, 30, 40)]
-    assert len(cell["reward_curve"]) == 40 and cell["episodes"] == 40 * 256
+    assert cell["episodes"] == 40 * 256
     lines = rl_lines(seed=0, lift=0.1)
     trained = sum(line["seconds"]["total"] for line in lines if line["kind"] == "train")
     assert cell["seconds"]["run"] == pytest.approx(trained + 4.0 * 10, abs=0.1)
@@ -89,7 +92,7 @@ def test_where_rewards_are_degrees_of_success_scores_are_compared_as_well(runs, 
     assert first["interval"][0] < first["difference"] < first["interval"][1]
     target = tmp_path / "graded"
     summarise(runs, [graded], target)
-    assert "learning_made-up_scores.svg" in [path.name for path in write_pages(target, [graded])]
+    assert "made-up_scores.svg" in [path.name for path in write_pages(target, target, [graded])]
     _, page = pages_of(target)
     assert "(sampled, score)" in page and "| good | greedy, score |" in page and "made-up_scores.svg" in page
 
@@ -119,6 +122,16 @@ def test_a_run_cut_short_is_kept_but_not_compared(runs):
     assert {one["higher"] for one in results["comparisons"]} == {"good after RL"}
 
 
+def test_a_run_that_did_not_measure_its_beginning_begins_where_its_start_ended(tmp_path):
+    lines = [*sft_lines(), eval_line(0, 0.1, greedy=False), eval_line(30, 0.3, greedy=False)]
+    start = read_run(write_run(tmp_path / "start", lines))
+    run = read_run(write_run(tmp_path / "run", [eval_line(8, 0.7, greedy=False)]))
+    first, last = begun_with(run, start).evals
+    assert (first["iteration"], first["success"]) == (0, 0.3) and last["iteration"] == 8
+    own = read_run(write_run(tmp_path / "own", [eval_line(0, 0.2, greedy=False), eval_line(8, 0.7, greedy=False)]))
+    assert begun_with(own, start) is own
+
+
 def with_curriculum(folder: Path, kept: int) -> None:
     """As if each iteration of the run had been a phase of 8 tasks."""
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
@@ -136,8 +149,8 @@ def test_a_run_whose_curriculum_never_had_a_new_task_is_named_and_not_compared(r
     results = results_of(runs, EXPERIMENT)
     assert {one["verdict"] for one in results["comparisons"] if one["source"]} == verdicts
     summarise(runs, [EXPERIMENT], tmp_path / "results")
-    write_pages(tmp_path / "results", [EXPERIMENT])
-    page = (tmp_path / "results" / "learning" / "made-up.md").read_text()
+    write_pages(tmp_path / "results", tmp_path / "pages", [EXPERIMENT])
+    page = (tmp_path / "pages" / "made-up.md").read_text()
     assert ("left out of all comparisons:** bad (seed 0), bad (seed 1), bad (seed 2)." in page) is (kept == 0)
     assert f"| bad | {kept / 8:.0%} |" in page
 
@@ -172,22 +185,22 @@ def test_damaged_and_partial_metrics_are_survived(tmp_path):
 
 def pages_of(target: Path) -> tuple[str, str]:
     """The page of all claims and the page of the experiment."""
-    return (target / "learning.md").read_text(), (target / "learning" / "made-up.md").read_text()
+    return (target / "index.md").read_text(), (target / "made-up.md").read_text()
 
 
 def test_the_pages_say_what_held_and_what_did_not(runs, tmp_path):
     target = tmp_path / "results"
     written = summarise(runs, [EXPERIMENT], target)
-    assert [path.name for path in written] == ["learning_made-up.json", "learning_made-up.svg"]
-    written += write_pages(target, [EXPERIMENT])
-    assert [path.name for path in written[2:]] == ["made-up.md", "learning_made-up_ends.svg", "learning.md"]
+    assert [path.name for path in written] == ["learning_made-up.json"]
+    written += write_pages(target, target, [EXPERIMENT])
+    assert [path.name for path in written[1:]] == ["made-up.md", "made-up.svg", "made-up_ends.svg", "index.md"]
     assert all(path.read_text().startswith("<svg") for path in written if path.suffix == ".svg")
     claims, page = pages_of(target)
     assert "A paper: good above bad: holds here." in page
     assert "Another: bad above good: **did not reproduce**: the order is the other way round here." in page
-    assert "6 of 6 cells finished" in page and "A processor" in page and "(../learning_made-up.svg)" in page
+    assert "6 of 6 cells finished" in page and "A processor" in page and "(made-up.svg)" in page
     assert "| label | actions | gain |" in page and "| yes | every seed of the one above" in page
-    assert "![Success at the end](../learning_made-up_ends.svg)" in page
+    assert "![Success at the end](made-up_ends.svg)" in page
     assert (
         "| label | lr | variant |" in page and "| good | `0.0001` | - |" in page and "| bad | - | `vanilla` |" in page
     )
@@ -196,23 +209,22 @@ def test_the_pages_say_what_held_and_what_did_not(runs, tmp_path):
         (True, False),
         (False, True),
     ]
-    assert all(
-        "](learning/made-up.md) |" in row and "| 3 | [figure](learning_made-up_ends.svg) |" in row for row in rows
-    )
-    assert "\nlearning/made-up\n" in claims
+    assert all("](made-up.md) |" in row and row.endswith("| 3 |") for row in rows)
+    assert "\nmade-up\n" in claims
 
 
 def test_pages_are_written_again_from_the_kept_results_alone(runs, tmp_path):
     target = tmp_path / "results"
     summarise(runs, [EXPERIMENT], target)
-    write_pages(target, [EXPERIMENT])
-    before = pages_of(target)
-    for path in (target / "learning.md", target / "learning" / "made-up.md", target / "learning_made-up_ends.svg"):
-        path.unlink()
-    write_pages(target, [EXPERIMENT])
-    assert pages_of(target) == before and (target / "learning_made-up_ends.svg").exists()
-    write_pages(target, [EXPERIMENT, Experiment("later", "Something else", EXPERIMENT.cells)])
-    assert "- `later`: Something else." in pages_of(target)[0]
+    first, again = tmp_path / "first", tmp_path / "again"
+    write_pages(target, first, [EXPERIMENT])
+    shutil.rmtree(runs / EXPERIMENT.cells[0].runs()[-1].name)
+    write_pages(target, again, [EXPERIMENT])
+    assert {path.name: path.read_bytes() for path in first.iterdir()} == {
+        path.name: path.read_bytes() for path in again.iterdir()
+    }
+    write_pages(target, again, [EXPERIMENT, Experiment("later", "Something else", EXPERIMENT.cells)])
+    assert "- `later`: Something else." in pages_of(again)[0]
 
 
 @pytest.mark.parametrize(
@@ -241,14 +253,14 @@ def with_effort(folder: Path, tokens: float) -> None:
 
 
 def test_score_turns_and_tokens_stand_on_the_page_where_they_were_counted(runs, tmp_path):
-    assert write_pages(tmp_path / "a", [EXPERIMENT]) == []  # nothing measured yet
+    assert write_pages(tmp_path / "a", tmp_path / "a", [EXPERIMENT]) == []  # nothing measured yet
     summarise(runs, [EXPERIMENT], tmp_path / "plain")
-    write_pages(tmp_path / "plain", [EXPERIMENT])
+    write_pages(tmp_path / "plain", tmp_path / "plain", [EXPERIMENT])
     assert "reply tokens" not in pages_of(tmp_path / "plain")[1]
     for cell in EXPERIMENT.cells:
         with_effort(runs / cell.runs()[-1].name, 20.0 + cell.seed + (10 if cell.label == "bad" else 0))
     summarise(runs, [EXPERIMENT], tmp_path / "results")
-    write_pages(tmp_path / "results", [EXPERIMENT])
+    write_pages(tmp_path / "results", tmp_path / "results", [EXPERIMENT])
     _, page = pages_of(tmp_path / "results")
     # Three seeds: margins shrink by the root of three. The start is one model, however often it is measured.
     assert "| good | sampled | 0.500 | 0.442 to 0.558 | 4.00 | 3.83 to 4.17 | 21.0 | 19.3 to 22.7 |" in page
@@ -260,15 +272,15 @@ def test_a_label_without_counts_has_no_row_of_effort(runs):
     for cell in EXPERIMENT.cells:
         if cell.label == "good":
             with_effort(runs / cell.runs()[-1].name, 20.0)
-    rows = effort_rows(results_of(runs, EXPERIMENT)["cells"], ("sampled",))
-    assert [row[0] for row in rows] == ["imitation", "good"]
+    text = effort_table(results_of(runs, EXPERIMENT)["cells"])
+    assert re.findall(r"^\| (\w+) \| sampled", text, re.MULTILINE) == ["imitation", "good"]
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": 2, "cells": []}', '{"schema": 1, "cells": 3}'])
 def test_a_file_that_holds_no_results_is_a_config_error(tmp_path, content):
     (tmp_path / "learning_made-up.json").write_text(content)
     with pytest.raises(ConfigError, match="does not hold results"):
-        write_pages(tmp_path, [EXPERIMENT])
+        write_pages(tmp_path, tmp_path, [EXPERIMENT])
 
 
 def test_results_that_cannot_be_written_are_a_config_error(runs, tmp_path):

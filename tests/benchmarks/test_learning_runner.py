@@ -57,7 +57,7 @@ def test_cells_are_trained_from_one_shared_start_and_a_broken_one_holds_nobody_u
 def test_compact_results_figure_and_page_are_written(finished):
     folder, result, _ = finished
     names = [Path(path).name for path in result["written"]]
-    assert names == ["learning_tiny.json", "learning_tiny.svg", "tiny.md", "learning_tiny_ends.svg", "learning.md"]
+    assert names == ["learning_tiny.json", "tiny.md", "tiny.svg", "tiny_ends.svg", "index.md"]
     kept = json.loads((folder / "results" / "learning_tiny.json").read_text())
     assert (kept["planned"], kept["finished"]) == (3, 2)
     cell = kept["cells"][1]
@@ -66,7 +66,7 @@ def test_compact_results_figure_and_page_are_written(finished):
     assert cell["end"]["greedy"] is None  # was not asked for
     assert cell["seconds"]["run"] > 0 and cell["versions"]["torch"] and cell["machine"]["cores"]
     assert [stage["algorithm"] for stage in cell["stages"]] == ["sft", "ppo"]
-    page = (folder / "results" / "learning" / "tiny.md").read_text()
+    page = (folder / "pages" / "tiny.md").read_text()
     assert "a paper: masked above imitated" in page and str(folder) not in page + json.dumps(kept)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from benchmarks.learning.claims_page import write_pages
 from benchmarks.learning.provenance import NOTES
+from benchmarks.learning.results import KEPT
 from benchmarks.learning.table import EXPERIMENTS
-from docs import generate
 
 
 def test_without_an_experiment_it_lists_them(agentrl_cli):
@@ -33,16 +34,13 @@ def test_writing_up_an_empty_folder_trains_nothing_and_does_not_pass(agentrl_cli
     assert len(done.json["unfinished"]) == len(EXPERIMENTS["vlm"].cells) and not out.exists()
 
 
-def test_the_kept_pages_are_what_the_kept_results_say(tmp_path):
-    """Numbers are not edited by hand, and no page is out of date."""
-    kept = Path(generate.__file__).parent / "results"
-    for path in kept.glob("learning_*.json"):
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    written = write_pages(tmp_path, EXPERIMENTS.values())
-    for path in written:
-        assert path.read_text() == (kept / path.relative_to(tmp_path)).read_text(), path.name
-    measured = {path.stem.removeprefix("learning_") for path in kept.glob("learning_*.json")}
-    assert {path.stem for path in (kept / "learning").glob("*.md")} == measured <= set(EXPERIMENTS)
+def test_every_kept_result_has_a_page_and_belongs_to_an_experiment(tmp_path):
+    measured = {path.stem.removeprefix("learning_") for path in KEPT.glob("learning_*.json")}
+    pages = {path.name for path in write_pages(KEPT, tmp_path, EXPERIMENTS.values())}
+    assert measured <= set(EXPERIMENTS) and {f"{name}.md" for name in measured} | {"index.md"} <= pages
+    for name in measured:
+        text = (tmp_path / f"{name}.md").read_text()
+        assert all((tmp_path / figure).exists() for figure in re.findall(r"!\[[^]]*\]\(([^)]*)\)", text))
 
 
 def test_every_note_belongs_to_an_experiment():
@@ -50,12 +48,12 @@ def test_every_note_belongs_to_an_experiment():
 
 
 def test_pages_can_be_written_again_without_the_runs(agentrl_cli, tmp_path):
-    kept = Path(generate.__file__).parent / "results" / "learning_farming.json"
-    (tmp_path / kept.name).write_bytes(kept.read_bytes())
+    (tmp_path / "learning_farming.json").write_bytes((KEPT / "learning_farming.json").read_bytes())
     words = ("bench", "learning", "farming", "--summarise-only", "--out", str(tmp_path / "runs"))
     done = agentrl_cli(*words, "--results", str(tmp_path), "--json")
-    assert sorted(Path(path).name for path in done.json["written"]) == [
-        "farming.md",
-        "learning.md",
-        "learning_farming_ends.svg",
+    assert [Path(path).relative_to(tmp_path).as_posix() for path in done.json["written"]] == [
+        "runs/pages/farming.md",
+        "runs/pages/farming.svg",
+        "runs/pages/farming_ends.svg",
+        "runs/pages/index.md",
     ]

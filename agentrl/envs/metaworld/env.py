@@ -94,7 +94,7 @@ class MetaWorldEnv(ControlEnv):
     ## Honest note
     Physics, rewards, success and experts are those of Meta-World, by its package: `sparse` success rates at 500 turns
     compare with published ones of its version 3, up to the starts. At the default 100 turns some experts are too slow:
-    [what they solve of each task](../../results/metaworld.md). Meta-World's benchmarks draw 50 goals a task; the splits
+    [what they solve of each task](../../results/robots.md). Meta-World's benchmarks draw 50 goals a task; the splits
     here are larger. Pictures are not its default ones.
     """
 
