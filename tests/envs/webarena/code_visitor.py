@@ -1,38 +1,31 @@
-"""Somebody who visits the code host without a browser: opens pages, fills in their forms, follows redirects."""
+"""Somebody who visits the code host without a browser."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode, urljoin
 
-from lxml import html
-
-from agentrl.envs.webarena.sites.messages import Request
-from agentrl.envs.webarena.sites.places import PLACES, cookies
-from agentrl.envs.webarena.sites.world import World
-
-ORIGIN = PLACES["gitlab"].origin
+from tests.envs.webarena.visitor import Visitor as AnyVisitor
 
 
-class Visitor:
-    """The agent, or a guest, on the code host in its first state."""
+class Visitor(AnyVisitor):
+    """The agent, or a guest, on the code host."""
 
-    def __init__(self, *, guest: bool = False) -> None:
-        self.world = World()
-        self.db = self.world.database("code")
-        self.cookies = {} if guest else dict(cookies(("gitlab",))[ORIGIN])
-        self.url, self.status, self.source = "", 0, ""
+    site, data = "gitlab", "code"
 
-    def open(self, path: str) -> Visitor:
-        """Open a page, following redirects."""
-        return self._ask(Request("GET", urljoin(ORIGIN, path), cookies=dict(self.cookies)))
+    @property
+    def url(self) -> str:
+        return self.path
 
-    def send(self, path: str, fields: dict[str, str] | None = None) -> Visitor:
+    def open(self, path: str) -> Self:
+        """Open a page."""
+        return self.get(path)
+
+    def send(self, path: str, fields: dict[str, str] | None = None) -> Self:
         """Post fields without looking at a form."""
-        form = tuple((fields or {}).items())
-        return self._ask(Request("POST", urljoin(ORIGIN, path), form=form, cookies=dict(self.cookies)))
+        return self.post(path, fields)
 
-    def submit(self, selector: str, fields: dict[str, str | None] | None = None, button: str = "") -> Visitor:
+    def submit(self, selector: str, fields: dict[str, str | None] | None = None, button: str = "") -> Self:
         """Fill in a form of the page (None takes a field out) and press a button of it."""
         (form, *_) = self.all(selector)
         held = [pair for pair in form.form_values() if pair[0] not in (fields or {})]
@@ -40,30 +33,10 @@ class Visitor:
         held += [(name, value) for name, value in (fields or {}).items() if value is not None]
         pressed = [b for b in form.iter("button") if b.get("name") and b.text_content().strip() == button]
         held += [(b.get("name"), b.get("value", "")) for b in pressed]
-        action = urljoin(ORIGIN + self.url, form.get("action") or "")
-        if (form.get("method") or "get").lower() == "get":
-            return self.open(f"{action}?{urlencode(held)}")
-        return self._ask(Request("POST", action, form=tuple(held), cookies=dict(self.cookies)))
+        action = urljoin(self.address, form.get("action") or "")
+        is_get = (form.get("method") or "get").lower() == "get"
+        return self.get(f"{action}?{urlencode(held)}") if is_get else self.post(action, held)
 
-    def all(self, selector: str) -> list[Any]:
-        """Elements of the page."""
-        return html.fromstring(self.source).cssselect(selector)
-
-    def text(self, selector: str) -> str:
-        """The text of the first of them."""
-        return " ".join(self.all(selector)[0].text_content().split())
-
-    def texts(self, selector: str) -> list[str]:
-        """The texts of all of them."""
-        return [" ".join(element.text_content().split()) for element in self.all(selector)]
-
-    def _ask(self, request: Request) -> Visitor:
-        response = self.world.fetch(request)
-        for name, value in response.cookies.items():
-            self.cookies = {key: old for key, old in self.cookies.items() if key != name}
-            if value is not None:
-                self.cookies[name] = value
-        if response.location is not None:
-            return self.open(urljoin(request.url, response.location))
-        self.url, self.status, self.source = request.url.removeprefix(ORIGIN), response.status, response.text
-        return self
+    def text(self, selector: str) -> Any:
+        """The text of the first element."""
+        return self.texts(selector)[0]

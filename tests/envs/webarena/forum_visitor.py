@@ -1,42 +1,37 @@
-"""Somebody who visits the forum without a browser: opens pages, fills in forms and follows redirects."""
+"""Somebody who visits the forum without a browser."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from lxml import html
+from typing import Any, Self
 
 from agentrl.envs.webarena.sites.forum.text import slug
-from agentrl.envs.webarena.sites.messages import Request, Response
-from agentrl.envs.webarena.sites.places import PLACES, cookies
-from agentrl.envs.webarena.sites.world import World
+from tests.envs.webarena.visitor import Visitor as AnyVisitor
 
-ORIGIN = PLACES["reddit"].origin
 AGENT = "MarvelsGrantMan136"
 
 
-class Visitor:
-    """A member (the agent, unless it is a guest) of a forum in its first state."""
+class Visitor(AnyVisitor):
+    """A member (the agent, unless it is a guest) of the forum."""
 
-    def __init__(self, world: World | None = None, *, guest: bool = False) -> None:
-        self.world = world or World()
-        self.db = self.world.database("forum")
-        self.cookies = {} if guest else dict(cookies(("reddit",))[ORIGIN])
-        self.url, self.status, self.source = "", 0, ""
+    site, data = "reddit", "forum"
 
-    def open(self, path: str) -> Visitor:
+    @property
+    def url(self) -> str:
+        return self.path
+
+    def open(self, path: str) -> Self:
         """Open a page."""
-        return self._ask(Request("GET", ORIGIN + path, cookies=dict(self.cookies)))
+        return self.get(path)
 
-    def post(self, path: str, **fields: str) -> Visitor:
+    def post(self, path: str, **fields: str) -> Self:
         """Send a form without looking at it; `__` in a name stands for brackets: title__x is title[x]."""
         return self.send(path, {_bracketed(name): value for name, value in fields.items()})
 
-    def send(self, path: str, fields: dict[str, str]) -> Visitor:
+    def send(self, path: str, fields: dict[str, str]) -> Self:
         """Send these fields."""
-        return self._ask(Request("POST", ORIGIN + path, form=tuple(fields.items()), cookies=dict(self.cookies)))
+        return super().post(path, fields)
 
-    def submit(self, form: Any, **fields: str) -> Visitor:
+    def submit(self, form: Any, **fields: str) -> Self:
         """Send a form of the page with what it holds, except for these fields."""
         held = {
             name: control.value if control.tag != "textarea" else (control.text or "").removeprefix("\n")
@@ -47,22 +42,7 @@ class Visitor:
         held = {name: value or "" for name, value in held.items()} | {_bracketed(name): fields[name] for name in fields}
         return self.send(form.get("action"), held)
 
-    def _ask(self, request: Request) -> Visitor:
-        response: Response = self.world.fetch(request)
-        for name, value in response.cookies.items():
-            self.cookies.pop(name, None)
-            if value is not None:
-                self.cookies[name] = value
-        if response.location is not None:
-            return self.open(response.location)
-        self.url, self.status, self.source = request.url.removeprefix(ORIGIN), response.status, response.text
-        return self
-
     # ------------------------------------------------------------------ what is seen
-
-    def all(self, selector: str) -> list[Any]:
-        """All elements that match."""
-        return html.document_fromstring(self.source).cssselect(selector)
 
     def one(self, selector: str) -> Any:
         """The first element that matches."""

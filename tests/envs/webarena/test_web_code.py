@@ -7,13 +7,13 @@ import sqlite3
 from collections import Counter
 
 import pytest
-from code_visitor import Visitor
 
 from agentrl.envs.webarena.sites.code import data
 from agentrl.envs.webarena.sites.code.host import markdown
 from agentrl.envs.webarena.sites.code.site import site
 from agentrl.envs.webarena.sites.formats import ago, date_or_none, moment
 from agentrl.envs.webarena.sites.places import base_file
+from tests.envs.webarena.code_visitor import Visitor
 
 MINE = "/byteblaze/recipe-cards"
 PAGES = """

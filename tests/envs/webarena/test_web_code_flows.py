@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from code_visitor import Visitor
+
+from tests.envs.webarena.code_visitor import Visitor
 
 MINE = "/byteblaze/recipe-cards"
 HOSTILE = "<script>alert('x')</script> \"'; DROP TABLE issue; -- {{ 7*7 }} \u202e%s \U0001f600"

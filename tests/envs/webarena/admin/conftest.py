@@ -1,63 +1,21 @@
-"""A browser without a screen, signed in at the administration."""
+"""An administrator of the shop without a browser."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urljoin
 
 import pytest
-from lxml import html
 
-from agentrl.envs.webarena.sites.database import Database
-from agentrl.envs.webarena.sites.messages import Request, Response
-from agentrl.envs.webarena.sites.places import PLACES, cookies
 from agentrl.envs.webarena.sites.world import World
+from tests.envs.webarena.visitor import Visitor
 
-ORIGIN = PLACES["shopping_admin"].origin
 
+class Browser(Visitor):
+    """The agent in the administration."""
 
-class Browser:
-    """Opens pages and sends forms; follows redirects; keeps cookies."""
-
-    def __init__(self, world: World, *, signed_in: bool = True) -> None:
-        self.world = world
-        self.cookies = dict(cookies(("shopping_admin",))[ORIGIN]) if signed_in else {}
-        self.url, self.response = ORIGIN, Response()
-
-    @property
-    def db(self) -> Database:
-        return self.world.database("store")
-
-    def get(self, path: str) -> Browser:
-        return self._ask("GET", path)
-
-    def post(self, path: str, form: dict[str, Any] | list[tuple[str, Any]] | None = None) -> Browser:
-        pairs = form.items() if isinstance(form, dict) else form or ()
-        return self._ask("POST", path, tuple((name, str(value)) for name, value in pairs))
-
-    def _ask(self, method: str, path: str, form: tuple[tuple[str, str], ...] = ()) -> Browser:
-        self.url = urljoin(self.url, path)
-        self.response = self.world.fetch(Request(method, self.url, form, dict(self.cookies)))
-        for name, value in self.response.cookies.items():
-            if value is None:
-                self.cookies.pop(name, None)
-            else:
-                self.cookies[name] = value
-        return self if self.response.location is None else self._ask("GET", self.response.location)
-
-    @property
-    def status(self) -> int:
-        return self.response.status
-
-    @property
-    def page(self) -> Any:
-        return html.fromstring(self.response.text)
-
-    @property
-    def kind(self) -> str:
-        return self.page.get("data-page") or self.page.find(".//body").get("data-page")
+    site, data = "shopping_admin", "store"
 
     def text(self, selector: str = "body") -> str:
         """The visible text of all that match, with single spaces."""
@@ -113,4 +71,4 @@ def admin(shared_world: World) -> Iterator[Browser]:
 @pytest.fixture
 def stranger(admin: Browser) -> Browser:
     """A browser that nobody has signed in with."""
-    return Browser(admin.world, signed_in=False)
+    return Browser(admin.world, guest=True)

@@ -1,65 +1,20 @@
-"""A browser without a screen, in the shop as its customer or as a guest."""
+"""A customer of the shop, or a guest, without a browser."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urljoin
 
 import pytest
-from lxml import html
 
-from agentrl.envs.webarena.sites.database import Database
-from agentrl.envs.webarena.sites.messages import Request, Response
-from agentrl.envs.webarena.sites.places import PLACES, cookies
 from agentrl.envs.webarena.sites.world import World
+from tests.envs.webarena.visitor import Visitor
 
-ORIGIN = PLACES["shopping"].origin
 
+class Customer(Visitor):
+    """The agent in the shop."""
 
-class Customer:
-    """Opens pages and sends forms; follows redirects; keeps cookies."""
-
-    def __init__(self, world: World, *, signed_in: bool = True) -> None:
-        self.world = world
-        self.cookies: dict[str, str] = dict(cookies(("shopping",))[ORIGIN]) if signed_in else {}
-        self.url, self.response = ORIGIN, Response()
-
-    @property
-    def db(self) -> Database:
-        return self.world.database("store")
-
-    def get(self, path: str) -> Customer:
-        return self._ask("GET", path)
-
-    def post(self, path: str, form: dict[str, Any] | None = None) -> Customer:
-        return self._ask("POST", path, tuple((name, str(value)) for name, value in (form or {}).items()))
-
-    def _ask(self, method: str, path: str, form: tuple[tuple[str, str], ...] = ()) -> Customer:
-        self.url = urljoin(self.url, path)
-        self.response = self.world.fetch(Request(method, self.url, form, dict(self.cookies)))
-        for name, value in self.response.cookies.items():
-            if value is None:
-                self.cookies.pop(name, None)
-            else:
-                self.cookies[name] = value
-        return self if self.response.location is None else self._ask("GET", self.response.location)
-
-    @property
-    def status(self) -> int:
-        return self.response.status
-
-    @property
-    def path(self) -> str:
-        return self.url.removeprefix(ORIGIN)
-
-    @property
-    def page(self) -> Any:
-        return html.fromstring(self.response.text)
-
-    @property
-    def kind(self) -> str:
-        return self.page.xpath("//body")[0].get("data-page")
+    site, data = "shopping", "store"
 
     def text(self, selector: str = "body") -> str:
         """The text of all that match, with single spaces."""
@@ -109,4 +64,4 @@ def emma(shop_world: World) -> Iterator[Customer]:
 @pytest.fixture
 def guest(emma: Customer) -> Customer:
     """Somebody without an account."""
-    return Customer(emma.world, signed_in=False)
+    return Customer(emma.world, guest=True)
