@@ -26,31 +26,6 @@ from agentrl.envs.webarena.sites.shop.product import compare_add
 from agentrl.envs.webarena.sites.site import Context, NotFound
 from agentrl.envs.webarena.sites.store.pricing import SHIPPING_METHODS, ShippingMethod, applies, discount
 
-# ---------------------------------------------------------------------- putting on the wish list
-
-
-def wish_add(context: Context) -> Response:
-    """Put a product on the list; once more of it where it is there already."""
-    customer = context.member["id"]
-    product = product_by_id(context.db, context.number(context.params.get("product") or context.form("product")))
-    qty = max(1, context.number(context.form("qty", "1"), 1, 10_000))
-    options = chosen_options(context, product["id"]) or ""
-    present = context.db.row(
-        "SELECT * FROM wishlist_item WHERE customer_id = ? AND product_id = ? AND options = ?",
-        customer, product["id"], options,
-    )  # fmt: skip
-    if present is not None:
-        context.db.update("wishlist_item", present["id"], qty=min(present["qty"] + qty, 10_000))
-    else:
-        context.db.insert(
-            "wishlist_item", customer_id=customer, product_id=product["id"], options=options, qty=qty,
-            added_at=context.db.now(),
-        )  # fmt: skip
-    return context.redirect(WISH_LIST, f"{product['name']} has been added to your Wish List.")
-
-
-# ---------------------------------------------------------------------- the cart
-
 CART = "/checkout/cart/"
 MAX_PIECES = 10_000  # of one line
 
@@ -185,6 +160,26 @@ def coupon(context: Context) -> Response:
 
 
 # ---------------------------------------------------------------------- the wish list
+
+
+def wish_add(context: Context) -> Response:
+    """Put a product on the list; once more of it where it is there already."""
+    customer = context.member["id"]
+    product = product_by_id(context.db, context.number(context.params.get("product") or context.form("product")))
+    qty = max(1, context.number(context.form("qty", "1"), 1, 10_000))
+    options = chosen_options(context, product["id"]) or ""
+    present = context.db.row(
+        "SELECT * FROM wishlist_item WHERE customer_id = ? AND product_id = ? AND options = ?",
+        customer, product["id"], options,
+    )  # fmt: skip
+    if present is not None:
+        context.db.update("wishlist_item", present["id"], qty=min(present["qty"] + qty, 10_000))
+    else:
+        context.db.insert(
+            "wishlist_item", customer_id=customer, product_id=product["id"], options=options, qty=qty,
+            added_at=context.db.now(),
+        )  # fmt: skip
+    return context.redirect(WISH_LIST, f"{product['name']} has been added to your Wish List.")
 
 
 @site.get("/wishlist", "/wishlist/index/index")

@@ -99,14 +99,13 @@ def advanced_result(context: Context) -> Response:
     if not any(values.values()):
         return context.redirect("/catalogsearch/advanced/", "error: Enter a search term and try again.")
     low, high = (_amount(values[name]) for name in ("price[from]", "price[to]"))
-    products = [
-        item
-        for item in _in_texts(context.db, values)
-        if (low is None or item.price >= low)
-        and (high is None or item.price <= high)
-        and all(word in item.name.lower() for word in values["name"].lower().split())
-        and all(word in item.sku.lower() for word in values["sku"].lower().split())
-    ]
+    products = []
+    for item in _in_texts(context.db, values):
+        if (low is not None and item.price < low) or (high is not None and item.price > high):
+            continue
+        texts = {"name": item.name.lower(), "sku": item.sku.lower()}
+        if all(word in text for name, text in texts.items() for word in values[name].lower().split()):
+            products.append(item)
     listing = Listing(context, "/catalogsearch/advanced/result/", ("position", "name", "price"), products)
     return context.page("listing.html", kind="search", title="Catalog Advanced Search", trail=[], listing=listing)
 
