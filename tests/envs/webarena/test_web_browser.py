@@ -201,6 +201,21 @@ def test_a_killed_browser_is_a_fault_and_the_next_episode_has_another() -> None:
     assert chromium_of_this_process().pid != killed.pid
 
 
+def test_counting_actions_opens_no_second_window(env: WebArenaLiteEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    env.reset(seed=3)
+    env.step(env.oracle())
+    without = WebArenaLiteEnv()
+    without.reset(seed=3)
+    without.step(without.oracle())
+
+    def refuse(*given: Any) -> None:
+        raise AssertionError("a copy has opened a browser")
+
+    monkeypatch.setattr(type(env.backend), "__init__", refuse)
+    assert env.actions_needed() == without.actions_needed() > 0
+    without.close()
+
+
 def test_nothing_is_left_when_the_process_ends() -> None:
     code = (
         "import psutil; from agentrl.envs.webarena.env import WebArenaLiteEnv;"

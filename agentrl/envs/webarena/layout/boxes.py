@@ -350,7 +350,17 @@ def smallest_contents(node: Node) -> float:
     if node.kind == REPLACED:
         width = replaced_size(node, None)[0]
     else:
-        parts = [_smallest_part(child, style) for child in node.children]
+        parts: list[float] = []
+        for child in node.children:
+            if isinstance(child, Node):
+                part = smallest_width(child) + child.style.margin_left + child.style.margin_right
+            elif not style.wraps:
+                part = run_of(child).width * style.scale
+            elif style.wraps_anywhere:
+                part = max(map(widths().__getitem__, set(child.strip())), default=0) * style.scale
+            else:
+                part = max((word.width for word in run_of(child).words), default=0) * style.scale
+            parts.append(part)
         if node.kind == FLEX and not style.direction.startswith("column") and not style.wraps_items:
             inner = sum(parts) + style.column_gap * max(0, len(parts) - 1)
         elif node.kind in (TABLE, GRID):
@@ -362,14 +372,3 @@ def smallest_contents(node: Node) -> float:
         width = max(min(inner + style.left + style.right, style.max_width), style.min_width)
     node.smallest = width
     return width
-
-
-def _smallest_part(child: Node | str, style: Style) -> float:
-    if isinstance(child, Node):
-        return smallest_width(child) + child.style.margin_left + child.style.margin_right
-    scale = style.scale
-    if not style.wraps:
-        return run_of(child).width * scale
-    if style.wraps_anywhere:
-        return max(map(widths().__getitem__, set(child.strip())), default=0) * scale
-    return max((word.width for word in run_of(child).words), default=0) * scale

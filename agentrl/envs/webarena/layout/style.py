@@ -144,7 +144,21 @@ class Style:
         self.declared = declared
         self._inherit(declared, parent)
         self._size(declared)
-        self._arrange(declared)
+        self.valign = _keyword(declared, "vertical-align", "baseline")
+        overflow = [declared.get(name, "visible") for name in ("overflow", "overflow-x", "overflow-y")]
+        self.clips = any(value in ("hidden", "auto", "scroll", "clip") for value in overflow)
+        self.row_gap = self._pixels(declared.get("row-gap", 0.0))
+        self.column_gap = self._pixels(declared.get("column-gap", 0.0))
+        self.grow = self._pixels(declared.get("flex-grow", 0.0))
+        self.shrink = self._pixels(declared.get("flex-shrink", 1.0))
+        basis = declared.get("flex-basis", "auto")
+        self.basis = None if basis in ("auto", "normal", "none") else self._pixels(basis)
+        self.wraps_items = declared.get("flex-wrap", "nowrap") != "nowrap"
+        self.direction = _keyword(declared, "flex-direction", "row")
+        self.align_items = _keyword(declared, "align-items", "stretch")
+        self.align_self = _keyword(declared, "align-self", "auto")
+        self.justify = _keyword(declared, "justify-content", "flex-start")
+        self.columns = declared.get("grid-template-columns", ())
         painted = [declared.get(name, "none") for name in ("background", "background-color", "outline")]
         shown = any(value not in ("none", "transparent", "inherit", "initial") for value in painted)
         edges = (self.left, self.right, self.top, self.bottom, self.margin_left, self.margin_right)
@@ -229,23 +243,6 @@ class Style:
         """The same for a check box or radio button, which have neither padding nor border whatever is declared."""
         declared = {name: value for name, value in self.declared.items() if not name.startswith(("padding", "border"))}
         return Style(declared, self)
-
-    def _arrange(self, declared: Declarations) -> None:
-        self.valign = _keyword(declared, "vertical-align", "baseline")
-        overflow = [declared.get(name, "visible") for name in ("overflow", "overflow-x", "overflow-y")]
-        self.clips = any(value in ("hidden", "auto", "scroll", "clip") for value in overflow)
-        self.row_gap = self._pixels(declared.get("row-gap", 0.0))
-        self.column_gap = self._pixels(declared.get("column-gap", 0.0))
-        self.grow = self._pixels(declared.get("flex-grow", 0.0))
-        self.shrink = self._pixels(declared.get("flex-shrink", 1.0))
-        basis = declared.get("flex-basis", "auto")
-        self.basis = None if basis in ("auto", "normal", "none") else self._pixels(basis)
-        self.wraps_items = declared.get("flex-wrap", "nowrap") != "nowrap"
-        self.direction = _keyword(declared, "flex-direction", "row")
-        self.align_items = _keyword(declared, "align-items", "stretch")
-        self.align_self = _keyword(declared, "align-self", "auto")
-        self.justify = _keyword(declared, "justify-content", "flex-start")
-        self.columns = declared.get("grid-template-columns", ())
 
     def _pixels(self, value: Any) -> float:
         if isinstance(value, float):

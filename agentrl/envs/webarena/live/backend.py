@@ -158,18 +158,19 @@ class LiveBackend(ChromiumBackend):
 
     async def _read(self) -> dict[str, Any]:
         reading = await super()._read()
-        return {**reading, "tabs": [await self._name(tab) for tab in self._tabs]}
-
-    async def _name(self, tab: BrowserTab | None) -> tuple[str, str]:
-        if tab is None:
-            return BLANK, ""
-        page = self._failures.get(tab)
-        if page is not None:
-            return page.url, page.title
-        try:
-            return tab.page.url, await tab.title(self._until(1.0))
-        except (PlaywrightError, EnvFault):
-            return tab.page.url, ""
+        names: list[tuple[str, str]] = []
+        for tab in self._tabs:
+            page = None if tab is None else self._failures.get(tab)
+            if tab is None:
+                names.append((BLANK, ""))
+            elif page is not None:
+                names.append((page.url, page.title))
+            else:
+                try:
+                    names.append((tab.page.url, await tab.title(self._until(1.0))))
+                except (PlaywrightError, EnvFault):
+                    names.append((tab.page.url, ""))
+        return {**reading, "tabs": names}
 
     def _finish_view(self, reading: dict[str, Any], document: NumberedDocument, **facts: Any) -> View:
         tab = self._tabs[self._active]

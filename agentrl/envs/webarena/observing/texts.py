@@ -138,31 +138,24 @@ class Names:
             text = " ".join(text_of(other) for first in found for other in first)
             if text:
                 return squeezed(text, MAX_NAME)
-        return (
-            squeezed(element.get("aria-label"), MAX_NAME)
-            or self._of_field(element, role)
-            or self._of_content(element, role)
-            or squeezed(element.get("title") or element.get("placeholder"), MAX_NAME)
-        )
-
-    def _of_field(self, element: Any, role: str) -> str:
-        if element.tag == "img":
-            return squeezed(element.get("alt"), MAX_NAME)
-        if element.tag == "input" and role == "button":
+        name, tag = squeezed(element.get("aria-label"), MAX_NAME), element.tag
+        is_field = tag in ("input", "select", "textarea")
+        if name:
+            return name
+        if tag == "img":
+            name = squeezed(element.get("alt"), MAX_NAME)
+        elif tag == "input" and role == "button":
             kind = element.get("type", "").lower()
-            return squeezed(element.get("value") or element.get("alt") or _BUTTONS.get(kind), MAX_NAME)
-        if element.tag in ("input", "select", "textarea"):
+            name = squeezed(element.get("value") or element.get("alt") or _BUTTONS.get(kind), MAX_NAME)
+        elif is_field:
             label = self.label_of(element)
-            return "" if label is None else text_of(label, without=element)
-        return ""
-
-    def _of_content(self, element: Any, role: str) -> str:
-        if role in FROM_CONTENT or element in self.view.ids:
-            return "" if element.tag in ("input", "select", "textarea") else text_of(element)
-        if element.tag in ("table", "fieldset"):
+            name = "" if label is None else text_of(label, without=element)
+        if not name and (role in FROM_CONTENT or element in self.view.ids):
+            name = "" if is_field else text_of(element)
+        elif not name and tag in ("table", "fieldset"):
             first = next(iter(element), None)
-            return text_of(first) if first is not None and first.tag in ("caption", "legend") else ""
-        return ""
+            name = text_of(first) if first is not None and first.tag in ("caption", "legend") else ""
+        return name or squeezed(element.get("title") or element.get("placeholder"), MAX_NAME)
 
     def label_of(self, field: Any) -> Any:
         """The <label> of a form field; None if it has none."""
