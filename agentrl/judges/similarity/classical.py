@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image, ImageChops
@@ -21,12 +21,10 @@ class ClassicalScorer(FeatureScorer):
     def __init__(self, max_side: int, batch_size: int, cache_mb: float, above_blank: bool) -> None:
         super().__init__(batch_size=batch_size, cache_mb=cache_mb, above_blank=above_blank)
         self.max_side = whole_number("max_side", max_side, at_least=8, at_most=4096)
+        self.arguments = {"max_side": self.max_side}
 
     def _size(self, pair: Pair) -> Size:
         return common_size(pair, at_most=self.max_side)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {"max_side": self.max_side}
 
 
 class MultiScaleSimilarity(ClassicalScorer):
@@ -71,9 +69,7 @@ class EdgeSimilarity(ClassicalScorer):
     ) -> None:
         super().__init__(max_side, batch_size, cache_mb, above_blank)
         self.tolerance = whole_number("tolerance", tolerance, at_least=0, at_most=32)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {**super()._arguments(), "tolerance": self.tolerance}
+        self.arguments["tolerance"] = self.tolerance
 
     def _features(self, pictures: list[np.ndarray]) -> list[Edges]:
         return [Edges(picture, self.tolerance) for picture in pictures]
@@ -130,9 +126,7 @@ class ClassicalSimilarity(ClassicalScorer):
     ) -> None:
         super().__init__(max_side, batch_size, cache_mb, above_blank)
         self.tolerance = whole_number("tolerance", tolerance, at_least=0, at_most=32)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {**super()._arguments(), "tolerance": self.tolerance}
+        self.arguments["tolerance"] = self.tolerance
 
     def _features(self, pictures: list[np.ndarray]) -> list[Sight]:
         return [Sight(picture, self.tolerance) for picture in pictures]

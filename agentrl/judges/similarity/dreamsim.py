@@ -56,15 +56,13 @@ class DreamSimSimilarity(NetworkScorer):
         if not isinstance(folder, (str, Path)) or not str(folder):
             raise ConfigError(f"folder must be the path of DreamSim's checkpoints; got {folder!r}")
         self.variant, self.folder = variant, Path(folder).expanduser()
+        self.arguments = {"folder": str(self.folder), "variant": variant, **self.arguments}
         self.model = DreamSimModel(find_files(self.folder, variant)).to(self.device)
 
     @property
     def name(self) -> str:
         """The single models are measures of their own."""
         return super().name if self.variant == "ensemble" else f"{super().name}_{self.variant}"
-
-    def _arguments(self) -> dict[str, Any]:
-        return {"folder": str(self.folder), "variant": self.variant, **super()._arguments()}
 
     def _size(self, pair: Pair) -> Size:
         return 224, 224
@@ -116,7 +114,14 @@ class DreamSimModel(nn.Module):
 
 def load_backbone(backbone: Backbone, path: Path) -> tuple[VisionTransformer, Tensor | None]:
     """The transformer in a checkpoint, and the projection after it where the feature is an embedding."""
-    state = _state(read_weights(path), path)
+    loaded = read_weights(path)
+    for key in ("state_dict", "model"):  # the wrappings that the different publishers use
+        if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
+            loaded = loaded[key]
+    if not isinstance(loaded, Mapping) or not all(isinstance(tensor, Tensor) for tensor in loaded.values()):
+        raise ConfigError(f"{path} holds no state dict")
+    prefix = SYNCLR_PREFIX if all(name.startswith(SYNCLR_PREFIX) for name in loaded) else ""
+    state = {name.removeprefix(prefix): tensor for name, tensor in loaded.items()}
     projection = state.pop("proj", None)
     if backbone.feature == "embedding" and projection is None:
         raise ConfigError(f"{path} has no projection (proj)")
@@ -126,18 +131,6 @@ def load_backbone(backbone: Backbone, path: Path) -> tuple[VisionTransformer, Te
     except (KeyError, RuntimeError, ValueError, IndexError) as error:
         raise ConfigError(f"{path} is not the vision transformer it should be: {str(error)[:300]}") from error
     return model, projection.float() if projection is not None else None
-
-
-def _state(loaded: Any, path: Path) -> dict[str, Tensor]:
-    """The tensors by name, out of the wrappings that the different publishers use."""
-    for key in ("state_dict", "model"):
-        if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
-            loaded = loaded[key]
-    if not isinstance(loaded, Mapping) or not all(isinstance(tensor, Tensor) for tensor in loaded.values()):
-        raise ConfigError(f"{path} holds no state dict")
-    if loaded and all(name.startswith(SYNCLR_PREFIX) for name in loaded):
-        return {name.removeprefix(SYNCLR_PREFIX): tensor for name, tensor in loaded.items()}
-    return dict(loaded)
 
 
 PLACE = re.compile(r"base_model\.model\.extractor_list\.(\d+)\.model\.(.+)\.lora_([AB])\.weight")
