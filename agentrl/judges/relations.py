@@ -93,6 +93,12 @@ def _cells(facts: Mapping[str, Any], key: str) -> list[Cell]:
     return cells
 
 
+# ---------------------------------------------------------------------- scoring
+#
+# F1 between claimed and true relations. By default a claim counts only when both axes are right, and the score is the
+# weighted mean of the F1 of each class. With half credit each right axis is worth a half, claims and truths are
+# paired as favourably as possible, and the mean is over the classes that are there or were claimed.
+
 Pair = tuple[Relation, Relation]  # claim, truth
 Pairs = list[tuple[Relation, Relation, float]]  # claim, truth, credit
 

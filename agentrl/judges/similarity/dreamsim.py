@@ -77,6 +77,8 @@ class DreamSimSimilarity(NetworkScorer):
         return 1 - functional.cosine_similarity(targets, drawings, dim=-1)
 
 
+# ---------------------------------------------------------------------- the network
+
 SYNCLR_PREFIX = "module.visual."
 
 
@@ -132,6 +134,8 @@ def load_backbone(backbone: Backbone, path: Path) -> tuple[VisionTransformer, Te
         raise ConfigError(f"{path} is not the vision transformer it should be: {str(error)[:300]}") from error
     return model, projection.float() if projection is not None else None
 
+
+# ---------------------------------------------------------------------- low-rank adapters, as peft saves them
 
 PLACE = re.compile(r"base_model\.model\.extractor_list\.(\d+)\.model\.(.+)\.lora_([AB])\.weight")
 # What would need other formulas than ours; absent or empty in DreamSim's adapters.
@@ -205,6 +209,10 @@ def read_weights(path: Path) -> Any:
     except Exception as error:  # torch raises half a dozen kinds for damaged and for hostile files
         raise ConfigError(f"{path} cannot be read as weights: {str(error)[:200] or type(error).__name__}") from error
 
+
+# ---------------------------------------------------------------------- the vision transformer of all backbones
+#
+# Its parameters are named as in the published checkpoints of DreamSim's backbones, and its sizes are read off them.
 
 HEAD = 64  # the width of an attention head in all of these models
 

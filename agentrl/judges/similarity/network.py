@@ -48,6 +48,9 @@ class NetworkScorer(FeatureScorer):
             return np.array([float(distance) for distance in found])
 
 
+# ---------------------------------------------------------------------- device and threads
+
+
 def chosen_device(device: Any) -> torch.device:
     """A GPU for "auto" where there is one; a device that is not there is the user's mistake."""
     if device == "auto":

@@ -81,6 +81,14 @@ def published_network() -> ShiftTolerantAlexNet:
     return network.eval().requires_grad_(False)
 
 
+# ---------------------------------------------------------------------- the network
+#
+# The shift-tolerant AlexNet of Ghildyal and Liu (2022), written for comparing many pictures with few targets. Every
+# place where AlexNet takes only each second position blurs first, so that a picture moved by a pixel gives nearly the
+# same features. A position's features are made unit vectors, their differences squared, weighed by learned weights
+# and averaged over the picture. Here weights and averages go into the features themselves: a picture becomes one long
+# vector, and the distance of two pictures is the squared distance of their vectors.
+
 # (in, out, kernel, padding) of each convolution, and its place in the published state dict.
 CONVOLUTIONS = {
     "net.slice1.0": (3, 64, 11, 2),
