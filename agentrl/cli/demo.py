@@ -240,6 +240,8 @@ def show_runs(arguments: Arguments, outcomes: list[Outcome], table: list[Repeate
         print(f"{'runs:':<8} {page.resolve()}")
 
 
+# ---------------------------------------------------------------------- what the demo promises
+
 LEAST_ROOM = 2.0  # between the mean of the runs and a limit, in standard deviations of the runs
 
 
@@ -359,6 +361,8 @@ def markdown(found: Sequence[Repeated], seeds: Sequence[int], minutes: Sequence[
         f"limit of the promise (at least {LEAST_ROOM:g} are wanted).\n\n{table}\n"
     )
 
+
+# ---------------------------------------------------------------------- the page and the film
 
 LEVELS = 48  # looked at for one that was lost before and is won after
 INTRO = (

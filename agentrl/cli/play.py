@@ -195,6 +195,9 @@ class Screen:
         return line.rstrip("\r\n") if line else None
 
 
+# ---------------------------------------------------------------------- turns so far, each of which can be taken back
+
+
 class Moment(NamedTuple):
     """What is shown at one time, and the snapshot to return to it (None: impossible)."""
 
@@ -306,6 +309,10 @@ class GameTable:
             blob = None  # playing works all the same; only undo does not
         return Moment(observation, info, terminated, truncated, blob)
 
+
+# ---------------------------------------------------------------------- pictures
+#
+# Each character shows two pixels, one above the other, in true colour.
 
 UPPER_HALF = "\N{UPPER HALF BLOCK}"
 RESET = "\x1b[0m"

@@ -94,6 +94,8 @@ def show(rows: list[Any]) -> None:
     print(f"{len(rows)} tasks: {made} made, {drawn} drawn; the oracle solved {solved} of {played} starts")
 
 
+# ---------------------------------------------------------------------- playing the tasks
+
 LOOKED_AT = 100_000  # ids of an environment; of worlds with more, these show every task
 
 

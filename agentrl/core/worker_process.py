@@ -13,9 +13,10 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 from agentrl.core.worker_child import CHUNK, HEADER, frame_parts
 
@@ -41,14 +42,16 @@ class WorkerProcess:
     """A process in a session of its own, with pipes for requests, answers and messages."""
 
     def __init__(self, python: str, environment: Mapping[str, str], max_frame: int) -> None:
-        self._process = _spawner.run(lambda: _popen([python, str(CHILD_FILE)], environment))
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        options: dict[str, Any] = {**pipes, "bufsize": 0, "env": dict(environment), "start_new_session": True}
+        self._process = _spawner.run(lambda: subprocess.Popen([python, str(CHILD_FILE)], **options))
         self.pid = self._process.pid
         self._owner = os.getpid()
         self._max_frame = max_frame
         self._ending = threading.Lock()
         self._tail = bytearray()
-        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
-        self._pipes = [pipe for pipe in pipes if pipe]  # always the three of them
+        opened = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._pipes = [pipe for pipe in opened if pipe]  # always the three of them
         self._requests, self._answers, self._messages = (pipe.fileno() for pipe in self._pipes)
         for descriptor in (self._requests, self._answers, self._messages):
             os.set_blocking(descriptor, False)
@@ -192,13 +195,6 @@ class WorkerProcess:
 
 def _milliseconds(until: float) -> int:
     return math.ceil(max(0.0, min(until - time.monotonic(), MAX_POLL)) * 1000)
-
-
-def _popen(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, env=dict(environment), start_new_session=True
-    )
 
 
 class _Spawner:

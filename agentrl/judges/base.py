@@ -196,16 +196,28 @@ class EndpointJudge:
             self._connected().hope()  # a missing package or key is the caller's to mend: it raises here
         asked = await asyncio.gather(*(self._find(each, stored) for each in distinct.values()))
         findings = dict(zip(distinct, asked, strict=True))
-        results = []
+        results: list[Verdict | JudgeFault] = []
         for request, question in zip(requests, questions, strict=True):
             if isinstance(question, JudgeFault):
                 self.usage.faults += 1
                 results.append(question)
                 continue
             found = findings[question.key]
-            results.append(self._verdict(request, question, found))
-            if isinstance(found, Finding):  # the same question again in this batch costs nothing
-                findings[question.key] = Finding(found.value, cached=True)
+            if isinstance(found, JudgeFault):
+                self.usage.faults += 1
+                results.append(found)
+                continue
+            findings[question.key] = Finding(found.value, cached=True)  # once more in this batch it costs nothing
+            self.usage.cached += found.cached
+            try:
+                score, method, evidence = self._decide(request, self._admit(found.value))
+            except Exception as error:
+                self.usage.faults += 1
+                results.append(_unexpected("the answer cannot be scored", error))
+                continue
+            name = f"{question.prompt.name}@{question.prompt.version}"
+            evidence = {**evidence, "model": self.model, "prompt": name, "cached": found.cached}
+            results.append(Verdict(score, method, redact(evidence), found.cost))
         return results
 
     async def _find(self, question: Question, stored: dict[str, Any]) -> Finding | JudgeFault:
@@ -242,20 +254,6 @@ class EndpointJudge:
                 self._cache.forget(key)
                 del stored[key]
         return stored
-
-    def _verdict(self, request: JudgeRequest, question: Question, found: Finding | JudgeFault) -> Verdict | JudgeFault:
-        if isinstance(found, JudgeFault):
-            self.usage.faults += 1
-            return found
-        self.usage.cached += found.cached
-        try:
-            score, method, evidence = self._decide(request, self._admit(found.value))
-        except Exception as error:
-            self.usage.faults += 1
-            return _unexpected("the answer cannot be scored", error)
-        name = f"{question.prompt.name}@{question.prompt.version}"
-        evidence = {**evidence, "model": self.model, "prompt": name, "cached": found.cached}
-        return Verdict(score, method, redact(evidence), found.cost)
 
     def _connected(self) -> Endpoint:
         """The endpoint's client on the running loop (a fork or `close` leaves an old one behind)."""

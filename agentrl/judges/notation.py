@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from agentrl.core.claims import Relations
 from agentrl.judges.grammar.vocabulary import Vocabulary
 from agentrl.judges.relations import Cell, Relation, between
 
@@ -102,24 +101,16 @@ def _take_dictionaries(text: str, vocabulary: Vocabulary, sources: list[list[Rel
 def _take_dictionary(
     text: str, last: int, start: int, end: int, vocabulary: Vocabulary, sources: list[list[Relation]], rest: list[str]
 ) -> int:
-    claims = _claims(_listed(text[start:end], vocabulary.relations), vocabulary)
-    if not claims:
-        return last
-    sources.append(claims)
-    rest.append(text[last:start])
-    return end
-
-
-def _listed(text: str, relations: Relations) -> Cells:
-    """Positions under the keys they follow: pairs, or a row and a column by name."""
+    """Read the positions under the keys that they follow: pairs, or a row and a column by name."""
     cells, name, axis, half = Cells(), None, None, {}
-    for key, row, column, number in _PART.findall(text):
+    for key, row, column, number in _PART.findall(text[start:end]):
         if key:
             word = key.lower()
             axis = _AXES.get(word)
             if axis is None and word not in _NEUTRAL:
                 # The first thing of which the key contains a word.
-                things = (thing for thing, words in relations.key_words if any(part in word for part in words))
+                key_words = vocabulary.relations.key_words
+                things = (thing for thing, words in key_words if any(part in word for part in words))
                 name, half = next(things, None), {}
         elif name is None:
             continue
@@ -130,4 +121,9 @@ def _listed(text: str, relations: Relations) -> Cells:
             if len(half) == 2:
                 cells.setdefault(name, []).append((half[0], half[1]))
                 half = {}
-    return cells
+    claims = _claims(cells, vocabulary)
+    if not claims:
+        return last
+    sources.append(claims)
+    rest.append(text[last:start])
+    return end

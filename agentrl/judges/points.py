@@ -82,6 +82,11 @@ def score_points(
     return len(right) / len(true), evidence
 
 
+# ---------------------------------------------------------------------- the grammar of named things at coordinates
+#
+# The grammar reads pairs of numbers as absolute places. Points of three numbers are written down in a list first, and
+# the text refers to them by the pair (place in the list, 0).
+
 _NUMBER = r"[-+]?\d{1,9}(?:\.\d{1,9})?"
 _UNIT = r"\s?(?:mm|millimet(?:er|re)s?)?"
 _AXIS = rf"[\s\"']{{0,3}}(?:=|:|is|of)[\s\"']{{0,3}}({_NUMBER}){_UNIT}"

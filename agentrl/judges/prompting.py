@@ -127,25 +127,20 @@ def clean(text: str, cap: int) -> str:
     """
     cut, text = len(text) > 4 * cap, text[: 4 * cap]  # the rest of an endless text is not even read
     text = re.sub(r"\r\n?|[\u2028\u2029\x85\v\f]", "\n", text)
-    text = unicodedata.normalize("NFKC", _visible(text))  # full-width and stylised letters must not hide a marker
-    text = re.sub(r"[^\S\n\t]", " ", text).strip()
-    if not cut and len(text) <= cap:
-        return _without_markers(text)
-    # Cut first: the end of a text may complete a marker.
-    return (_without_markers(text[: cap - len(CUT)]) + CUT).lstrip()
-
-
-def _visible(text: str) -> str:
-    """The visible characters, with at most `MAX_MARKS` accents on one letter."""
     kept, marks = [], 0
-    for each in text:
+    for each in text:  # the visible characters, with at most `MAX_MARKS` accents on one letter
         category = unicodedata.category(each)[0]
         if category == "C" and each not in "\n\t":
             continue
         marks = marks + 1 if category == "M" else 0
         if marks <= MAX_MARKS:
             kept.append(each)
-    return "".join(kept)
+    text = unicodedata.normalize("NFKC", "".join(kept))  # full-width and stylised letters must not hide a marker
+    text = re.sub(r"[^\S\n\t]", " ", text).strip()
+    if not cut and len(text) <= cap:
+        return _without_markers(text)
+    # Cut first: the end of a text may complete a marker.
+    return (_without_markers(text[: cap - len(CUT)]) + CUT).lstrip()
 
 
 def _without_markers(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -92,8 +93,13 @@ def _cells(facts: Mapping[str, Any], key: str) -> list[Cell]:
     return cells
 
 
+# ---------------------------------------------------------------------- scoring
+#
+# F1 between claimed and true relations. By default a claim counts only when both axes are right, and the score is the
+# weighted mean of the F1 of each class. With half credit each right axis is worth a half, claims and truths are
+# paired as favourably as possible, and the mean is over the classes that are there or were claimed.
+
 Pair = tuple[Relation, Relation]  # claim, truth
-Tally = dict[Relation, int]
 Pairs = list[tuple[Relation, Relation, float]]  # claim, truth, credit
 
 
@@ -152,29 +158,11 @@ def match_half(claims: Sequence[Relation], truths: Sequence[Relation]) -> Pairs:
     pairs = match_exact(claims, truths)
     if len(pairs) == min(len(claims), len(truths)):
         return pairs
-    said, free = _tally(claims), _tally(truths)
+    said, free = Counter(claims), Counter(truths)
     for relation, _, _ in pairs:
         said[relation] -= 1
         free[relation] -= 1
-    return pairs + [(claim, truth, 0.5) for (claim, truth), count in _flow(said, free).items() for _ in range(count)]
-
-
-def credit(claim: Relation, truth: Relation) -> float:
-    """A half for each axis on which something was said and it is right."""
-    _, vertical, horizontal = claim
-    right = (vertical is not None and vertical == truth[1]) + (horizontal is not None and horizontal == truth[2])
-    return 0.5 * right
-
-
-def _tally(relations: Sequence[Relation]) -> Tally:
-    counts: Tally = {}
-    for relation in relations:
-        counts[relation] = counts.get(relation, 0) + 1
-    return counts
-
-
-def _flow(said: Tally, free: Tally) -> dict[Pair, int]:
-    """As many half-credit pairs as possible: augmenting paths, each carrying as much as it can."""
+    # As many half-credit pairs as possible: augmenting paths, each carrying as much as it can.
     partners = {claim: [truth for truth in free if credit(claim, truth) > 0] for claim in said}
     paired: dict[Pair, int] = {}
     for claim, count in said.items():
@@ -187,11 +175,18 @@ def _flow(said: Tally, free: Tally) -> dict[Pair, int]:
                 paired[pair] -= amount
             free[path[-1][1]] -= amount
             count -= amount
-    return paired
+    return pairs + [(claim, truth, 0.5) for (claim, truth), count in paired.items() for _ in range(count)]
+
+
+def credit(claim: Relation, truth: Relation) -> float:
+    """A half for each axis on which something was said and it is right."""
+    _, vertical, horizontal = claim
+    right = (vertical is not None and vertical == truth[1]) + (horizontal is not None and horizontal == truth[2])
+    return 0.5 * right
 
 
 def _augmenting_path(
-    start: Relation, partners: dict[Relation, list[Relation]], paired: dict[Pair, int], free: Tally
+    start: Relation, partners: dict[Relation, list[Relation]], paired: dict[Pair, int], free: Counter[Relation]
 ) -> list[Pair] | None:
     """Breadth first from a claim to a truth with room left, by way of claims that could switch partners."""
     for truth in partners[start]:

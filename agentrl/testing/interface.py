@@ -121,7 +121,8 @@ def _check_mode(env: gym.Env, mode: str, expected: list[Result], seed: int) -> N
     found = []
     for result in retrace(env, expected, seed):
         found.append(copy.deepcopy(result))
-        before, picture = base(env).state(), env.render()
+        before = base(env).state()
+        picture: Any = env.render()
         array, kind = isinstance(picture, np.ndarray), type(picture).__name__
         if mode == "rgb_array":
             kind = f"{picture.dtype}{list(picture.shape)}" if array else kind

@@ -67,7 +67,16 @@ def check_process_determinism(subject: Subject) -> str:
         start(env, seed=subject.seed + 1)
         Player(env, subject.seed).play(1)
         job["blob"] = base64.b64encode(snapshot(env)).decode()
-    children = {f"a process with PYTHONHASHSEED={seed}": _start_child(seed) for seed in HASH_SEEDS}
+    # What can be imported here can be imported there, the module of a third-party environment included.
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+    command = [sys.executable, "-P", "-c", "from agentrl.testing.repeatability import main; main()"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    children = {
+        f"a process with PYTHONHASHSEED={seed}": subprocess.Popen(
+            command, text=True, env={**variables, "PYTHONHASHSEED": seed}, **pipes
+        )
+        for seed in HASH_SEEDS
+    }
     try:
         for child in children.values():  # all of them first: they start up side by side
             assert child.stdin is not None
@@ -90,19 +99,6 @@ def check_process_determinism(subject: Subject) -> str:
             child.kill()
             child.communicate()
     return f"{len(expected['episodes'])} calls equal in {1 + len(children)} processes"
-
-
-def _start_child(hash_seed: str) -> subprocess.Popen[str]:
-    here = [path or os.getcwd() for path in sys.path]
-    return subprocess.Popen(
-        [sys.executable, "-P", "-c", "from agentrl.testing.repeatability import main; main()"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # What can be imported here can be imported there, the module of a third-party environment included.
-        env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(here)},
-    )
 
 
 def replay(job: dict[str, Any]) -> dict[str, Any]:

@@ -198,6 +198,8 @@ def share_bar(values: Mapping[str, float], look: Look, show: Callable[[float], s
     return chart_svg(Look(look.title, look.width, top + 40), signs + "".join(parts))
 
 
+# ---------------------------------------------------------------------- bars side by side
+
 LEFT, RIGHT, BOTTOM = 54.0, 14.0, 56.0
 LETTER = 6.6  # the approximate width of a letter under a category
 

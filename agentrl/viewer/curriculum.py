@@ -165,6 +165,10 @@ def examples(held: Sequence[Attempt], most: int = EXAMPLES) -> list[Attempt]:
     return mixed[:most]
 
 
+# ---------------------------------------------------------------------- the tasks that were played
+#
+# Read off the labelled trajectories, `RUN/replay/phase_*.jsonl`.
+
 log = logging.getLogger(__name__)
 MAX_READ = 2_000  # trajectories of one phase
 NAME = re.compile(r"phase_(\d{1,9})\.jsonl")

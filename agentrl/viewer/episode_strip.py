@@ -120,6 +120,9 @@ def _stored(images: Path, name: Any) -> np.ndarray | None:
         return None
 
 
+# ---------------------------------------------------------------------- continuous control
+
+
 def is_control(trajectory: Trajectory) -> bool:
     """Are the actions of this episode arrays?"""
     return any(isinstance(step.action, list) for step in trajectory.steps)
@@ -160,6 +163,8 @@ def _chart(title: str, over: str, rows: Sequence[Any]) -> str:
     said = title if width <= COLOURS else f"{title} (the first {COLOURS} of {width} numbers)"
     return line_chart(lines, Look(said, height=240, x_name=over))
 
+
+# ---------------------------------------------------------------------- samples of a run
 
 NOT_DRAWN = '<p class="soft">No pictures were recorded; <code>agentrl report RUN --replay</code> draws them.</p>'
 MAX_READ = 512  # trajectories of one file that are looked at

@@ -96,6 +96,8 @@ def _span(lines: Sequence[Line]) -> str:
     return f"{percent(known[0])} to {percent(known[-1])}"
 
 
+# ---------------------------------------------------------------------- the critic beside its ceiling
+
 CRITIC, CEILING = "explained_variance_at_turns", "explained_variance_ceiling"
 IN_THE_CHART = (CRITIC, CEILING, f"{CRITIC}_error", f"{CEILING}_error")
 

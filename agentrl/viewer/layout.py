@@ -36,6 +36,9 @@ def charts(drawn: Sequence[str], *, many: bool = False, across: str = "") -> str
     return f'<div class="{"charts small" if many else "charts"}">{cards}</div>' if cards else ""
 
 
+# ---------------------------------------------------------------------- tables
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1, kind: str = "tight") -> str:
     """A card with a table; cells are HTML, the first `texts` columns hold text and the others figures. Where `kind` is
     "tight" names of columns may take several lines, where it is "wrapped" texts may."""

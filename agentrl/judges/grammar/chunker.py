@@ -125,7 +125,12 @@ class Chunker(NounReader):
                 return None, np[1]
             mentions, i = self._more_nouns(np[0], np[1], subject=True, after_verb=kinds[i - 1] in VERBS)
             return ("np", mentions), i
-        if (place := self._place(i)) is not None:
+        place = self._same_place(i) if kind in ("at", "arrive", "coincide") else None
+        if kind in ("adjacent", "toward", "share", "align", "horizontal", "vertical"):
+            place = self._alignment(i)
+        elif place is None and kind in INSIDE_PLACE and kind not in _NO_PLACE_STARTS:
+            place = self._directions(i) if self._atom_ahead(i) is not None else None
+        if place is not None:
             return ("place", place[0]), place[1]
         if kind in ("between", "link", "to"):
             return self._landmark_alone(i)
@@ -153,17 +158,6 @@ class Chunker(NounReader):
         return ("view" if kinds[i] == "link" else "goes_to", np[0]), after
 
     # ------------------------------------------------------------------ places relative to something
-
-    def _place(self, i: int) -> tuple[Place, int] | None:
-        """ "Above and to the left of the box", "in the same row as me", "next to the player", "on the target"."""
-        kind = self.kinds[i]
-        if kind in ("at", "arrive", "coincide") and (on := self._same_place(i)) is not None:
-            return on
-        if kind in ("adjacent", "toward", "share", "align", "horizontal", "vertical"):
-            return self._alignment(i)
-        if kind in INSIDE_PLACE and kind not in _NO_PLACE_STARTS and self._atom_ahead(i) is not None:
-            return self._directions(i)
-        return None
 
     def _same_place(self, i: int) -> tuple[Place, int] | None:
         """ "On the target", "reaches the goal", "overlaps with the box"."""

@@ -353,26 +353,25 @@ class ClauseReader:
                 axis = 1 - self.placed[2][0][0]
                 for figure, ground in itertools.product(figures, self.placed[1]):
                     self.facts.add(axis, Fact(figure, ground, 0, 0, weak=True))
+        # "Respectively", or as many things as directions that cannot all be true of one of them.
+        counted = len(self.subject_mentions) == 1 and self.subject_mentions[0].plural
+        one_each = len(figures) == len(place.atoms) and (
+            "respectively" in (self.before, self.ahead)
+            or (counted and len(figures) > 1 and SELF not in figures and _clash(_steps(place.atoms)))
+        )
         if grounds is None:  # "the box and the player are in the same row"
             origin = SELF if SELF in figures else figures[0]
             for axes, _ in place.atoms:
                 for figure, (axis, sign) in itertools.product(figures, enumerate(axes)):
                     if sign is not None:
                         self.facts.add(axis, Fact(figure, origin, sign))
-        elif len(figures) == len(place.atoms) and self._one_each(figures, place):
+        elif one_each:
             for figure, atom in zip(figures, place.atoms, strict=True):
                 self._relate([figure], grounds, place._replace(atoms=(atom,)))
         elif place.either:
             self.facts.void.update(i for i in (grounds if figures == [SELF] else figures) if i != SELF)
         else:
             self._relate(figures, grounds, place)
-
-    def _one_each(self, figures: list[int], place: Place) -> bool:
-        """ "Respectively", or as many things as directions that cannot all be true of one of them."""
-        if "respectively" in (self.before, self.ahead):
-            return True
-        counted = len(self.subject_mentions) == 1 and self.subject_mentions[0].plural
-        return counted and len(figures) > 1 and SELF not in figures and _clash(_steps(place.atoms))
 
     def _grounds(self, figures: list[int], place: Place) -> list[int] | None:
         """The landmarks; None when the figures are only compared with each other."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from agentrl.judges.grammar.chunks import Mention
 from agentrl.judges.grammar.vocabulary import ORIGIN, SCENERY, Vocabulary
 
@@ -57,7 +59,9 @@ class Discourse:
         if cls is None and how == "all":
             return [i for i in dict.fromkeys(self._recent[-8:]) if i not in avoid]
         if how == "it":
-            return self._pronoun(avoid, prefer)
+            # The subject of the clause before, unless that is what is being placed; else the latest other thing.
+            latest = (i for i in reversed(self._recent[-24:]) if i != SELF)
+            return [i for i in itertools.chain(prefer, latest, [SELF]) if i not in avoid][:1]
         if how == "they" or (cls is None and how in ("both", "all")):
             group = [i for i in (self._last_group or self._recent_things()[:2]) if i not in avoid]
             return group if len(group) > 1 else [SELF] if how == "they" else group
@@ -141,16 +145,6 @@ class Discourse:
         fresh = self._new(self.classes[individual])
         self.distinct.add(fresh)
         return fresh
-
-    def _pronoun(self, avoid: list[int], prefer: list[int]) -> list[int]:
-        """The subject of the clause before, unless that is what is being placed; else the latest other thing."""
-        for candidate in prefer:
-            if candidate not in avoid:
-                return [candidate]
-        for candidate in reversed(self._recent[-24:]):
-            if candidate not in avoid and candidate != SELF:
-                return [candidate]
-        return [SELF] if SELF not in avoid else []
 
     def _recent_things(self) -> list[int]:
         return list(dict.fromkeys(i for i in reversed(self._recent[-24:]) if i != SELF))

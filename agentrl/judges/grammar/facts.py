@@ -130,8 +130,14 @@ class Facts:
                 if len(here) > 1 and there:
                     self.void.add(individual)  # a player in two places is nowhere
                 for spot in there:
-                    if len(here) == 1 and (sign := _order(spot, next(iter(here)))) is not None:
-                        self.add(axis, Fact(individual, SELF, sign))
+                    if len(here) != 1:
+                        continue
+                    (scale, number), (my_scale, mine_at) = spot, next(iter(here))
+                    sign = (number > mine_at) - (number < mine_at)
+                    if scale == my_scale:
+                        self.add(axis, Fact(individual, SELF, -sign if scale == "last" else sign))
+                    elif number == mine_at == 1 and {scale, my_scale} == {"first", "last"}:  # these two rows differ
+                        self.add(axis, Fact(individual, SELF, 1 if scale == "last" else -1))
 
 
 def _on_axis(spots: list[Spot], axis: int) -> set[tuple[str, int]]:
@@ -149,17 +155,6 @@ def _sum(one: Value, other: Value) -> Value | None:
         return None
     total = sign * cells + more * further
     return (total > 0) - (total < 0), abs(total)
-
-
-def _order(spot: tuple[str, int], origin: tuple[str, int]) -> int | None:
-    """-1, 0 or 1 when two places of an axis can be compared."""
-    (scale, number), (other_scale, other) = spot, origin
-    if scale == other_scale:
-        sign = (number > other) - (number < other)
-        return -sign if scale == "last" else sign
-    if number == other == 1 and {scale, other_scale} == {"first", "last"}:  # the first and the last row differ
-        return 1 if scale == "last" else -1
-    return None
 
 
 def _settle(claims: list[tuple[int, Relation]], people: Discourse, counts: dict[str, int]) -> list[Relation]:

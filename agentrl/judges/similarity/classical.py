@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image, ImageChops
@@ -21,12 +21,10 @@ class ClassicalScorer(FeatureScorer):
     def __init__(self, max_side: int, batch_size: int, cache_mb: float, above_blank: bool) -> None:
         super().__init__(batch_size=batch_size, cache_mb=cache_mb, above_blank=above_blank)
         self.max_side = whole_number("max_side", max_side, at_least=8, at_most=4096)
+        self.arguments = {"max_side": self.max_side}
 
     def _size(self, pair: Pair) -> Size:
         return common_size(pair, at_most=self.max_side)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {"max_side": self.max_side}
 
 
 class MultiScaleSimilarity(ClassicalScorer):
@@ -71,9 +69,7 @@ class EdgeSimilarity(ClassicalScorer):
     ) -> None:
         super().__init__(max_side, batch_size, cache_mb, above_blank)
         self.tolerance = whole_number("tolerance", tolerance, at_least=0, at_most=32)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {**super()._arguments(), "tolerance": self.tolerance}
+        self.arguments["tolerance"] = self.tolerance
 
     def _features(self, pictures: list[np.ndarray]) -> list[Edges]:
         return [Edges(picture, self.tolerance) for picture in pictures]
@@ -130,9 +126,7 @@ class ClassicalSimilarity(ClassicalScorer):
     ) -> None:
         super().__init__(max_side, batch_size, cache_mb, above_blank)
         self.tolerance = whole_number("tolerance", tolerance, at_least=0, at_most=32)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {**super()._arguments(), "tolerance": self.tolerance}
+        self.arguments["tolerance"] = self.tolerance
 
     def _features(self, pictures: list[np.ndarray]) -> list[Sight]:
         return [Sight(picture, self.tolerance) for picture in pictures]
@@ -146,6 +140,12 @@ class ClassicalSimilarity(ClassicalScorer):
         ]
         return np.array(mixed)
 
+
+# ---------------------------------------------------------------------- structure
+#
+# Multi-scale structural similarity (Wang, Simoncelli, Bovik 2003). Quick enough for a reward: what concerns one
+# picture alone is computed once for a target that comes back, numbers are float32, and the Gaussian window is applied
+# by small band matrices, which BLAS multiplies faster than numpy adds slices.
 
 # Weights from fine to coarse, the window and the constants of the paper.
 WEIGHTS = np.array([0.0448, 0.2856, 0.3001, 0.2363, 0.1333])
@@ -251,6 +251,8 @@ def _band(size: int, count: int) -> np.ndarray:
     return band
 
 
+# ---------------------------------------------------------------------- edges
+
 # A step in any colour channel that counts as an edge: pale yellow on white does, a smooth gradient does not.
 STEP = 16
 
@@ -306,6 +308,8 @@ def edge_distance(one: Edges, other: Edges) -> float:
     matched = min(np.count_nonzero(one.at & other.near), np.count_nonzero(other.at & one.near))
     return 1.0 - 2 * matched / (one.count + other.count)
 
+
+# ---------------------------------------------------------------------- colours
 
 # Besides red, green and blue alone: their differences, without which red and green dots would equal yellow and black.
 OPPONENTS = (0.5, -0.5, 0, 127.5, 0, 0.5, -0.5, 127.5, -0.5, 0, 0.5, 127.5)

@@ -46,11 +46,9 @@ class DinoSimilarity(NetworkScorer):
         shared = {"batch_size": batch_size, "cache_mb": cache_mb, "above_blank": above_blank}
         super().__init__(device=device, threads=threads, **shared)
         self.folder = model_folder(folder)
+        self.arguments = {"folder": str(self.folder), **self.arguments}
         self.preparation = preparation_of(self.folder, PUBLISHED)
         self.model = load_model(self.folder).to(self.device)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {"folder": str(self.folder), **super()._arguments()}
 
     def _size(self, pair: Pair) -> Size:
         size = self.preparation.crop or self.preparation.resize

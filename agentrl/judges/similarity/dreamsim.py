@@ -56,15 +56,13 @@ class DreamSimSimilarity(NetworkScorer):
         if not isinstance(folder, (str, Path)) or not str(folder):
             raise ConfigError(f"folder must be the path of DreamSim's checkpoints; got {folder!r}")
         self.variant, self.folder = variant, Path(folder).expanduser()
+        self.arguments = {"folder": str(self.folder), "variant": variant, **self.arguments}
         self.model = DreamSimModel(find_files(self.folder, variant)).to(self.device)
 
     @property
     def name(self) -> str:
         """The single models are measures of their own."""
         return super().name if self.variant == "ensemble" else f"{super().name}_{self.variant}"
-
-    def _arguments(self) -> dict[str, Any]:
-        return {"folder": str(self.folder), "variant": self.variant, **super()._arguments()}
 
     def _size(self, pair: Pair) -> Size:
         return 224, 224
@@ -78,6 +76,8 @@ class DreamSimSimilarity(NetworkScorer):
     def _compare(self, targets: Tensor, drawings: Tensor) -> Tensor:
         return 1 - functional.cosine_similarity(targets, drawings, dim=-1)
 
+
+# ---------------------------------------------------------------------- the network
 
 SYNCLR_PREFIX = "module.visual."
 
@@ -116,7 +116,14 @@ class DreamSimModel(nn.Module):
 
 def load_backbone(backbone: Backbone, path: Path) -> tuple[VisionTransformer, Tensor | None]:
     """The transformer in a checkpoint, and the projection after it where the feature is an embedding."""
-    state = _state(read_weights(path), path)
+    loaded = read_weights(path)
+    for key in ("state_dict", "model"):  # the wrappings that the different publishers use
+        if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
+            loaded = loaded[key]
+    if not isinstance(loaded, Mapping) or not all(isinstance(tensor, Tensor) for tensor in loaded.values()):
+        raise ConfigError(f"{path} holds no state dict")
+    prefix = SYNCLR_PREFIX if all(name.startswith(SYNCLR_PREFIX) for name in loaded) else ""
+    state = {name.removeprefix(prefix): tensor for name, tensor in loaded.items()}
     projection = state.pop("proj", None)
     if backbone.feature == "embedding" and projection is None:
         raise ConfigError(f"{path} has no projection (proj)")
@@ -128,17 +135,7 @@ def load_backbone(backbone: Backbone, path: Path) -> tuple[VisionTransformer, Te
     return model, projection.float() if projection is not None else None
 
 
-def _state(loaded: Any, path: Path) -> dict[str, Tensor]:
-    """The tensors by name, out of the wrappings that the different publishers use."""
-    for key in ("state_dict", "model"):
-        if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
-            loaded = loaded[key]
-    if not isinstance(loaded, Mapping) or not all(isinstance(tensor, Tensor) for tensor in loaded.values()):
-        raise ConfigError(f"{path} holds no state dict")
-    if loaded and all(name.startswith(SYNCLR_PREFIX) for name in loaded):
-        return {name.removeprefix(SYNCLR_PREFIX): tensor for name, tensor in loaded.items()}
-    return dict(loaded)
-
+# ---------------------------------------------------------------------- low-rank adapters, as peft saves them
 
 PLACE = re.compile(r"base_model\.model\.extractor_list\.(\d+)\.model\.(.+)\.lora_([AB])\.weight")
 # What would need other formulas than ours; absent or empty in DreamSim's adapters.
@@ -212,6 +209,10 @@ def read_weights(path: Path) -> Any:
     except Exception as error:  # torch raises half a dozen kinds for damaged and for hostile files
         raise ConfigError(f"{path} cannot be read as weights: {str(error)[:200] or type(error).__name__}") from error
 
+
+# ---------------------------------------------------------------------- the vision transformer of all backbones
+#
+# Its parameters are named as in the published checkpoints of DreamSim's backbones, and its sizes are read off them.
 
 HEAD = 64  # the width of an attention head in all of these models
 

@@ -24,10 +24,7 @@ class NetworkScorer(FeatureScorer):
     ) -> None:
         super().__init__(batch_size=batch_size, cache_mb=cache_mb, above_blank=above_blank)
         self.device, self.threads = chosen_device(device), chosen_threads(threads)
-        self._asked_device = device
-
-    def _arguments(self) -> dict[str, Any]:
-        return {"device": self._asked_device, "threads": self.threads}
+        self.arguments = {"device": device, "threads": self.threads}
 
     @abstractmethod
     def _embed(self, pictures: np.ndarray) -> Tensor:
@@ -49,6 +46,9 @@ class NetworkScorer(FeatureScorer):
                 self._compare(target[None], drawing[None]) for target, drawing in zip(targets, drawings, strict=True)
             ]
             return np.array([float(distance) for distance in found])
+
+
+# ---------------------------------------------------------------------- device and threads
 
 
 def chosen_device(device: Any) -> torch.device:

@@ -47,6 +47,7 @@ class FeatureScorer(ABC):
         if not isinstance(above_blank, bool):
             raise ConfigError(f"above_blank must be true or false; got {above_blank!r}")
         self.above_blank = above_blank
+        self.arguments: dict[str, Any] = {}  # of this kind alone, for the spec
         self.memory = Memory(int(self.cache_mb * 2**20))
 
     @property
@@ -77,17 +78,13 @@ class FeatureScorer(ABC):
     def to_json(self) -> dict[str, Any]:
         """A spec that builds this scorer again."""
         shared = {"batch_size": self.batch_size, "cache_mb": self.cache_mb, "above_blank": self.above_blank}
-        return {"kind": self.kind, **self._arguments(), **shared}
+        return {"kind": self.kind, **self.arguments, **shared}
 
     # ------------------------------------------------------------------ what a kind says
 
     @abstractmethod
-    def _arguments(self) -> dict[str, Any]:
-        """The arguments of this kind alone, for the spec."""
-
     def _size(self, pair: Pair) -> Size:
         """The height and width at which a pair is compared."""
-        return common_size(pair, at_most=256)
 
     def _fit(self, picture: np.ndarray, size: Size) -> np.ndarray:
         return fit(picture, size)

@@ -50,12 +50,10 @@ class ShiftTolerantLPIPS(NetworkScorer):
         shared = {"batch_size": batch_size, "cache_mb": cache_mb, "above_blank": above_blank}
         super().__init__(device=device, threads=threads, **shared)
         self.max_side = whole_number("max_side", max_side, at_least=SMALLEST, at_most=1024)
+        self.arguments = {"max_side": self.max_side, **self.arguments}
         # channels last: a fifth quicker on a processor, and what tensor cores want
         network: Any = published_network()
         self.network = network.to(self.device, memory_format=torch.channels_last)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {"max_side": self.max_side, **super()._arguments()}
 
     def _size(self, pair: Pair) -> Size:
         return common_size(pair, at_most=self.max_side, at_least=SMALLEST)
@@ -82,6 +80,14 @@ def published_network() -> ShiftTolerantAlexNet:
     network.load(torch.load(io.BytesIO(data), map_location="cpu", weights_only=True))
     return network.eval().requires_grad_(False)
 
+
+# ---------------------------------------------------------------------- the network
+#
+# The shift-tolerant AlexNet of Ghildyal and Liu (2022), written for comparing many pictures with few targets. Every
+# place where AlexNet takes only each second position blurs first, so that a picture moved by a pixel gives nearly the
+# same features. A position's features are made unit vectors, their differences squared, weighed by learned weights
+# and averaged over the picture. Here weights and averages go into the features themselves: a picture becomes one long
+# vector, and the distance of two pictures is the squared distance of their vectors.
 
 # (in, out, kernel, padding) of each convolution, and its place in the published state dict.
 CONVOLUTIONS = {
