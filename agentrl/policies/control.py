@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 
@@ -28,9 +29,11 @@ class ControlPolicy:
 
     def act(self, conversations: Sequence[Conversation], envs: Sequence[gym.Env] | None = None) -> list[Generation]:
         """One action, or chunk, for each conversation."""
-        observations = [conversation[-1].get("observation") if conversation else None for conversation in conversations]
-        if any(observation is None for observation in observations):
-            raise ConfigError("the control policy reads the arrays of observations; this conversation has text only")
+        observations: list[Any] = []
+        for conversation in conversations:
+            observations.append(conversation[-1].get("observation") if conversation else None)
+            if observations[-1] is None:
+                raise ConfigError("the control policy needs observations with arrays; this conversation has text only")
         actions = self.net.act(observations)
         chosen = actions if self.net.spec.chunk > 1 else actions[:, 0]
         return [Generation(text="", action=action) for action in chosen]

@@ -61,7 +61,14 @@ class ToolCalls(AgentWrapper):
         if max_parallel is not None:
             self.max_parallel = whole_number("max_parallel", max_parallel, at_least=1, at_most=most)
         self._schemas = {tool["function"]["name"].casefold(): tool["function"] for tool in self.unwrapped.tools}
-        self.action_space = AnyText(self._sample_calls())
+        # Calls to sample: one for each value of tools with a single enum, an empty one otherwise.
+        calls: list[str] = []
+        for function in self._schemas.values():
+            properties = function["parameters"]["properties"]
+            values = [(name, value) for name, schema in properties.items() for value in schema.get("enum", [])]
+            choices = [{name: value} for name, value in values] if len(properties) == 1 and values else [{}]
+            calls += [json.dumps({"name": function["name"], "arguments": choice}) for choice in choices]
+        self.action_space = AnyText(calls)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
@@ -126,16 +133,6 @@ class ToolCalls(AgentWrapper):
         turn = self.unwrapped.oracle()
         calls = None if turn is None else self.unwrapped.tool_calls(turn)
         return json.dumps(calls[: self.max_parallel]) if calls else None
-
-    def _sample_calls(self) -> list[str]:
-        """Calls for `action_space.sample()`: one for each value of tools with a single enum, an empty one otherwise."""
-        calls = []
-        for function in self._schemas.values():
-            properties = function["parameters"]["properties"]
-            values = [(name, value) for name, schema in properties.items() for value in schema.get("enum", [])]
-            choices = [{name: value} for name, value in values] if len(properties) == 1 and values else [{}]
-            calls += [json.dumps({"name": function["name"], "arguments": choice}) for choice in choices]
-        return calls
 
     def _rules(self) -> str:
         most = "one tool call" if self.max_parallel == 1 else f"a JSON list of up to {self.max_parallel} tool calls"

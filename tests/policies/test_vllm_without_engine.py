@@ -255,7 +255,7 @@ def policy_at(server: Any, **options: Any) -> VLLMPolicy:
         ({"choices": [{"token_ids": ["x"], "logprobs": None, "finish_reason": "stop"}]}, "cannot be read"),
         (
             {"choices": [{"token_ids": [], "logprobs": None, "finish_reason": "stop"}], "prompt_token_ids": [1]},
-            "another prompt",
+            "encoded the prompt differently",
         ),
     ],
 )

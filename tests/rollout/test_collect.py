@@ -325,7 +325,7 @@ def test_bad_arguments_are_refused(options: dict[str, Any], says: str) -> None:
         (lambda: EnvSpec(LAKE, weight=float("nan")), "weight"),
         (lambda: Start(-1), "seed"),
         (lambda: Start(0, env=-1), "env"),
-        (lambda: collect(EnvSpec(LAKE), starts=[Start(0, env=1)]), "environment 1"),
+        (lambda: collect(EnvSpec(LAKE), starts=[Start(0, env=1)]), "env of a start must be below 1"),
         (lambda: collect(EnvSpec(LAKE), starts=[Start(0, id="a"), Start(1, id="a")]), "same id"),
         (lambda: collect(EnvSpec(LAKE), starts=["x"]), "seed"),
         (lambda: collect(EnvSpec("agentrl/FrozenLak-Text-v0")), "Did you mean"),

@@ -230,30 +230,20 @@ class DeviceTransfer:
     def _connect(self) -> Any:
         """Meet the server's workers; the source is read anew for every update."""
         try:
-            from vllm.distributed.weight_transfer import WeightTransferTrainerFactory
+            from vllm.distributed.weight_transfer import (
+                HTTPVLLMWeightSyncClient,
+                ParamMeta,
+                WeightSource,
+                WeightTransferTrainerFactory,
+            )
             from vllm.distributed.weight_transfer.nccl_engine import NCCLTrainerInitInfo
         except ImportError as error:
             raise MissingInterpreter(VLLM, sys.executable) from error
-        workers = int(self._client.get("/get_world_size")["world_size"])
-        meeting = NCCLTrainerInitInfo(rank=0, master_address=HERE, master_port=free_port(0), world_size=workers + 1)
-        return WeightTransferTrainerFactory.trainer_init(meeting, client=self._control(), source=self._source())
+        client, transfer = self._client, self
 
-    def _control(self) -> Any:
-        """vLLM's client for these routes, with our key."""
-        from vllm.distributed.weight_transfer import HTTPVLLMWeightSyncClient
-
-        ours = self._client
-
-        class Control(HTTPVLLMWeightSyncClient):
+        class Control(HTTPVLLMWeightSyncClient):  # vLLM's client for these routes, with our key
             def _post(self, path: str, json: dict[str, Any] | None = None) -> None:
-                ours.post(f"/{path}", json)
-
-        return Control(ours.address)
-
-    def _source(self) -> Any:
-        from vllm.distributed.weight_transfer import ParamMeta, WeightSource
-
-        transfer = self
+                client.post(f"/{path}", json)
 
         class Source(WeightSource):
             def metadata(self) -> list[Any]:
@@ -263,4 +253,6 @@ class DeviceTransfer:
             def __iter__(self) -> Iterator[tuple[str, Any]]:
                 yield from transfer._weights.items()
 
-        return Source()
+        workers = int(client.get("/get_world_size")["world_size"])
+        meeting = NCCLTrainerInitInfo(rank=0, master_address=HERE, master_port=free_port(0), world_size=workers + 1)
+        return WeightTransferTrainerFactory.trainer_init(meeting, client=Control(client.address), source=Source())
