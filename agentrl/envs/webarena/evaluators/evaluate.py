@@ -12,14 +12,7 @@ from dataclasses import dataclass
 
 from agentrl.core.errors import ConfigError, EnvFault, Fault
 from agentrl.envs.webarena.backend import Backend
-from agentrl.envs.webarena.evaluators.answers import (
-    Dialect,
-    check_dialect,
-    clean_answer,
-    exact_match,
-    unmet,
-    url_match,
-)
+from agentrl.envs.webarena.evaluators.answers import Dialect, check_dialect, clean_answer, exact_match, unmet, url_match
 from agentrl.envs.webarena.evaluators.judge import AnswerJudge, AnswerQuestion, answer_judge
 from agentrl.envs.webarena.evaluators.pages import Pages, Seen
 from agentrl.envs.webarena.sites.places import Account
@@ -139,7 +132,8 @@ def evaluate(
     the embedded ones by default. Raises `Fault` where the score cannot be known."""
     if task.eval is None:
         raise ConfigError("the task has no evaluator: only a judge of outcomes can score it")
-    evaluator = _evaluator(task, backend, dialect, addresses, accounts=accounts)
+    pages = Pages(backend, default_addresses() if addresses is None else addresses, accounts=accounts)
+    evaluator = Evaluator(task, backend, check_dialect(dialect), pages)
     answer = (answer or "")[:MAX_ANSWER]
     ask = answer_judge(judge)
     checks: list[Check] = []
@@ -166,7 +160,8 @@ def missing(
     look at pages: give the same dictionary again as long as neither the sites' data nor the cookies change."""
     if task.eval is None:
         return []
-    evaluator = _evaluator(task, backend, dialect, addresses, seen, quick=True)
+    pages = Pages(backend, default_addresses() if addresses is None else addresses, seen, quick=True)
+    evaluator = Evaluator(task, backend, check_dialect(dialect), pages)
     lacks = ["the answer must be given"] if evaluator.wanted_answer() is not None else []
     try:
         return lacks + [check.lack for check in evaluator.place_checks() if check.lack]
@@ -178,17 +173,3 @@ def name_of(target: HtmlTarget) -> str:
     """A target in words."""
     page = "the page" if target.url == "last" else f"the page {target.url}"
     return f"{target.locator} of {page}" if target.locator.strip() else page
-
-
-def _evaluator(
-    task: WebTask,
-    backend: Backend,
-    dialect: str,
-    addresses: Mapping[str, str] | None,
-    seen: Seen | None = None,
-    *,
-    quick: bool = False,
-    accounts: Mapping[str, Account] | None = None,
-) -> Evaluator:
-    known = default_addresses() if addresses is None else addresses
-    return Evaluator(task, backend, check_dialect(dialect), Pages(backend, known, seen, quick=quick, accounts=accounts))

@@ -136,14 +136,8 @@ def _ask_shop(around: Surroundings, path: str) -> Any:
     return around.page.request("GET", shop + path, None, {**json_type, "Authorization": f"Bearer {token}"})
 
 
-HELPERS: dict[str, Callable[..., str]] = {
-    helper.__name__: helper
-    for helper in (
-        reddit_get_post_url,
-        gitlab_get_project_memeber_role,
-        shopping_get_latest_order_url,
-        shopping_get_sku_latest_review_author,
-        shopping_get_sku_latest_review_rating,
-    )
-}
+HELPERS: dict[str, Callable[..., str]] = {helper.__name__: helper for helper in (
+    reddit_get_post_url, gitlab_get_project_memeber_role, shopping_get_latest_order_url,
+    shopping_get_sku_latest_review_author, shopping_get_sku_latest_review_rating,
+)}  # fmt: skip
 ARGUMENTS = {name: 0 if name == "shopping_get_latest_order_url" else 1 for name in HELPERS}

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from html import escape
 from typing import Any
 
 from cssselect import SelectorError
@@ -211,12 +212,7 @@ def _option_value(option: Any) -> str:
 
 def _inner_html(node: Node) -> str:
     inside = [str(html.tostring(child, encoding="unicode")) for child in node.element]
-    return html_escaped(node.element.text or "") + "".join(inside)
-
-
-def html_escaped(text: str) -> str:
-    """Text as it stands in HTML."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escape(node.element.text or "", quote=False) + "".join(inside)
 
 
 def _children(node: Node) -> list[Node]:

@@ -112,50 +112,26 @@ def _phone(match: re.Match[str]) -> tuple | None:
 Form = tuple[str, re.Pattern[str], Callable[[re.Match[str]], "float | tuple | None"]]
 FORMS: tuple[Form, ...] = (
     ("date", re.compile(rf"\b{_YEAR}[-/.](?P<month>[01]?[0-9])[-/.](?P<day>[0-3]?[0-9])\b"), _date),
-    (
-        "date",
-        re.compile(r"\b(?P<month>[01]?[0-9])/(?P<day>[0-3]?[0-9])/(?P<year>[12][0-9]{3}|[0-9]{2})\b"),
-        _date,
-    ),
+    ("date", re.compile(r"\b(?P<month>[01]?[0-9])/(?P<day>[0-3]?[0-9])/(?P<year>[12][0-9]{3}|[0-9]{2})\b"), _date),
     ("date", re.compile(rf"\b{_MONTH}[ \t]+{_DAY}\b(?![.:][0-9])(?:\s*,?\s+{_YEAR}\b)?"), _date),
     ("date", re.compile(rf"(?<![\w.,]){_DAY}[ \t]+(?:of\s+)?{_MONTH}\b(?:\s*,?\s+{_YEAR}\b)?"), _date),
-    (
-        "date",
-        re.compile(rf"\b{_MONTH}\s*,?\s+{_YEAR}\b"),
-        lambda match: (int(match["year"]), MONTHS[match["month"]]),
-    ),
+    ("date", re.compile(rf"\b{_MONTH}\s*,?\s+{_YEAR}\b"), lambda match: (int(match["year"]), MONTHS[match["month"]])),
     ("duration", re.compile(rf"\b(?P<days>{_NUMBER})\s*days?\b"), _duration),
-    (
-        "duration",
-        re.compile(
-            rf"\b(?P<hours>{_NUMBER})\s*(?:hours?|hrs?|h)\b\.?"
-            rf"(?:[\s,]*(?:and\s+)?(?P<minutes>{_NUMBER})\s*(?:minutes?|mins?|m)\b)?"
-        ),
-        _duration,
-    ),
+    ("duration", re.compile(
+        rf"\b(?P<hours>{_NUMBER})\s*(?:hours?|hrs?|h)\b\.?"
+        rf"(?:[\s,]*(?:and\s+)?(?P<minutes>{_NUMBER})\s*(?:minutes?|mins?|m)\b)?"
+    ), _duration),
     ("duration", re.compile(r"\b(?P<hours>[0-9]+)h(?P<minutes>[0-9]+)(?:minutes?|mins?|m)?\b"), _duration),
     ("duration", re.compile(rf"\b(?P<minutes>{_NUMBER})[\s-]*(?:minutes?|mins?)\b"), _duration),
     ("duration", re.compile(rf"\b(?P<seconds>{_NUMBER})\s*(?:seconds?|secs?)\b"), _duration),
-    (
-        "distance",
-        re.compile(
-            rf"\b(?P<amount>{_NUMBER})[\s-]*(?P<unit>kilomet(?:er|re)s?|met(?:er|re)s?|miles?|feet|km|mi|ft|m)\b(?!\w)"
-        ),
-        _distance,
-    ),
-    (
-        "money",
-        re.compile(
-            rf"[$£€]\s?(?P<before>{_NUMBER})|\busd\s?(?P<usd>{_NUMBER})|(?P<after>{_NUMBER})\s?(?:dollars?|usd)\b"
-        ),
-        lambda match: _number(match["before"] or match["usd"] or match["after"]),
-    ),
+    ("distance", re.compile(
+        rf"\b(?P<amount>{_NUMBER})[\s-]*(?P<unit>kilomet(?:er|re)s?|met(?:er|re)s?|miles?|feet|km|mi|ft|m)\b(?!\w)"
+    ), _distance),
+    ("money", re.compile(
+        rf"[$£€]\s?(?P<before>{_NUMBER})|\busd\s?(?P<usd>{_NUMBER})|(?P<after>{_NUMBER})\s?(?:dollars?|usd)\b"
+    ), lambda match: _number(match["before"] or match["usd"] or match["after"])),
     ("percent", re.compile(rf"(?P<amount>{_NUMBER})\s?(?:%|percent\b)"), lambda match: _number(match["amount"])),
-    (
-        "time",
-        re.compile(r"\b(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})(?::[0-9]{2})?\s?(?P<half>[ap]\.?m\b)?"),
-        _time,
-    ),
+    ("time", re.compile(r"\b(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})(?::[0-9]{2})?\s?(?P<half>[ap]\.?m\b)?"), _time),
     ("phone", re.compile(r"(?:\+\s?|\()?\b[0-9]{1,4}\)?(?:[\s.-]\(?[0-9]{2,4}\)?){2,4}\b"), _phone),
     ("number", re.compile(rf"(?<![\w.])-?(?:{_NUMBER})(?![\w])"), lambda match: _number(match[0])),
-)
+)  # fmt: skip

@@ -105,43 +105,29 @@ class WebTaskMutations(Mutations):
             more = self._with_steps(old, rng, above=old.steps) if rng.integers(2) else None
             any_template = (_instance(_chosen(rng, list(self._names)), rng) for _ in range(TRIES))
             return more or _first_joined(old, any_template)
-        ways = [_reworded, _about_another, _joined_with_another]
-        return _chosen(rng, ways)(old, [part for other in others for part in other.parts], rng)
+        return self._recombined(old, [part for other in others for part in other.parts], rng)
+
+    def _recombined(self, old: Instance, others: list[Instance], rng: np.random.Generator) -> Some | None:
+        """In other words, about what another one is about, or with another one as two tasks in one."""
+        way, name = int(rng.integers(3)), old.template.name
+        if way == 0:
+            plain = old.id.partition("~")[0]
+            return find_generated(f"{plain}~{rng.integers(len(old.template.intents))}")
+        if not others:
+            return None
+        if way == 2:
+            return _first_joined(old, (_chosen(rng, others) for _ in range(TRIES)))
+        wanted = _subject(_chosen(rng, others))
+        same = [find_generated(f"{name}.{number}") for number in instances_of("train")[name]]
+        fitting = [found for found in same if found is not None and _subject(found) == wanted]
+        return _chosen(rng, fitting) if fitting else None
 
     def _with_steps(self, old: Instance, rng: np.random.Generator, below: int = 10**9, above: int = 0) -> Some | None:
         """An instance of a related template whose solution has fewer steps than `below` and more than `above`."""
-        related = [
-            name
-            for name in self._names
-            if templates()[name].skill == old.template.skill or templates()[name].sites == old.template.sites
-        ]
+        skill, sites = old.template.skill, old.template.sites
+        related = [name for name in self._names if skill == templates()[name].skill or sites == templates()[name].sites]
         drawn = (_instance(_chosen(rng, related), rng) for _ in range(TRIES)) if related else ()
         return next((instance for instance in drawn if above < instance.steps < below), None)
-
-
-# ---------------------------------------------------------------------- ways to recombine
-
-
-def _reworded(old: Instance, others: Sequence[Instance], rng: np.random.Generator) -> Instance | None:
-    """The same task in other words."""
-    plain = old.id.partition("~")[0]
-    return find_generated(f"{plain}~{rng.integers(len(old.template.intents))}")
-
-
-def _about_another(old: Instance, others: Sequence[Instance], rng: np.random.Generator) -> Instance | None:
-    """The template of one about what the other is about."""
-    if not others:
-        return None
-    wanted = _subject(_chosen(rng, others))
-    numbers = instances_of("train")[old.template.name]
-    fitting = [found for number in numbers if (found := find_generated(f"{old.template.name}.{number}")) is not None]
-    fitting = [found for found in fitting if _subject(found) == wanted]
-    return _chosen(rng, fitting) if fitting else None
-
-
-def _joined_with_another(old: Instance, others: Sequence[Instance], rng: np.random.Generator) -> Joined | None:
-    """Two tasks in one."""
-    return _first_joined(old, (_chosen(rng, others) for _ in range(TRIES if others else 0)))
 
 
 def _first_joined(old: Instance, partners: Iterator[Instance]) -> Joined | None:

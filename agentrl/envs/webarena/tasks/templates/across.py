@@ -69,20 +69,6 @@ def _is_linked(row: Parameters, url: str, *parts: str) -> dict:
 
 
 @template(
-    "across-post-product-price", SHOP, "copy-between-sites",
-    ("Find out what \"{product}\" costs in the shop, then ask \"{title}\" in the {forum} forum, with the price in "
-     "the text.",
-     "Post in /f/{forum} under the title \"{title}\": the text must say the price of \"{product}\" in the shop."),
-    lambda row: _is_posted(row, amount(row["price"])),
-    lambda row: [*on_product(row, OTHER_TAB), *_posting(row, f"{row['product']} costs {row['price']}")],
-)  # fmt: skip
-def post_product_price(world: World) -> Iterator[Row]:
-    for row, forum in zip(products(world, REMAINDERS[0]), cycle(SHOP_FORUMS)):
-        price = money(row["final_price"])
-        yield {**about(row), "forum": forum, "title": "Is this a fair price?", "price": price}
-
-
-@template(
     "across-post-bad-reviews", SHOP, "summarise-between-sites",
     ("Post the titles of all reviews of \"{product}\" with one or two stars in the {forum} forum, in a submission "
      "called \"{title}\"",
@@ -121,7 +107,18 @@ def comment_product_price(world: World) -> Iterator[Row]:
 
 
 SHOP_TEMPLATES = (
-    post_product_price,
+    Template(
+        "across-post-product-price", SHOP, "copy-between-sites",
+        ("Find out what \"{product}\" costs in the shop, then ask \"{title}\" in the {forum} forum, with the price in "
+         "the text.",
+         "Post in /f/{forum} under the title \"{title}\": the text must say the price of \"{product}\" in the shop."),
+        lambda world: (
+            {**about(row), "forum": forum, "title": "Is this a fair price?", "price": money(row["final_price"])}
+            for row, forum in zip(products(world, REMAINDERS[0]), cycle(SHOP_FORUMS))
+        ),
+        lambda row: _is_posted(row, amount(row["price"])),
+        lambda row: [*on_product(row, OTHER_TAB), *_posting(row, f"{row['product']} costs {row['price']}")],
+    ),
     Template(
         "across-post-product-link", SHOP, "copy-between-sites",
         ("Submit a link to the shop's page of \"{product}\" to the {forum} forum, titled \"{title}\"",
@@ -140,24 +137,6 @@ SHOP_TEMPLATES = (
 
 
 # ---------------------------------------------------------------------- code host, map and forum
-
-
-@template(
-    "across-promote-project", CODE, "copy-between-sites",
-    ("Recommend the project {project} in the {forum} forum: link to it, title the post \"{title}\", and use the "
-     "project's own description as text.",
-     "Share {project} with /f/{forum} as a link titled \"{title}\" whose text is the description on its page."),
-    lambda row: _is_linked(row, f"__GITLAB__/{row['project']}", row["title"], row["text"]),
-    lambda row: [
-        *to_project(row["project"], OTHER_TAB),
-        *_posting(row, row["text"], f"{PLACES['gitlab'].url}/{row['project']}"),
-    ],
-)  # fmt: skip
-def promote_project(world: World) -> Iterator[Row]:
-    rows = some(query(world, "code", PROJECTS), "forum promote", SEVERAL)
-    for row, forum in zip(rows, cycle(CODE_FORUMS)):
-        project = {"project": row["project"], "path": row["path"], "text": row["description"]}
-        yield {**project, "forum": forum, "title": f"A look at {row['path']}"}
 
 
 @template(
@@ -202,22 +181,38 @@ def report_newest_post(world: World) -> Iterator[Row]:
                    "iid": world.database("code").value(last, row["id"]) + 1}  # fmt: skip
 
 
-@template(
-    "across-post-phone-number", MAP, "copy-between-sites",
-    ("Look up the phone number of {name} on the map and post it in the {forum} forum under the title \"{title}\"",
-     "Members of /f/{forum} want to call {name}: post the number that the map knows, titled \"{title}\""),
-    lambda row: _is_posted(row, row["phone"]),
-    lambda row: [*opening(row, OTHER_TAB), *_posting(row, row["phone"])],
-)  # fmt: skip
-def post_phone_number(world: World) -> Iterator[Row]:
-    places = named(world, "across", SEVERAL, lambda place: bool(place.tags.get("phone")))
-    for place, forum in zip(places, cycle(MAP_FORUMS)):
-        yield {"name": place.name, "path": place.path, "phone": place.tags["phone"], "forum": forum,
-               "title": f"Calling {place.name}"}  # fmt: skip
-
-
 OTHER_TEMPLATES = (
-    promote_project, post_open_issues,
-    report_newest_post, post_phone_number,
+    Template(
+        "across-promote-project", CODE, "copy-between-sites",
+        ("Recommend the project {project} in the {forum} forum: link to it, title the post \"{title}\", and use the "
+         "project's own description as text.",
+         "Share {project} with /f/{forum} as a link titled \"{title}\" whose text is the description on its page."),
+        lambda world: (
+            {"project": row["project"], "path": row["path"], "text": row["description"], "forum": forum,
+             "title": f"A look at {row['path']}"}
+            for row, forum in zip(some(query(world, "code", PROJECTS), "forum promote", SEVERAL), cycle(CODE_FORUMS))
+        ),
+        lambda row: _is_linked(row, f"__GITLAB__/{row['project']}", row["title"], row["text"]),
+        lambda row: [
+            *to_project(row["project"], OTHER_TAB),
+            *_posting(row, row["text"], f"{PLACES['gitlab'].url}/{row['project']}"),
+        ],
+    ),
+    post_open_issues,
+    report_newest_post,
+    Template(
+        "across-post-phone-number", MAP, "copy-between-sites",
+        ("Look up the phone number of {name} on the map and post it in the {forum} forum under the title \"{title}\"",
+         "Members of /f/{forum} want to call {name}: post the number that the map knows, titled \"{title}\""),
+        lambda world: (
+            {"name": place.name, "path": place.path, "phone": place.tags["phone"], "forum": forum,
+             "title": f"Calling {place.name}"}
+            for place, forum in zip(
+                named(world, "across", SEVERAL, lambda place: bool(place.tags.get("phone"))), cycle(MAP_FORUMS)
+            )
+        ),
+        lambda row: _is_posted(row, row["phone"]),
+        lambda row: [*opening(row, OTHER_TAB), *_posting(row, row["phone"])],
+    ),
 )  # fmt: skip
 TEMPLATES = (*SHOP_TEMPLATES, *OTHER_TEMPLATES)

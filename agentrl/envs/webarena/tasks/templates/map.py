@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import cycle, islice
 from random import Random
 from typing import Any
 
@@ -16,17 +16,7 @@ from agentrl.envs.webarena.sites.map.search import search
 from agentrl.envs.webarena.sites.map.views import link
 from agentrl.envs.webarena.sites.map.words import CATEGORIES
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import (
-    Act,
-    Answer,
-    Choose,
-    Click,
-    Fill,
-    On,
-    Parameters,
-    Template,
-    template,
-)
+from agentrl.envs.webarena.tasks.template import Act, Answer, Choose, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.vocabulary import Row, answer, done, ends_at, shows, some, text_of, value_of
 
 SITES = ("map",)
@@ -197,19 +187,6 @@ def _nearest(world: World, key: str, kinds: Sequence[str]) -> Iterator[tuple[Row
 
 
 @template(
-    "map-search-around", SITES, "search",
-    ("Find {plural} near {name}: search the map for \"{plural} near {name}\".",
-     "Search for {plural} around {name}, with the words \"{query}\"."),
-    lambda row: ends_at("__MAP__" + link("/search", query=row["query"])),
-    lambda row: _searching(row["query"], Answer()),
-)  # fmt: skip
-def search_around(world: World) -> Iterator[Row]:
-    for number, place in enumerate(_landmarks(world, "around", 100)):
-        plural = CATEGORIES[NEAR_KINDS[number % len(NEAR_KINDS)]].plural
-        yield {"name": place.name, "plural": plural, "query": f"{plural} near {place.name}"}
-
-
-@template(
     "map-count", SITES, "count-items",
     ("How many {plural} are there in {town}?", "Count the {plural} in {town}.",
      "According to the map, what is the number of {plural} in {town}?"),
@@ -261,7 +238,19 @@ SEARCHES = (
         ),
         lambda row: answer(row["answer"]), lambda row: opening(row, Answer(row["answer"]), by="query"), held_out=True,
     ),
-    nearest_cuisine, search_around, count,
+    nearest_cuisine,
+    Template(
+        "map-search-around", SITES, "search",
+        ("Find {plural} near {name}: search the map for \"{plural} near {name}\".",
+         "Search for {plural} around {name}, with the words \"{query}\"."),
+        lambda world: (
+            {"name": place.name, "plural": kind.plural, "query": f"{kind.plural} near {place.name}"}
+            for place, kind in zip(_landmarks(world, "around", 100), cycle(CATEGORIES[kind] for kind in NEAR_KINDS))
+        ),
+        lambda row: ends_at("__MAP__" + link("/search", query=row["query"])),
+        lambda row: _searching(row["query"], Answer()),
+    ),
+    count,
     Template(
         "map-whats-there", SITES, "reverse-lookup",
         ("Which place is at the coordinates {point}?", "What is located at {point}? Tell me its name."),

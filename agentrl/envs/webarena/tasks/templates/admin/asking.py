@@ -49,22 +49,6 @@ REPORTS = {
 # ---------------------------------------------------------------------- single values, counting and comparing
 
 
-@template(
-    "admin-invoice-total", SITES, "read-value",
-    ("Tell me the grand total of invoice {number}.", "What is the sum of invoice #{number}?"),
-    lambda row: answer(row["total"]),
-    lambda row: on_record(
-        "Sales", "Invoices", "/sales/invoice/", row["number"], f"/sales/order_invoice/view/invoice_id/{row['id']}/",
-        Answer(f"${row['total']}"),
-    ),
-    held_out=True,
-)  # fmt: skip
-def invoice_total(world: World) -> Iterator[Row]:
-    for row in query(world, "store", "SELECT * FROM invoice WHERE id % 8 = 2 ORDER BY id"):
-        if row["grand_total"] < 1000:
-            yield {"number": row["increment_id"], "total": f"{row['grand_total']:.2f}", "id": row["id"]}
-
-
 def _customers(world: World) -> Iterator[Row]:
     """Customers with orders whose names and telephone numbers nobody else has."""
     found = query(
@@ -77,24 +61,6 @@ def _customers(world: World) -> Iterator[Row]:
     for row in found:
         if names[row["name"]] == 1 and phones[row["telephone"]] == 1 and row["telephone"] and row["orders"]:
             yield row
-
-
-@template(
-    "admin-count-reviews", SITES, "count-items",
-    ('How many reviews mention the term "{word}" in their text?',
-     'Tell me the number of reviews whose text contains "{word}".'),
-    lambda row: answer(row["count"]),
-    lambda row: [
-        *menu("Marketing", "All Reviews"),
-        *filtered(REVIEWS, [Fill("#filter_detail", row["word"])], Answer(str(row["count"])), opened=True),
-    ],
-    held_out=True,
-)  # fmt: skip
-def count_reviews(world: World) -> Iterator[Row]:
-    for word in WORDS.split():
-        count = world.database("store").value("SELECT count(*) FROM review WHERE detail LIKE ?", f"%{word}%")
-        if count:
-            yield {"word": word, "count": count}
 
 
 @template(
@@ -149,7 +115,21 @@ INFORMATION = (
         lambda world: some_orders(world, 4), lambda row: answer(row["city"]),
         lambda row: on_order(row, Answer(row["city"])),
     ),
-    invoice_total,
+    Template(
+        "admin-invoice-total", SITES, "read-value",
+        ("Tell me the grand total of invoice {number}.", "What is the sum of invoice #{number}?"),
+        lambda world: (
+            {"number": row["increment_id"], "total": f"{row['grand_total']:.2f}", "id": row["id"]}
+            for row in query(world, "store", "SELECT * FROM invoice WHERE id % 8 = 2 ORDER BY id")
+            if row["grand_total"] < 1000
+        ),
+        lambda row: answer(row["total"]),
+        lambda row: on_record(
+            "Sales", "Invoices", "/sales/invoice/", row["number"], f"/sales/order_invoice/view/invoice_id/{row['id']}/",
+            Answer(f"${row['total']}"),
+        ),
+        held_out=True,
+    ),
     Template(
         "admin-customer-by-phone", SITES, "find-by-attribute",
         ("Find the name and the email address of the customer with the phone number {telephone}.",
@@ -196,7 +176,22 @@ INFORMATION = (
         months_and_statuses, lambda row: answer(row["count"]),
         lambda row: [*menu("Sales"), *filtered(ORDERS, by_status_and_month(row), Answer(str(row["count"])))],
     ),
-    count_reviews, compare_prices, order_status_or_missing,
+    Template(
+        "admin-count-reviews", SITES, "count-items",
+        ('How many reviews mention the term "{word}" in their text?',
+         'Tell me the number of reviews whose text contains "{word}".'),
+        lambda world: (
+            {"word": word, "count": count} for word in WORDS.split()
+            if (count := world.database("store").value("SELECT count(*) FROM review WHERE detail LIKE ?", f"%{word}%"))
+        ),
+        lambda row: answer(row["count"]),
+        lambda row: [
+            *menu("Marketing", "All Reviews"),
+            *filtered(REVIEWS, [Fill("#filter_detail", row["word"])], Answer(str(row["count"])), opened=True),
+        ],
+        held_out=True,
+    ),
+    compare_prices, order_status_or_missing,
 )  # fmt: skip
 
 
@@ -373,7 +368,4 @@ def show_report(world: World) -> Iterator[Row]:
             yield {"period": f"{first} {last}", "report": name, "title": title, "first": first, "last": last}
 
 
-READ_REPORTS = (
-    bestseller, items_sold, show_report,
-)  # fmt: skip
-TEMPLATES = (*INFORMATION, *FINDINGS, *READ_REPORTS)
+TEMPLATES = (*INFORMATION, *FINDINGS, bestseller, items_sold, show_report)

@@ -117,8 +117,9 @@ def disable_brand(world: World) -> Iterator[Row]:
     lambda row: [
         *menu("Catalog"), On(grid(PRODUCTS), [Click("a.button", "Add Product")]),
         On(page("/catalog/product/new/"), [
-            Fill('[name="product[name]"]', row["name"]), Fill(PRICE, row["price"]), Fill(QUANTITY, str(row["quantity"])),
-            Fill('[name="product[category_ids]"]', row["category"]), Click("button", "Save"),
+            Fill('[name="product[name]"]', row["name"]), Fill(PRICE, row["price"]),
+            Fill(QUANTITY, str(row["quantity"])), Fill('[name="product[category_ids]"]', row["category"]),
+            Click("button", "Save"),
         ]),
         done(page("/catalog/product/edit/"), exists("store", "SELECT id FROM product WHERE name = ?", row["name"])),
     ],
@@ -360,7 +361,8 @@ RECORD_TEMPLATES = (
         ),
         lambda row: [
             *menu("Marketing", "Newsletter Subscribers"),
-            *filtered(SUBSCRIBERS, [Fill("#filter_email", row["email"])], *selected([row["id"]], "Unsubscribe"), opened=True),
+            *filtered(SUBSCRIBERS, [Fill("#filter_email", row["email"])],
+                      *selected([row["id"]], "Unsubscribe"), opened=True),
             done(grid(SUBSCRIBERS), is_set("newsletter_subscriber", row["id"], status="Unsubscribed")),
         ],
     ),

@@ -6,17 +6,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import (
-    Answer,
-    Check,
-    Choose,
-    Click,
-    Fill,
-    On,
-    Parameters,
-    Template,
-    template,
-)
+from agentrl.envs.webarena.tasks.template import Answer, Check, Choose, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.admin.kit import (
     ADMIN,
     CUSTOMERS,
@@ -150,7 +140,8 @@ def ship_order(world: World) -> Iterator[Row]:
     ),
     lambda row: _change(
         row, Click(".order-shipping-address a", "Edit"), f"/sales/order/address/address_id/{2 * row['id']}/",
-        [*(Fill(f'[name="{field}"]', row[name]) for name, field in ADDRESS.items()), Click("button", "Save Order Address")],
+        [*(Fill(f'[name="{field}"]', row[name]) for name, field in ADDRESS.items()),
+         Click("button", "Save Order Address")],
         is_set("sales_order", row["id"], **{f"shipping_{name}": row[name] for name in ADDRESS}),
     ),
 )  # fmt: skip

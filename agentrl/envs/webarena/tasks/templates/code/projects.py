@@ -266,11 +266,6 @@ def create_group(world: World) -> Iterator[Row]:
         yield {"group": name, "first": first["username"], "second": second["username"]}
 
 
-TEAMS = (
-    invite_member, change_role, create_group,
-)  # fmt: skip
-
-
 # ---------------------------------------------------------------------- the agent's own account
 
 
@@ -288,19 +283,6 @@ TEAMS = (
 def follow_user(world: World) -> list[Row]:
     followed = {row["id"] for row in query(world, "code", "SELECT follows_id AS id FROM follow WHERE user_id = ?", ME)}
     return [row for row in people(world) if row["id"] not in followed]
-
-
-@template(
-    "code-set-status", SITES, "edit-record",
-    ("Set my status on Codeyard to \"{status}\".", "Change my Codeyard status to \"{status}\"."),
-    lambda row: shows(
-        (f"__GITLAB__/{AGENT}", "document.querySelector('.cover-status').lastChild.textContent", row["status"])
-    ),
-    lambda row: _change_profile("status_message", row["status"]),
-)  # fmt: skip
-def set_status(world: World) -> list[Row]:
-    endings = ("", " today", " until Friday", " this week", " (back soon)")
-    return [{"status": f"{text}{end}"} for text, end in product(STATUSES, endings)]
 
 
 @template(
@@ -337,7 +319,19 @@ def _change_profile(column: str, text: str) -> list[On]:
 
 
 ACCOUNT = (
-    follow_user, set_status,
+    follow_user,
+    Template(
+        "code-set-status", SITES, "edit-record",
+        ("Set my status on Codeyard to \"{status}\".", "Change my Codeyard status to \"{status}\"."),
+        lambda world: (
+            {"status": f"{text}{end}"}
+            for text, end in product(STATUSES, ("", " today", " until Friday", " this week", " (back soon)"))
+        ),
+        lambda row: shows(
+            (f"__GITLAB__/{AGENT}", "document.querySelector('.cover-status').lastChild.textContent", row["status"])
+        ),
+        lambda row: _change_profile("status_message", row["status"]),
+    ),
     Template(
         "code-set-website", SITES, "edit-record",
         ("Set the homepage URL on my Codeyard profile to https://{site}.",
@@ -348,4 +342,4 @@ ACCOUNT = (
     ),
     finish_todo,
 )  # fmt: skip
-TEMPLATES = (*PROJECTS, *TEAMS, *ACCOUNT)
+TEMPLATES = (*PROJECTS, invite_member, change_role, create_group, *ACCOUNT)

@@ -12,16 +12,7 @@ from agentrl.envs.webarena.sites.code.repository import COMMIT, HISTORY
 from agentrl.envs.webarena.sites.formats import day
 from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import (
-    Answer,
-    Choose,
-    Click,
-    Fill,
-    On,
-    Parameters,
-    Template,
-    template,
-)
+from agentrl.envs.webarena.tasks.template import Answer, Choose, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.code.kit import (
     ME,
     SEVERAL,

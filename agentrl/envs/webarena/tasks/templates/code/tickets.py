@@ -9,17 +9,7 @@ from itertools import product
 from agentrl.envs.webarena.sites.code.host import DEVELOPER, MAINTAINER, REPORTER
 from agentrl.envs.webarena.sites.formats import day
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.tasks.template import (
-    Act,
-    Check,
-    Choose,
-    Click,
-    Fill,
-    On,
-    Parameters,
-    Template,
-    template,
-)
+from agentrl.envs.webarena.tasks.template import Act, Check, Choose, Click, Fill, On, Parameters, Template, template
 from agentrl.envs.webarena.tasks.templates.code.kit import (
     AGENT,
     ME,
@@ -63,12 +53,8 @@ def _tickets(world: World, table: str, level: int) -> list[Row]:
     return of_projects(world, sql, level)
 
 
-def _issue_shows(row: Parameters, *targets: tuple[str, str | list[str]]) -> dict:
-    return shows(*((f"__GITLAB__{ticket(row)}", locator, text) for locator, text in targets))
-
-
-def _request_shows(row: Parameters, *targets: tuple[str, str | list[str]]) -> dict:
-    return shows(*((f"__GITLAB__{ticket(row, 'merge_requests')}", locator, text) for locator, text in targets))
+def _shows(row: Parameters, kind: str, *targets: tuple[str, str | list[str]]) -> dict:
+    return shows(*((f"__GITLAB__{ticket(row, kind)}", locator, text) for locator, text in targets))
 
 
 # ---------------------------------------------------------------------- issues
@@ -79,8 +65,8 @@ def _request_shows(row: Parameters, *targets: tuple[str, str | list[str]]) -> di
     ("Create an issue in {project} with title \"{title}\". Assign the issue to myself. Set due date to be {due}.",
      "Open a new issue \"{title}\" in {project}, assigned to me and due on {due}.",
      "File an issue with the title \"{title}\" in the {project} repo; I take it, and it is due {due}."),
-    lambda row: _issue_shows(
-        row, (TITLE, row["title"]), (DUE_DATE, [row["shown"]]), (text_of(".block.assignee"), ["Byte Blaze"])
+    lambda row: _shows(
+        row, "issues", (TITLE, row["title"]), (DUE_DATE, [row["shown"]]), (text_of(".block.assignee"), ["Byte Blaze"])
     ),
     lambda row: [
         *to_page(row["project"], "-/issues", Click("a.button", "New issue")),
@@ -105,7 +91,7 @@ def create_issue(world: World) -> list[Row]:
     "code-assign-issue", SITES, "edit-record",
     ("Assign the issue \"{title}\" in {project} to {name}.",
      "Make {name} (@{username}) the assignee of the {project} issue \"{title}\"."),
-    lambda row: _issue_shows(row, (text_of(".block.assignee"), [row["name"]])),
+    lambda row: _shows(row, "issues", (text_of(".block.assignee"), [row["name"]])),
     lambda row: [
         *_edit(row, Choose("#issue_assignee_ids_", f"{row['name']} (@{row['username']})")),
         until("SELECT 1 FROM issue WHERE id = ? AND assignee_id = ?", row["id"], row["user"]),
@@ -125,7 +111,7 @@ def assign_issue(world: World) -> Iterator[Row]:
     "code-set-due-date", SITES, "edit-record",
     ("Set the due date of the issue \"{title}\" in {project} to {due}.",
      "The {project} issue \"{title}\" should be due on {due}. Please change it."),
-    lambda row: _issue_shows(row, (DUE_DATE, [row["shown"]])),
+    lambda row: _shows(row, "issues", (DUE_DATE, [row["shown"]])),
     lambda row: [
         *_edit(row, Fill("#issuable-due-date", row["due"])),
         until("SELECT 1 FROM issue WHERE id = ? AND due_date = ?", row["id"], row["due"]),
@@ -141,7 +127,7 @@ def set_due_date(world: World) -> Iterator[Row]:
     "code-label-issue", SITES, "edit-record",
     ("Add the label \"{label}\" to the issue \"{title}\" in {project}.",
      "Label the {project} issue \"{title}\" as {label}."),
-    lambda row: _issue_shows(row, (text_of(".block.labels"), [row["label"]])),
+    lambda row: _shows(row, "issues", (text_of(".block.labels"), [row["label"]])),
     lambda row: [
         *_edit(row, Check(f"#label_{row['label_id']}")),
         until("SELECT 1 FROM issue_label WHERE issue_id = ? AND label_id = ?", row["id"], row["label_id"]),
@@ -173,7 +159,7 @@ ISSUES = (
         ("Close the issue \"{title}\" in {project}.", "The issue \"{title}\" of {project} is solved. Close it.",
          "Please close the {project} issue titled \"{title}\"."),
         lambda world: some(_tickets(world, "issue", REPORTER), "code closing", SEVERAL),
-        lambda row: _issue_shows(row, (STATE, "Closed")),
+        lambda row: _shows(row, "issues", (STATE, "Closed")),
         lambda row: [
             *to_ticket(row, "issues", Click(".aside button", "Close issue")),
             until("SELECT 1 FROM issue WHERE id = ? AND state = 'closed'", row["id"]),
@@ -203,14 +189,15 @@ TEXTS = (
         "code-comment-on-issue", SITES, "post-text",
         ("Post \"{text}\" on the issue \"{title}\" in {project}.",
          "Add the comment \"{text}\" to the {project} issue titled \"{title}\"."),
-        lambda world: _commented(world, "issue"), lambda row: _issue_shows(row, (LAST_COMMENT, row["text"])),
+        lambda world: _commented(world, "issue"), lambda row: _shows(row, "issues", (LAST_COMMENT, row["text"])),
         lambda row: _comment(row, "issues", "issue_id"),
     ),
     Template(
         "code-comment-on-merge-request", SITES, "post-text",
         ("Post \"{text}\" for the merge request \"{title}\" in {project}.",
          "Reply \"{text}\" on the merge request titled \"{title}\" of {project}."),
-        lambda world: _commented(world, "merge_request"), lambda row: _request_shows(row, (LAST_COMMENT, row["text"])),
+        lambda world: _commented(world, "merge_request"),
+        lambda row: _shows(row, "merge_requests", (LAST_COMMENT, row["text"])),
         lambda row: _comment(row, "merge_requests", "merge_request_id"), held_out=True,
     ),
 )  # fmt: skip
@@ -224,8 +211,8 @@ TEXTS = (
     ("Submit a merge request for the {branch} branch of {project} to be merged into main, with {name} as the "
      "reviewer.",
      "Open a merge request in {project} from {branch} into main and choose {name} as the reviewer."),
-    lambda row: _request_shows(
-        row, (BRANCHES.format(0), row["branch"]), (BRANCHES.format(1), "main"),
+    lambda row: _shows(
+        row, "merge_requests", (BRANCHES.format(0), row["branch"]), (BRANCHES.format(1), "main"),
         (text_of(".block.reviewer"), [row["name"]]),
     ),
     lambda row: [
@@ -256,7 +243,7 @@ def create_merge_request(world: World) -> list[Row]:
     "code-approve-merge-request", SITES, "press-button",
     ("Approve the merge request \"{title}\" in {project}.",
      "Give my approval to the {project} merge request \"{title}\"."),
-    lambda row: _request_shows(row, (text_of("#notes-list"), ["Byte Blaze approved this merge request"])),
+    lambda row: _shows(row, "merge_requests", (text_of("#notes-list"), ["Byte Blaze approved this merge request"])),
     lambda row: [
         *to_ticket(row, "merge_requests", Click("button", "Approve")),
         until("SELECT 1 FROM approval WHERE merge_request_id = ? AND user_id = ?", row["id"], ME),
@@ -274,7 +261,8 @@ MERGE_REQUESTS = (
         "code-merge", SITES, "press-button",
         ("Merge the merge request \"{title}\" of {project}.",
          "Bring the changes of \"{title}\" in {project} into main by merging them."),
-        lambda world: _tickets(world, "merge_request", MAINTAINER), lambda row: _request_shows(row, (STATE, "Merged")),
+        lambda world: _tickets(world, "merge_request", MAINTAINER),
+        lambda row: _shows(row, "merge_requests", (STATE, "Merged")),
         lambda row: [
             *to_ticket(row, "merge_requests", Click("button", "Merge")),
             until("SELECT 1 FROM merge_request WHERE id = ? AND state = 'merged'", row["id"]),

@@ -281,13 +281,6 @@ def oldest_moderator(world: World) -> Iterator[Row]:
         yield {"forum": forum["name"], "question": "the shortest time", "answer": names[-1]}
 
 
-COMPARISONS = (
-    count_unpopular_comments, count_submissions_of_author,
-    rank_of_forums, subscribers_or_none,
-    compare_posts, oldest_moderator,
-)  # fmt: skip
-
-
 # ---------------------------------------------------------------------- pages
 
 
@@ -395,4 +388,7 @@ PAGES = (
     ),
     open_comment,
 )  # fmt: skip
-TEMPLATES = (*VALUES, *COMPARISONS, *PAGES)
+TEMPLATES = (
+    *VALUES, count_unpopular_comments, count_submissions_of_author, rank_of_forums, subscribers_or_none, compare_posts,
+    oldest_moderator, *PAGES,
+)  # fmt: skip

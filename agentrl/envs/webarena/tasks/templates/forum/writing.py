@@ -50,18 +50,6 @@ SUBSCRIBED = f"""SELECT f.id FROM subscription s JOIN forum f ON f.id = s.forum_
 # ---------------------------------------------------------------------- submissions
 
 
-@template(
-    "forum-post-discussion", SITES, "fill-form",
-    ("I want to discuss \"{title}\" in the {forum} forum: use that as the title and write \"{body}\" below it.",
-     "Start a thread called \"{title}\" in /f/{forum} whose text is \"{body}\"."),
-    lambda row: _is_posted(row, row["title"], row["body"]),
-    lambda row: _post(row, row["title"], row["body"]),
-)  # fmt: skip
-def post_discussion(world: World) -> Iterator[Row]:
-    for (forum, thing), opinion in zip(some(phrases.things(), "forum discussions"), cycle(OPINIONS)):
-        yield {"topic": f"{thing} in {forum}", "title": thing, "forum": forum, "body": opinion}
-
-
 def _post(row: Parameters, title: str, body: str = "") -> list[On]:
     fields = [Fill("#submission_title", title), *([Fill("#submission_body", body)] if body else ())]
     end = On(rf"__REDDIT__/f/{row['forum']}/\d+/", [Answer()], contains=body or title)
@@ -111,7 +99,17 @@ SUBMISSIONS = (
         ),
         lambda row: _is_posted(row, row["question"]), lambda row: _post(row, row["question"]),
     ),
-    post_discussion,
+    Template(
+        "forum-post-discussion", SITES, "fill-form",
+        ("I want to discuss \"{title}\" in the {forum} forum: use that as the title and write \"{body}\" below it.",
+         "Start a thread called \"{title}\" in /f/{forum} whose text is \"{body}\"."),
+        lambda world: (
+            {"topic": f"{thing} in {forum}", "title": thing, "forum": forum, "body": opinion}
+            for (forum, thing), opinion in zip(some(phrases.things(), "forum discussions"), cycle(OPINIONS))
+        ),
+        lambda row: _is_posted(row, row["title"], row["body"]),
+        lambda row: _post(row, row["title"], row["body"]),
+    ),
     Template(
         "forum-post-in-fitting-forum", SITES, "fill-form",
         ("Which forum here is about {theme}? Ask \"{question}\" in it for me.",
@@ -127,22 +125,6 @@ SUBMISSIONS = (
 
 
 # ---------------------------------------------------------------------- comments, messages, forums
-
-
-@template(
-    "forum-comment-on-post", SITES, "write-reply",
-    ("Leave a comment on \"{title}\" in {forum} that reads \"{comment}\".",
-     "Write the comment \"{comment}\" below \"{title}\" in /f/{forum}.",
-     "Comment on \"{title}\" (forum {forum}): \"{comment}\""),
-    lambda row: shows((f"__REDDIT__{row['path']}", text_of(".comments"), [row["comment"]])),
-    lambda row: [
-        *to_post(row, *replying(row["comment"])),
-        On(rf"/f/{row['forum']}/{row['id']}/.*/comment/\d+$", [Answer()], contains=row["comment"]),
-    ],
-)  # fmt: skip
-def comment_on_post(world: World) -> Iterator[Row]:
-    rows = findable(world, submissions(world, "NOT s.is_locked AND s.comment_count < 12"), "commented")
-    return (about(row, comment=comment) for row, comment in zip(rows, cycle(phrases.COMMENTS)))
 
 
 @template(
@@ -169,27 +151,44 @@ def answer_comment(world: World) -> Iterator[Row]:
         yield about(row, member=comment["username"], comment=comment["comment"], text=text)
 
 
-@template(
-    "forum-send-message", SITES, "fill-form",
-    ("Send the author of \"{title}\" in {forum} the private message \"{message}\"",
-     "Write a message to whoever posted \"{title}\" in /f/{forum}: \"{message}\"",
-     "Contact the member who submitted \"{title}\" to {forum} with this text: \"{message}\""),
-    lambda row: shows(("__REDDIT__/messages", text_of(".entry"), [f"to {row['author']}", row["message"]])),
-    lambda row: [
-        *to_post(row, author_link(row)),
-        On(f"__REDDIT__/user/{row['author']}$", [Click("#sidebar a", "Send message")]),
-        On(f"__REDDIT__/user/{row['author']}/compose_message$",
-           [Fill("#message_body", row["message"]), Click("main button", "Send")]),
-        done(r"__REDDIT__/messages/thread/\d+$"),
-    ],
-)  # fmt: skip
-def send_message(world: World) -> Iterator[Row]:
-    rows = findable(world, submissions(world, "u.username <> ?", AGENT), "addressees")
-    return (about(row, author=row["author"], message=text) for row, text in zip(rows, cycle(phrases.MESSAGES)))
-
-
 TEXTS = (
-    comment_on_post, answer_comment, send_message,
+    Template(
+        "forum-comment-on-post", SITES, "write-reply",
+        ("Leave a comment on \"{title}\" in {forum} that reads \"{comment}\".",
+         "Write the comment \"{comment}\" below \"{title}\" in /f/{forum}.",
+         "Comment on \"{title}\" (forum {forum}): \"{comment}\""),
+        lambda world: (
+            about(row, comment=comment) for row, comment in zip(
+                findable(world, submissions(world, "NOT s.is_locked AND s.comment_count < 12"), "commented"),
+                cycle(phrases.COMMENTS),
+            )
+        ),
+        lambda row: shows((f"__REDDIT__{row['path']}", text_of(".comments"), [row["comment"]])),
+        lambda row: [
+            *to_post(row, *replying(row["comment"])),
+            On(rf"/f/{row['forum']}/{row['id']}/.*/comment/\d+$", [Answer()], contains=row["comment"]),
+        ],
+    ),
+    answer_comment,
+    Template(
+        "forum-send-message", SITES, "fill-form",
+        ("Send the author of \"{title}\" in {forum} the private message \"{message}\"",
+         "Write a message to whoever posted \"{title}\" in /f/{forum}: \"{message}\"",
+         "Contact the member who submitted \"{title}\" to {forum} with this text: \"{message}\""),
+        lambda world: (
+            about(row, author=row["author"], message=message) for row, message in zip(
+                findable(world, submissions(world, "u.username <> ?", AGENT), "addressees"), cycle(phrases.MESSAGES)
+            )
+        ),
+        lambda row: shows(("__REDDIT__/messages", text_of(".entry"), [f"to {row['author']}", row["message"]])),
+        lambda row: [
+            *to_post(row, author_link(row)),
+            On(f"__REDDIT__/user/{row['author']}$", [Click("#sidebar a", "Send message")]),
+            On(f"__REDDIT__/user/{row['author']}/compose_message$",
+               [Fill("#message_body", row["message"]), Click("main button", "Send")]),
+            done(r"__REDDIT__/messages/thread/\d+$"),
+        ],
+    ),
     Template(
         "forum-create-forum", SITES, "create-record",
         ("Open a new forum called {name} (description: {description}) and name {listed} in its sidebar.",
@@ -303,11 +302,6 @@ def open_thread_and_subscribe(world: World) -> Iterator[Row]:
             yield {"forum": row["forum"], "words": words, "id": row["id"], "path": path_of(row), **place}
 
 
-CHOICES = (
-    vote_on_listed_post, vote_on_all_of_member, open_thread_and_subscribe,
-)  # fmt: skip
-
-
 # ---------------------------------------------------------------------- profile, own texts, forums, wiki
 
 
@@ -386,4 +380,4 @@ RECORDS = (
         ],
     ),
 )  # fmt: skip
-TEMPLATES = (*SUBMISSIONS, *TEXTS, *CHOICES, *RECORDS)
+TEMPLATES = (*SUBMISSIONS, *TEXTS, vote_on_listed_post, vote_on_all_of_member, open_thread_and_subscribe, *RECORDS)

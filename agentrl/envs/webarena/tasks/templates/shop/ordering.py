@@ -106,19 +106,6 @@ def _read_history(row: Parameters) -> list[On]:
     ]
 
 
-@template(
-    "shop-sum-orders", SITES, "sum-values",
-    ("How much did I spend in total in {period}? Count only complete orders, by their order totals.",
-     "Add up the totals of my orders of {period} whose status is Complete."),
-    lambda row: answer(amount(row["value"])), _read_history, held_out=True,
-)  # fmt: skip
-def sum_orders(world: World) -> Iterator[Row]:
-    for period, rows in _periods(world):
-        complete = [row["grand_total"] for row in rows if row["status"] == "Complete"]
-        if complete:
-            yield {"period": period, "value": money(round(sum(complete), 2))}
-
-
 def _open_paper(row: Parameters) -> list[On]:
     if row["path"] == "view":
         return on_order(row, Answer())
@@ -148,7 +135,17 @@ PLACED = (
         lambda world: ({"period": period, "value": str(len(rows))} for period, rows in _periods(world)),
         lambda row: answer(exact=row["value"]), _read_history,
     ),
-    sum_orders, open_order,
+    Template(
+        "shop-sum-orders", SITES, "sum-values",
+        ("How much did I spend in total in {period}? Count only complete orders, by their order totals.",
+         "Add up the totals of my orders of {period} whose status is Complete."),
+        lambda world: (
+            {"period": period, "value": money(round(sum(complete), 2))} for period, rows in _periods(world)
+            if (complete := [row["grand_total"] for row in rows if row["status"] == "Complete"])
+        ),
+        lambda row: answer(amount(row["value"])), _read_history, held_out=True,
+    ),
+    open_order,
 )  # fmt: skip
 
 

@@ -119,12 +119,6 @@ def count_star_reviews(world: World) -> Iterator[Row]:
         yield {**about(row), "stars": stars, "value": str(counts[stars])}
 
 
-PRODUCTS = (
-    product_field, price_difference,
-    reviewers_complaining, count_star_reviews,
-)  # fmt: skip
-
-
 # ---------------------------------------------------------------------- categories and searches
 
 
@@ -135,19 +129,6 @@ def _find_extreme(row: Parameters) -> list[On]:
         steps.append(On(f"{by_price}$", [Click("a.sorter-action")]))
         return [*steps, On(f"{by_price}&product_list_dir=desc", [Answer(row["value"])])]
     return [*steps, On(f"{by_price}$", [Answer(row["value"])])]
-
-
-@template(
-    "shop-extreme-price", SITES, "sort-list",
-    ("What does the {which} product under {category} cost?",
-     "Find the {which} item in the category {category} and tell me its price.",
-     "I want to know the price of the {which} product in {category}."),
-    lambda row: answer(amount(row["value"])), _find_extreme,
-)  # fmt: skip
-def extreme_price(world: World) -> Iterator[Row]:
-    for category, prices in categories(world, 3):
-        for which, price in (("cheapest", prices[0]), ("most expensive", prices[-1])):
-            yield {**about_category(category), "which": which, "value": money(price)}
 
 
 @template(
@@ -252,7 +233,19 @@ LISTS = (
         ),
         lambda row: answer(exact=row["value"]), lambda row: on_category(row, Answer(row["value"])),
     ),
-    extreme_price, missing_product,
+    Template(
+        "shop-extreme-price", SITES, "sort-list",
+        ("What does the {which} product under {category} cost?",
+         "Find the {which} item in the category {category} and tell me its price.",
+         "I want to know the price of the {which} product in {category}."),
+        lambda world: (
+            {**about_category(category), "which": which, "value": money(price)}
+            for category, prices in categories(world, 3)
+            for which, price in (("cheapest", prices[0]), ("most expensive", prices[-1]))
+        ),
+        lambda row: answer(amount(row["value"])), _find_extreme,
+    ),
+    missing_product,
     Template(
         "shop-sort-category", SITES, "sort-list",
         ("Show me the products under {category} sorted {sorting}.",
@@ -265,4 +258,4 @@ LISTS = (
     ),
     filter_price, sort_search,
 )  # fmt: skip
-TEMPLATES = (*PRODUCTS, *LISTS)
+TEMPLATES = (product_field, price_difference, reviewers_complaining, count_star_reviews, *LISTS)
