@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from playwright.sync_api import sync_playwright
@@ -81,11 +82,7 @@ def look(site: Path, names: list[str], screenshots: Path | None, only: str, faul
         for width in WIDTHS:
             page = browser.new_page(viewport={"width": width, "height": 900})
             said: list[str] = []
-            page.on(
-                "console", lambda message, said=said: said.append(message.text) if message.type == "error" else None
-            )
-            page.on("pageerror", lambda error, said=said: said.append(str(error)))
-            page.on("requestfailed", lambda request, said=said: said.append(f"cannot load {request.url}"))
+            watch(page, said)
             for name in names:
                 page.goto(f"http://127.0.0.1:{server.server_port}/{name}", wait_until="load")
                 faults.console += [f"{name} at {width}: {line}" for line in said]
@@ -98,6 +95,16 @@ def look(site: Path, names: list[str], screenshots: Path | None, only: str, faul
             page.close()
         browser.close()
     server.shutdown()
+
+
+def watch(page: Any, said: list[str]) -> None:
+    """Note errors of the console and requests that fail; what the next page cuts short has not failed."""
+    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on(
+        "requestfailed",
+        lambda request: None if "ABORTED" in (request.failure or "") else said.append(f"cannot load {request.url}"),
+    )
 
 
 class Quiet(SimpleHTTPRequestHandler):
