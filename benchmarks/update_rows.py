@@ -42,7 +42,7 @@ class LoneUpdate:
 
     def progress(self, what: str, total: int) -> Any:
         """Nobody watches."""
-        from agentrl.trainers.progress import Progress
+        from agentrl.trainers.run.progress import Progress
 
         return Progress(lambda line: None, what, total)
 
@@ -86,9 +86,9 @@ def our_updates(
     name: str, model: str, place: str, count: int, length: int, options: dict[str, Any]
 ) -> dict[str, Callable[[], int]]:
     """GRPO's update on rows that share nothing, and on rows with a common beginning; one learner for both."""
-    from agentrl.trainers.batch import Batch
-    from agentrl.trainers.grpo import GRPO, advantages, loss_weights, policy_loss
-    from agentrl.trainers.update import make_learner, score, update_policy
+    from agentrl.trainers.update.batch import Batch
+    from agentrl.trainers.algorithms.grpo import GRPO, advantages, loss_weights, policy_loss
+    from agentrl.trainers.update.policy_update import make_learner, score, update_policy
 
     args = GRPO(model=model, device=place, episodes=count, group_size=GROUP, token_budget=65_536, lr=1e-7, compile="on")
     args = replace(args, **options) if place == "cuda" else replace(args, **options, compile="off", token_budget=16_384)

@@ -189,7 +189,7 @@ def vllm_run(model: str, quick: bool, table: Table) -> None:
 
 def training(model: str, quick: bool, table: Table, name: str, **engine: Any) -> None:
     """What the run says about itself; its first iteration warms up and does not count."""
-    from agentrl.trainers.grpo import GRPO, train
+    from agentrl.trainers.algorithms.grpo import GRPO, train
 
     episodes, iterations = EPISODES[PLACE], 2 if quick else 4
     with tempfile.TemporaryDirectory() as folder, most_used() as peak:

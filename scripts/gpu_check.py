@@ -26,7 +26,7 @@ from agentrl.models.loading import LoadedModel, load_model
 from agentrl.models.sampling import Answer, Sampling, pack
 from agentrl.models.scoring import Reader, token_scores
 from agentrl.policies.hf import HFPolicy
-from agentrl.trainers.batch import Row
+from agentrl.trainers.update.batch import Row
 
 MAX_LENGTH = 64  # new tokens
 RULES = "You walk on a frozen lake. S start, G goal, O hole, _ ice. Answer with up to three moves. " * 8

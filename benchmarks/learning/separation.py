@@ -22,19 +22,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from agentrl.algorithms import arguments_class, as_meant
+from agentrl.algorithms import arguments_class
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import episode_seed, run_seed
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.collect import Collector, Start, grouped
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers.advantages import Estimate
 from agentrl.trainers.arguments import CriticArguments, PolicyArguments
-from agentrl.trainers.batch import Batch
-from agentrl.trainers.progress import Progress
-from agentrl.trainers.update import BatchScores, Learner, make_learner, score, start_critic, update_policy
+from agentrl.trainers.run.progress import Progress
+from agentrl.trainers.update.advantages import Estimate
+from agentrl.trainers.update.batch import Batch
+from agentrl.trainers.update.learner import Learner
+from agentrl.trainers.update.policy_update import BatchScores, make_learner, score, start_critic, update_policy
 from benchmarks.learning.cell import final_policy
+from benchmarks.learning.conditions import run_options
 from benchmarks.learning.experiment import Experiment
 from benchmarks.learning.separation_table import (
     CAN,
@@ -99,7 +101,7 @@ def conditions(folder: Path, experiment: Experiment, say: Callable[[str], Any] =
     found = []
     for label in experiment.labels:
         run = first_run(experiment, label)
-        options = as_meant(run.algorithm, run.options)
+        options = run_options(run.algorithm, run.options)
         if run.start is not None:
             options["model"] = final_policy(folder / run.start)
         kind = arguments_class(run.algorithm)

@@ -12,7 +12,7 @@ from agentrl.models.loading import LoadedModel, load_model
 from agentrl.models.scoring import Reader, check_head, token_scores
 from agentrl.rollout.collect import EnvSpec
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers.batch import Batch, Row, padded
+from agentrl.trainers.update.batch import Batch, Row, padded
 from tests.trainers.episodes import played
 
 ENVS = {"tiny-text": ("FrozenLake-Text", "Sokoban-Text"), "tiny-vlm": ("FrozenLake-Visual", "Sokoban-Visual")}

@@ -15,9 +15,8 @@ from agentrl.core.errors import ConfigError
 from agentrl.models.loading import load_model
 from agentrl.policies.hf import HFPolicy
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.batch import Batch, Row
-from agentrl.trainers.token_budget import TrainingFault
-from agentrl.trainers.update import Learner
+from agentrl.trainers.update.batch import Batch, Row
+from agentrl.trainers.update.learner import Learner, TrainingFault
 from tests.trainers.episodes import conversation
 
 # Said once by processors without bf16; the numbers are right all the same.

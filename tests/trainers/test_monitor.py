@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agentrl.core.errors import ConfigError
-from agentrl.trainers.monitor import Monitor
+from agentrl.trainers.run.monitor import Monitor
 
 
 def train(iteration, *, episodes=256, success=0.5, reward=0.5, spread=0.5, valid=1.0, **loss):

@@ -13,9 +13,12 @@ import torch
 from agentrl.core.errors import ConfigError
 from agentrl.models.chat import Prompt
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers.experience import ActionTable, Experience
-from agentrl.trainers.off_policy_arguments import OffPolicyArguments
-from agentrl.trainers.off_policy_update import (
+from agentrl.trainers.run.progress import Progress
+from agentrl.trainers.update.learner import Learner
+from agentrl.trainers.update.off_policy import (
+    ActionTable,
+    Experience,
+    OffPolicyArguments,
     action_advantages,
     make_off_policy_learner,
     parts_of,
@@ -25,9 +28,7 @@ from agentrl.trainers.off_policy_update import (
     values,
     values_at_starts,
 )
-from agentrl.trainers.outcome_math import ACTOR_LOSSES
-from agentrl.trainers.progress import Progress
-from agentrl.trainers.update import Learner
+from agentrl.trainers.update.outcomes import ACTOR_LOSSES
 from tests.trainers.episodes import conversation, episode
 from tests.trainers.test_learner import same, weights
 

@@ -30,13 +30,13 @@ from agentrl.rollout.outcome_request import outcome_request, outcomes
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.serve.model_server import ModelServer
-from agentrl.trainers import orm
-from agentrl.trainers.orm import ORM
+from agentrl.trainers.algorithms import orm
+from agentrl.trainers.algorithms.orm import ORM
 from tests.trainers.runs import assert_same_run, lines
 from tests.trainers.toys import QUICK
 
 LAKE = "agentrl/FrozenLake-Text-v0"
-KWARGS = '{"max_turns": 3}'
+KWARGS = {"max_turns": 3}
 PAGES = ("_*_", "_PG")  # done, not done
 
 

@@ -12,8 +12,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from agentrl.core.errors import ConfigError, MissingExtra
-from agentrl.trainers import trackers
-from agentrl.trainers.trackers import Guarded, flatten, make_trackers
+from agentrl.trainers.run import trackers
+from agentrl.trainers.run.trackers import Guarded, flatten, make_trackers
 
 LINE = {
     "iteration": 3,

@@ -13,7 +13,7 @@ import pytest
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.record import record_episode
 from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.trainers.monitor import KNOWN
+from agentrl.trainers.run.monitor import KNOWN
 from agentrl.viewer import samples
 from agentrl.viewer.run_data import eval_groups, interval, read_run
 from agentrl.viewer.run_report import LOSSES, WARNINGS, in_words, write_run_report
