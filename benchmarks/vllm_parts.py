@@ -184,7 +184,7 @@ def vllm_run(model: str, quick: bool, table: Table) -> None:
     """The same with vLLM, which sleeps during the update where there is a GPU."""
     options: dict[str, Any] = {"transfer": "ipc", "max_model_len": CONTEXT, "gpu_memory": GPU_MEMORY}
     options |= {"sleep": True} if PLACE == "cuda" else {}
-    training(model, quick, table, "vLLM", engine="vllm", engine_options=json.dumps(options))
+    training(model, quick, table, "vLLM", engine="vllm", engine_options=options)
 
 
 def training(model: str, quick: bool, table: Table, name: str, **engine: Any) -> None:

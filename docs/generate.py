@@ -57,22 +57,22 @@ OPTIONS = (
     ("arguments", "PolicyArguments", "ppo, steppo, grpo, rloo, reinforce_pp, gspo and gigpo"),
     ("arguments", "CriticArguments", "ppo and steppo"),
     ("arguments", "GroupArguments", "grpo, rloo, gspo and gigpo"),
-    ("sft", "SFT", "sft"),
-    ("orm", "ORM", "orm"),
-    ("ppo", "PPO", "ppo"),
-    ("steppo", "StepPO", "steppo"),
-    ("grpo", "GRPO", "grpo"),
-    ("rloo", "RLOO", "rloo"),
-    ("reinforce_pp", "ReinforcePP", "reinforce_pp"),
-    ("gspo", "GSPO", "gspo"),
-    ("gigpo", "GiGPO", "gigpo"),
-    ("off_policy_arguments", "OffPolicyArguments", "webrl, digirl, awr and filtered_bc: learning"),
-    ("phase_arguments", "PhaseArguments", "webrl, digirl, awr and filtered_bc: phases"),
-    ("offline", "OfflineArguments", "awr and filtered_bc"),
-    ("webrl", "WebRL", "webrl"),
-    ("digirl", "DigiRL", "digirl"),
-    ("awr", "AWR", "awr"),
-    ("filtered_bc", "FilteredBC", "filtered_bc"),
+    ("algorithms/sft", "SFT", "sft"),
+    ("algorithms/orm", "ORM", "orm"),
+    ("algorithms/ppo", "PPO", "ppo"),
+    ("algorithms/steppo", "StepPO", "steppo"),
+    ("algorithms/grpo", "GRPO", "grpo"),
+    ("algorithms/rloo", "RLOO", "rloo"),
+    ("algorithms/reinforce_pp", "ReinforcePP", "reinforce_pp"),
+    ("algorithms/gspo", "GSPO", "gspo"),
+    ("algorithms/gigpo", "GiGPO", "gigpo"),
+    ("update/off_policy", "OffPolicyArguments", "webrl, digirl, awr and filtered_bc: learning"),
+    ("run/curriculum", "PhaseArguments", "webrl, digirl, awr and filtered_bc: phases"),
+    ("run/phases", "OfflineArguments", "awr and filtered_bc"),
+    ("algorithms/webrl", "WebRL", "webrl"),
+    ("algorithms/digirl", "DigiRL", "digirl"),
+    ("algorithms/awr", "AWR", "awr"),
+    ("algorithms/filtered_bc", "FilteredBC", "filtered_bc"),
 )
 PICTURE_SIZE = 256
 CONTROL_STEPS = 5  # of continuous control, from one frame of a moving picture to the next
@@ -353,6 +353,7 @@ def options(source: str, name: str) -> Iterator[tuple[str, str, str, str]]:
         if isinstance(field, ast.AnnAssign) and field.value is not None and isinstance(text, ast.Expr):
             meaning = inspect.cleandoc(str(ast.literal_eval(text.value)))
             kind, default = ast.unparse(field.annotation), ast.unparse(field.value)
+            default = "{}" if default == "field(default_factory=dict)" else default
             yield f"`{ast.unparse(field.target)}`", f"`{kind}`", f"`{default}`", " ".join(meaning.split())
 
 

@@ -192,7 +192,11 @@ def _form(algorithm: str, cls: type[RunArguments], defaults: dict[str, Any]) -> 
     types = {name: str if takes_json(name, hint) else hint for name, hint in hints.items()} | {"env": tuple[str, ...]}
     groups = []
     for title, names in grouped_fields(cls, algorithm).items():
-        members = [(n, Annotated[types[n], tyro.conf.arg(help=texts.get(n, ""))], usual[n]) for n in names]
+        members = []
+        for n in names:
+            json = {"object": "JSON", "list": "JSON", "either": "WORD|JSON"}.get(takes_json(n, hints[n]))
+            about = tyro.conf.arg(help=texts.get(n, ""), metavar="ID|JSON" if n == "env" else json)
+            members.append((n, Annotated[types[n], about], usual[n]))
         group = make_dataclass(title.title(), members, kw_only=True)
         group.__doc__ = ""  # or tyro shows the signature
         groups.append((title, Annotated[group, tyro.conf.OmitArgPrefixes], field(default_factory=group)))

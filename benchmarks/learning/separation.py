@@ -30,7 +30,6 @@ from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.collect import Collector, Start, grouped
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.arguments import CriticArguments, PolicyArguments
-from agentrl.trainers.run.progress import Progress
 from agentrl.trainers.update.advantages import Estimate
 from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.learner import Learner
@@ -231,29 +230,16 @@ def fitting(arguments: Any) -> Any:
 
 
 def fit_critic(arguments: Any, learner: Learner, batch: Batch, module: Any) -> None:
-    """Only the critic learns, from targets that its own estimates improve."""
-    fit, scores = Fit(learner), score(arguments, learner, batch)
-    scores = start_critic(arguments, learner, batch, scores, module.advantages)
-    for _ in range(ROUNDS):
+    """Only the critic learns, from targets that its own estimates improve.
+
+    The learner's iteration, 0, lies within the warm-up of `fitting`.
+    """
+    scores = start_critic(arguments, learner, batch, score(arguments, learner, batch), module.advantages)
+    for number in range(1, ROUNDS + 1):  # other mini-batches each time
         estimate: Estimate = module.advantages(arguments, batch, scores)
-        update_policy(arguments, fit, batch, scores, estimate, module.policy_loss)
+        rng = torch.Generator().manual_seed(run_seed(0, number, "minibatches"))
+        update_policy(arguments, learner, batch, scores, estimate, module.policy_loss, rng)
         scores = score(arguments, learner, batch)
-
-
-class Fit:
-    """What an update asks of its run; `iteration` 0 lies within the warm-up of `fitting`."""
-
-    def __init__(self, learner: Learner) -> None:
-        self.learner, self.iteration, self._calls = learner, 0, 0
-
-    def rng(self, purpose: str) -> torch.Generator:
-        """Other mini-batches each time."""
-        self._calls += 1
-        return torch.Generator().manual_seed(run_seed(0, self._calls, purpose))
-
-    def progress(self, what: str, total: int) -> Progress:
-        """Nothing is said."""
-        return Progress(lambda line: None, what, total)
 
 
 def explained(estimate: Estimate, scores: BatchScores) -> float:

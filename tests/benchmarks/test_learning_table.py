@@ -47,7 +47,7 @@ def test_cells_of_a_text_experiment_differ_only_in_what_is_asked(name):
     if name == "one-move-gigpo":
         free |= {"anchors", "normalise", "loss_mean"}
     if name.startswith("gigpo"):
-        free = {"normalise", "loss_mean", "anchors", "zero_variance_by"}
+        free = {"normalise", "loss_mean", "anchors", "even_by"}
     if name == "vlm":
         return
     if name.startswith("webrl"):  # SFT is what all begin with; offline trainers play all episodes in one phase

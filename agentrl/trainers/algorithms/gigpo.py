@@ -43,11 +43,9 @@ class GiGPO(GroupArguments):
     step_weight: float = 1.0
     """Weight of the comparison of steps; 0: trajectories alone are compared."""
     normalise: Literal["mean", "mean_std"] = "mean_std"
-    """Compare with the mean, or with the mean and divided by the deviation.
-
-    Where every move costs a little, try "mean": on Sokoban it ended at 0.667 and "mean_std" at 0.606. At a place from
-    which every episode fails, costs are all that differs, and the deviation makes them as large as success elsewhere.
-    """
+    """Compare with the mean, or with the mean and divided by the deviation. Where every move costs a little, try mean:
+    at a place from which every episode fails, costs are all that differs, and the deviation makes them as large as
+    success elsewhere."""
     invalid_penalty: float = 0.1
     """What a step costs itself, and no step before it, when its action could not be run; in units of reward."""
     anchors: Literal["state", "observation"] = "state"

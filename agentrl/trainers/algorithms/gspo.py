@@ -3,9 +3,8 @@
 A sequence is a whole trajectory where the conversation is the prompt, and a step where prompts are rebuilt; its length
 counts the tokens that the policy wrote. Such ratios stay close to 1, so the clips are tighter than those of tokens.
 
-How tight depends on the length: the paper's 3e-4 and 4e-4 are for replies of thousands of tokens. With four tokens a
-reply (a tiny model on FrozenLake, lr 3e-4, eight iterations) they held back 46 to 65 % of the last mini-batch of every
-update, and the defaults, 0.03 and 0.04, 12 to 37 %; `clipped_sequences` in the metrics tells.
+How tight depends on the length: the paper's 3e-4 and 4e-4 are for replies of thousands of tokens, and hold back most of
+a mini-batch of short ones; `clipped_sequences` in the metrics tells.
 """
 
 from __future__ import annotations

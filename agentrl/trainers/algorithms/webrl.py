@@ -11,7 +11,7 @@ After the policy has imitated demonstrations (`agentrl train sft`), a phase is
 
 Ablations are options: `--no-curriculum`, `--no-replay`, `--replay-failures`, `--loss reinforce` (no KL),
 `--no-critic-on-replay`, `--beta`, `--perplexity-low` and `--perplexity-high`; `--loss released` and `--loss kl_target`
-are the published code's form and the paper's other target. The released form taught most here (docs/results/webrl.md).
+are the published code's form and the paper's other target.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ class WebRL(PhaseArguments):
     perplexity_high: float = 1 / 0.5
     """Nor are those that surprise it more."""
     critic_on_replay: bool = True
-    """The critic learns from what is replayed, too (the paper's way). The buffer holds successes only; on
-    FrozenLake sampled success was 0.11 higher without it."""
+    """The critic learns from what is replayed, too (the paper's way). The buffer holds successes only."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

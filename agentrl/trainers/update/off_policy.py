@@ -54,7 +54,7 @@ class OffPolicyArguments(RunArguments):
     baseline, advantage-weighted regression, or imitation."""
     beta: float = 0.3
     """Of webrl, kl_target and awr: a unit of advantage may change an action's log-probability by 1/beta. Small ones let
-    the policy overfit the phase, from 1 on it hardly moves (the paper's finding, too, which gives no value)."""
+    the policy overfit the phase, with large ones it hardly moves."""
     max_weight: float = 20.0
     """Of awr: the largest weight of an action."""
     advantage: Literal["webrl", "digirl"] = "webrl"
