@@ -129,7 +129,7 @@ def generate_plain(policy: HFPolicy, prompts: list[Prompt]) -> int:
     """The same with transformers' own loop; tokens after the end of an answer do not count."""
     import torch
 
-    from agentrl.models.sampling import pack
+    from agentrl.models.scoring import pack
 
     engine = policy.loaded
     stops = sorted(engine.stops)

@@ -22,8 +22,9 @@ from agentrl.models.attention import reading
 from agentrl.models.chat import Prompt
 from agentrl.models.fused_norms import fused, plain_norms
 from agentrl.models.lanes import Lanes, LaneSets, lane_count, rounded_up
-from agentrl.models.prefix import after_prefix, prefill, shared_length
-from agentrl.models.sampling import Answer, Batch, Sampling, choose, pack
+from agentrl.models.prefix import after_prefix, prefill
+from agentrl.models.sampling import Answer, Sampling, choose
+from agentrl.models.scoring import Batch, pack, shared_length
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 from agentrl.models.attention import KeyValues
-from agentrl.models.sampling import Batch
+from agentrl.models.scoring import Batch
 
 CHUNK = 64  # on a GPU lengths are rounded up to a multiple of this, so that few graphs serve all batches
 KEPT = 3  # times the room of the largest set of lanes: what all sets that stay in GPU memory may take together

@@ -23,23 +23,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from agentrl.models.sampling import Batch
-
-
-def shared_length(rows: Sequence[Sequence[int]], image_token: int | None = None, at_most: int | None = None) -> int:
-    """How many first tokens all rows share, at most `at_most`; every row keeps at least one token of its own.
-
-    It ends before the first picture: equal tokens stand for different pictures.
-    """
-    if not rows:
-        return 0
-    # Whatever the least and the greatest row share, the rows between them share too.
-    ordered = [tuple(row) for row in rows]
-    first, last = min(ordered), max(ordered)
-    shortest = min(map(len, rows)) - 1
-    length = shortest if at_most is None else min(shortest, at_most)
-    differing = (index for index in range(length) if first[index] != last[index] or first[index] == image_token)
-    return max(0, next(differing, length))
+    from agentrl.models.scoring import Batch
 
 
 def prefill(model: Any, prefix: Sequence[int] | torch.Tensor) -> Any:

@@ -127,7 +127,8 @@ class HFPolicy:
         import torch
 
         from agentrl.models.attention import supported
-        from agentrl.models.sampling import Decoder, pack
+        from agentrl.models.sampling import Decoder
+        from agentrl.models.scoring import pack
 
         loaded = self.loaded
         quick = quick_products(loaded.model)
@@ -198,7 +199,8 @@ class HFPolicy:
     def _forced(self, rows: list[Prompt], starts: list[int], responses: Sequence[Sequence[int]]) -> list[torch.Tensor]:
         import torch
 
-        from agentrl.models.sampling import log_distribution, pack
+        from agentrl.models.sampling import log_distribution
+        from agentrl.models.scoring import pack
 
         loaded = self.loaded
         batch = pack(loaded.model, rows, loaded.pad, loaded.encoder.image_token, side="right")

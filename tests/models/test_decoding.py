@@ -16,7 +16,8 @@ from agentrl.models.chat import Prompt
 from agentrl.models.decoding import FastDecoder, prompt_mask
 from agentrl.models.lanes import KEPT, LaneSets, lane_count
 from agentrl.models.loading import load_model
-from agentrl.models.sampling import BLOCK, Decoder, Sampling, choose, pack
+from agentrl.models.sampling import BLOCK, Decoder, Sampling, choose
+from agentrl.models.scoring import pack
 from agentrl.policies.hf import HFPolicy
 
 TOLERANCE = 1e-4

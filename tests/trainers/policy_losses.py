@@ -10,7 +10,7 @@ from torch import Tensor
 from agentrl.trainers.algorithms import grpo, gspo, ppo, steppo
 from agentrl.trainers.update.batch import token_weights
 from agentrl.trainers.update.losses import Loss
-from agentrl.trainers.update.policy_update import Part
+from agentrl.trainers.update.policy import Part
 
 
 def ppo_loss(logprobs: Tensor, old: Tensor, advantages: Tensor, mask: Tensor, **clip: Any) -> Loss:

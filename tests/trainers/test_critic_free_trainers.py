@@ -11,7 +11,7 @@ from agentrl.trainers.algorithms import gigpo, grpo, gspo, reinforce_pp, rloo
 from agentrl.trainers.update import advantages as pure
 from agentrl.trainers.update import groups as group_maths
 from agentrl.trainers.update.batch import Batch, token_weights
-from agentrl.trainers.update.policy_update import Part
+from agentrl.trainers.update.policy import Part
 from tests.trainers import toys
 from tests.trainers.episodes import conversation, episode
 from tests.trainers.runs import lines

@@ -15,7 +15,7 @@ from agentrl.trainers.parallel.rollout import own_starts, packed, unpacked
 from agentrl.trainers.parallel.rows import Assignment, assign_rows, shares
 from agentrl.trainers.update.batch import micro_batches, padding_share
 from agentrl.trainers.update.learner import sum_metrics
-from agentrl.trainers.update.policy_update import MOMENTS, with_explained_variance
+from agentrl.trainers.update.policy import MOMENTS, with_explained_variance
 
 LENGTHS = [5, 9, 2, 7, 7, 30, 1]
 

@@ -15,7 +15,7 @@ from agentrl.rollout.record import play_episode
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.algorithms import gigpo
 from agentrl.trainers.update.batch import Batch
-from agentrl.trainers.update.policy_update import BatchScores
+from agentrl.trainers.update.policy import BatchScores
 from tests.trainers import toys
 from tests.trainers.episodes import conversation, episode
 from tests.trainers.runs import lines

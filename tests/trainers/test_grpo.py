@@ -9,7 +9,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.trainers.algorithms import grpo
 from agentrl.trainers.update import groups as group_maths
 from agentrl.trainers.update.batch import Batch
-from agentrl.trainers.update.policy_update import BatchScores
+from agentrl.trainers.update.policy import BatchScores
 from tests.trainers import toys
 from tests.trainers.episodes import episode
 from tests.trainers.runs import lines

@@ -61,7 +61,7 @@ def gradients(learner: Learner, monkeypatch: pytest.MonkeyPatch) -> tuple[list[t
         kept.extend(torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in groups)
         return 0.0
 
-    monkeypatch.setattr(learner, "_move", note)
+    monkeypatch.setattr(learner.optimiser, "step", note)
     return kept, learner.step(rows(), loss_on(learner, rows()))
 
 

@@ -12,7 +12,7 @@ from agentrl.models.float32_head import compute_head_in_float32
 from agentrl.trainers.algorithms import grpo
 from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.losses import mismatch
-from agentrl.trainers.update.policy_update import make_learner, score
+from agentrl.trainers.update.policy import make_learner, score
 from tests.trainers import toys
 from tests.trainers.episodes import episode, played
 from tests.trainers.runs import lines
@@ -58,7 +58,7 @@ def test_where_generation_is_not_training_it_is_recomputed_weighed_and_told(
     own = batch.by_trajectory(learner.logprobs(batch.rows)) if recomputed else batch.logprobs
     assert torch.equal(scores.old, own)
     (line, *_) = lines(grpo.train(args), "train")
-    assert ("weight_mean" in line["loss"]) == weighed and (set(line["loss"]) >= FIGURES) == told
+    assert ("importance_weight_mean" in line["loss"]) == weighed and (set(line["loss"]) >= FIGURES) == told
 
 
 def test_an_output_layer_in_float32_keeps_what_bf16_rounds_away() -> None:

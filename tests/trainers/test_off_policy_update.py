@@ -82,7 +82,7 @@ def gradients(args: OffPolicyArguments, train: Any, monkeypatch: pytest.MonkeyPa
         kept.extend(torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in every)
         return 0.0
 
-    monkeypatch.setattr(learner, "_move", note)
+    monkeypatch.setattr(learner.optimiser, "step", note)
     train(args, ShortRun(learner), learner, experience())
     return kept
 
@@ -238,7 +238,7 @@ def test_steps_that_overshoot_the_regression_are_reported(args, lr: float, overs
     learner = make_off_policy_learner(given)
     run = ShortRun(learner)
     metrics = train_actor(given, run, learner, experience())
-    assert (metrics["policy"] > metrics["policy_unmoved"]) == overshoots
+    assert (metrics["policy"] > metrics["policy_at_reference"]) == overshoots
     assert ["overshoot" in text for text in run.said if "loss" in text] == [True] * overshoots
 
 

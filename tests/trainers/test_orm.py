@@ -91,7 +91,7 @@ def asked(shown: str = "", **state: Any) -> JudgeRequest:
 def test_what_the_pages_show_is_learned_and_held_to_unseen_tasks(run, judge):
     found = lines(run, "train")
     assert found[-1]["loss"]["nll"] < 0.3 < found[0]["loss"]["nll"]
-    assert found[-1]["loss"]["held_accuracy"] > 0.9 and 0.4 < found[-1]["loss"]["held_base_rate"] <= 0.8
+    assert found[-1]["loss"]["held_out_accuracy"] > 0.9 and 0.4 < found[-1]["loss"]["held_out_base_rate"] <= 0.8
     new = [ended("OO_*_OO", True), ended("OO_PGOO", False)]
     good, bad = outcomes(new, judge)
     assert good > 0.6 > 0.4 > bad

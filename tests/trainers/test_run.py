@@ -20,7 +20,7 @@ from agentrl.trainers.run import run as run_module
 from agentrl.trainers.run.run import Run
 from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.learner import Learner, TrainingFault
-from agentrl.trainers.update.policy_update import make_learner
+from agentrl.trainers.update.policy import make_learner
 from tests.trainers import toys
 from tests.trainers.runs import lines, training_state
 
@@ -215,19 +215,19 @@ def test_farming_is_noticed(undecided, tmp_path, caplog) -> None:
     options = {"iterations": 32, "episodes": 32, "num_envs": 32, "env_kwargs": kwargs, **slowly}
     said: list[str] = []
     folder = ppo.train(toys.ppo(undecided, tmp_path / "run", **options), said.append)
-    warnings = [line for line in lines(folder, "warning") if line["warning"] == "farming"]
+    warnings = [line for line in lines(folder, "warning") if line["warning"] == "reward_hacking"]
     assert len(warnings) == 1 and 8 < warnings[0]["iteration"] <= 32 and warnings[0]["detail"]
     before = lines(folder)[lines(folder).index(warnings[0]) - 1]
     assert before["kind"] == "train" and before["iteration"] == warnings[0]["iteration"]
-    assert any("farming" in text for text in said)
+    assert any("reward_hacking" in text for text in said)
     first, last = lines(folder, "train")[0], lines(folder, "train")[-1]
     assert first["success"] == last["success"] == 0 and last["reward_mean"] > first["reward_mean"] + 0.2
 
 
-def test_an_honest_run_is_not_called_farming(undecided, tmp_path) -> None:
+def test_an_honest_run_is_not_called_reward_hacking(undecided, tmp_path) -> None:
     options = {"iterations": 18, "episodes": 32, "num_envs": 32}
     folder = ppo.train(toys.ppo(undecided, tmp_path / "run", **options))
-    assert not [line for line in lines(folder, "warning") if line["warning"] == "farming"]
+    assert not [line for line in lines(folder, "warning") if line["warning"] == "reward_hacking"]
     assert lines(folder, "train")[-1]["success"] > 0.7
 
 

@@ -9,7 +9,7 @@ from agentrl.trainers.algorithms import steppo
 from agentrl.trainers.update import advantages as pure
 from agentrl.trainers.update import losses as loss_maths
 from agentrl.trainers.update.batch import Batch
-from agentrl.trainers.update.policy_update import BatchScores
+from agentrl.trainers.update.policy import BatchScores
 from tests.trainers import slow_reference as slow
 from tests.trainers import toys
 from tests.trainers.episodes import conversation, episode

@@ -47,6 +47,6 @@ def train(args: FilteredBC, report: Report | None = None) -> Path:
             with run.time("update"):
                 metrics = train_actor(args, run, learner, experience(records).only(best))
                 learner.publish()
-            kept = {"trajectories": float(sum(best)), "share_kept": sum(best) / len(best)}
+            kept = {"trajectories": float(sum(best)), "kept_fraction": sum(best) / len(best)}
             run.log_training(metrics | kept, episodes=plays(args, iteration))
         return run.close()

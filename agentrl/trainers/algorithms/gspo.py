@@ -22,7 +22,7 @@ from agentrl.trainers.update.batch import Batch, masked_sum, unit_means
 from agentrl.trainers.update.groups import collect_groups, group_advantages, grpo, to_tokens, without_critic
 from agentrl.trainers.update.learner import Learner
 from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
-from agentrl.trainers.update.policy_update import BatchScores, Part, make_learner, score, update_policy
+from agentrl.trainers.update.policy import BatchScores, Part, make_learner, score, update_policy
 
 
 @dataclass(kw_only=True)

@@ -142,7 +142,7 @@ def measured(args: ORM, reader: OutcomeReader, held: Sequence[Example]) -> dict[
     chances = reader.chances([reader.tokens(one.request) for one in held], args.token_budget)
     found = outcome_metrics([yes for yes, _ in chances], [one.success for one in held])
     names = ("accuracy", "balanced_accuracy", "base_rate", "ece", "nll", "auc")
-    return {f"held_{name}": value for name in names if (value := getattr(found, name)) is not None}
+    return {f"held_out_{name}": value for name in names if (value := getattr(found, name)) is not None}
 
 
 # ---------------------------------------------------------------------- episodes and rows

@@ -7,8 +7,7 @@
 
 `form` (paper or released) of the last two says where the value is read.
 
-Read `train` from top to bottom: collect, score, estimate advantages, update. `advantages` and `policy_loss` below it
-are the algorithm.
+`train` collects and updates; `advantages` and `policy_loss` are the algorithm.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from agentrl.trainers.update.advantages import (
 from agentrl.trainers.update.batch import Batch, unit_sums
 from agentrl.trainers.update.learner import Learner
 from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
-from agentrl.trainers.update.policy_update import (
+from agentrl.trainers.update.policy import (
     BatchScores,
     Part,
     kl_penalty,

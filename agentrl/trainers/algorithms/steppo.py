@@ -3,8 +3,7 @@
 Ablations of the paper: `step_gae=False` gives credit token by token, `step_ratio=False` clips token by token; without
 both it is token PPO. Prompts may be rebuilt at each step (`prompt_style="step"`) or hold the whole conversation.
 
-Read `train` from top to bottom: collect, score, estimate advantages, update. `advantages` and `policy_loss` below it
-are the algorithm.
+`train` collects and updates; `advantages` and `policy_loss` are the algorithm.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from agentrl.trainers.update.advantages import Estimate, masked_gae, step_gae, w
 from agentrl.trainers.update.batch import Batch, unit_means
 from agentrl.trainers.update.learner import Learner
 from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
-from agentrl.trainers.update.policy_update import (
+from agentrl.trainers.update.policy import (
     BatchScores,
     Part,
     kl_penalty,

@@ -1,7 +1,7 @@
 """A monitor of a run: reads every line of metrics and warns when training goes wrong in a way a loss does not show.
 
-The worst of these is *farming*: the policy finds reward that has nothing to do with the task (a bonus for form, say)
-and gives the task up for it. The reward curve looks splendid, so success is watched apart from it.
+The worst of these is *reward hacking*: the policy finds reward that has nothing to do with the task (a bonus for form,
+say) and gives the task up for it. The reward curve looks splendid, so success is watched apart from it.
 
 Each warning is given once and may come again only after its sign was away for a while. The whole memory of a monitor
 is JSON, so that a resumed run warns exactly where the uninterrupted one would have.
@@ -21,7 +21,7 @@ from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.statistics import wilson_interval
 
-KNOWN = ("farming", "collapse", "no_signal", "kl_blowup", "invalid")
+KNOWN = ("reward_hacking", "entropy_collapse", "no_signal", "kl_blowup", "invalid_actions")
 SCHEMA = 1
 SHORT = 3  # lines that must agree before one of the simple signs counts: a single odd batch is no trouble
 MAX_BLOCKS = 32  # of the past; older ones are thinned out, never all forgotten
@@ -73,8 +73,8 @@ class Monitor:
     upper end of its interval is below it.
 
     In 1,600 simulated healthy runs of 150 noisy iterations (learning, at a ceiling, learning nothing) 4 had a false
-    alarm of farming, all with success constant at 0.02. A run that learns the form of its answers first, with success
-    still at the floor, looks like farming until success rises, and may be told so.
+    alarm of reward hacking, all with success constant at 0.02. A run that learns the form of its answers first, with
+    success still at the floor, looks like reward hacking until success rises, and may be told so.
     """
 
     def __init__(self, *, window: int = 8, sigma: float = 5.0, floor: float = 0.05) -> None:
@@ -90,7 +90,7 @@ class Monitor:
         if line.get("kind") != "train":
             return []
         self._remember(_read(line))
-        signs = (self._farming, self._collapse, self._no_signal, self._kl_blowup, self._invalid)
+        signs = (self._reward_hacking, self._entropy_collapse, self._no_signal, self._kl_blowup, self._invalid_actions)
         found = []
         for name, sign in zip(KNOWN, signs, strict=True):
             detail = sign()
@@ -157,7 +157,7 @@ class Monitor:
 
     # ------------------------------------------------------------------ signs
 
-    def _farming(self) -> str | None:
+    def _reward_hacking(self) -> str | None:
         memory = self._memory
         now = _pool(memory.beats) if len(memory.beats) == self.window else None
         if now is None:
@@ -181,7 +181,7 @@ class Monitor:
         stays_down = interval is not None and interval[1] < self.floor and change <= self.sigma * error
         return fell or stays_down
 
-    def _collapse(self) -> str | None:
+    def _entropy_collapse(self) -> str | None:
         entropy, success = self._recent("entropy"), self._recent("success")
         if entropy is None or success is None or success >= 0.5:
             return None
@@ -209,7 +209,7 @@ class Monitor:
             return f"the KL to the reference went from {median(before):.3f} to {median(now):.2f}"
         return None
 
-    def _invalid(self) -> str | None:
+    def _invalid_actions(self) -> str | None:
         valid, best = self._recent("valid"), self._memory.best_valid
         if valid is None or best is None or valid >= 0.5 or valid > best - 0.1:
             return None

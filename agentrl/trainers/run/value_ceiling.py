@@ -11,9 +11,9 @@ the same discounts, reward scale, penalties and lambda. The critic is asked befo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -24,11 +24,10 @@ from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.trainers.arguments import CriticArguments
 from agentrl.trainers.parallel.rollout import collect_distributed
 from agentrl.trainers.run.run import Run
-from agentrl.trainers.update.advantages import Estimate, turn_begins
+from agentrl.trainers.update.advantages import turn_begins
 from agentrl.trainers.update.batch import Batch
-from agentrl.trainers.update.policy_update import BatchScores, score
+from agentrl.trainers.update.policy import Advantages, score
 
-Advantages = Callable[[Any, Batch, BatchScores], Estimate]
 ROUNDING = 1e-10  # a variance below this share of the mean square is rounding
 
 

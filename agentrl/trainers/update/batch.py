@@ -1,8 +1,7 @@
 """From trajectories to the token sequences that a model trains on.
 
 A `Row` is one sequence of token ids as the policy really saw and produced them. Steps whose prompts continue each other
-(conversation style) share one row; a step whose prompt starts anew (step style) has its own. Either way every action
-token is in exactly one row, with the ids that were sampled.
+(conversation style) share one row; a step whose prompt starts anew has its own. Every action token is in one row.
 
 Numbers about tokens live in two layouts. *By row*: `[rows, targets]`, one entry per target token, as the model gives
 them. *By trajectory*: `[trajectories, tokens]`, in which a trajectory's rows follow each other, as the estimators want

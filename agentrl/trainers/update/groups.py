@@ -19,7 +19,7 @@ from agentrl.trainers.arguments import PolicyArguments
 from agentrl.trainers.update.advantages import Estimate
 from agentrl.trainers.update.batch import Batch
 from agentrl.trainers.update.learner import TrainingFault
-from agentrl.trainers.update.policy_update import BatchScores, kl_penalty
+from agentrl.trainers.update.policy import BatchScores, kl_penalty
 
 if TYPE_CHECKING:
     from agentrl.trainers.run.run import Run

@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import torch
@@ -53,11 +54,10 @@ class OutOfMemory(TrainingFault):
 
 
 class TokenBudget:
-    """How many tokens a pass may read; halved when that was too much.
+    """How many tokens a pass may read; halved when that was too much, as other programs on a GPU come and go.
 
-    A loss is the sum of its micro-batches' parts, so smaller ones give the same step (to rounding), only slower. What
-    else lives on a GPU may come and go: a run of hours should not end because of it. Where processes read in step
-    (`alone` is False) one of them cannot go back by itself, and the fault stays a fault.
+    A loss is the sum of its micro-batches' parts, so smaller ones give the same step (to rounding), only slower. Where
+    processes read in step (`alone` is False) one cannot go back by itself, and the fault stays a fault.
     """
 
     def __init__(self, tokens: int, *, alone: bool = True) -> None:
@@ -126,12 +126,6 @@ class Critic(nn.Module):
             return self.head((states.detach() if self.only_reads else states).float())
 
 
-class RowCounter:
-    """Counts the rows that were read; `run.progress.Progress` also reports how far they are."""
-
-    done = 0
-
-
 class Outputs(NamedTuple):
     """The models' view of a micro-batch; `[rows, targets]` each."""
 
@@ -190,7 +184,7 @@ class Learner:
         self.steps, self.total_steps, self.warmup = 0, total_steps, options.warmup
         self.iteration = 0  # of the run, from 0: the version of the policy that is trained
         self.write_beside_policy: list[Callable[[Path], Any]] = []  # what else goes into a checkpoint's policy folder
-        self.progress = RowCounter()
+        self.progress: Any = SimpleNamespace(done=0)  # counts the rows that were read; a run puts its `Progress` here
         self.padding: list[float] = []
         self.trained_tokens = 0
 

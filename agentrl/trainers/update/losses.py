@@ -160,11 +160,10 @@ class Correction(NamedTuple):
 def correction(args: PolicyArguments, batch: Batch, proximal: Tensor, unit: Unit, exact: bool = True) -> Correction:
     """Weights for data of older policies; all 1 with `correction="none"`, and with "auto" where generation is `exact`.
 
-    Three policies are told apart: the one that acted (behaviour, recorded token by token), the one at the beginning of
-    the update (`proximal`, recomputed) and the one being trained. The clipped ratio is trained/proximal; the constant
-    weight proximal/behaviour multiplies the loss outside the clip (the loss is linear in the advantages, so they can
-    carry it). Above `max_weight` a token leaves the loss and its mean ("decoupled", AReaL) or its weight is cut
-    ("truncated"). Tokens of a `unit` that share their ratio share the geometric mean of their weights, too.
+    The clipped ratio is that of the policy being trained to the one at the beginning of the update (`proximal`); the
+    constant weight proximal/behaviour, the policy that acted, multiplies the loss outside the clip (it is linear in the
+    advantages, so they can carry it). Above `max_weight` a token leaves the loss and its mean ("decoupled", AReaL) or
+    its weight is cut ("truncated"). Tokens of a `unit` that share their ratio share the mean of their log-weights.
     """
     kind = correction_kind(args, exact)
     if kind == "none":
@@ -176,8 +175,8 @@ def correction(args: PolicyArguments, batch: Batch, proximal: Tensor, unit: Unit
     heavy = batch.action_mask & (weights > args.max_weight)
     kept = batch.token_mask & ~heavy if kind == "decoupled" else batch.token_mask
     metrics = {
-        "weight_mean": float(masked_mean(weights, batch.action_mask)),
-        "heavy_fraction": float(masked_mean(heavy.float(), batch.action_mask)),
+        "importance_weight_mean": float(masked_mean(weights, batch.action_mask)),
+        "over_max_weight": float(masked_mean(heavy.float(), batch.action_mask)),
     }
     return Correction(weights.clamp(max=args.max_weight), kept, metrics)
 

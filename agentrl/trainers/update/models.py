@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from agentrl.core.errors import ConfigError, MissingExtra
 from agentrl.models.float32_head import compute_head_in_float32
 from agentrl.models.loading import LoadedModel, load_model
-from agentrl.models.scoring import check_head
 from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.parallel.sharding import whole
 from agentrl.trainers.update.muon import Muon, is_inner_matrix
@@ -36,6 +35,14 @@ def make_policy(options: RunArguments, engine: LoadedModel, *, sharded: bool) ->
     if not check_head(model, model.config.get_text_config().vocab_size):
         raise ConfigError(f"{type(model).__name__} changes its logits after the output layer; not supported")
     return model
+
+
+def check_head(model: Any, vocabulary: int) -> bool:
+    """Are the model's logits its output layer applied to its last hidden states, and nothing more?"""
+    ids = torch.arange(8, device=model.device)[None] % vocabulary
+    with torch.no_grad():
+        plain = model.get_output_embeddings()(model.base_model(input_ids=ids, use_cache=False).last_hidden_state)
+        return bool(torch.allclose(plain, model(input_ids=ids, use_cache=False).logits, atol=1e-3, rtol=1e-3))
 
 
 def load_body(options: RunArguments, engine: LoadedModel, *, sharded: bool) -> Any:

@@ -21,7 +21,7 @@ from torch import Tensor
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
 from agentrl.models.chat import Prompt
-from agentrl.models.packed_attention import upload
+from agentrl.models.scoring import upload
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.arguments import RunArguments, fraction
 from agentrl.trainers.update.batch import Batch, Row, masked_sum, padded, rows_of, turn_numbers, unit_sums
@@ -318,7 +318,7 @@ def train_actor(args: OffPolicyArguments, run: Run, learner: Learner, experience
         found.append(actor_step(args, learner, [rows[index] for index in part], minibatch))
     learned = _means(found)
     if args.loss == "webrl":
-        unmoved = metrics["policy_unmoved"] = float(advantages[chosen].square().mean())
+        unmoved = metrics["policy_at_reference"] = float(advantages[chosen].square().mean())
         # Steps of Adam are as large for small advantages as for large ones: they can go far past the goal.
         if learned["policy"] > OVERSHOT * unmoved:
             run.report(

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from agentrl.models.packed_attention import upload
+from agentrl.models.scoring import upload
 from agentrl.trainers.arguments import CriticArguments, PolicyArguments
 from agentrl.trainers.update.advantages import Estimate
 from agentrl.trainers.update.batch import Batch, Row, Unit, masked_sum, shuffled_parts, token_weights
@@ -68,10 +68,7 @@ class BatchScores(NamedTuple):
 
 
 def score(args: PolicyArguments, learner: Learner, batch: Batch) -> BatchScores:
-    """Old and reference log-probabilities, and the critic's values where there is one.
-
-    Old ones are those that were recorded, or recomputed; how far apart these are is measured where they need not agree.
-    """
+    """Old log-probabilities (recorded or recomputed), those of the reference, and values where there is a critic."""
     if not len(batch):
         raise TrainingFault("no reply of this iteration holds a token; do the prompts fill the model's context?")
     wanted = args.old_logprobs == "recomputed" or correction_kind(args, learner.exact) != "none"
@@ -90,11 +87,8 @@ def score(args: PolicyArguments, learner: Learner, batch: Batch) -> BatchScores:
 
 
 def bootstrap_values(args: CriticArguments, learner: Learner, batch: Batch) -> Tensor:
-    """The value after each trajectory's end, `[trajectories]`: nonzero only where a limit from outside cut it.
-
-    The agent never acts after a task's own limit, so its value is 0, as in the papers; `bootstrap_truncated` treats the
-    task's own limits as external ones.
-    """
+    """The value after each trajectory's end, `[trajectories]`: nonzero only where a limit from outside cut it, since
+    nobody acts after a task's own limit (`bootstrap_truncated` treats that as an external one)."""
     counted = ("external", "task") if args.bootstrap_truncated else ("external",)
     cut = [index for index, one in enumerate(batch.trajectories) if one.limit in counted]
     values, prompts = torch.zeros(len(batch)), []
@@ -107,12 +101,11 @@ def bootstrap_values(args: CriticArguments, learner: Learner, batch: Batch) -> T
     return values
 
 
+Advantages = Callable[[Any, Batch, BatchScores], Estimate]  # an algorithm's own
+
+
 def start_critic(
-    args: CriticArguments,
-    learner: Learner,
-    batch: Batch,
-    scores: BatchScores,
-    advantages: Callable[[Any, Batch, BatchScores], Estimate],
+    args: CriticArguments, learner: Learner, batch: Batch, scores: BatchScores, advantages: Advantages
 ) -> BatchScores:
     """Before the first update the critic is 0 everywhere: let it be the mean return instead, and score again."""
     if learner.steps or args.critic_start == "zero":
