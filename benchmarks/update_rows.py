@@ -70,7 +70,8 @@ def our_updates(
 
     from agentrl.trainers.algorithms.grpo import GRPO, advantages, loss_weights, policy_loss
     from agentrl.trainers.update.batch import Batch
-    from agentrl.trainers.update.policy import make_learner, score, update_policy
+    from agentrl.trainers.update.learner import make_learner
+    from agentrl.trainers.update.policy import score, update_policy
 
     args = GRPO(model=model, device=place, episodes=count, group_size=GROUP, token_budget=65_536, lr=1e-7, compile="on")
     args = replace(args, **options) if place == "cuda" else replace(args, **options, compile="off", token_budget=16_384)

@@ -32,8 +32,8 @@ from agentrl.rollout.trajectory import Trajectory
 from agentrl.trainers.arguments import CriticArguments, PolicyArguments
 from agentrl.trainers.update.advantages import Estimate
 from agentrl.trainers.update.batch import Batch
-from agentrl.trainers.update.learner import Learner
-from agentrl.trainers.update.policy import BatchScores, make_learner, score, start_critic, update_policy
+from agentrl.trainers.update.learner import Learner, make_learner
+from agentrl.trainers.update.policy import BatchScores, score, start_critic, update_policy
 from benchmarks.learning.cell import final_policy
 from benchmarks.learning.conditions import run_options
 from benchmarks.learning.experiment import Experiment

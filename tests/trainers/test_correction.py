@@ -15,9 +15,10 @@ from agentrl.trainers.arguments import PolicyArguments
 from agentrl.trainers.run.run import Run
 from agentrl.trainers.update.batch import Batch, Unit
 from agentrl.trainers.update.groups import without_critic
+from agentrl.trainers.update.learner import make_learner
 from agentrl.trainers.update.losses import Correction
 from agentrl.trainers.update.losses import correction as correction_of
-from agentrl.trainers.update.policy import BatchScores, make_learner, score, update_policy
+from agentrl.trainers.update.policy import BatchScores, score, update_policy
 from tests.trainers import slow_reference as slow
 from tests.trainers import toys
 from tests.trainers.episodes import conversation, episode, played

@@ -181,7 +181,7 @@ def test_equal_rewards_everywhere_change_nothing_and_are_no_fault(undecided, tmp
 
 def test_extra_rounds_play_tasks_that_no_other_round_has(undecided, tmp_path) -> None:
     from agentrl.trainers.run.run import Run
-    from agentrl.trainers.update.policy import make_learner
+    from agentrl.trainers.update.learner import make_learner
 
     args = toys.grpo(undecided, tmp_path / "run", env=(ARMS, {"id": ARMS, "kwargs": {"turns": 2}}))
     with Run(args, "grpo", make_learner(args)) as run:

@@ -11,8 +11,9 @@ from agentrl.core.errors import ConfigError
 from agentrl.models.float32_head import compute_head_in_float32
 from agentrl.trainers.algorithms import grpo
 from agentrl.trainers.update.batch import Batch
+from agentrl.trainers.update.learner import make_learner
 from agentrl.trainers.update.losses import mismatch
-from agentrl.trainers.update.policy import make_learner, score
+from agentrl.trainers.update.policy import score
 from tests.trainers import toys
 from tests.trainers.episodes import episode, played
 from tests.trainers.runs import lines

@@ -18,7 +18,8 @@ from agentrl.trainers.arguments import RunArguments
 from agentrl.trainers.update import advantages as pure
 from agentrl.trainers.update import losses as loss_maths
 from agentrl.trainers.update.batch import Batch
-from agentrl.trainers.update.policy import BatchScores, bootstrap_values, make_learner
+from agentrl.trainers.update.learner import make_learner
+from agentrl.trainers.update.policy import BatchScores, bootstrap_values
 from tests.trainers import toys
 from tests.trainers.arms import ARMS
 from tests.trainers.episodes import conversation, played

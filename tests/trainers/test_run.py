@@ -19,8 +19,7 @@ from agentrl.trainers.algorithms import ppo
 from agentrl.trainers.run import run as run_module
 from agentrl.trainers.run.run import Run
 from agentrl.trainers.update.batch import Batch
-from agentrl.trainers.update.learner import Learner, TrainingFault
-from agentrl.trainers.update.policy import make_learner
+from agentrl.trainers.update.learner import Learner, TrainingFault, make_learner
 from tests.trainers import toys
 from tests.trainers.runs import lines, training_state
 

@@ -27,9 +27,9 @@ from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.advantages import Estimate, discounted_returns
 from agentrl.trainers.update.batch import Batch, padded
 from agentrl.trainers.update.groups import Labels, collect_groups, dr_grpo, group_name, grpo, without_critic
-from agentrl.trainers.update.learner import Learner
+from agentrl.trainers.update.learner import Learner, make_learner
 from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
-from agentrl.trainers.update.policy import BatchScores, Part, kl_penalty, make_learner, score, update_policy
+from agentrl.trainers.update.policy import BatchScores, Part, kl_penalty, score, update_policy
 
 
 @dataclass(kw_only=True)

@@ -27,9 +27,9 @@ from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.update.advantages import Estimate
 from agentrl.trainers.update.batch import Batch, token_weights
 from agentrl.trainers.update.groups import collect_groups, dr_grpo, group_advantages, grpo, to_tokens, without_critic
-from agentrl.trainers.update.learner import Learner
+from agentrl.trainers.update.learner import Learner, make_learner
 from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
-from agentrl.trainers.update.policy import BatchScores, Part, make_learner, score, update_policy
+from agentrl.trainers.update.policy import BatchScores, Part, score, update_policy
 
 BASELINES = {"grpo": grpo, "dr_grpo": dr_grpo}
 

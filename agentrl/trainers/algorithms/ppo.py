@@ -33,17 +33,9 @@ from agentrl.trainers.update.advantages import (
     whiten,
 )
 from agentrl.trainers.update.batch import Batch, unit_sums
-from agentrl.trainers.update.learner import Learner
+from agentrl.trainers.update.learner import Learner, make_learner
 from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
-from agentrl.trainers.update.policy import (
-    BatchScores,
-    Part,
-    kl_penalty,
-    make_learner,
-    score,
-    start_critic,
-    update_policy,
-)
+from agentrl.trainers.update.policy import BatchScores, Part, kl_penalty, score, start_critic, update_policy
 
 
 @dataclass(kw_only=True)

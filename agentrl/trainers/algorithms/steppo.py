@@ -20,17 +20,9 @@ from agentrl.trainers.run.run import Report, Run
 from agentrl.trainers.run.value_ceiling import measure_ceiling
 from agentrl.trainers.update.advantages import Estimate, masked_gae, step_gae, whiten
 from agentrl.trainers.update.batch import Batch, unit_means
-from agentrl.trainers.update.learner import Learner
+from agentrl.trainers.update.learner import Learner, make_learner
 from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
-from agentrl.trainers.update.policy import (
-    BatchScores,
-    Part,
-    kl_penalty,
-    make_learner,
-    score,
-    start_critic,
-    update_policy,
-)
+from agentrl.trainers.update.policy import BatchScores, Part, kl_penalty, score, start_critic, update_policy
 
 
 @dataclass(kw_only=True)

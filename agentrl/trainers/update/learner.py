@@ -30,7 +30,7 @@ from agentrl.models.float32_head import compute_head_in_float32
 from agentrl.models.loading import load_model
 from agentrl.models.scoring import Entropy, Hidden, Reader, Scores, token_scores
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers.arguments import RunArguments
+from agentrl.trainers.arguments import CriticArguments, PolicyArguments, RunArguments
 from agentrl.trainers.parallel.ranks import join
 from agentrl.trainers.parallel.rows import Turn, assign_rows, exchange
 from agentrl.trainers.parallel.sharding import Shards, whole
@@ -435,3 +435,17 @@ def sum_metrics(parts: Sequence[dict[str, float]]) -> dict[str, float]:
             largest = name.endswith("_max")
             found[name] = max(found.get(name, value), value) if largest else found.get(name, 0.0) + value
     return found
+
+
+def make_learner(args: PolicyArguments) -> Learner:
+    """Policy, critic where the algorithm has one, and the reference where there is a KL to it."""
+    with_critic = isinstance(args, CriticArguments)
+    return Learner(
+        args,
+        critic=args.critic if with_critic else "none",
+        critic_lr=args.critic_lr if with_critic else 0.0,
+        critic_head_lr=args.critic_head_lr if with_critic else 0.0,
+        reference=args.kl_coef > 0,
+        temperature=args.temperature,
+        total_steps=args.iterations * (args.epochs + (args.critic_epochs if with_critic else 0)) * args.minibatches,
+    )

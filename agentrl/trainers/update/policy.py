@@ -39,20 +39,6 @@ WEIGHTED = ("clipped_sequences",)  # metrics of losses that are weighted already
 MOMENTS = ("returns", "returns_squared", "missed", "missed_squared")
 
 
-def make_learner(args: PolicyArguments) -> Learner:
-    """Policy, critic where the algorithm has one, and the reference where there is a KL to it."""
-    with_critic = isinstance(args, CriticArguments)
-    return Learner(
-        args,
-        critic=args.critic if with_critic else "none",
-        critic_lr=args.critic_lr if with_critic else 0.0,
-        critic_head_lr=args.critic_head_lr if with_critic else 0.0,
-        reference=args.kl_coef > 0,
-        temperature=args.temperature,
-        total_steps=args.iterations * (args.epochs + (args.critic_epochs if with_critic else 0)) * args.minibatches,
-    )
-
-
 # ---------------------------------------------------------------------- before the update
 
 
