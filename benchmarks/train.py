@@ -129,7 +129,7 @@ def generate_plain(policy: HFPolicy, prompts: list[Prompt]) -> int:
     """The same with transformers' own loop; tokens after the end of an answer do not count."""
     import torch
 
-    from agentrl.models.sampling import pack
+    from agentrl.models.scoring import pack
 
     engine = policy.loaded
     stops = sorted(engine.stops)
@@ -163,7 +163,7 @@ def training(model: str, place: str, quick: bool) -> list[dict[str, Any]]:
 
 def imitated(model: str, folder: str) -> str:
     """A policy that answers with moves and then stops."""
-    from agentrl.trainers.sft import SFT, train
+    from agentrl.trainers.algorithms.sft import SFT, train
 
     options = {"iterations": 1, "steps_per_iteration": 40, "batch_size": 64, "demonstrations": 512, "lr": 1e-4}
     more = {"output": f"{folder}/imitated", "save_trajectories": 0, "report": False}
@@ -172,7 +172,7 @@ def imitated(model: str, folder: str) -> str:
 
 def train_grpo(model: str, place: str, folder: str, options: dict[str, Any], quick: bool) -> list[dict[str, Any]]:
     """The metrics of the iterations that count."""
-    from agentrl.trainers.grpo import GRPO, train
+    from agentrl.trainers.algorithms.grpo import GRPO, train
 
     if place == "cuda":
         import torch

@@ -10,7 +10,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,26 +25,6 @@ REPLY = 1 / 3  # of a row's tokens
 OURS = {"agentrl": {}, "agentrl, no reference": {"kl_coef": 0.0}}
 WAYS = {"cpu": OURS, "cuda": {**OURS, "agentrl, old way": {"working_copy": "off"}}}
 PEAK = {"H200": 989e12, "H100": 989e12, "A100": 312e12}  # operations a second in bfloat16
-
-
-@dataclass
-class LoneUpdate:
-    """What an update asks of its run."""
-
-    learner: Any
-    iteration: int = 0
-
-    def rng(self, purpose: str) -> Any:
-        """The same order in every repeat."""
-        import torch
-
-        return torch.Generator().manual_seed(0)
-
-    def progress(self, what: str, total: int) -> Any:
-        """Nobody watches."""
-        from agentrl.trainers.progress import Progress
-
-        return Progress(lambda line: None, what, total)
 
 
 def made(count: int, length: int, shared: bool, vocabulary: int) -> list[Trajectory]:
@@ -86,9 +66,12 @@ def our_updates(
     name: str, model: str, place: str, count: int, length: int, options: dict[str, Any]
 ) -> dict[str, Callable[[], int]]:
     """GRPO's update on rows that share nothing, and on rows with a common beginning; one learner for both."""
-    from agentrl.trainers.batch import Batch
-    from agentrl.trainers.grpo import GRPO, advantages, loss_weights, policy_loss
-    from agentrl.trainers.update import make_learner, score, update_policy
+    import torch
+
+    from agentrl.trainers.algorithms.grpo import GRPO, advantages, loss_weights, policy_loss
+    from agentrl.trainers.update.batch import Batch
+    from agentrl.trainers.update.learner import make_learner
+    from agentrl.trainers.update.policy import score, update_policy
 
     args = GRPO(model=model, device=place, episodes=count, group_size=GROUP, token_budget=65_536, lr=1e-7, compile="on")
     args = replace(args, **options) if place == "cuda" else replace(args, **options, compile="off", token_budget=16_384)
@@ -99,9 +82,8 @@ def our_updates(
         batch, before = Batch(trajectories), learner.trained_tokens
         scores = score(args, learner, batch)
         estimate = advantages(args, batch, scores)
-        update_policy(
-            args, LoneUpdate(learner), batch, scores, estimate, policy_loss, weigh=partial(loss_weights, args)
-        )
+        rng = torch.Generator().manual_seed(0)  # the same order in every repeat
+        update_policy(args, learner, batch, scores, estimate, policy_loss, rng, weigh=partial(loss_weights, args))
         return learner.trained_tokens - before
 
     kinds = {"nothing shared": False, "a quarter shared": True}

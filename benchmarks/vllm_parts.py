@@ -184,12 +184,12 @@ def vllm_run(model: str, quick: bool, table: Table) -> None:
     """The same with vLLM, which sleeps during the update where there is a GPU."""
     options: dict[str, Any] = {"transfer": "ipc", "max_model_len": CONTEXT, "gpu_memory": GPU_MEMORY}
     options |= {"sleep": True} if PLACE == "cuda" else {}
-    training(model, quick, table, "vLLM", engine="vllm", engine_options=json.dumps(options))
+    training(model, quick, table, "vLLM", engine="vllm", engine_options=options)
 
 
 def training(model: str, quick: bool, table: Table, name: str, **engine: Any) -> None:
     """What the run says about itself; its first iteration warms up and does not count."""
-    from agentrl.trainers.grpo import GRPO, train
+    from agentrl.trainers.algorithms.grpo import GRPO, train
 
     episodes, iterations = EPISODES[PLACE], 2 if quick else 4
     with tempfile.TemporaryDirectory() as folder, most_used() as peak:

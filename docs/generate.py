@@ -397,6 +397,7 @@ def options(source: str, name: str) -> Iterator[tuple[str, str, str, str]]:
         if isinstance(field, ast.AnnAssign) and field.value is not None and isinstance(text, ast.Expr):
             meaning = inspect.cleandoc(str(ast.literal_eval(text.value)))
             kind, default = ast.unparse(field.annotation), ast.unparse(field.value)
+            default = "{}" if default == "field(default_factory=dict)" else default
             yield f"`{ast.unparse(field.target)}`", f"`{kind}`", f"`{default}`", " ".join(meaning.split())
 
 

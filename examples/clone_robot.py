@@ -22,7 +22,7 @@ import tyro
 
 from agentrl.policies.control import ControlPolicy
 from agentrl.rollout.evaluate import evaluate
-from agentrl.trainers.behaviour_cloning import BehaviourCloning, train
+from agentrl.trainers.algorithms.behaviour_cloning import BehaviourCloning, train
 
 
 @dataclass

@@ -6,8 +6,8 @@
 Add `envs` or `trainers` for one half. Compare on the machine that recorded: trainers round differently elsewhere.
 
 Recorded for every id: 20 seeded episodes (observations, pictures, rewards, info, prompts), snapshots with what
-follows them, a wrapped stack with judge rewards; for every algorithm: metrics and weights of a short run, and its run
-folder, which `compare` resumes from its first checkpoint. Numbers of trainers are compared within 1e-6.
+follows them, a wrapped stack with judge rewards; for every algorithm: metrics and weights of a short run. `compare`
+runs it again and also resumes the new run from its first checkpoint. Numbers of trainers are compared within 1e-6.
 """
 
 from __future__ import annotations
@@ -180,10 +180,10 @@ def result(folder: Path) -> dict[str, Any]:
     return {"metrics": lines, "weights": weights}
 
 
-def resume(name: str, recorded: Path, scratch: Path) -> dict[str, Any]:
-    """Continue a copy of a recorded run from its first checkpoint."""
+def resume(finished: Path, scratch: Path) -> dict[str, Any]:
+    """Continue a copy of a run from its first checkpoint."""
     shutil.rmtree(scratch, ignore_errors=True)
-    shutil.copytree(recorded, scratch)
+    shutil.copytree(finished, scratch)
     shutil.rmtree(scratch / "checkpoints" / "step_2")
     run_cli("train", "--resume", str(scratch))
     return result(scratch)
@@ -210,8 +210,8 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
         yield f"{path}: {old!r} before, {new!r} after"
 
 
-def main(verb: str, target: str, what: str = "all") -> int:
-    """Record or compare."""
+def main(verb: str, target: str, what: str = "all", *names: str) -> int:
+    """Record or compare; `names` choose some of the trainers' runs."""
     folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)
     recorded = folder / "behaviour.json"
@@ -222,12 +222,12 @@ def main(verb: str, target: str, what: str = "all") -> int:
             found[name] = value
             print("env", name, flush=True)
     if what in ("all", "trainers"):
-        for name in ALGORITHMS:
+        for name in names or ALGORITHMS:
             place = folder / "runs" / name if verb == "record" else folder / "again" / name
             shutil.rmtree(place, ignore_errors=True)
             found[f"train {name}"] = train(name, place)
             if verb == "compare":
-                found[f"resume {name}"] = resume(name, folder / "runs" / name, folder / "resumed" / name)
+                found[f"resume {name}"] = resume(place, folder / "resumed" / name)
                 known[f"resume {name}"] = known[f"train {name}"]
             print("train", name, flush=True)
     if verb == "record":

@@ -23,10 +23,10 @@ from agentrl.core.policy import Message
 from agentrl.models.chat import Prompt
 from agentrl.models.decoding import FastDecoder
 from agentrl.models.loading import LoadedModel, load_model
-from agentrl.models.sampling import Answer, Sampling, pack
-from agentrl.models.scoring import Reader, token_scores
+from agentrl.models.sampling import Answer, Sampling
+from agentrl.models.scoring import Reader, pack, token_scores
 from agentrl.policies.hf import HFPolicy
-from agentrl.trainers.batch import Row
+from agentrl.trainers.update.batch import Row
 
 MAX_LENGTH = 64  # new tokens
 RULES = "You walk on a frozen lake. S start, G goal, O hole, _ ice. Answer with up to three moves. " * 8

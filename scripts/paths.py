@@ -56,7 +56,7 @@ class Trace:
         lines = {name: len(Path(name).read_text().splitlines()) for name in ran}
         for name in sorted(ran, key=lambda name: -len(ran[name])):
             print(
-                f"    {Path(name).relative_to(PACKAGE)!s:45}{lines[name]:5} lines, {len(ran[name])} of functions that ran"
+                f"    {Path(name).relative_to(PACKAGE)!s:45}{lines[name]:5} lines, {len(ran[name])} of them ran"
             )
         return len(ran), sum(lines.values()), sum(map(len, ran.values()))
 

@@ -46,7 +46,7 @@ for path in (folder / "agentrl").rglob("*.py"):
 report = check_env(default_env(), checks=["spaces", "seed_determinism", "snapshot", "info", "oracle"], episodes=2)
 assert report.passed, report
 
-from agentrl.trainers.sft import SFT, train
+from agentrl.trainers.algorithms.sft import SFT, train
 
 settings = {"model": "tiny-text", "demonstrations": 8, "iterations": 1, "steps_per_iteration": 1, "batch_size": 2}
 train(SFT(**settings, threads=1, report=False, output="run"), print)

@@ -7,10 +7,11 @@ import inspect
 import json
 import textwrap
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from agentrl.core.errors import ConfigError, did_you_mean
+from agentrl.core.secrecy import protect_secrets_in, scrub
 
 if TYPE_CHECKING:
     from agentrl.trainers.arguments import RunArguments
@@ -39,6 +40,51 @@ def grouped_fields(cls: type[RunArguments], algorithm: str) -> dict[str, list[st
     names = [field.name for field in fields(cls)]
     own = [name for name in names if name not in listed]
     return {**{title: [n for n in group if n in names] for title, group in GROUPS.items()}, algorithm: own}
+
+
+def takes_json(name: str, hint: Any) -> str:
+    """What JSON an option is typed as on the command line ("object", "list" or "either"); empty for other options."""
+    if hint == dict[str, Any]:
+        return "object"
+    if hint == str | dict[str, Any]:
+        return "either"  # a plain word, or an object
+    return "list" if name.endswith("wrap") else ""
+
+
+def typed_default(field: Field[Any], hint: Any) -> Any:
+    """The default of an option as it would be typed."""
+    value = field.default if field.default_factory is MISSING else field.default_factory()
+    return as_typed(field.name, value, hint)
+
+
+def as_typed(name: str, value: Any, hint: Any) -> Any:
+    """A value as it would be typed on the command line."""
+    if name == "env":
+        given = [value] if isinstance(value, (str, Mapping)) else value
+        return tuple(one if isinstance(one, str) else json.dumps(one) for one in given)
+    return json.dumps(value) if takes_json(name, hint) and not isinstance(value, str) else value
+
+
+def from_typed(name: str, value: Any, hint: Any) -> Any:
+    """The value of an option that was typed; `ConfigError` where it is not the JSON it must be."""
+    if name == "env":
+        return tuple(parsed(name, one, "object") if one.lstrip().startswith("{") else one for one in value)
+    kind = takes_json(name, hint)
+    if kind == "either":
+        return parsed(name, value, "object") if value.lstrip().startswith("{") else value
+    return parsed(name, value, kind) if kind else value
+
+
+def parsed(name: str, text: str, kind: str) -> Any:
+    """An option that holds a JSON object or list."""
+    protect_secrets_in(text)
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"{name} must be JSON: {error}") from error  # not shown: it may hold a key
+    if not isinstance(value, dict if kind == "object" else list):
+        raise ConfigError(f"{name} must be a JSON {kind}; got {scrub(text)!a}")
+    return value
 
 
 def described(cls: type) -> dict[str, str]:
@@ -75,8 +121,8 @@ def _fitting(name: str, value: Any, hint: Any) -> Any:
         if value not in get_args(hint):
             raise ConfigError(f"{name} must be {' or '.join(map(str, get_args(hint)))}; got {value!r}")
         return value
-    if hint is str and isinstance(value, (dict, list)):  # options that take JSON
-        return json.dumps(value)
+    if name.endswith(": env") or takes_json(name, hint):
+        return value  # the dataclass says what it takes
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not hint:

@@ -14,19 +14,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentrl.algorithms import Stage, arguments_class, as_meant
+from agentrl.algorithms import Stage, arguments_class
 from agentrl.cli.train_options import Option, TrainWords, check_options, options_for, stage_arguments
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
 from agentrl.core.files import read_regular
-from agentrl.core.manifest import SEAL, Damaged, sealed, unsealed
+from agentrl.core.manifest import Damaged, sealed, unsealed
 from agentrl.recipes import load_recipe
 
 if TYPE_CHECKING:
     from agentrl.trainers.arguments import RunArguments
 
 PLAN, CONFIG, METRICS = "plan.json", "config.json", "metrics.jsonl"
-SCHEMA, UNSEALED = 2, 1  # of plans; the first ones had no hash
+SCHEMA = 2  # of plans
 
 
 @dataclass
@@ -162,7 +162,7 @@ def check_environments(plan: Plan) -> None:
 def _carried(before: PlannedRun | None, values: dict[str, Any], options: Sequence[Option]) -> dict[str, Any]:
     """How the model of a stage was prompted while it was trained: that goes for the stage unless it says otherwise."""
     from agentrl.models.prompt_settings import read_settings
-    from agentrl.trainers.prompting import further_options, run_settings
+    from agentrl.trainers.run.prompting import further_options, run_settings
 
     typed = {option.name: option.values for option in options}
     model = next(iter(typed.get("model", ())), values.get("model", ""))
@@ -184,7 +184,7 @@ def _known(folder: Path, words: TrainWords) -> Plan | None:
     else:
         return None
     try:
-        known = [Stage(s["algorithm"], as_meant(s["algorithm"], s["arguments"]), str(s["name"])) for s in stages or []]
+        known = [Stage(s["algorithm"], s["arguments"], str(s["name"])) for s in stages or []]
         finished = [bool(s.get("finished")) for s in stages or []]
         if not known:
             raise ValueError("no stages")
@@ -208,8 +208,6 @@ def _resumed(plan: Plan, resume: bool) -> Plan:
 def read_plan(path: Path) -> dict[str, Any]:
     """The content of `plan.json`, which holds its own hash."""
     content = read_object(path)
-    if content.get("schema") == UNSEALED and SEAL not in content:
-        return content
     try:
         return unsealed(content, PLAN)
     except Damaged as error:

@@ -21,7 +21,7 @@ from typing import Any
 from agentrl.cli.output import log
 from agentrl.cli.signals import STATUS
 
-MEETING = "AGENTRL_MEETING"  # as in agentrl.trainers.distributed, which is not imported here: it needs torch
+MEETING = "AGENTRL_MEETING"  # as in agentrl.trainers.parallel.ranks, which is not imported here: it needs torch
 Process = subprocess.Popen[Any]
 GRACE = 30.0  # seconds for the others to notice that one is gone, then to end when they are told
 LOOK_EVERY = 0.05

@@ -85,7 +85,7 @@ def run(arguments: Arguments) -> int:
 def leave_process_group() -> None:
     """The end of what several processes did together."""
     if "WORLD_SIZE" in os.environ:
-        from agentrl.trainers.distributed import leave
+        from agentrl.trainers.parallel.ranks import leave
 
         leave()
 

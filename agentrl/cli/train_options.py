@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import tyro
 
 from agentrl.algorithms import ALGORITHMS, arguments_class, check_algorithm
-from agentrl.cli.option_types import checked_values, described, grouped_fields
+from agentrl.cli.option_types import (
+    as_typed,
+    checked_values,
+    described,
+    from_typed,
+    grouped_fields,
+    takes_json,
+    typed_default,
+)
 from agentrl.core.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
@@ -168,10 +176,10 @@ def show_help(algorithm: str, values: Mapping[str, Any]) -> None:
 
 def _typed(algorithm: str, cls: type[RunArguments], defaults: dict[str, Any], words: list[str]) -> dict[str, Any]:
     """tyro reads a copy of the dataclass that checks nothing: the checks speak for themselves, in one line."""
-    form = _form(algorithm, cls, defaults)
+    form, hints = _form(algorithm, cls, defaults), get_type_hints(cls)
     found = tyro.cli(form, prog=f"agentrl train {algorithm}", description=ALGORITHMS[algorithm][1], args=words)
     return {
-        name: getattr(getattr(found, group), name)
+        name: from_typed(name, getattr(getattr(found, group), name), hints[name])
         for group, names in grouped_fields(cls, algorithm).items()
         for name in names
     }
@@ -179,10 +187,16 @@ def _typed(algorithm: str, cls: type[RunArguments], defaults: dict[str, Any], wo
 
 def _form(algorithm: str, cls: type[RunArguments], defaults: dict[str, Any]) -> type:
     hints, texts = get_type_hints(cls), described(cls)
-    usual = {one.name: one.default for one in fields(cls)} | defaults
+    usual = {one.name: typed_default(one, hints[one.name]) for one in fields(cls)}
+    usual |= {name: as_typed(name, value, hints[name]) for name, value in defaults.items()}
+    types = {name: str if takes_json(name, hint) else hint for name, hint in hints.items()} | {"env": tuple[str, ...]}
     groups = []
     for title, names in grouped_fields(cls, algorithm).items():
-        members = [(n, Annotated[hints[n], tyro.conf.arg(help=texts.get(n, ""))], usual[n]) for n in names]
+        members = []
+        for n in names:
+            json = {"object": "JSON", "list": "JSON", "either": "WORD|JSON"}.get(takes_json(n, hints[n]))
+            about = tyro.conf.arg(help=texts.get(n, ""), metavar="ID|JSON" if n == "env" else json)
+            members.append((n, Annotated[types[n], about], usual[n]))
         group = make_dataclass(title.title(), members, kw_only=True)
         group.__doc__ = ""  # or tyro shows the signature
         groups.append((title, Annotated[group, tyro.conf.OmitArgPrefixes], field(default_factory=group)))

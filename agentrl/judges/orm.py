@@ -108,7 +108,7 @@ class OutcomeReader:
 
     def chances(self, prompts: Sequence[Sequence[int]], token_budget: int) -> list[Any]:
         """(share of YES, probability of either) after each prompt."""
-        from agentrl.models.scoring import yes_chances
+        from agentrl.models.yes_no import yes_chances
 
         with self._lock:
             return yes_chances(self.loaded, prompts, token_budget)

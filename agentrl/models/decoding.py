@@ -23,7 +23,8 @@ from torch.nn.functional import pad as fill
 
 from agentrl.models.attention import KeyValues, reading
 from agentrl.models.chat import Prompt
-from agentrl.models.sampling import Answer, Batch, Sampling, after_prefix, choose, pack, prefill, shared_length
+from agentrl.models.sampling import Answer, Sampling, after_prefix, choose, prefill
+from agentrl.models.scoring import Batch, pack, shared_length
 
 log = logging.getLogger(__name__)
 

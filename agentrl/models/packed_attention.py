@@ -30,9 +30,9 @@ class Packing(NamedTuple):
     longest: Tensor  # [2], on the CPU: an upper bound of a row's length, and of its keys
 
     @classmethod
-    def of(cls, lengths: Sequence[int], prefix: int, device: Any) -> tuple[Packing, Tensor]:
+    def of(cls, lengths: Sequence[int], prefix: int) -> tuple[Packing, Tensor]:
         """`lengths` of the rows, without the prefix that all of them begin with (0: none); and the positions of all
-        tokens in their rows."""
+        tokens in their rows. All of it is on the CPU."""
         own = torch.tensor([prefix, *lengths] if prefix else lengths)
         before = torch.full_like(own, prefix)
         before[0] = 0 if prefix else before[0]
@@ -47,16 +47,7 @@ class Packing(NamedTuple):
             lent[copies] = torch.arange(prefix)
             lent[places] = torch.arange(len(row))
         longest = torch.tensor([_rounded(int(own.max())), _rounded(int((own + before).max()))])
-        found = cls(starts.int(), key_starts.int(), lent, places, copies, longest)
-        moved = {name: upload(part, device) for name, part in found._asdict().items() if name != "longest"}
-        return found._replace(**moved), upload(positions, device)
-
-
-def upload(tensor: Tensor, device: Any) -> Tensor:
-    """To the device, without waiting for what it is doing."""
-    if torch.device(device).type != "cuda":
-        return tensor.to(device)
-    return tensor.pin_memory().to(device, non_blocking=True)
+        return cls(starts.int(), key_starts.int(), lent, places, copies, longest), positions
 
 
 def _starts(lengths: Tensor) -> Tensor:

@@ -9,18 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import torch
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError
-from agentrl.models.chat import Prompt
-
-if TYPE_CHECKING:
-    from agentrl.models.sampling import Batch
+from agentrl.models.scoring import Batch
 
 SYNC_EVERY = 8  # steps between looks at who has finished, on a GPU: every look waits for it
 # Sees each step: rows, their tokens, log-probabilities and logits; gives the rows that end with this token.
@@ -129,42 +124,6 @@ def _locate(weights: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, 
 # ---------------------------------------------------------------------- whole answers
 
 
-@dataclass
-class Batch:
-    """Prompts side by side, padded on the left, with the positions the model counts in."""
-
-    ids: torch.Tensor
-    mask: torch.Tensor
-    positions: torch.Tensor  # [rows, length], or [3, rows, length] where pictures have height and width
-    next_position: torch.Tensor
-    extra: dict[str, Any]
-
-
-def pack(model: Any, prompts: Sequence[Prompt], pad: int, image_token: int | None, side: str = "left") -> Batch:
-    """Pad and move to the model's device."""
-    longest = max(len(prompt.ids) for prompt in prompts)
-    rows = np.full((len(prompts), longest), pad)
-    lengths = np.array([len(prompt.ids) for prompt in prompts])
-    columns = np.arange(longest)
-    inside = columns >= longest - lengths[:, None] if side == "left" else columns < lengths[:, None]
-    rows[inside] = list(chain.from_iterable(prompt.ids for prompt in prompts))  # row by row, as they stand
-    ids = torch.from_numpy(rows).to(model.device)
-    mask = torch.from_numpy(inside).to(model.device, torch.long)
-    positions = (mask.cumsum(-1) - 1).clamp(min=0)
-    following = mask.sum(-1)
-    shown = [prompt for prompt in prompts if prompt.pixels is not None]
-    if image_token is None:
-        return Batch(ids, mask, positions, following, {})
-    if not shown:
-        return Batch(ids, mask, positions.expand(3, -1, -1), following, {})
-    pixels = torch.cat([prompt.pixels for prompt in shown]).to(model.device, model.dtype)
-    grids = torch.cat([prompt.grids for prompt in shown]).to(model.device)
-    kinds = (ids == image_token).int() * mask.int()
-    positions, shift = model.model.get_rope_index(ids, kinds, image_grid_thw=grids, attention_mask=mask)
-    extra = {"pixel_values": pixels, "image_grid_thw": grids}
-    return Batch(ids, mask, positions, following + shift[:, 0], extra)
-
-
 class Decoder:
     """Samples the answers to one batch, token by token."""
 
@@ -255,22 +214,6 @@ class Decoder:
 # The logits are those of the columns after the prefix. A trainer that needs the logits of each prompt's last token
 # (they score the first token of the answer) says `at_most=shortest prompt - 1`, so that this token is not part of the
 # prefix.
-
-
-def shared_length(rows: Sequence[Sequence[int]], image_token: int | None = None, at_most: int | None = None) -> int:
-    """How many first tokens all rows share, at most `at_most`; every row keeps at least one token of its own.
-
-    It ends before the first picture: equal tokens stand for different pictures.
-    """
-    if not rows:
-        return 0
-    # Whatever the least and the greatest row share, the rows between them share too.
-    ordered = [tuple(row) for row in rows]
-    first, last = min(ordered), max(ordered)
-    shortest = min(map(len, rows)) - 1
-    length = shortest if at_most is None else min(shortest, at_most)
-    differing = (index for index in range(length) if first[index] != last[index] or first[index] == image_token)
-    return max(0, next(differing, length))
 
 
 def prefill(model: Any, prefix: Sequence[int] | torch.Tensor) -> Any:

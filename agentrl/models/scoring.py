@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -18,19 +18,15 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from agentrl.core.errors import ConfigError
 from agentrl.models.chat import Prompt, PromptEncoder
 from agentrl.models.loading import LoadedModel
-from agentrl.models.packed_attention import Packing, upload
-from agentrl.models.sampling import pack, shared_length
+from agentrl.models.packed_attention import Packing
 
 SHORTEST_PREFIX = 8  # tokens; below that a second pass costs more than it saves
 # A GPU reads that many tokens while the CPU launches the kernels of one pass (SmolLM2-135M on an H200: 140 ms).
 LEAST_SAVED = {"cuda": 16_384}
 FULL = 64  # packed sequences are filled up to a multiple of this: products of even sizes are quicker
 HEAD_CHUNK = 4096  # targets whose logits are in memory at a time, on a GPU
-YES, NO = "YES", "NO"
-TOKEN_BUDGET = 16_384  # tokens (padding included) that are read together for a YES or NO
 Entropy = Literal["none", "watched", "learned"]
 
 
@@ -45,6 +41,65 @@ class Row(Protocol):
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """`ids` and `targets` as arrays: a GPU would wait for what is put together from lists."""
         ...
+
+
+def upload(tensor: Tensor, device: Any) -> Tensor:
+    """To the device, without waiting for what it is doing."""
+    if torch.device(device).type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+@dataclass
+class Batch:
+    """Prompts side by side, padded on the left, with the positions the model counts in."""
+
+    ids: Tensor
+    mask: Tensor
+    positions: Tensor  # [rows, length], or [3, rows, length] where pictures have height and width
+    next_position: Tensor
+    extra: dict[str, Any]
+
+
+def pack(model: Any, prompts: Sequence[Prompt], pad: int, image_token: int | None, side: str = "left") -> Batch:
+    """Pad and move to the model's device."""
+    longest = max(len(prompt.ids) for prompt in prompts)
+    rows = np.full((len(prompts), longest), pad)
+    lengths = np.array([len(prompt.ids) for prompt in prompts])
+    columns = np.arange(longest)
+    inside = columns >= longest - lengths[:, None] if side == "left" else columns < lengths[:, None]
+    rows[inside] = list(chain.from_iterable(prompt.ids for prompt in prompts))  # row by row, as they stand
+    ids = torch.from_numpy(rows).to(model.device)
+    mask = torch.from_numpy(inside).to(model.device, torch.long)
+    positions = (mask.cumsum(-1) - 1).clamp(min=0)
+    following = mask.sum(-1)
+    shown = [prompt for prompt in prompts if prompt.pixels is not None]
+    if image_token is None:
+        return Batch(ids, mask, positions, following, {})
+    if not shown:
+        return Batch(ids, mask, positions.expand(3, -1, -1), following, {})
+    pixels = torch.cat([prompt.pixels for prompt in shown]).to(model.device, model.dtype)
+    grids = torch.cat([prompt.grids for prompt in shown]).to(model.device)
+    kinds = (ids == image_token).int() * mask.int()
+    positions, shift = model.model.get_rope_index(ids, kinds, image_grid_thw=grids, attention_mask=mask)
+    extra = {"pixel_values": pixels, "image_grid_thw": grids}
+    return Batch(ids, mask, positions, following + shift[:, 0], extra)
+
+
+def shared_length(rows: Sequence[Sequence[int]], image_token: int | None = None, at_most: int | None = None) -> int:
+    """How many first tokens all rows share, at most `at_most`; every row keeps at least one token of its own.
+
+    It ends before the first picture: equal tokens stand for different pictures.
+    """
+    if not rows:
+        return 0
+    # Whatever the least and the greatest row share, the rows between them share too.
+    ordered = [tuple(row) for row in rows]
+    first, last = min(ordered), max(ordered)
+    shortest = min(map(len, rows)) - 1
+    length = shortest if at_most is None else min(shortest, at_most)
+    differing = (index for index in range(length) if first[index] != last[index] or first[index] == image_token)
+    return max(0, next(differing, length))
 
 
 class Targets:
@@ -145,7 +200,9 @@ class Reader:
         filling = -(prefix + sum(map(len, own))) % FULL
         own += [np.full(filling, self.pad)] if filling else []
         lengths = [len(ids) for ids in own]
-        packing, positions = Packing.of(lengths, prefix, model.device)
+        packing, positions = Packing.of(lengths, prefix)
+        moved = {name: upload(part, model.device) for name, part in packing._asdict().items() if name != "longest"}
+        packing, positions = packing._replace(**moved), upload(positions, model.device)
         ids = upload(torch.from_numpy(np.concatenate([rows[0][:prefix], *own]))[None], model.device)
         inputs = {"input_ids": ids, "position_ids": positions[None], "packing": packing}
         found = model.base_model(**inputs, use_cache=False).last_hidden_state[0]
@@ -212,62 +269,3 @@ def _scores(
             return chosen, -(spread.exp() * spread).sum(-1)
 
     return torch.compile(work, dynamic=True) if compiled else work
-
-
-def check_head(model: Any, vocabulary: int) -> bool:
-    """Are the model's logits its output layer applied to its last hidden states, and nothing more?"""
-    ids = torch.arange(8, device=model.device)[None] % vocabulary
-    with torch.no_grad():
-        plain = model.get_output_embeddings()(model.base_model(input_ids=ids, use_cache=False).last_hidden_state)
-        return bool(torch.allclose(plain, model(input_ids=ids, use_cache=False).logits, atol=1e-3, rtol=1e-3))
-
-
-# ---------------------------------------------------------------------- how likely a model is to answer YES
-
-
-class Chance(NamedTuple):
-    """P(YES) / (P(YES) + P(NO)), and P(YES) + P(NO): how likely the model was to answer at all."""
-
-    yes: float
-    mass: float
-
-
-class AnswerTokens(NamedTuple):
-    """The tokens that begin an answer. Those in front are what a model is taught; further spellings count, too."""
-
-    yes: tuple[int, ...]
-    no: tuple[int, ...]
-
-
-def answer_tokens(loaded: LoadedModel) -> AnswerTokens:
-    """Those of a model. A tokenizer that spells the words in pieces answers with the first piece."""
-    found = []
-    for word in (YES, NO):
-        cases = [cased for text in (word, word.capitalize(), word.lower()) for cased in (text, f" {text}")]
-        spelled = [loaded.encoder.text_ids(text) for text in cases]
-        whole = [ids[0] for ids in spelled if len(ids) == 1]
-        found.append(tuple(dict.fromkeys([spelled[0][0], *whole])))
-    if set(found[0]) & set(found[1]):
-        raise ConfigError("the model's tokenizer begins YES and NO with the same token; it cannot be asked")
-    return AnswerTokens(*found)
-
-
-@torch.no_grad()
-def yes_chances(
-    loaded: LoadedModel, prompts: Sequence[Sequence[int]], token_budget: int = TOKEN_BUDGET
-) -> list[Chance]:
-    """The chances after each prompt, in order. Prompts of like length are read together."""
-    reader, tokens, found = Reader.of(loaded, share_prefix=False), answer_tokens(loaded), dict[int, Chance]()
-    head, model = loaded.model.get_output_embeddings(), loaded.model
-    batches: list[list[int]] = []
-    for index in sorted(range(len(prompts)), key=lambda index: len(prompts[index]), reverse=True):
-        if not batches or (len(batches[-1]) + 1) * len(prompts[batches[-1][0]]) > token_budget:
-            batches.append([])
-        batches[-1].append(index)
-    for batch in batches:
-        states = reader.last_hidden(model, [Prompt(list(prompts[index])) for index in batch])
-        logs = torch.log_softmax(head(states).float(), dim=-1)
-        yes, no = (torch.logsumexp(logs[:, list(ids)], dim=-1) for ids in tokens)
-        shares, masses = torch.sigmoid(yes - no).tolist(), (yes.exp() + no.exp()).clamp(0, 1).tolist()
-        found |= {index: Chance(*pair) for index, *pair in zip(batch, shares, masses, strict=True)}
-    return [found[index] for index in range(len(prompts))]

@@ -144,7 +144,8 @@ class HFPolicy:
 
         from agentrl.models.attention import supported
         from agentrl.models.decoding import FastDecoder
-        from agentrl.models.sampling import Decoder, pack
+        from agentrl.models.sampling import Decoder
+        from agentrl.models.scoring import pack
 
         loaded = self.loaded
         quick = quick_products(loaded.model)
@@ -190,7 +191,8 @@ class HFPolicy:
             return []
         import torch
 
-        from agentrl.models.sampling import log_distribution, pack
+        from agentrl.models.sampling import log_distribution
+        from agentrl.models.scoring import pack
 
         loaded, scores = self.loaded, []
         with engine_faults(len(rows)), quick_products(loaded.model):

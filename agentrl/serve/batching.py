@@ -110,7 +110,8 @@ class Batcher:
             return []
         import torch
 
-        from agentrl.models.sampling import Decoder, pack
+        from agentrl.models.sampling import Decoder
+        from agentrl.models.scoring import pack
 
         loaded = self.loaded
         limits = [min(job.how.max_new_tokens, loaded.context - len(job.prompt.ids)) for job in jobs]

@@ -1,16 +1,58 @@
-"""Trainers: the maths of policy gradients as pure functions on tensors, and the algorithms that use them.
+"""Trainers: an algorithm is a dataclass of arguments and a `train` function.
 
-Everything below this package needs torch, so it is looked for here, once: the extra `train`.
-`import agentrl` alone never comes this way.
+    from agentrl.trainers import StepPO, train
+
+    folder = train(StepPO(env="agentrl/FrozenLake-Text-v0", iterations=10))
+
+`algorithms` has one file for each, `update` the mathematics, `run` the run folder, `parallel` several processes.
+Everything below this package needs torch (the extra `train`); it is loaded with the first algorithm that is asked for.
 """
 
 from __future__ import annotations
 
-from agentrl.core.errors import MissingExtra
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-try:
-    import torch as torch
-except ModuleNotFoundError as error:
-    if error.name != "torch":  # torch is here and broken: its own message helps more than ours
-        raise
-    raise MissingExtra("torch", "train") from error
+from agentrl.algorithms import ALGORITHMS, arguments_class, train_function
+from agentrl.core.errors import ConfigError, MissingExtra
+
+if TYPE_CHECKING:
+    from agentrl.trainers.algorithms.awr import AWR
+    from agentrl.trainers.algorithms.digirl import DigiRL
+    from agentrl.trainers.algorithms.filtered_bc import FilteredBC
+    from agentrl.trainers.algorithms.gigpo import GiGPO
+    from agentrl.trainers.algorithms.grpo import GRPO
+    from agentrl.trainers.algorithms.gspo import GSPO
+    from agentrl.trainers.algorithms.orm import ORM
+    from agentrl.trainers.algorithms.ppo import PPO
+    from agentrl.trainers.algorithms.reinforce_pp import ReinforcePP
+    from agentrl.trainers.algorithms.rloo import RLOO
+    from agentrl.trainers.algorithms.sft import SFT
+    from agentrl.trainers.algorithms.steppo import StepPO
+    from agentrl.trainers.algorithms.webrl import WebRL
+    from agentrl.trainers.arguments import RunArguments
+
+__all__ = [  # noqa: RUF022 (as in the table of algorithms)
+    "SFT", "PPO", "StepPO", "GRPO", "RLOO", "ReinforcePP", "GSPO", "GiGPO", "WebRL", "DigiRL", "AWR", "FilteredBC",
+    "ORM", "train",
+]  # fmt: skip
+NAMES = {place.partition(":")[2]: algorithm for algorithm, (place, _) in ALGORITHMS.items()}
+
+if find_spec("torch") is None:
+    raise MissingExtra("torch", "train")
+
+
+def __getattr__(name: str) -> Any:
+    if name in NAMES:
+        return arguments_class(NAMES[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def train(arguments: RunArguments, report: Callable[[str], Any] | None = print) -> Path:
+    """Train by the algorithm whose arguments these are, and return the run folder; `report` hears of the progress."""
+    algorithm = NAMES.get(type(arguments).__name__)
+    if algorithm is None or type(arguments) is not arguments_class(algorithm):
+        raise ConfigError(f"arguments must be those of an algorithm, such as StepPO(...); got {arguments!r}")
+    return train_function(algorithm)(arguments, report)

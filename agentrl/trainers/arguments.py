@@ -1,4 +1,4 @@
-"""Options of the trainers: plain values, so that a run's `config.json`, a recipe and the command line agree.
+"""Options of the trainers: JSON values, so that a run's `config.json`, a recipe and the command line agree.
 
 `RunArguments` are those of every trainer, `PolicyArguments` of all that learn from their own episodes,
 `CriticArguments` of PPO and StepPO, `GroupArguments` of those that compare the trajectories of a group.
@@ -7,8 +7,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import gymnasium as gym
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError, did_you_mean
@@ -16,27 +19,31 @@ from agentrl.core.redact import MASK
 from agentrl.core.secrecy import protect_secrets_in, scrub
 from agentrl.registry import default_env
 from agentrl.rollout.collect import EnvSpec
-from agentrl.trainers.env_specs import deferred_judge, env_specs, json_option
+from agentrl.rollout.episode import check_id
+
+EnvLike = str | Mapping[str, Any] | EnvSpec | gym.Env | gym.envs.registration.EnvSpec
+DEFERRING = ("ReasoningReward", "OutcomeReward")  # wrappers that may leave their questions to the collector
 
 
 @dataclass(kw_only=True)
 class RunArguments:
     """Options of all trainers."""
 
-    env: tuple[str, ...] = (default_env(),)
-    """Environments to train in: ids, or JSON objects with id, kwargs, wrappers and weight for a mix of unlike ones."""
-    env_kwargs: str = "{}"
-    """Arguments of every environment, as a JSON object."""
+    env: EnvLike | Sequence[EnvLike] = (default_env(),)
+    """Environments to train in: ids, or objects with id, kwargs, wrappers and weight for a mix of unlike ones. From
+    Python also an environment, or its spec."""
+    env_kwargs: dict[str, Any] = field(default_factory=dict)
+    """Arguments of every environment."""
     strategy: str = ""
     """Ask for replies in this form (the Reasoning wrapper)."""
     representation: str = "natural"
     """How observations and predictions are to be written: natural, symbolic or structured."""
     format_rule: Literal["effective", "paper"] = "effective"
     """Which turns are paid for their form: those that are valid and get somewhere, or every strict reply."""
-    judge: str = ""
-    """Pay for true observations and predictions (the ReasoningReward wrapper), for example: rule."""
-    wrap: str = "[]"
-    """Further wrappers of every environment, inside first, as a JSON list."""
+    judge: str | dict[str, Any] = ""
+    """Pay for true observations and predictions (the ReasoningReward wrapper): a kind such as rule, or an object."""
+    wrap: Sequence[dict[str, Any]] = ()
+    """Further wrappers of every environment, inside first: a list such as [{"wrapper": "History"}]."""
     model: str = "tiny-text"
     """The model to start from: a folder, a checkpoint of another run, or a built-in name."""
     output: str = ""
@@ -68,9 +75,8 @@ class RunArguments:
     """Prompts that are answered together."""
     engine: Literal["transformers", "vllm"] = "transformers"
     """Rollout engine: the trainer's own model, or vLLM beside it, with the newest weights each iteration."""
-    engine_options: str = "{}"
-    """Arguments of the vLLM engine, as a JSON object: python, mode, max_model_len, gpu_memory, transfer, sleep,
-    deadline, options."""
+    engine_options: dict[str, Any] = field(default_factory=dict)
+    """Arguments of the vLLM engine: python, mode, max_model_len, gpu_memory, transfer, sleep, deadline, options."""
 
     lr: float = 1e-6
     """Learning rate of the policy."""
@@ -143,19 +149,78 @@ class RunArguments:
         _whole(self, -1, "save_trajectories")
         _positive(self, "lr embedding_lr max_grad_norm peer_timeout")
         _not_negative(self, "weight_decay env_timeout lora_alpha")
-        _check_choices(self)
-        _check_secrets(self)
+        self._check_types()
         self.deferred_judge()  # reads the environments, too
-        if json_option("engine_options", self.engine_options, dict) and self.engine != "vllm":
+        if self.engine_options and self.engine != "vllm":
             raise ConfigError("engine_options need engine=vllm")
 
+    def _check_types(self) -> None:
+        """Options hold JSON values of their types, which is what `config.json` will hold; secrets are protected."""
+        given = self.env if isinstance(self.env, (list, tuple)) else [self.env]
+        self.env = tuple(_env_json(one) for one in given)
+        for name, hint in get_type_hints(type(self)).items():
+            value = getattr(self, name)
+            several, wanted = get_origin(hint) is tuple, ""
+            if several or name == "wrap":
+                if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence):
+                    wanted = "a list"
+                else:
+                    setattr(self, name, tuple(value))
+            elif hint == dict[str, Any] and not isinstance(value, Mapping):
+                wanted = "a dict"
+            elif hint == str | dict[str, Any] and not isinstance(value, (str, Mapping)):
+                wanted = "a string or a dict"
+            if wanted:
+                raise ConfigError(f"{name} must be {wanted}; got {scrub(repr(value))}")
+            kind = get_args(hint)[0] if several else hint
+            for one in (value if several else (value,)) if get_origin(kind) is Literal else ():
+                if one not in get_args(kind):
+                    raise ConfigError(f"{name} must be one of {', '.join(get_args(kind))}; got {one!r}")
+        # Secrets in the options are struck out of all that is written from now on; those of an earlier run are gone.
+        for name, value in asdict(self).items():
+            if MASK in str(value):
+                raise ConfigError(
+                    f"{name} holds {MASK}: a run keeps no secrets; give {name} again, with the secret in it"
+                )
+            protect_secrets_in(value)
+            try:
+                json.dumps(value)
+            except (TypeError, ValueError) as error:
+                raise ConfigError(f"{name} must hold JSON values: {error}") from error
+
     def specs(self) -> tuple[EnvSpec, ...]:
-        """The environments as the collector wants them."""
-        return env_specs(self)
+        """The environments as the collector wants them; `ConfigError` for an option that cannot be read."""
+        wrappers: list[dict[str, Any]] = []
+        if self.strategy:
+            wrappers = [{"wrapper": "Reasoning", "strategy": self.strategy, "representation": self.representation}]
+            wrappers += [{"wrapper": "ReasoningReward", "judge": self.judge}] if self.judge else []
+        elif self.judge:
+            raise ConfigError("judge needs strategy: the form of the replies that it judges")
+        wrappers += self.wrap
+        found = []
+        for one in self.env:  # pyright: ignore[reportGeneralTypeIssues] (a tuple by now)
+            data = {"id": one} if isinstance(one, str) else one
+            own = data.get("wrappers")
+            layers = []
+            for layer in wrappers if own is None else own:
+                reasoning = isinstance(layer, dict) and layer.get("wrapper") == "Reasoning"
+                layers.append({"format_rule": self.format_rule, **layer} if reasoning else layer)
+            kwargs = {**self.env_kwargs, **data.get("kwargs", {})}
+            found.append(EnvSpec(data["id"], kwargs, tuple(layers), finite_number("weight", data.get("weight", 1.0))))
+            check_id(data["id"])  # before a model is loaded or anything is played
+        if not any(spec.weight for spec in found):
+            raise ConfigError("env must name at least one environment with a weight above 0")
+        return tuple(found)
 
     def deferred_judge(self) -> Any:
-        """The judge that the collector asks while others play, if there is one."""
-        return deferred_judge(self.specs())
+        """The judge that `ReasoningReward` and `OutcomeReward` wrappers leave their questions to, if there is one; the
+        collector asks it while others play."""
+        layers = [layer for spec in self.specs() for layer in spec.wrappers if isinstance(layer, dict)]
+        deferred = [one for one in layers if one.get("wrapper") in DEFERRING and one.get("deferred") is True]
+        judges = [layer.get("judge", "rule") for layer in deferred]
+        if any(judge != judges[0] for judge in judges):
+            raise ConfigError("environments that defer their judging in one run must name the same judge")
+        return judges[0] if judges else None
 
     def to_json(self) -> dict[str, Any]:
         """For `config.json`: without the secrets that a spec may hold."""
@@ -168,8 +233,7 @@ class RunArguments:
         for name in data:
             if name not in known:
                 raise ConfigError(f"unknown option {name!r} of {cls.__name__}.{did_you_mean(name, known)}")
-        values: dict[str, Any] = {name: tuple(item) if isinstance(item, list) else item for name, item in data.items()}
-        return cls(**values)
+        return cls(**data)
 
 
 @dataclass(kw_only=True)
@@ -269,11 +333,11 @@ class GroupArguments(PolicyArguments):
     kl_kind: Literal["k1", "k2", "k3"] = "k3"
     """How it is estimated."""
     extra_rounds: int = 0
-    """Dynamic sampling: groups whose trajectories are all alike teach nothing; play other tasks in their place, in at
-    most N further rounds of an iteration. 0: keep them."""
-    even_by: Literal["outcome", "reward"] = "outcome"
-    """Alike are groups with one outcome (all succeed, all fail; or where the task is graded, equal grades), or groups
-    of equal reward, in which a price per move or a reward for form may make the difference."""
+    """Dynamic sampling: groups of zero variance teach nothing; play other tasks in their place, in at most N further
+    rounds of an iteration. 0: keep them."""
+    zero_variance_by: Literal["outcome", "reward"] = "outcome"
+    """Zero variance have groups with one outcome (all succeed, all fail; or where the task is graded, equal grades), or
+    groups of equal reward, in which a price per move or a reward for form may make the difference."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -314,22 +378,25 @@ def _not_negative(arguments: RunArguments, names: str) -> None:
             raise ConfigError(f"{name} must not be negative; got {value!r}")
 
 
-def _check_secrets(arguments: RunArguments) -> None:
-    """Those in the options are struck out of all that is written from now on; those of an earlier run are gone."""
-    for name, value in asdict(arguments).items():
-        if MASK in str(value):
-            raise ConfigError(f"{name} holds {MASK}: a run keeps no secrets; give {name} again, with the secret in it")
-        protect_secrets_in(value)
-
-
-def _check_choices(arguments: RunArguments) -> None:
-    """Options with a fixed set of values have one of them."""
-    for name, hint in get_type_hints(type(arguments)).items():
-        several = get_origin(hint) is tuple
-        kind = get_args(hint)[0] if several else hint
-        if get_origin(kind) is not Literal:
-            continue
-        given = getattr(arguments, name)
-        for value in given if several else (given,):
-            if value not in get_args(kind):
-                raise ConfigError(f"{name} must be one of {', '.join(get_args(kind))}; got {value!r}")
+def _env_json(env: Any) -> str | dict[str, Any]:
+    """An environment as an id, or an object with id, kwargs, wrappers and weight; `ConfigError` for anything else."""
+    env = env.spec if isinstance(env, gym.Env) else env
+    if isinstance(env, str):
+        return env
+    if isinstance(env, EnvSpec):
+        return {"id": env.id, "kwargs": dict(env.kwargs), "wrappers": list(env.wrappers), "weight": env.weight}
+    if isinstance(env, gym.envs.registration.EnvSpec):
+        # What the registry gives anyway is left out; the split is the trainer's, and nothing is drawn.
+        usual = gym.registry[env.id].kwargs if env.id in gym.registry else {}
+        own = {name: value for name, value in env.kwargs.items() if name not in ("split", "render_mode")}
+        found: dict[str, Any] = {"id": env.id, "kwargs": {n: v for n, v in own.items() if usual.get(n, own) != v}}
+        layers = [{"wrapper": layer.name, **(layer.kwargs or {})} for layer in env.additional_wrappers]
+        return found | ({"wrappers": layers} if layers else {})
+    if isinstance(env, Mapping) and isinstance(env.get("id"), str):
+        unknown = sorted(set(env) - {"id", "kwargs", "wrappers", "weight"})
+        if not unknown and isinstance(env.get("kwargs", {}), Mapping):
+            return dict(env)
+        raise ConfigError(f"env must have id, and may have kwargs, wrappers and weight; got {scrub(repr(dict(env)))}")
+    raise ConfigError(
+        f"env must be an id, an object with id, an environment or its spec, or a list of these; got {scrub(repr(env))}"
+    )

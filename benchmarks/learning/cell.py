@@ -16,10 +16,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from agentrl.algorithms import arguments_class, as_meant, train_function
+from agentrl.algorithms import arguments_class, train_function
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import AgentRLError, ConfigError
 from agentrl.core.measure import machine
+from benchmarks.learning.conditions import run_options
 
 STAGE, DONE, LOCK = "stage.json", "done.json", "lock"
 FINISHED, STOPPED = 0, 3  # exit statuses; everything else is a failure
@@ -45,9 +46,8 @@ def main(name: str) -> int:
 
 def run_arguments(stage: dict[str, Any], name: str) -> Any:
     """The arguments of this run."""
-    # The conditions keep the meaning that their recorded results have.
-    meant = as_meant(stage["algorithm"], stage["options"])
-    options = {**meant, "seed": stage["seed"], "output": name, "resume": True}
+    options = run_options(stage["algorithm"], stage["options"])
+    options |= {"seed": stage["seed"], "output": name, "resume": True}
     if stage["start"]:
         options["model"] = final_policy(Path(stage["start"]))
     return arguments_class(stage["algorithm"]).from_json(options)

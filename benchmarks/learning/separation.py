@@ -22,19 +22,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from agentrl.algorithms import arguments_class, as_meant
+from agentrl.algorithms import arguments_class
 from agentrl.core.cache import write_atomically
 from agentrl.core.errors import ConfigError
 from agentrl.core.seeding import episode_seed, run_seed
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.collect import Collector, Start, grouped
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers.advantages import Estimate
 from agentrl.trainers.arguments import CriticArguments, PolicyArguments
-from agentrl.trainers.batch import Batch
-from agentrl.trainers.progress import Progress
-from agentrl.trainers.update import BatchScores, Learner, make_learner, score, start_critic, update_policy
+from agentrl.trainers.update.advantages import Estimate
+from agentrl.trainers.update.batch import Batch
+from agentrl.trainers.update.learner import Learner, make_learner
+from agentrl.trainers.update.policy import BatchScores, score, start_critic, update_policy
 from benchmarks.learning.cell import final_policy
+from benchmarks.learning.conditions import run_options
 from benchmarks.learning.experiment import Experiment
 from benchmarks.learning.separation_table import (
     CAN,
@@ -99,7 +100,7 @@ def conditions(folder: Path, experiment: Experiment, say: Callable[[str], Any] =
     found = []
     for label in experiment.labels:
         run = first_run(experiment, label)
-        options = as_meant(run.algorithm, run.options)
+        options = run_options(run.algorithm, run.options)
         if run.start is not None:
             options["model"] = final_policy(folder / run.start)
         kind = arguments_class(run.algorithm)
@@ -229,29 +230,16 @@ def fitting(arguments: Any) -> Any:
 
 
 def fit_critic(arguments: Any, learner: Learner, batch: Batch, module: Any) -> None:
-    """Only the critic learns, from targets that its own estimates improve."""
-    fit, scores = Fit(learner), score(arguments, learner, batch)
-    scores = start_critic(arguments, learner, batch, scores, module.advantages)
-    for _ in range(ROUNDS):
+    """Only the critic learns, from targets that its own estimates improve.
+
+    The learner's iteration, 0, lies within the warm-up of `fitting`.
+    """
+    scores = start_critic(arguments, learner, batch, score(arguments, learner, batch), module.advantages)
+    for number in range(1, ROUNDS + 1):  # other mini-batches each time
         estimate: Estimate = module.advantages(arguments, batch, scores)
-        update_policy(arguments, fit, batch, scores, estimate, module.policy_loss)
+        rng = torch.Generator().manual_seed(run_seed(0, number, "minibatches"))
+        update_policy(arguments, learner, batch, scores, estimate, module.policy_loss, rng)
         scores = score(arguments, learner, batch)
-
-
-class Fit:
-    """What an update asks of its run; `iteration` 0 lies within the warm-up of `fitting`."""
-
-    def __init__(self, learner: Learner) -> None:
-        self.learner, self.iteration, self._calls = learner, 0, 0
-
-    def rng(self, purpose: str) -> torch.Generator:
-        """Other mini-batches each time."""
-        self._calls += 1
-        return torch.Generator().manual_seed(run_seed(0, self._calls, purpose))
-
-    def progress(self, what: str, total: int) -> Progress:
-        """Nothing is said."""
-        return Progress(lambda line: None, what, total)
 
 
 def explained(estimate: Estimate, scores: BatchScores) -> float:

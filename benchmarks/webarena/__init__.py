@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 import agentrl
 from agentrl.core.errors import AgentRLError
 from agentrl.core.measure import machine, measure_peers, result, times_of
-from benchmarks.search import anonymous_megabytes
 from agentrl.envs.webarena.env import WebArenaLiteEnv
+from benchmarks.search import anonymous_megabytes
 
 LIMITS = {  # milliseconds, and megabytes for memory
     "reset": 5.0,

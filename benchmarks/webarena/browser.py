@@ -11,9 +11,9 @@ from typing import Any
 
 import agentrl
 from agentrl.core.measure import result, times_of
-from benchmarks.webarena.differential import compare
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.observing.modes import observe
+from benchmarks.webarena.differential import compare
 
 PREFIX = "browser: "
 LIMITS = {  # milliseconds, and megabytes for memory

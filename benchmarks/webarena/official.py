@@ -18,8 +18,8 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from agentrl.core.errors import AgentRLError
-from benchmarks.webarena.ports import SitesOnPorts
 from agentrl.envs.webarena.env import WebArenaLiteEnv
+from benchmarks.webarena.ports import SitesOnPorts
 
 # Elements are what the page happens to have; an id that is not there is an answer, too.
 ACTIONS = (

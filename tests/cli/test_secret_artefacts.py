@@ -16,9 +16,9 @@ from agentrl.cli.plan import Plan, PlannedRun, make_plan
 from agentrl.cli.train_options import read_words
 from agentrl.core.errors import ConfigError
 from agentrl.core.redact import MASK
-from agentrl.trainers.ppo import PPO
-from agentrl.trainers.run_folder import check_same_run
-from agentrl.trainers.trackers import make_trackers
+from agentrl.trainers.algorithms.ppo import PPO
+from agentrl.trainers.run.folder import check_same_run
+from agentrl.trainers.run.trackers import make_trackers
 from agentrl.wrappers import Reasoning, ReasoningReward
 from benchmarks.judges.faulty_endpoint import FaultyEndpoint
 

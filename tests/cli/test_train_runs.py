@@ -252,7 +252,7 @@ def test_a_disk_without_room_for_a_checkpoint_is_one_line(agentrl_cli, tmp_path)
 
 
 def test_metrics_that_cannot_be_written_say_how_to_go_on(agentrl_cli, tmp_path, monkeypatch):
-    from agentrl.trainers import run
+    from agentrl.trainers.run import run
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -263,7 +263,7 @@ def test_metrics_that_cannot_be_written_say_how_to_go_on(agentrl_cli, tmp_path, 
 
 
 def test_a_loss_that_is_no_number_is_one_line_and_keeps_the_last_good_checkpoint(agentrl_cli, tmp_path, monkeypatch):
-    from agentrl.trainers import sft
+    from agentrl.trainers.algorithms import sft
 
     whole, calls = sft.imitate, []
 

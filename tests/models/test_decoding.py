@@ -14,7 +14,8 @@ from agentrl.models.attention import attend_many, attend_one, reading, shared_at
 from agentrl.models.chat import Prompt
 from agentrl.models.decoding import KEPT, FastDecoder, LaneSets, lane_count, prompt_mask
 from agentrl.models.loading import load_model
-from agentrl.models.sampling import BLOCK, Decoder, Sampling, choose, pack
+from agentrl.models.sampling import BLOCK, Decoder, Sampling, choose
+from agentrl.models.scoring import pack
 from agentrl.policies.hf import HFPolicy, quick_products
 
 TOLERANCE = 1e-4

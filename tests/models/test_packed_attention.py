@@ -18,7 +18,7 @@ def tensors(tokens: int) -> list[torch.Tensor]:
 def test_every_row_sees_the_prefix_and_itself(prefix: int) -> None:
     lengths = [3, 1, 6]
     query, key, value = tensors(prefix + sum(lengths))
-    packing, positions = Packing.of(lengths, prefix, "cpu")
+    packing, positions = Packing.of(lengths, prefix)
     found = packed_attention(query, key, value, *packing, 0.3)[0]
     start = prefix
     for length in lengths:
@@ -32,13 +32,13 @@ def test_every_row_sees_the_prefix_and_itself(prefix: int) -> None:
 
 @pytest.mark.parametrize("prefix", [0, 3])
 def test_gradients_are_those_of_the_formula(prefix: int) -> None:
-    packing, _ = Packing.of([2, 4], prefix, "cpu")
+    packing, _ = Packing.of([2, 4], prefix)
     given = tensors(prefix + 6)
     assert torch.autograd.gradcheck(lambda *qkv: packed_attention(*qkv, *packing, 0.3)[0], given, atol=1e-4)
 
 
 def test_the_operator_is_what_it_tells_the_compiler_to_be() -> None:
-    packing, _ = Packing.of([2, 4], 3, "cpu")
+    packing, _ = Packing.of([2, 4], 3)
     given = [part.detach().float().requires_grad_() for part in tensors(9)]
     checks = ("test_schema", "test_faketensor", "test_autograd_registration")
     torch.library.opcheck(packed_attention, (*given, *packing, 0.3), test_utils=checks)

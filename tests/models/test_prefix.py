@@ -8,7 +8,8 @@ import torch
 
 from agentrl.models.chat import Prompt
 from agentrl.models.loading import load_model
-from agentrl.models.sampling import after_prefix, expand, pack, prefill, shared_length
+from agentrl.models.sampling import after_prefix, expand, prefill
+from agentrl.models.scoring import pack, shared_length
 
 TOLERANCE = 1e-4
 ROWS = [[5, 6, 7, 8, 9, 10], [5, 6, 7, 9], [5, 6, 7, 11, 12, 13, 14]]

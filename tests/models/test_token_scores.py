@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from agentrl.models.loading import LoadedModel, load_model
-from agentrl.models.scoring import Reader, check_head, token_scores
+from agentrl.models.scoring import Reader, token_scores
 from agentrl.rollout.collect import EnvSpec
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers.batch import Batch, Row, padded
+from agentrl.trainers.update.batch import Batch, Row, padded
+from agentrl.trainers.update.models import check_head
 from tests.trainers.episodes import played
 
 ENVS = {"tiny-text": ("FrozenLake-Text", "Sokoban-Text"), "tiny-vlm": ("FrozenLake-Visual", "Sokoban-Visual")}

@@ -13,7 +13,8 @@ import torch
 from agentrl.core.errors import ConfigError, EngineFault
 from agentrl.models.chat import PromptEncoder, parts_of
 from agentrl.models.loading import load_model
-from agentrl.models.sampling import Sampling, choose, cut, pack
+from agentrl.models.sampling import Sampling, choose, cut
+from agentrl.models.scoring import pack
 from agentrl.policies import load_policy
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.episode import make, record_episode

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import agentrl  # noqa: F401
-from agentrl.trainers import sft
+from agentrl.trainers.algorithms import sft
 from tests.trainers import toys
 
 
@@ -32,9 +32,6 @@ def undecided(nano: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same model, taught to say one of the two words of the toy, about equally often."""
     output = tmp_path_factory.mktemp("imitation") / "run"
     many = {"turns": 3}
-    import json
 
-    args = toys.sft(
-        nano, output, mistakes=1.0, iterations=6, demonstrations=64, env_kwargs=json.dumps(many), save_every=6
-    )
+    args = toys.sft(nano, output, mistakes=1.0, iterations=6, demonstrations=64, env_kwargs=many, save_every=6)
     return sft.train(args) / "checkpoints" / "step_6" / "policy"

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 import agentrl  # noqa: F401
-from agentrl.trainers import ppo, webrl
+from agentrl.trainers.algorithms import ppo, webrl
 from tests.trainers.toys import QUICK
 
 
@@ -26,10 +26,10 @@ def arguments(folder: Path, model: str, **more: Any) -> ppo.PPO:
     """Six iterations of four episodes with every memory a run can have: critic, reference, a counting wrapper."""
     options = QUICK | {
         "env": ("agentrl/FrozenLake-Text-v0",),
-        "env_kwargs": '{"max_turns": 2}',
+        "env_kwargs": {"max_turns": 2},
         "strategy": "grounding",
         "judge": "rule",
-        "wrap": '[{"wrapper": "RepetitionPenalty"}]',
+        "wrap": [{"wrapper": "RepetitionPenalty"}],
         "model": model,
         "output": str(folder),
         "resume": True,
@@ -52,7 +52,7 @@ def phase_arguments(folder: Path, model: str, **more: Any) -> webrl.WebRL:
     """Three phases of WebRL with whatever they remember: new tasks, replay, labels that come late."""
     options = QUICK | {
         "env": ("agentrl/FrozenLake-Text-v0",),
-        "env_kwargs": '{"max_turns": 2, "size": 3}',
+        "env_kwargs": {"max_turns": 2, "size": 3},
         "prompt_style": "step",
         "history": 100,
         "model": model,
@@ -64,7 +64,7 @@ def phase_arguments(folder: Path, model: str, **more: Any) -> webrl.WebRL:
         "batch_size": 4,
         "lr": 1e-3,
         "critic_lr": 1e-3,
-        "orm": '{"kind": "tests.toy_judges:OftenAway"}',
+        "orm": {"kind": "tests.toy_judges:OftenAway"},
         "perplexity_high": 1e9,
         "save_trajectories": 2,
         "eval_every": 2,

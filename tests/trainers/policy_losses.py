@@ -7,9 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from agentrl.trainers import grpo, gspo, ppo, steppo
-from agentrl.trainers.losses import Loss, token_weights
-from agentrl.trainers.update import Part
+from agentrl.trainers.algorithms import grpo, gspo, ppo, steppo
+from agentrl.trainers.update.batch import token_weights
+from agentrl.trainers.update.losses import Loss
+from agentrl.trainers.update.policy import Part
 
 
 def ppo_loss(logprobs: Tensor, old: Tensor, advantages: Tensor, mask: Tensor, **clip: Any) -> Loss:

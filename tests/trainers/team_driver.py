@@ -25,9 +25,8 @@ from torch.distributed.fsdp import fully_shard  # noqa: F401 (heavy)
 import agentrl  # noqa: F401
 from agentrl.algorithms import arguments_class, train_function
 from agentrl.core.errors import AgentRLError, ConfigError, JudgeFault
-from agentrl.trainers import distributed
-from agentrl.trainers import distributed_rollout as distributed_rollout  # heavy
-from agentrl.trainers import run as run  # heavy
+from agentrl.trainers.parallel import ranks as distributed
+from agentrl.trainers.run import run as run  # heavy
 
 TOO_LONG = 60.0  # seconds after trouble
 

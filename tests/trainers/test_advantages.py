@@ -12,7 +12,11 @@ import torch
 from torch import Tensor
 
 from agentrl.core.errors import ConfigError
-from agentrl.trainers import advantages as adv
+from agentrl.trainers.algorithms import gigpo as gigpo_file
+from agentrl.trainers.algorithms import ppo as ppo_file
+from agentrl.trainers.update import advantages as adv
+from agentrl.trainers.update import groups as group_maths
+from agentrl.trainers.update import losses as loss_maths
 from tests.trainers import slow_reference as slow
 from tests.trainers.batches import Batch, random_batch, spoil, without_observations
 
@@ -35,7 +39,7 @@ BOTH = {"turn_gamma": 0.9, "turn_lam": 0.95, "token_gamma": 0.99, "token_lam": 0
 
 
 def released(rewards: Tensor = R) -> adv.Estimate:
-    return adv.bilevel_gae(rewards, V, None, MASK, ENDS, form="released", **BOTH)
+    return ppo_file.bilevel_gae(rewards, V, None, MASK, ENDS, form="released", **BOTH)
 
 
 @pytest.mark.parametrize(
@@ -50,15 +54,15 @@ def released(rewards: Tensor = R) -> adv.Estimate:
             [1.464293, 1.452731, 1.441500, 1.315650, 1.300000],
         ),
         (
-            lambda: adv.bilevel_gae(R, V, AFTER, MASK, ENDS, **BOTH).advantages,
+            lambda: ppo_file.bilevel_gae(R, V, AFTER, MASK, ENDS, **BOTH).advantages,
             [2.348701, 2.393090, 2.441350, 1.308408, 1.292300],
         ),
         (
-            lambda: adv.turn_gae(R, V, MASK, ENDS, turn_gamma=0.9, turn_lam=0.95).advantages,
+            lambda: ppo_file.turn_gae(R, V, MASK, ENDS, turn_gamma=0.9, turn_lam=0.95).advantages,
             [2.637000, 2.637000, 2.637000, 1.4, 1.4],
         ),
         (
-            lambda: adv.turn_gae(R, V, MASK, ENDS, form="released", turn_gamma=0.9, turn_lam=0.95).advantages,
+            lambda: ppo_file.turn_gae(R, V, MASK, ENDS, form="released", turn_gamma=0.9, turn_lam=0.95).advantages,
             [2.441500, 2.441500, 2.441500, 1.3, 1.3],
         ),
         (
@@ -93,11 +97,11 @@ SCORES, GROUPS = torch.tensor([1.0, 0, 0, 5]), ["a", "a", "a", "b"]
 
 
 def test_golden_numbers_of_the_group_estimators() -> None:
-    close(adv.grpo(SCORES, GROUPS), [1.154698, -0.577349, -0.577349, 4.999995], 1e-6)
-    close(adv.dr_grpo(SCORES, GROUPS), [0.666667, -0.333333, -0.333333, 5])
-    close(adv.rloo(SCORES, GROUPS), [1, -0.5, -0.5, 0])
+    close(group_maths.grpo(SCORES, GROUPS), [1.154698, -0.577349, -0.577349, 4.999995], 1e-6)
+    close(group_maths.dr_grpo(SCORES, GROUPS), [0.666667, -0.333333, -0.333333, 5])
+    close(group_maths.rloo(SCORES, GROUPS), [1, -0.5, -0.5, 0])
     mask = torch.ones(4, 3, dtype=torch.bool)
-    tokens = adv.whiten(adv.to_tokens(adv.dr_grpo(SCORES, GROUPS), mask), mask)  # REINFORCE++-baseline
+    tokens = adv.whiten(group_maths.to_tokens(group_maths.dr_grpo(SCORES, GROUPS), mask), mask)  # REINFORCE++-baseline
     close(tokens, torch.tensor([-0.253493, -0.688051, -0.688051, 1.629595])[:, None].expand(4, 3))
 
 
@@ -133,7 +137,7 @@ def test_golden_numbers_of_gigpo(normalise: Any, golden: list[float]) -> None:
 def gigpo(
     rewards: Tensor, groups: Any, whose: Any, index: Tensor, anchors: Any, penalties: Tensor | None = None, **more: Any
 ) -> Tensor:
-    """`adv.gigpo` of steps in any order, which are laid out as trajectories x steps and taken back."""
+    """`gigpo_file.gigpo` of steps in any order, which are laid out as trajectories x steps and taken back."""
     names = list(dict.fromkeys(whose))
     row, column = torch.tensor([names.index(name) for name in whose]), index
     mask = torch.zeros(len(names), int(index.max()) + 1, dtype=torch.bool)
@@ -146,7 +150,9 @@ def gigpo(
     order = [step[m, t] for m, t in mask.nonzero().tolist()]
     by_trajectory = [groups[list(whose).index(name)] for name in names]
     fines = None if penalties is None else laid_out(penalties)
-    found = adv.gigpo(laid_out(rewards), mask, by_trajectory, [anchors[n] for n in order], penalties=fines, **more)
+    found = gigpo_file.gigpo(
+        laid_out(rewards), mask, by_trajectory, [anchors[n] for n in order], penalties=fines, **more
+    )
     assert not found[~mask].any()
     return found[row, column]
 
@@ -182,11 +188,11 @@ def test_turn_estimators_equal_the_slow_version(seed: int) -> None:
     clean = spoil(batch)
     extra = {"bootstrap": batch.bootstrap, "kl": batch.kl}
     args = (batch.rewards, clean.values, clean.after, batch.mask, batch.ends)
-    paper = adv.bilevel_gae(*args, **ALL_SETTINGS, **extra)
-    public = adv.bilevel_gae(*args, form="released", **ALL_SETTINGS, **extra)
+    paper = ppo_file.bilevel_gae(*args, **ALL_SETTINGS, **extra)
+    public = ppo_file.bilevel_gae(*args, form="released", **ALL_SETTINGS, **extra)
     turns = (batch.rewards, clean.values, batch.mask, batch.ends)
-    wise = adv.turn_gae(*turns, form="released", **TURN_SETTINGS, **extra)
-    before = adv.turn_gae(*turns, **TURN_SETTINGS, **extra)
+    wise = ppo_file.turn_gae(*turns, form="released", **TURN_SETTINGS, **extra)
+    before = ppo_file.turn_gae(*turns, **TURN_SETTINGS, **extra)
     step = adv.step_gae(batch.rewards, clean.values, batch.mask, batch.ends, gamma=G, lam=L, **extra)
     assert all(torch.equal(a, b) for a, b in zip(before[:3], step[:3], strict=True))
     for b, row in enumerate(rows_of(batch)):
@@ -231,7 +237,7 @@ def random_steps(seed: int) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["grpo", "dr_grpo", "rloo"])
 def test_group_estimators_equal_the_slow_version(kind: str, seed: int) -> None:
     s = random_steps(seed)
-    found = getattr(adv, kind)(s["rewards"], s["groups"])
+    found = getattr(group_maths, kind)(s["rewards"], s["groups"])
     rows = range(len(s["rewards"]))
     close(found, slow.against_group(s["rewards"].tolist(), s["groups"], rows, kind), 1e-4)
 
@@ -253,24 +259,26 @@ ESTIMATORS: dict[str, Callable[[Batch], Tensor]] = {
         adv.masked_gae(b.rewards, b.values, b.mask, gamma=g, lam=lam, bootstrap=b.bootstrap, kl=b.kl).advantages
     ),
     "paper": lambda b: (
-        adv.bilevel_gae(
+        ppo_file.bilevel_gae(
             b.rewards, b.values, b.after, b.mask, b.ends, **ALL_SETTINGS, bootstrap=b.bootstrap, kl=b.kl
         ).advantages
     ),
     "released": lambda b: (
-        adv.bilevel_gae(
+        ppo_file.bilevel_gae(
             b.rewards, b.values, None, b.mask, b.ends, form="released", **ALL_SETTINGS, bootstrap=b.bootstrap, kl=b.kl
         ).advantages
     ),
     "turn": lambda b: (
-        adv.turn_gae(b.rewards, b.values, b.mask, b.ends, **TURN_SETTINGS, bootstrap=b.bootstrap, kl=b.kl).advantages
+        ppo_file.turn_gae(
+            b.rewards, b.values, b.mask, b.ends, **TURN_SETTINGS, bootstrap=b.bootstrap, kl=b.kl
+        ).advantages
     ),
     "step": lambda b: (
         adv.step_gae(b.rewards, b.values, b.mask, b.ends, gamma=G, lam=L, bootstrap=b.bootstrap, kl=b.kl).advantages
     ),
     "reinforce++": lambda b: reinforce_pp(b.rewards, b.mask, g),
     "whitened turns": lambda b: adv.whiten(
-        adv.turn_gae(b.rewards, b.values, b.mask, b.ends, **TURN_SETTINGS).advantages, b.mask, b.ends
+        ppo_file.turn_gae(b.rewards, b.values, b.mask, b.ends, **TURN_SETTINGS).advantages, b.mask, b.ends
     ),
 }
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
@@ -283,7 +291,9 @@ def test_without_discounts_both_bilevel_forms_equal_masked_gae(seed: int) -> Non
     ones = dict.fromkeys(ALL_SETTINGS, 1.0)
     masked = adv.masked_gae(b.rewards, b.values, b.mask, bootstrap=b.bootstrap)
     for form, after in (("paper", b.after), ("released", None)):
-        found = adv.bilevel_gae(b.rewards, b.values, after, b.mask, b.ends, form=form, **ones, bootstrap=b.bootstrap)
+        found = ppo_file.bilevel_gae(
+            b.rewards, b.values, after, b.mask, b.ends, form=form, **ones, bootstrap=b.bootstrap
+        )
         close(found.advantages, masked.advantages)
         close(found.returns, masked.returns)
 
@@ -291,8 +301,8 @@ def test_without_discounts_both_bilevel_forms_equal_masked_gae(seed: int) -> Non
 @some_seeds
 def test_released_bilevel_at_turn_ends_is_turn_wise(seed: int) -> None:
     b = random_batch(seed)
-    public = adv.bilevel_gae(b.rewards, b.values, None, b.mask, b.ends, form="released", **ALL_SETTINGS).advantages
-    wise = adv.turn_gae(b.rewards, b.values, b.mask, b.ends, form="released", **TURN_SETTINGS).advantages
+    public = ppo_file.bilevel_gae(b.rewards, b.values, None, b.mask, b.ends, form="released", **ALL_SETTINGS).advantages
+    wise = ppo_file.turn_gae(b.rewards, b.values, b.mask, b.ends, form="released", **TURN_SETTINGS).advantages
     close(public[b.ends], wise[b.ends])
     assert not torch.allclose(public[b.mask], wise[b.mask])
 
@@ -351,7 +361,10 @@ def test_the_order_of_trajectories_does_not_matter_to_groups(kind: str, seed: in
     s = random_steps(seed)
     order = torch.randperm(len(s["rewards"]), generator=torch.Generator().manual_seed(seed))
     groups = [s["groups"][i] for i in order.tolist()]
-    close(getattr(adv, kind)(s["rewards"][order], groups), getattr(adv, kind)(s["rewards"], s["groups"])[order])
+    close(
+        getattr(group_maths, kind)(s["rewards"][order], groups),
+        getattr(group_maths, kind)(s["rewards"], s["groups"])[order],
+    )
 
 
 @some_seeds
@@ -369,12 +382,12 @@ def test_a_turn_without_reward_keeps_its_boundary(form: Any) -> None:
     silent = R.clone()
     silent[0, 2] = 0.0
     after = AFTER if form == "paper" else None
-    kept = adv.bilevel_gae(silent, V, after, MASK, ENDS, form=form, **BOTH).advantages
+    kept = ppo_file.bilevel_gae(silent, V, after, MASK, ENDS, form=form, **BOTH).advantages
     merged = ENDS.clone()
     merged[0, 2] = False  # what a boundary read off the rewards would be
-    lost = adv.bilevel_gae(silent, V, after, MASK, merged, form=form, **BOTH).advantages
+    lost = ppo_file.bilevel_gae(silent, V, after, MASK, merged, form=form, **BOTH).advantages
     assert not torch.allclose(kept[MASK], lost[MASK])
-    close(kept[0, 5:], adv.bilevel_gae(R, V, after, MASK, ENDS, form=form, **BOTH).advantages[0, 5:])
+    close(kept[0, 5:], ppo_file.bilevel_gae(R, V, after, MASK, ENDS, form=form, **BOTH).advantages[0, 5:])
 
 
 @some_seeds
@@ -384,18 +397,18 @@ def test_rloo_is_the_centred_score_times_n_over_n_minus_one(seed: int) -> None:
     scores = torch.randn(40, generator=gen)
     n = torch.bincount(groups)[groups]
     assert bool((n > 1).all())
-    close(adv.rloo(scores, groups), n / (n - 1) * adv.dr_grpo(scores, groups))
+    close(group_maths.rloo(scores, groups), n / (n - 1) * group_maths.dr_grpo(scores, groups))
 
 
 def test_equal_scores_give_no_advantage_at_all() -> None:
     for score in (0.1, 1 / 3, 1e6 + 0.1):
-        for find in (adv.grpo, adv.dr_grpo, adv.rloo):
+        for find in (group_maths.grpo, group_maths.dr_grpo, group_maths.rloo):
             assert find(torch.full((7,), score), [0] * 7).abs().max() < 1e-6
 
 
 def test_labels_may_be_tensors_or_anything_hashable() -> None:
     for labels in (torch.tensor([9, 9, 9, -4]), [None, None, None, ("x", 1)], ("a", "a", "a", b"a")):
-        assert torch.equal(adv.grpo(SCORES, labels), adv.grpo(SCORES, GROUPS))
+        assert torch.equal(group_maths.grpo(SCORES, labels), group_maths.grpo(SCORES, GROUPS))
 
 
 def test_gigpo_step_alone_at_its_anchor_has_only_the_episode_part() -> None:
@@ -423,22 +436,18 @@ def test_gigpo_penalty_touches_its_own_step_only() -> None:
 # ------------------------------------------------------------------ ends of episodes
 
 
-def test_bootstrap_counts_after_external_limits_only_unless_asked() -> None:
-    values = torch.tensor([1.0, 2.0, 3.0])
-    close(adv.bootstrap_values(values, [None, "task", "external"]), [0, 0, 3])
-    close(adv.bootstrap_values(values, [None, "task", "external"], bootstrap_truncated=True), [0, 2, 3])
-    close(adv.bootstrap_values(torch.tensor([float("nan"), 2.0]), [None, "external"]), [0, 2])
-
-
 def test_every_estimator_uses_the_bootstrap_as_the_value_that_would_have_come_next() -> None:
     end = torch.tensor([0.4])
     token = 0.99 * 0.4
     turn = 0.9 * 0.4
     last = {
         "masked": (lambda e: adv.masked_gae(R, V, MASK, **TOKEN, bootstrap=e), token),
-        "paper": (lambda e: adv.bilevel_gae(R, V, AFTER, MASK, ENDS, **BOTH, bootstrap=e), turn),
-        "released": (lambda e: adv.bilevel_gae(R, V, None, MASK, ENDS, form="released", **BOTH, bootstrap=e), turn),
-        "turn": (lambda e: adv.turn_gae(R, V, MASK, ENDS, turn_gamma=0.9, turn_lam=0.95, bootstrap=e), turn),
+        "paper": (lambda e: ppo_file.bilevel_gae(R, V, AFTER, MASK, ENDS, **BOTH, bootstrap=e), turn),
+        "released": (
+            lambda e: ppo_file.bilevel_gae(R, V, None, MASK, ENDS, form="released", **BOTH, bootstrap=e),
+            turn,
+        ),
+        "turn": (lambda e: ppo_file.turn_gae(R, V, MASK, ENDS, turn_gamma=0.9, turn_lam=0.95, bootstrap=e), turn),
         "step": (lambda e: adv.step_gae(R, V, MASK, ENDS, **TOKEN, bootstrap=e), token),
     }
     for find, more in last.values():
@@ -455,12 +464,12 @@ def test_a_perfect_critic_does_not_take_off_what_the_action_earned(estimator: st
     after = torch.stack([worth, worth], 1)
     found = {
         "masked": lambda: adv.masked_gae(rewards, values, mask),
-        "paper": lambda: adv.bilevel_gae(rewards, values, after, mask, ends),
-        "turn": lambda: adv.turn_gae(rewards, values, mask, ends),
+        "paper": lambda: ppo_file.bilevel_gae(rewards, values, after, mask, ends),
+        "turn": lambda: ppo_file.turn_gae(rewards, values, mask, ends),
         "step": lambda: adv.step_gae(rewards, values, mask, ends),
     }[estimator]()
     close(found.advantages[:, 0], worth - worth.mean())
-    released = adv.turn_gae(rewards, values, mask, ends, form="released")
+    released = ppo_file.turn_gae(rewards, values, mask, ends, form="released")
     assert not released.advantages.any()
 
 
@@ -473,7 +482,7 @@ def learned_bandit(form: Any, critic_rate: float) -> float:
         arms = torch.multinomial(logits.softmax(0), 64, replacement=True, generator=gen)
         rewards = torch.stack([torch.zeros(64), worth[arms]], 1)
         values = torch.stack([start.expand(64), chosen[arms]], 1)
-        found = adv.turn_gae(rewards, values, mask, ends, form=form)
+        found = ppo_file.turn_gae(rewards, values, mask, ends, form=form)
         picked = torch.nn.functional.one_hot(arms, 8).float()
         logits = logits + 0.5 * (found.advantages[:, :1] * (picked - logits.softmax(0))).mean(0)
         missed = torch.where(found.critic_mask, found.returns - values, 0.0)
@@ -495,7 +504,7 @@ def test_the_whole_reward_is_put_on_the_last_action() -> None:
 def test_a_row_without_actions_gets_nothing() -> None:
     mask, ends = (torch.cat([m, torch.zeros_like(m)]) for m in (MASK, ENDS))
     rewards = torch.cat([R, torch.zeros_like(R)])
-    found = adv.bilevel_gae(rewards, V.expand(2, 8), V.expand(2, 8), mask, ends, bootstrap=torch.ones(2))
+    found = ppo_file.bilevel_gae(rewards, V.expand(2, 8), V.expand(2, 8), mask, ends, bootstrap=torch.ones(2))
     assert found.advantages[0].any() and not found.advantages[1].any() and not found.returns[1].any()
 
 
@@ -503,8 +512,8 @@ def test_kl_rewards_punish_action_tokens_only() -> None:
     nan = float("nan")
     new, ref = torch.tensor([[-1.0, nan, -2.0]]), torch.tensor([[-1.5, -1.0, -1.0]])
     mask = torch.tensor([[True, False, True]])
-    close(adv.kl_rewards(new, ref, mask, beta=0.1), [[-0.05, 0, 0.1]])
-    close(adv.kl_rewards(new, ref, mask, beta=0.1, kind="k2"), [[-0.0125, 0, -0.05]])
+    close(loss_maths.kl_rewards(new, ref, mask, beta=0.1), [[-0.05, 0, 0.1]])
+    close(loss_maths.kl_rewards(new, ref, mask, beta=0.1, kind="k2"), [[-0.0125, 0, -0.05]])
 
 
 # ------------------------------------------------------------------ whitening and number types
@@ -547,10 +556,10 @@ def test_double_input_keeps_its_precision() -> None:
         (lambda: adv.masked_gae(R + 1, V, MASK), "rewards must be finite, and 0"),
         (lambda: adv.masked_gae(torch.where(ENDS, torch.nan, R), V, MASK), "rewards must be finite"),
         (lambda: adv.masked_gae(R, V, MASK, kl=torch.ones_like(R)), "rewards must be finite, and 0"),
-        (lambda: adv.turn_gae(R.roll(-1, 1), V, MASK, ENDS), "rewards must be finite, and 0"),
-        (lambda: adv.bilevel_gae(R, V, None, MASK, ENDS), "values_after"),
-        (lambda: adv.grpo(torch.tensor([1.0, torch.nan]), [0, 0]), "not known yet"),
-        (lambda: adv.kl_rewards(V, V, MASK, kind="k4"), "k1"),
+        (lambda: ppo_file.turn_gae(R.roll(-1, 1), V, MASK, ENDS), "rewards must be finite, and 0"),
+        (lambda: ppo_file.bilevel_gae(R, V, None, MASK, ENDS), "values_after"),
+        (lambda: group_maths.grpo(torch.tensor([1.0, torch.nan]), [0, 0]), "not known yet"),
+        (lambda: loss_maths.kl_rewards(V, V, MASK, kind="k4"), "k1"),
     ],
 )
 def test_input_that_cannot_be_right_is_refused_with_its_name(call: Callable[[], Any], words: str) -> None:
@@ -565,7 +574,7 @@ sys.modules["torch"] = None
 import agentrl
 from agentrl.core.errors import MissingExtra
 try:
-    import agentrl.trainers.advantages
+    import agentrl.trainers.update.advantages
 except MissingExtra as error:
     print(error.package, error.extra)
 """

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.trainers.batch import Batch, Row, micro_batches, padded, rows_of, shuffled_parts
-from agentrl.trainers.data_parallel import padding_share
+from agentrl.trainers.update.batch import Batch, Row, micro_batches, padded, padding_share, rows_of, shuffled_parts
 from tests.trainers.episodes import conversation, episode
 
 TOKENS = st.lists(st.integers(0, 5), max_size=4)

@@ -18,7 +18,7 @@ from agentrl.policies.control import ControlPolicy
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.demonstrations import GOLD, ControlDemonstrator, control_data
 from agentrl.rollout.evaluate import evaluate
-from agentrl.trainers.behaviour_cloning import BehaviourCloning, demonstrate, train
+from agentrl.trainers.algorithms.behaviour_cloning import BehaviourCloning, demonstrate, train
 from tests.toy_control import PUCK
 
 STATE = {"obs_mode": "state"}

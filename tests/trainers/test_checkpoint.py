@@ -13,11 +13,10 @@ import torch
 
 from agentrl.core.errors import ConfigError
 from agentrl.models.loading import load_model, tokenizer_hash
-from agentrl.trainers import checkpoint as module
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.checkpoint import checkpoints, newest_checkpoint, save_checkpoint
-from agentrl.trainers.token_budget import TrainingFault
-from agentrl.trainers.update import Learner
+from agentrl.trainers.run import checkpoint as module
+from agentrl.trainers.run.checkpoint import checkpoints, newest_checkpoint, save_checkpoint
+from agentrl.trainers.update.learner import Learner, TrainingFault
 from tests.trainers.test_learner import loss_on, rows, same, weights
 from tests.trainers.toys import write_nano_model
 

@@ -6,7 +6,7 @@ import sys
 from types import SimpleNamespace
 
 from agentrl.rollout.trajectory_file import read_trajectories
-from agentrl.trainers.run import Run
+from agentrl.trainers.run.run import Run
 from tests.viewer.run_folders import played, write_run
 
 

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 import torch
 
-from agentrl.trainers import gigpo, grpo, gspo, ppo, steppo
-from agentrl.trainers.advantages import without_critic
+from agentrl.trainers.algorithms import gigpo, grpo, gspo, ppo, steppo
 from agentrl.trainers.arguments import PolicyArguments
-from agentrl.trainers.batch import Batch
-from agentrl.trainers.losses import Correction, Unit, staleness
-from agentrl.trainers.losses import correction as correction_of
-from agentrl.trainers.run import Run
-from agentrl.trainers.update import BatchScores, make_learner, score, update_policy
+from agentrl.trainers.run.run import Run
+from agentrl.trainers.update.batch import Batch, Unit
+from agentrl.trainers.update.groups import without_critic
+from agentrl.trainers.update.learner import make_learner
+from agentrl.trainers.update.losses import Correction
+from agentrl.trainers.update.losses import correction as correction_of
+from agentrl.trainers.update.policy import BatchScores, score, update_policy
 from tests.trainers import slow_reference as slow
 from tests.trainers import toys
 from tests.trainers.episodes import conversation, episode, played
@@ -61,7 +62,7 @@ def test_golden_numbers_of_the_decoupled_loss_through_the_trainers_way(tokens, g
     weighted = torch.tensor([CREDIT[:tokens]]) * found.weights
     loss = ppo_loss(torch.tensor([NOW[:tokens]]), scores.old, weighted, found.kept, dual_clip=3.0).loss
     assert loss.item() == pytest.approx(golden, abs=1e-5)
-    assert found.metrics["heavy_fraction"] == pytest.approx(0.2 if tokens == 5 else 0.0)
+    assert found.metrics["over_max_weight"] == pytest.approx(0.2 if tokens == 5 else 0.0)
 
 
 def test_truncated_weights_are_cut_and_nothing_leaves() -> None:
@@ -104,7 +105,7 @@ def test_steps_and_sequences_share_the_geometric_mean_of_their_weights(style) ->
     args = PolicyArguments(correction="decoupled", max_weight=1.3)  # exp(0.4) is above it, exp(0.1) and exp(0.3) not
     by_step = correct(args, batch, scores, "step")
     assert by_step.kept.tolist() == [[False, False, True]]  # a step leaves as a whole
-    assert by_step.metrics["heavy_fraction"] == pytest.approx(2 / 3)
+    assert by_step.metrics["over_max_weight"] == pytest.approx(2 / 3)
     by_row = correct(PolicyArguments(correction="truncated", max_weight=9.0), batch, scores, "sequence").weights.log()
     wanted = [[0.4, 0.4, 0.1]] if style == "step" else [[0.3, 0.3, 0.3]]
     assert by_row.tolist()[0] == pytest.approx(wanted[0], abs=1e-6)
@@ -124,7 +125,6 @@ def test_every_token_knows_the_policy_that_wrote_it() -> None:
     two.steps[0].version, two.steps[1].version = 3, 5
     batch = Batch([two, conversation([[9]])], observations=True)
     assert batch.versions[0].tolist() == [3, 3, 5, 5, 5] and batch.rows[0].versions == [3, 3, 5, 5, 5]
-    assert staleness(Batch([two]), 7) == {"staleness_mean": pytest.approx((4 + 4 + 2) / 3), "staleness_max": 4.0}
 
 
 @pytest.mark.parametrize("mean", ["token", "sequence", "constant"])
@@ -140,7 +140,9 @@ def test_the_divergence_in_the_loss_is_averaged_as_the_loss_is(undecided, tmp_pa
     with Run(args, "grpo", learner) as run:
         weigh = partial(grpo.loss_weights, args)
         nothing = without_critic(torch.zeros_like(distance))
-        found = update_policy(args, run, batch, scores, nothing, grpo.policy_loss, weigh=weigh)
+        found = update_policy(
+            args, learner, batch, scores, nothing, grpo.policy_loss, run.rng("minibatches"), weigh=weigh
+        )
     each = distance.square() / 2
     lengths = batch.action_mask.sum(1)
     wanted = {
@@ -176,10 +178,11 @@ def test_the_loss_of_an_update_is_the_weighted_mean_however_it_is_cut(undecided,
     with Run(args, "grpo", learner) as run:
         weigh = partial(grpo.loss_weights, args) if trainer is grpo else None
         policy_loss = steppo_loss if trainer is steppo else trainer.policy_loss
-        found = update_policy(args, run, batch, scores, without_critic(credit), policy_loss, unit, weigh=weigh)
+        rng = run.rng("minibatches")
+        found = update_policy(args, learner, batch, scores, without_critic(credit), policy_loss, rng, unit, weigh=weigh)
     # played() samples at another temperature than args trains with, so the weights are computed, not known.
     fixed = correct(args, batch, scores, unit)
-    assert 0 < found["heavy_fraction"] < 1 and not bool(fixed.kept.any(1).all())
+    assert 0 < found["over_max_weight"] < 1 and not bool(fixed.kept.any(1).all())
     each = torch.where(fixed.kept, -credit * fixed.weights, 0.0)
     lengths = fixed.kept.sum(1).clamp(min=1)
     rows = fixed.kept.any(1).sum()  # of one step each
@@ -200,7 +203,7 @@ def test_fresh_data_is_trained_on_as_without_a_correction(undecided, tmp_path, n
     plain = found["none"][0]
     for correction in CORRECTIONS:
         state, loss = found[correction]
-        assert loss["weight_mean"] == pytest.approx(1.0, abs=1e-5) and loss["heavy_fraction"] == 0.0
+        assert loss["importance_weight_mean"] == pytest.approx(1.0, abs=1e-5) and loss["over_max_weight"] == 0.0
         for key, value in plain.items():
             if isinstance(value, torch.Tensor) and value.is_floating_point():
                 assert torch.allclose(state[key], value, atol=2e-4), key
@@ -231,4 +234,4 @@ def test_data_two_updates_old_still_improves_the_policy(undecided, tmp_path, mon
     assert chance(last_policy(folder)) > chance(undecided) + 0.1
     figures = [line["loss"] for line in lines(folder, "train")]
     assert [loss["staleness_max"] for loss in figures] == [0, 1, 2, 2, 2, 2]
-    assert any(abs(loss["weight_mean"] - 1) > 0.01 for loss in figures[1:])
+    assert any(abs(loss["importance_weight_mean"] - 1) > 0.01 for loss in figures[1:])

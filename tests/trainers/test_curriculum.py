@@ -14,11 +14,11 @@ from agentrl.core.errors import EngineFault
 from agentrl.core.task_generator import Task
 from agentrl.policies.random import RandomPolicy
 from agentrl.rollout.collect import Collector
-from agentrl.trainers import curriculum
-from agentrl.trainers.curriculum import Curriculum
-from agentrl.trainers.distributed import ProcessGroup
-from agentrl.trainers.replay import FailureSet, Label, Played, labelled
-from agentrl.trainers.webrl import WebRL
+from agentrl.trainers.algorithms.webrl import WebRL
+from agentrl.trainers.parallel.ranks import ProcessGroup
+from agentrl.trainers.run import curriculum
+from agentrl.trainers.run.curriculum import Curriculum
+from agentrl.trainers.run.replay import FailureSet, Label, Played, labelled
 from tests.trainers.arms import ARMS
 from tests.trainers.episodes import conversation
 
@@ -131,7 +131,7 @@ def test_a_phase_without_any_new_task_is_a_warning_that_says_why(made) -> None:
 
 
 def test_a_task_with_arguments_of_its_own_gets_its_own_environment(made) -> None:
-    chosen, _ = made(env_kwargs='{"size": 4}')
+    chosen, _ = made(env_kwargs={"size": 4})
     wide = Task("any", {"size": 5, "levels": 1})
     collector, starts = chosen.collector(3, [Played(0, Task("a")), Played(0, wide), Played(0, wide), Played()])
     assert [start.env for start in starts] == [0, 1, 1, 0] and starts[3].task is None
@@ -142,11 +142,11 @@ def test_a_task_with_arguments_of_its_own_gets_its_own_environment(made) -> None
 
 
 def test_training_tasks_repeat_only_after_all_have_come_and_follow_from_the_seed(made) -> None:
-    chosen, _ = made(env_kwargs='{"size": 3}')
+    chosen, _ = made(env_kwargs={"size": 3})
     all_of_them = len(chosen.sources[0].tasks)
     played = chosen.training_tasks(0, all_of_them + 2)
     assert len({one.task.id for one in played[:all_of_them]}) == all_of_them
-    assert played == made(env_kwargs='{"size": 3}')[0].training_tasks(0, all_of_them + 2)
+    assert played == made(env_kwargs={"size": 3})[0].training_tasks(0, all_of_them + 2)
     assert played != chosen.training_tasks(1, all_of_them + 2)
 
 

@@ -19,10 +19,11 @@ import torch
 from agentrl.cli.main import main
 from agentrl.core.errors import ConfigError
 from agentrl.core.lock import FolderLock
+from agentrl.core.manifest import write_manifest
 from agentrl.models.loading import load_model
-from agentrl.trainers import ppo
-from agentrl.trainers.checkpoint import newest_checkpoint
-from agentrl.trainers.run_state import RunState
+from agentrl.trainers.algorithms import ppo
+from agentrl.trainers.run.checkpoint import newest_checkpoint
+from agentrl.trainers.run.folder import RunState
 from tests.trainers import toys
 from tests.trainers.runs import assert_same_run, lines, training_state
 
@@ -179,37 +180,16 @@ def test_a_policy_is_checked_when_it_is_loaded(copy) -> None:
     load_model(shutil.copytree(policy, copy / "mine"), "cpu")  # changed on purpose, perhaps
 
 
-# ---------------------------------------------------------------------- earlier versions
-
-
-def as_before(folder: Path) -> None:
-    """A run folder as earlier versions wrote it: no manifest, no copy of the options, one hash in the state."""
-    from agentrl.core.files import sha256_of
-
-    for step in (folder / "checkpoints").iterdir():
-        (step / "manifest.json").unlink()
-        (step / "config.json").unlink()
-        rewrite(step / "state.json", sha256=sha256_of(step / "training.pt"), metrics_sha256=None, collectors=None)
-    rewrite(folder / "config.json", inputs=None)
-
-
-def test_a_run_of_an_earlier_version_resumes_with_a_warning(nano, finished, copy, caplog) -> None:
-    as_before(copy)
-    shutil.rmtree(copy / "checkpoints/step_3")
-    resume(nano, copy)
-    assert "step_2 was written by an earlier version" in caplog.text
-    assert_same_run(finished, copy, 3)
-
-
 def test_a_field_that_is_missing_or_wrong_falls_back(nano, finished, copy, caplog) -> None:
-    as_before(copy)
     state, folder = copy / "checkpoints/step_3/state.json", copy / "checkpoints"
     whole = state.read_bytes()
-    for changes in ({"calls": None}, {"watch": {}}, {"metrics_bytes": "many"}, {"metrics_bytes": -1}, {"step": 2}):
+    for changes in ({"calls": None}, {"monitor": {}}, {"metrics_bytes": "many"}, {"metrics_bytes": -1}, {"step": 2}):
         rewrite(state, **changes)
+        write_manifest(folder / "step_3", 3)
         assert newest_checkpoint(folder, RunState.from_json) == folder / "step_2", changes
         state.write_bytes(whole)
     rewrite(state, episodes=None)
+    write_manifest(folder / "step_3", 3)
     resume(nano, copy)
     assert "step_3 is damaged" in caplog.text
     assert_same_run(finished, copy, 3)

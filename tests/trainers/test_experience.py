@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from agentrl.core.errors import ConfigError
-from agentrl.trainers.experience import ActionTable, Experience
+from agentrl.trainers.update.off_policy import ActionTable, Experience
 from tests.trainers.episodes import conversation, episode
 
 TALK = conversation([[30, 31, 2], [32, 2]], first=[10, 11], id="talk")

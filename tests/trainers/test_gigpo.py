@@ -13,9 +13,9 @@ from agentrl.core.errors import ConfigError
 from agentrl.core.policy import Generation
 from agentrl.rollout.episode import play_episode
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers import gigpo
-from agentrl.trainers.batch import Batch
-from agentrl.trainers.update import BatchScores
+from agentrl.trainers.algorithms import gigpo
+from agentrl.trainers.update.batch import Batch
+from agentrl.trainers.update.policy import BatchScores
 from tests.trainers import toys
 from tests.trainers.episodes import conversation, episode
 from tests.trainers.runs import lines
@@ -138,7 +138,7 @@ def test_a_step_is_recorded_with_the_state_in_which_it_began() -> None:
 
 
 def test_really_played_steps_meet_at_their_beginnings(undecided, tmp_path) -> None:
-    args = toys.gigpo(undecided, tmp_path / "run", env_kwargs='{"turns": 2}', iterations=1)
+    args = toys.gigpo(undecided, tmp_path / "run", env_kwargs={"turns": 2}, iterations=1)
     loss = lines(gigpo.train(args), "train")[0]["loss"]
     assert loss["anchored_steps"] == 1.0  # the toy shows its turn and nothing else
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,15 +10,14 @@ import pytest
 import torch
 
 import agentrl  # noqa: F401
-from agentrl.algorithms import arguments_class, as_meant
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers import advantages as pure
-from agentrl.trainers import grpo, reinforce_pp, rloo
+from agentrl.trainers.algorithms import grpo, reinforce_pp, rloo
 from agentrl.trainers.arguments import PolicyArguments
-from agentrl.trainers.batch import Batch
-from agentrl.trainers.group_relative import collect_groups, group_advantages, group_metrics, groups_of, is_even
-from agentrl.trainers.token_budget import TrainingFault
+from agentrl.trainers.update import groups as group_maths
+from agentrl.trainers.update.batch import Batch
+from agentrl.trainers.update.groups import collect_groups, group_advantages, group_metrics, groups_of, has_zero_variance
+from agentrl.trainers.update.learner import TrainingFault
 from tests.trainers import toys
 from tests.trainers.arms import ARMS
 from tests.trainers.episodes import episode
@@ -47,7 +45,11 @@ EVEN = [member("a", 1.0), member("a", 1.0), member("b", 0.0), member("b", 3.0)]
 
 def test_groups_without_a_difference_and_groups_of_one_are_counted_apart() -> None:
     found = groups_of([*EVEN, member("c", 5.0), member("", 1.0, id="x")])
-    assert [len(group) for group in found] == [2, 2, 1, 1] and is_even(found[0]) and not is_even(found[1])
+    assert (
+        [len(group) for group in found] == [2, 2, 1, 1]
+        and has_zero_variance(found[0])
+        and not has_zero_variance(found[1])
+    )
     assert group_metrics(found) == {"zero_variance_groups": 0.25, "singleton_groups": 0.5}
 
 
@@ -84,8 +86,8 @@ def finished(reward: float, success: bool, **terms: float) -> Trajectory:
 def test_groups_are_alike_by_their_outcome_whatever_moves_cost_and_form_earns() -> None:
     failed = [finished(-0.1, False, step=-0.1), finished(-0.3, False, step=-0.3), finished(0.4, False, format=0.5)]
     solved = [finished(10.0, True), finished(9.5, True)]
-    assert is_even(failed) and is_even(solved) and not is_even([failed[0], solved[0]])
-    assert not is_even(failed, "reward") and group_metrics([failed], "reward")["zero_variance_groups"] == 0.0
+    assert has_zero_variance(failed) and has_zero_variance(solved) and not has_zero_variance([failed[0], solved[0]])
+    assert not has_zero_variance(failed, "reward") and group_metrics([failed], "reward")["zero_variance_groups"] == 0.0
     found, metrics = collect_groups(Rounds([*failed], [*failed[:1], *solved[:1]]), 2, 2, 1)  # pyright: ignore
     assert found == [failed[0], solved[0]] and metrics["zero_variance_groups"] == 1.0
 
@@ -94,9 +96,9 @@ def test_where_the_task_is_graded_its_grades_are_the_outcome() -> None:
     group = [finished(reward, False, similarity=0.4, format=reward - 0.4) for reward in (0.4, 0.9)]
     for one in group:
         one.steps[0].info["graded"] = ["similarity"]
-    assert is_even(group)
+    assert has_zero_variance(group)
     group[0].steps[0].reward_terms["similarity"] = 0.6
-    assert not is_even(group)
+    assert not has_zero_variance(group)
 
 
 @pytest.mark.parametrize(("name", "terms"), [("WebShop-Text", True), ("FrozenLake-Text", False)])
@@ -117,12 +119,6 @@ def test_environments_name_the_terms_that_grade_their_task(name, terms) -> None:
     env.close()
 
 
-def test_records_from_before_compare_rewards() -> None:
-    for name in ("grpo", "rloo", "gspo", "gigpo"):
-        assert as_meant(name, {})["even_by"] == "reward" and arguments_class(name).from_json(as_meant(name, {}))
-    assert as_meant("gigpo", {})["anchors"] == "observation"
-
-
 def test_further_rounds_that_only_meet_faults_add_nothing() -> None:
     found, metrics = collect_groups(Rounds(EVEN, [], []), 4, 2, 2)  # pyright: ignore
     assert len(found) == 2 and metrics["extra_rounds"] == 2.0
@@ -133,10 +129,10 @@ def test_a_silent_trajectory_counts_in_its_group() -> None:
     batch = Batch([member("a", 4.0), member("a", 0.0, said=[]), member("a", 2.0)])
     assert len(batch) == 2 and len(batch.silent) == 1
     args = PolicyArguments(kl_coef=0.0)
-    found = group_advantages(args, batch, no_scores(batch), pure.dr_grpo)
+    found = group_advantages(args, batch, no_scores(batch), group_maths.dr_grpo)
     assert found.tolist() == [2.0, 0.0]
-    wanted = pure.rloo(torch.tensor([4.0, 2.0, 0.0]), ["a"] * 3)[:2]
-    assert torch.allclose(group_advantages(args, batch, no_scores(batch), pure.rloo), wanted)
+    wanted = group_maths.rloo(torch.tensor([4.0, 2.0, 0.0]), ["a"] * 3)[:2]
+    assert torch.allclose(group_advantages(args, batch, no_scores(batch), group_maths.rloo), wanted)
 
 
 @pytest.mark.parametrize("name", ["grpo", "rloo", "gspo", "gigpo"])
@@ -151,9 +147,7 @@ def test_a_group_of_one_is_refused(name) -> None:
 def test_faults_shrink_groups_and_the_others_are_learned_from(undecided, tmp_path) -> None:
     """Every third task has a simulator that fails: all of its group is gone, and no reward of 0 takes its place."""
     troubled = {"trouble": "raise", "trouble_every": 3}
-    folder = rloo.train(
-        toys.rloo(undecided, tmp_path / "run", env_kwargs=json.dumps(troubled), episodes=48, num_envs=48, lr=5e-3)
-    )
+    folder = rloo.train(toys.rloo(undecided, tmp_path / "run", env_kwargs=troubled, episodes=48, num_envs=48, lr=5e-3))
     for line in lines(folder, "train"):
         assert line["faults"] > 0 and line["faults"] % 8 == 0 and line["loss"]["grad_norm"] > 0
         assert line["loss"]["singleton_groups"] == 0
@@ -169,7 +163,7 @@ def test_members_that_a_fault_took_leave_statistics_of_the_rest() -> None:
     known = [one for one in played if one.reward is not None]
     found, _ = collect_groups(Rounds(known), 6, 3)  # pyright: ignore
     batch = Batch(found)
-    assert group_advantages(PolicyArguments(kl_coef=0.0), batch, no_scores(batch), pure.dr_grpo).tolist() == [
+    assert group_advantages(PolicyArguments(kl_coef=0.0), batch, no_scores(batch), group_maths.dr_grpo).tolist() == [
         1.0,
         -1.0,
         -0.5,
@@ -178,7 +172,7 @@ def test_members_that_a_fault_took_leave_statistics_of_the_rest() -> None:
 
 
 def test_equal_rewards_everywhere_change_nothing_and_are_no_fault(undecided, tmp_path) -> None:
-    options = {"env_kwargs": json.dumps({"good": "Nowhere"}), "iterations": 1, "extra_rounds": 1}
+    options = {"env_kwargs": {"good": "Nowhere"}, "iterations": 1, "extra_rounds": 1}
     folder = grpo.train(toys.grpo(undecided, tmp_path / "run", **options))
     line = lines(folder, "train")[0]
     assert line["loss"]["zero_variance_groups"] == 1.0 and line["loss"]["policy"] == line["loss"]["grad_norm"] == 0.0
@@ -186,10 +180,10 @@ def test_equal_rewards_everywhere_change_nothing_and_are_no_fault(undecided, tmp
 
 
 def test_extra_rounds_play_tasks_that_no_other_round_has(undecided, tmp_path) -> None:
-    from agentrl.trainers.run import Run
-    from agentrl.trainers.update import make_learner
+    from agentrl.trainers.run.run import Run
+    from agentrl.trainers.update.learner import make_learner
 
-    args = toys.grpo(undecided, tmp_path / "run", env=(ARMS, json.dumps({"id": ARMS, "kwargs": {"turns": 2}})))
+    args = toys.grpo(undecided, tmp_path / "run", env=(ARMS, {"id": ARMS, "kwargs": {"turns": 2}}))
     with Run(args, "grpo", make_learner(args)) as run:
         seen, ids = list[int](), list[str | None]()
         for run.iteration in range(3):

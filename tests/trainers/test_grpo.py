@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from agentrl.core.errors import ConfigError
-from agentrl.trainers import advantages as pure
-from agentrl.trainers import grpo
-from agentrl.trainers.batch import Batch
-from agentrl.trainers.update import BatchScores
+from agentrl.trainers.algorithms import grpo
+from agentrl.trainers.update import groups as group_maths
+from agentrl.trainers.update.batch import Batch
+from agentrl.trainers.update.policy import BatchScores
 from tests.trainers import toys
 from tests.trainers.episodes import episode
 from tests.trainers.runs import lines
@@ -35,8 +35,8 @@ def no_scores(played: Batch) -> BatchScores:
 def test_credit_is_that_of_the_pure_function_on_every_token(baseline) -> None:
     played = batch()
     found = grpo.advantages(grpo.GRPO(baseline=baseline, kl_coef=0.0), played, no_scores(played))
-    wanted = getattr(pure, baseline)(torch.tensor(PAID), GROUPS)
-    assert torch.allclose(found.advantages, pure.to_tokens(wanted.float(), played.action_mask))
+    wanted = getattr(group_maths, baseline)(torch.tensor(PAID), GROUPS)
+    assert torch.allclose(found.advantages, group_maths.to_tokens(wanted.float(), played.action_mask))
     assert not bool(found.critic_mask.any())
     assert not bool(found.advantages[3:].any())  # all of group b earned the same: no lead, and no NaN
 
@@ -48,8 +48,8 @@ def test_the_divergence_is_paid_out_of_what_a_trajectory_earned() -> None:
     scores = BatchScores(played.logprobs, played.logprobs - 1.0, nothing, nothing, torch.zeros(len(played)))
     found = grpo.advantages(args, played, scores).advantages
     # One unit of k1 per token, so that the trajectory of two tokens pays 1 and all others 0.5.
-    wanted = pure.dr_grpo(torch.tensor(PAID) - torch.tensor([1.0, 0.5, 0.5, 0.5, 0.5]), GROUPS)
-    assert torch.allclose(found, pure.to_tokens(wanted, played.action_mask), atol=1e-6)
+    wanted = group_maths.dr_grpo(torch.tensor(PAID) - torch.tensor([1.0, 0.5, 0.5, 0.5, 0.5]), GROUPS)
+    assert torch.allclose(found, group_maths.to_tokens(wanted, played.action_mask), atol=1e-6)
 
 
 def test_replies_that_were_cut_can_be_punished_or_left_out() -> None:

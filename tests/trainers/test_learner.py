@@ -15,9 +15,8 @@ from agentrl.core.errors import ConfigError
 from agentrl.models.loading import load_model
 from agentrl.policies.hf import HFPolicy
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.batch import Batch, Row
-from agentrl.trainers.token_budget import TrainingFault
-from agentrl.trainers.update import Learner
+from agentrl.trainers.update.batch import Batch, Row
+from agentrl.trainers.update.learner import Learner, TrainingFault
 from tests.trainers.episodes import conversation
 
 # Said once by processors without bf16; the numbers are right all the same.
@@ -62,7 +61,7 @@ def gradients(learner: Learner, monkeypatch: pytest.MonkeyPatch) -> tuple[list[t
         kept.extend(torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in groups)
         return 0.0
 
-    monkeypatch.setattr(learner, "_move", note)
+    monkeypatch.setattr(learner.optimiser, "step", note)
     return kept, learner.step(rows(), loss_on(learner, rows()))
 
 

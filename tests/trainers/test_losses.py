@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from agentrl.core.errors import ConfigError
-from agentrl.trainers import losses
 from agentrl.trainers.arguments import PolicyArguments
+from agentrl.trainers.update import batch as batch_maths
+from agentrl.trainers.update import losses
 from tests.trainers import slow_reference as slow
 from tests.trainers.batches import random_batch
 from tests.trainers.policy_losses import grpo_loss, gspo_loss, part, ppo_loss, step_loss
@@ -185,7 +186,7 @@ def test_drift_metrics() -> None:
 
 
 def kl_mean(new: Tensor, old: Tensor, mask: Tensor, kind: Any) -> Tensor:
-    return losses.masked_mean(losses.kl_estimate(new, old, mask, kind), mask)
+    return batch_maths.masked_mean(losses.kl_estimate(new, old, mask, kind), mask)
 
 
 POLICY_LOSSES: dict[str, Callable[[Case, Tensor], Tensor]] = {
@@ -257,33 +258,33 @@ def test_the_weights_of_the_three_means_by_hand() -> None:
     ends = torch.tensor([[False, True, False, True], [True, False, False, False]])
 
     def mean(unit: Any) -> Tensor:
-        return losses.masked_sum(losses.token_weights(unit, mask, ends) * x, mask)
+        return batch_maths.masked_sum(batch_maths.token_weights(unit, mask, ends) * x, mask)
 
     close(mean("token"), 19 / 4)
     close(mean("sequence"), (3 + 10) / 2)
     close(mean("step"), (1.5 + 6 + 10) / 3)
     for unit in ("token", "sequence", "step"):
-        weights = losses.token_weights(unit, mask, ends)
+        weights = batch_maths.token_weights(unit, mask, ends)
         close(weights.sum(), 1.0)
         assert not weights[~mask].any()
-    assert not losses.token_weights("step", mask & False, ends).any()
+    assert not batch_maths.token_weights("step", mask & False, ends).any()
 
 
 def test_unit_means_are_shared_by_the_tokens_of_a_unit() -> None:
     x = torch.tensor([[1.0, 2, NAN, 6], [10, NAN, NAN, NAN]])
     mask = ~x.isnan()
     ends = torch.tensor([[False, True, False, True], [True, False, False, False]])
-    close(losses.unit_means(x, mask, "token", ends), [[1, 2, 0, 6], [10, 0, 0, 0]])
-    close(losses.unit_means(x, mask, "step", ends), [[1.5, 1.5, 0, 6], [10, 0, 0, 0]])
-    close(losses.unit_means(x, mask, "sequence", ends), [[3, 3, 0, 3], [10, 0, 0, 0]])
+    close(batch_maths.unit_means(x, mask, "token", ends), [[1, 2, 0, 6], [10, 0, 0, 0]])
+    close(batch_maths.unit_means(x, mask, "step", ends), [[1.5, 1.5, 0, 6], [10, 0, 0, 0]])
+    close(batch_maths.unit_means(x, mask, "sequence", ends), [[3, 3, 0, 3], [10, 0, 0, 0]])
 
 
 @pytest.mark.parametrize("unit", ["token", "sequence", "step"])
 def test_micro_batches_with_the_weights_of_the_whole_add_up_to_the_whole(unit: Any) -> None:
-    from agentrl.trainers import steppo
+    from agentrl.trainers.algorithms import steppo
 
     c = Case(3)
-    whole = part(c.old, c.advantages, c.mask, losses.token_weights(unit, c.mask, c.ends), c.ends)
+    whole = part(c.old, c.advantages, c.mask, batch_maths.token_weights(unit, c.mask, c.ends), c.ends)
 
     def gradient(pieces: list[slice]) -> Tensor:
         x = c.new.clone().requires_grad_(True)

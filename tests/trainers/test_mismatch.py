@@ -7,13 +7,13 @@ import math
 import pytest
 import torch
 
-from agentrl.algorithms import ALGORITHMS, OLDEST, as_meant
 from agentrl.core.errors import ConfigError
 from agentrl.models.float32_head import compute_head_in_float32
-from agentrl.trainers import grpo
-from agentrl.trainers.batch import Batch
-from agentrl.trainers.losses import mismatch
-from agentrl.trainers.update import make_learner, score
+from agentrl.trainers.algorithms import grpo
+from agentrl.trainers.update.batch import Batch
+from agentrl.trainers.update.learner import make_learner
+from agentrl.trainers.update.losses import mismatch
+from agentrl.trainers.update.policy import score
 from tests.trainers import toys
 from tests.trainers.episodes import episode, played
 from tests.trainers.runs import lines
@@ -59,14 +59,7 @@ def test_where_generation_is_not_training_it_is_recomputed_weighed_and_told(
     own = batch.by_trajectory(learner.logprobs(batch.rows)) if recomputed else batch.logprobs
     assert torch.equal(scores.old, own)
     (line, *_) = lines(grpo.train(args), "train")
-    assert ("weight_mean" in line["loss"]) == weighed and (set(line["loss"]) >= FIGURES) == told
-
-
-def test_records_from_before_keep_the_recorded_probabilities_and_no_weights() -> None:
-    for name in OLDEST:
-        assert as_meant(name, {}) | {"old_logprobs": "behaviour", "correction": "none"} == as_meant(name, {})
-    for name in set(ALGORITHMS) - set(OLDEST):
-        assert "correction" not in as_meant(name, {})
+    assert ("importance_weight_mean" in line["loss"]) == weighed and (set(line["loss"]) >= FIGURES) == told
 
 
 def test_an_output_layer_in_float32_keeps_what_bf16_rounds_away() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agentrl.core.errors import ConfigError
-from agentrl.trainers.monitor import Monitor
+from agentrl.trainers.run.monitor import Monitor
 
 
 def train(iteration, *, episodes=256, success=0.5, reward=0.5, spread=0.5, valid=1.0, **loss):
@@ -67,17 +67,17 @@ def farming_run(rng, iterations=60, episodes=256):
 def test_reward_without_the_task_is_farming_and_said_once(episodes):
     for seed in range(5):
         warnings = run(farming_run(random.Random(seed), episodes=episodes))
-        assert [name for name, _ in warnings] == ["farming"]
+        assert [name for name, _ in warnings] == ["reward_hacking"]
         assert warnings[0][1] <= 24
 
 
-def test_a_good_policy_that_gives_the_task_up_is_farming():
+def test_a_good_policy_that_gives_the_task_up_is_reward_hacking():
     lines = [train(i, success=max(0.2, 0.6 - 0.01 * i), reward=0.5 + 0.02 * i) for i in range(40)]
     monitor = Monitor()
     (warning,) = [w for line in lines for w in monitor.update(line)]
-    assert warning["warning"] == "farming" and warning["kind"] == "warning"
+    assert warning["warning"] == "reward_hacking" and warning["kind"] == "warning"
     assert "reward rose" in warning["detail"] and "success" in warning["detail"]
-    assert monitor.active == ("farming",)
+    assert monitor.active == ("reward_hacking",)
 
 
 def test_healthy_noisy_runs_raise_no_alarm():
@@ -96,7 +96,7 @@ def test_healthy_noisy_runs_raise_no_alarm():
     assert alarms == 0
 
 
-def test_a_fall_of_both_is_not_farming():
+def test_a_fall_of_both_is_not_reward_hacking():
     assert run(train(i, success=0.6 - 0.01 * i, reward=1.0 - 0.02 * i) for i in range(50)) == []
 
 
@@ -107,7 +107,7 @@ def test_it_comes_again_only_after_it_was_away():
 
     lines = [*(train(i, success=0.4, reward=0.2) for i in range(16))]
     warnings = run([*lines, *phase(16, False), *phase(46, True), *phase(76, False)])
-    assert [name for name, _ in warnings] == ["farming", "farming"]
+    assert [name for name, _ in warnings] == ["reward_hacking", "reward_hacking"]
     assert warnings[0][1] < 46 and warnings[1][1] >= 76
 
 
@@ -116,7 +116,7 @@ def test_it_comes_again_only_after_it_was_away():
 
 def test_a_policy_that_no_longer_tries_has_collapsed():
     lines = [train(i, entropy=0.8 * 0.5**i, success=0.2) for i in range(12)]
-    assert run(lines) == [("collapse", 6)]
+    assert run(lines) == [("entropy_collapse", 6)]
 
 
 def test_low_entropy_with_high_success_is_how_it_should_end():
@@ -138,7 +138,7 @@ def test_kl_that_blows_up_in_one_update_against_the_reference_or_into_nan():
 
 
 def test_validity_that_falls_below_half_is_told_and_one_that_rises_from_there_is_not():
-    assert run(train(i, valid=0.9 - 0.05 * i) for i in range(15)) == [("invalid", 10)]
+    assert run(train(i, valid=0.9 - 0.05 * i) for i in range(15)) == [("invalid_actions", 10)]
     assert run(train(i, valid=min(1.0, 0.05 + 0.05 * i)) for i in range(30)) == []
 
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from agentrl.trainers import sft
-from agentrl.trainers.muon import Muon, orthogonal
-from agentrl.trainers.update import Learner
+from agentrl.trainers.algorithms import sft
+from agentrl.trainers.update.learner import Learner
+from agentrl.trainers.update.muon import Muon, orthogonal
 from tests.trainers import toys
 from tests.trainers.runs import lines
 

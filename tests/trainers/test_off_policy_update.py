@@ -13,9 +13,12 @@ import torch
 from agentrl.core.errors import ConfigError
 from agentrl.models.chat import Prompt
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers.experience import ActionTable, Experience
-from agentrl.trainers.off_policy_arguments import OffPolicyArguments
-from agentrl.trainers.off_policy_update import (
+from agentrl.trainers.run.progress import Progress
+from agentrl.trainers.update.learner import Learner
+from agentrl.trainers.update.off_policy import (
+    ActionTable,
+    Experience,
+    OffPolicyArguments,
     action_advantages,
     make_off_policy_learner,
     parts_of,
@@ -25,9 +28,7 @@ from agentrl.trainers.off_policy_update import (
     values,
     values_at_starts,
 )
-from agentrl.trainers.outcome_math import ACTOR_LOSSES
-from agentrl.trainers.progress import Progress
-from agentrl.trainers.update import Learner
+from agentrl.trainers.update.outcomes import ACTOR_LOSSES
 from tests.trainers.episodes import conversation, episode
 from tests.trainers.test_learner import same, weights
 
@@ -81,7 +82,7 @@ def gradients(args: OffPolicyArguments, train: Any, monkeypatch: pytest.MonkeyPa
         kept.extend(torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in every)
         return 0.0
 
-    monkeypatch.setattr(learner, "_move", note)
+    monkeypatch.setattr(learner.optimiser, "step", note)
     train(args, ShortRun(learner), learner, experience())
     return kept
 
@@ -237,7 +238,7 @@ def test_steps_that_overshoot_the_regression_are_reported(args, lr: float, overs
     learner = make_off_policy_learner(given)
     run = ShortRun(learner)
     metrics = train_actor(given, run, learner, experience())
-    assert (metrics["policy"] > metrics["policy_unmoved"]) == overshoots
+    assert (metrics["policy"] > metrics["policy_at_reference"]) == overshoots
     assert ["overshoot" in text for text in run.said if "loss" in text] == [True] * overshoots
 
 

@@ -21,7 +21,7 @@ from agentrl.judges.orm import ORMJudge, OutcomeReader
 from agentrl.judges.outcome import OutcomeJudge
 from agentrl.judges.outcome_form import OutcomeForm, read_form
 from agentrl.models.loading import load_model
-from agentrl.models.scoring import answer_tokens, yes_chances
+from agentrl.models.yes_no import answer_tokens, yes_chances
 from agentrl.rollout.collect import EnvSpec
 from agentrl.rollout.judging import settle
 from agentrl.rollout.outcomes import (
@@ -38,13 +38,13 @@ from agentrl.rollout.outcomes import (
 from agentrl.rollout.trajectory import Step, Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
 from agentrl.serve.model_server import ModelServer
-from agentrl.trainers import orm
-from agentrl.trainers.orm import ORM
+from agentrl.trainers.algorithms import orm
+from agentrl.trainers.algorithms.orm import ORM
 from tests.trainers.runs import assert_same_run, lines
 from tests.trainers.toys import QUICK
 
 LAKE = "agentrl/FrozenLake-Text-v0"
-KWARGS = '{"max_turns": 3}'
+KWARGS = {"max_turns": 3}
 PAGES = ("_*_", "_PG")  # done, not done
 
 
@@ -99,7 +99,7 @@ def asked(shown: str = "", **state: Any) -> JudgeRequest:
 def test_what_the_pages_show_is_learned_and_held_to_unseen_tasks(run, judge):
     found = lines(run, "train")
     assert found[-1]["loss"]["nll"] < 0.3 < found[0]["loss"]["nll"]
-    assert found[-1]["loss"]["held_accuracy"] > 0.9 and 0.4 < found[-1]["loss"]["held_base_rate"] <= 0.8
+    assert found[-1]["loss"]["held_out_accuracy"] > 0.9 and 0.4 < found[-1]["loss"]["held_out_base_rate"] <= 0.8
     new = [ended("OO_*_OO", True), ended("OO_PGOO", False)]
     good, bad = outcomes(new, judge)
     assert good > 0.6 > 0.4 > bad

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from agentrl.core.errors import ConfigError
-from agentrl.trainers import outcome_math as om
+from agentrl.trainers.update import outcomes as om
 
 NAN = float("nan")
 

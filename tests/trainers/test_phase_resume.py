@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentrl.rollout.trajectory_file import read_trajectories
-from agentrl.trainers import awr, digirl, filtered_bc, webrl
+from agentrl.trainers.algorithms import awr, digirl, filtered_bc, webrl
 from tests.trainers import toys
 from tests.trainers.runs import assert_same_run, lines, timeless
 from tests.trainers.test_resume import started
@@ -30,7 +30,7 @@ def assert_same_memory(first: Path, second: Path) -> None:
 @pytest.mark.parametrize("algorithm", TRAINERS)
 def test_a_run_of_phases_in_two_pieces_is_the_run_in_one(undecided, tmp_path, algorithm) -> None:
     train, make = TRAINERS[algorithm].train, getattr(toys, algorithm)
-    options: dict[str, Any] = {"env_kwargs": '{"turns": 2}', "save_trajectories": 3}
+    options: dict[str, Any] = {"env_kwargs": {"turns": 2}, "save_trajectories": 3}
     whole = train(make(undecided, tmp_path / "whole", iterations=3, **options))
     pieces = tmp_path / "pieces"
     train(make(undecided, pieces, iterations=1, **options))

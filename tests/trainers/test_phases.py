@@ -8,16 +8,17 @@ import pytest
 
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory_file import read_trajectories
-from agentrl.trainers import awr, filtered_bc, phases, webrl
-from agentrl.trainers.digirl import DigiRL
-from agentrl.trainers.replay import record_of
-from agentrl.trainers.webrl import WebRL
+from agentrl.trainers.algorithms import awr, filtered_bc, webrl
+from agentrl.trainers.algorithms.digirl import DigiRL
+from agentrl.trainers.algorithms.webrl import WebRL
+from agentrl.trainers.run import phases
+from agentrl.trainers.run.replay import record_of
 from tests.trainers import toys
 from tests.trainers.runs import lines, training_state
 
 LAKE: dict[str, Any] = {
     "env": ("agentrl/FrozenLake-Text-v0",),
-    "env_kwargs": '{"max_turns": 2}',
+    "env_kwargs": {"max_turns": 2},
     "prompt_style": "step",
     "history": 100,
     "tasks_per_phase": 4,

@@ -7,7 +7,7 @@ import pytest
 from agentrl.models.loading import load_model
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.demonstrations import Demonstrator
-from agentrl.trainers.batch import Batch
+from agentrl.trainers.update.batch import Batch
 
 PICTURE_TOKENS = 16  # of 128 x 128 pixels, in the tiny model
 

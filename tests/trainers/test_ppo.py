@@ -12,11 +12,14 @@ import torch
 from agentrl.core.errors import ConfigError
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.trajectory_file import TrajectoryReader
-from agentrl.trainers import advantages as pure
-from agentrl.trainers import ppo
+from agentrl.trainers.algorithms import ppo
+from agentrl.trainers.algorithms import ppo as ppo_file
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.batch import Batch
-from agentrl.trainers.update import BatchScores, bootstrap, make_learner
+from agentrl.trainers.update import advantages as pure
+from agentrl.trainers.update import losses as loss_maths
+from agentrl.trainers.update.batch import Batch
+from agentrl.trainers.update.learner import make_learner
+from agentrl.trainers.update.policy import BatchScores, bootstrap_values
 from tests.trainers import toys
 from tests.trainers.arms import ARMS
 from tests.trainers.episodes import conversation, played
@@ -48,15 +51,15 @@ def expected(args: ppo.PPO, given: BatchScores) -> pure.Estimate:
     kl = None
     if args.kl_in == "reward":
         assert given.reference is not None
-        kl = pure.kl_rewards(given.old, given.reference, mask, beta=args.kl_coef, kind=args.kl_kind)
+        kl = loss_maths.kl_rewards(given.old, given.reference, mask, beta=args.kl_coef, kind=args.kl_kind)
     end = {"bootstrap": given.bootstrap, "kl": kl}
     turn = {"turn_gamma": 0.9, "turn_lam": 0.8}
     token = {"gamma": 0.97, "lam": 0.6}
     if args.variant == "turn":
-        return pure.turn_gae(2 * AT_ENDS, given.values, MASK, ENDS, form=args.form, **turn, **end)
+        return ppo_file.turn_gae(2 * AT_ENDS, given.values, MASK, ENDS, form=args.form, **turn, **end)
     if args.variant == "bilevel":
         own = {"token_gamma": 0.97, "token_lam": 0.6, "form": args.form}
-        return pure.bilevel_gae(2 * AT_ENDS, given.values, given.values_after, MASK, ENDS, **turn, **own, **end)  # pyright: ignore
+        return ppo_file.bilevel_gae(2 * AT_ENDS, given.values, given.values_after, MASK, ENDS, **turn, **own, **end)  # pyright: ignore
     if args.variant == "vanilla":
         rewards = torch.zeros(2, 5)
         rewards[0, 4], rewards[1, 0] = 8.0, -4.0
@@ -104,14 +107,14 @@ def test_the_value_behind_the_end_counts_after_external_limits_only(undecided, t
     cut = {"turns": 3, "max_episode_steps": 2}
     found = {}
     for name, kwargs in {"external": cut, "task": {"turns": 1, "good": "Nowhere"}}.items():
-        spec = toys.ppo(undecided, tmp_path, env_kwargs=json.dumps(kwargs)).specs()
+        spec = toys.ppo(undecided, tmp_path, env_kwargs=kwargs).specs()
         episodes = played(learner.engine, spec)
         assert {episode.limit for episode in episodes} == {name}
         found[name] = Batch(episodes)
-    assert bootstrap(args, learner, found["external"]).tolist() == [5.0] * 4
-    assert bootstrap(args, learner, found["task"]).tolist() == [0.0] * 4
+    assert bootstrap_values(args, learner, found["external"]).tolist() == [5.0] * 4
+    assert bootstrap_values(args, learner, found["task"]).tolist() == [0.0] * 4
     args = toys.ppo(undecided, tmp_path, bootstrap_truncated=True)
-    assert bootstrap(args, learner, found["task"]).tolist() == [5.0] * 4
+    assert bootstrap_values(args, learner, found["task"]).tolist() == [5.0] * 4
 
 
 def chance(folder: Path, word: str = "Right") -> float:
@@ -151,7 +154,7 @@ def test_one_update_makes_the_better_word_likelier(undecided, tmp_path, change) 
 @pytest.mark.parametrize(("variant", "form"), VARIANTS[:5])
 def test_the_toy_is_learned(undecided, tmp_path, variant, form) -> None:
     options = {"variant": variant, "form": form, "iterations": 30, "episodes": 32, "num_envs": 32, "schedule": "linear"}
-    measured = {"eval_every": 30, "eval_episodes": 100, "eval_modes": ("sampled",), "env_kwargs": '{"turns": 2}'}
+    measured = {"eval_every": 30, "eval_episodes": 100, "eval_modes": ("sampled",), "env_kwargs": {"turns": 2}}
     if (variant, form) == ("turn", "released"):
         # Its critic looks at the turn's end, where a word is known already: one that learns quickly explains all away.
         options["critic_lr"] = 1e-4
@@ -171,7 +174,7 @@ def test_a_critic_that_warms_up_leaves_the_policy_alone(undecided, tmp_path) -> 
 def test_the_critic_begins_at_the_mean_return_of_the_first_batch(undecided, tmp_path, variant) -> None:
     missed = {}
     for start in ("zero", "mean"):
-        options = {"variant": variant, "critic_start": start, "critic_lr": 1e-9, "env_kwargs": '{"form": 5.0}'}
+        options = {"variant": variant, "critic_start": start, "critic_lr": 1e-9, "env_kwargs": {"form": 5.0}}
         (line,) = lines(ppo.train(toys.ppo(undecided, tmp_path / start, iterations=1, **options)), "train")
         missed[start] = line["loss"]
     assert abs(missed["zero"]["value_mean"]) < 1e-4 and missed["zero"]["return_mean"] > 4
@@ -214,8 +217,8 @@ def test_the_divergence_holds_the_policy_near_the_reference_in_reward_and_in_los
 
 
 def test_environments_are_mixed_by_weight(undecided, tmp_path) -> None:
-    lake = json.dumps({"id": "agentrl/FrozenLake-Text-v0", "kwargs": {"max_turns": 2}, "weight": 1.0})
-    arms = json.dumps({"id": ARMS, "kwargs": {"turns": 2}, "weight": 3.0})
+    lake = {"id": "agentrl/FrozenLake-Text-v0", "kwargs": {"max_turns": 2}, "weight": 1.0}
+    arms = {"id": ARMS, "kwargs": {"turns": 2}, "weight": 3.0}
     folder = ppo.train(toys.ppo(undecided, tmp_path / "run", env=(arms, lake), iterations=1, episodes=32))
     (line,) = lines(folder, "train")
     counts = {name: figures["episodes"] for name, figures in line["by_env"].items()}
@@ -267,11 +270,18 @@ def test_grouped_episodes_begin_alike_and_no_iteration_repeats_a_task(undecided,
         ("keep", 0),
         ("save_trajectories", -2),
         ("env", ()),
-        ("env", ('{"id": "x", "weights": 1}',)),
-        ("env", ('{"id": "x", "weight": 0}',)),
-        ("env_kwargs", "[1]"),
-        ("env_kwargs", "{"),
-        ("wrap", "{}"),
+        ("env", ({"id": "x", "weights": 1},)),
+        ("env", ({"id": "agentrl/FrozenLake-Text-v0", "weight": 0},)),
+        ("env", 3),
+        ("env", None),
+        ("env", {"name": "x"}),
+        ("env_kwargs", [1]),
+        ("env_kwargs", "{}"),
+        ("env_kwargs", {"size": object()}),
+        ("wrap", {}),
+        ("wrap", "History"),
+        ("engine_options", "{}"),
+        ("trackers", "wandb"),
         ("judge", "rule"),
         ("weight_decay", -0.1),
         ("env_timeout", -1.0),

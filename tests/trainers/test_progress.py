@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentrl.cli.demo import ITERATION
 from agentrl.core.errors import ConfigError
-from agentrl.trainers import progress, sft, steppo
-from agentrl.trainers.progress import SECONDS_BETWEEN_LINES, Progress
+from agentrl.trainers.algorithms import sft, steppo
+from agentrl.trainers.run import progress
+from agentrl.trainers.run.progress import SECONDS_BETWEEN_LINES, Progress
 
 
 def test_a_first_thing_that_takes_long_is_heard_of_while_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +45,7 @@ SMALL = {"iterations": 1, "num_envs": 4, "save_trajectories": 0, "report": False
 
 @pytest.fixture
 def talkative(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.001)
 
 
 def test_imitation_is_heard_of_before_and_inside_its_iterations(talkative: None, tmp_path: Path) -> None:
@@ -53,23 +55,24 @@ def test_imitation_is_heard_of_before_and_inside_its_iterations(talkative: None,
         eval_modes=("greedy",), eval_at_start=False, output=str(tmp_path / "run"),
     )  # fmt: skip
     sft.train(args, said.append)
-    begins = [line.partition(" of ")[0] for line in said]
-    assert begins[:4] == ["playing 4 demonstrations", *(f"demonstrations: {done}" for done in (1, 2, 3))]
-    assert begins[4:6] == ["iteration 1, learning sequences: 2", "iteration 1, learning sequences: 4"]
-    assert "held-out episodes: 2" in begins
-    assert [line for line in said if ITERATION.match(line)] == [begins[6]]  # the demo's bar counts iterations alone
+    begins = [line.rpartition(": ")[0] for line in said]
+    assert said[0] == "playing 4 demonstrations"
+    assert {"demonstrations", "iteration 1, learning sequences", "held-out episodes"} <= set(begins)
+    assert [line.partition(" ")[0] for line in said if ITERATION.match(line)] == [
+        "[1/1]"
+    ]  # the demo's bar counts these
 
 
 def test_reinforcement_learning_is_heard_of_inside_its_iterations(talkative: None, tmp_path: Path) -> None:
     said: list[str] = []
     args = steppo.StepPO(**SMALL, episodes=3, minibatches=2, kl_coef=0.0, output=str(tmp_path / "run"))
     steppo.train(args, said.append)
-    begins = [line.partition(" of ")[0] for line in said]
-    assert begins[:2] == ["iteration 1, playing episodes: 1", "iteration 1, playing episodes: 2"]
-    assert begins[2].startswith("iteration 1, learning sequences: ")
+    assert {"iteration 1, playing episodes", "iteration 1, learning sequences"} <= {
+        line.rpartition(": ")[0] for line in said
+    }
 
 
-@pytest.mark.parametrize("env", ["agentrl/FrozenLak-Text-v0", '{"id": "agentrl/FrozenLak-Text-v0"}'])
-def test_a_misspelt_environment_is_noticed_before_anything_is_done(env: str) -> None:
+@pytest.mark.parametrize("env", ["agentrl/FrozenLak-Text-v0", {"id": "agentrl/FrozenLak-Text-v0"}])
+def test_a_misspelt_environment_is_noticed_before_anything_is_done(env: Any) -> None:
     with pytest.raises(ConfigError, match='Did you mean "agentrl/FrozenLake-Text-v0"'):
         sft.SFT(env=("agentrl/Sokoban-Text-v0", env))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 
 from agentrl.models.tokenizer import build_tokenizer
-from agentrl.trainers.batch import Row
-from agentrl.trainers.renaming import Renamer, renamed
-from agentrl.trainers.sft import SFT, train
+from agentrl.trainers.algorithms.sft import SFT, train
+from agentrl.trainers.update.batch import Row
+from agentrl.trainers.update.renaming import Renamer, renamed
 
 NAMES = ["Orchard", "Coffee", "House", "Lantern", "Little", "Dove", "thai", "greek", "07", "41", "99"]
 TOKENIZER = build_tokenizer(NAMES, phrases=["Find ", "type [6] [", "] [1]"])

@@ -12,8 +12,8 @@ import torch
 from agentrl.core.errors import ConfigError
 from agentrl.core.task_generator import Task
 from agentrl.rollout.trajectory import Trajectory
-from agentrl.trainers.distributed import ProcessGroup
-from agentrl.trainers.replay import Label, Played, Record, ReplayBuffer, drawn, in_window, labelled, replayed
+from agentrl.trainers.parallel.ranks import ProcessGroup
+from agentrl.trainers.run.replay import Label, Played, Record, ReplayBuffer, drawn, in_window, labelled, replayed
 from tests.trainers.episodes import conversation
 
 
@@ -133,7 +133,7 @@ def test_only_trajectories_with_a_drawn_action_are_learned_from() -> None:
 
 
 def test_a_file_without_labels_is_refused(tmp_path) -> None:
-    from agentrl.trainers.replay import record_of
+    from agentrl.trainers.run.replay import record_of
 
     with pytest.raises(ConfigError, match="no label"):
         record_of(Trajectory(id="x"))

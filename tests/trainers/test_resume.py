@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from agentrl.core.errors import ConfigError
-from agentrl.trainers import gigpo, grpo, gspo, ppo, reinforce_pp, rloo, sft, steppo
-from agentrl.trainers.checkpoint import checkpoints
+from agentrl.trainers.algorithms import gigpo, grpo, gspo, ppo, reinforce_pp, rloo, sft, steppo
+from agentrl.trainers.run.checkpoint import checkpoints
 from tests.trainers import toys
 from tests.trainers.kill_driver import arguments
 from tests.trainers.runs import assert_same_run, lines, timeless, training_state
@@ -146,7 +146,7 @@ def test_sigterm_ends_with_a_checkpoint_and_the_rest_can_follow(nano, tmp_path) 
 FULL_DISK = """
 import pathlib, resource, sys
 from agentrl.core.errors import AgentRLError
-from agentrl.trainers import ppo
+from agentrl.trainers.algorithms import ppo
 from tests.trainers.kill_driver import arguments
 folder, model = pathlib.Path(sys.argv[1]), sys.argv[2]
 plain = {"schedule": "constant", "eval_every": 0}  # neither may depend on how long the run is to be

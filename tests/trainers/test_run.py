@@ -15,21 +15,20 @@ from agentrl.core.errors import ConfigError, JudgeFault
 from agentrl.core.judging import Verdict
 from agentrl.rollout.demonstrations import Demonstrator
 from agentrl.rollout.trajectory_file import TrajectoryReader
-from agentrl.trainers import ppo
-from agentrl.trainers import run as run_module
-from agentrl.trainers.batch import Batch
-from agentrl.trainers.run import Run
-from agentrl.trainers.token_budget import TrainingFault
-from agentrl.trainers.update import Learner, make_learner
+from agentrl.trainers.algorithms import ppo
+from agentrl.trainers.run import run as run_module
+from agentrl.trainers.run.run import Run
+from agentrl.trainers.update.batch import Batch
+from agentrl.trainers.update.learner import Learner, TrainingFault, make_learner
 from tests.trainers import toys
 from tests.trainers.runs import lines, training_state
 
 DEFERRED = [{"wrapper": "ReasoningReward", "judge": "rule", "deferred": True}]
 JUDGED: dict[str, Any] = {
     "env": ("agentrl/FrozenLake-Text-v0",),
-    "env_kwargs": '{"max_turns": 2}',
+    "env_kwargs": {"max_turns": 2},
     "strategy": "grounding",
-    "wrap": json.dumps(DEFERRED),
+    "wrap": DEFERRED,
     "episodes": 6,
     "num_envs": 3,
     "old_logprobs": "recomputed",
@@ -38,7 +37,7 @@ JUDGED: dict[str, Any] = {
 
 def test_the_folder_holds_configuration_metrics_trajectories_checkpoints_and_report(undecided, tmp_path) -> None:
     options = {"save_trajectories": 3, "report": True, "eval_every": 2, "eval_episodes": 4, "save_every": 1, "keep": 2}
-    lake = {"env": ("agentrl/FrozenLake-Text-v0",), "env_kwargs": '{"max_turns": 2}'}
+    lake = {"env": ("agentrl/FrozenLake-Text-v0",), "env_kwargs": {"max_turns": 2}}
     folder = ppo.train(toys.ppo(undecided, tmp_path / "run", **lake, **options))
     config = json.loads((folder / "config.json").read_text())
     assert config["algorithm"] == "ppo" and config["arguments"]["episodes"] == 16
@@ -178,7 +177,7 @@ def test_an_iteration_in_which_nothing_is_known_stops_the_run(undecided, tmp_pat
 
 def test_environments_that_defer_to_different_judges_are_refused(nano, tmp_path) -> None:
     other = [{"wrapper": "ReasoningReward", "judge": {"kind": "rule"}, "deferred": True}]
-    envs = tuple(json.dumps({"id": "agentrl/FrozenLake-Text-v0", "wrappers": own}) for own in (DEFERRED, other))
+    envs = tuple({"id": "agentrl/FrozenLake-Text-v0", "wrappers": own} for own in (DEFERRED, other))
     with pytest.raises(ConfigError, match="same judge"):
         toys.ppo(nano, tmp_path, env=envs)
     assert toys.ppo(nano, tmp_path, env=envs[:1]).deferred_judge() == "rule"
@@ -190,7 +189,7 @@ def test_environments_that_defer_to_different_judges_are_refused(nano, tmp_path)
 
 @pytest.mark.parametrize("trouble", ["die", "hang"])
 def test_a_worker_that_dies_or_hangs_costs_its_own_episode_only(undecided, tmp_path, trouble) -> None:
-    kwargs = json.dumps({"trouble": trouble, "trouble_every": 4})
+    kwargs = {"trouble": trouble, "trouble_every": 4}
     options = {"episodes": 5, "num_envs": 5, "isolate": True, "env_timeout": 3.0, "iterations": 1}
     folder = ppo.train(toys.ppo(undecided, tmp_path / "run", env_kwargs=kwargs, save_trajectories=-1, **options))
     (line,) = lines(folder, "train")
@@ -203,31 +202,31 @@ def test_a_worker_that_dies_or_hangs_costs_its_own_episode_only(undecided, tmp_p
 
 
 def test_a_run_whose_every_episode_breaks_says_why(undecided, tmp_path) -> None:
-    kwargs = json.dumps({"trouble": "raise", "trouble_every": 1})
+    kwargs = {"trouble": "raise", "trouble_every": 1}
     with pytest.raises(TrainingFault, match=r"16 ended by a fault.*a bug of the simulator"):
         ppo.train(toys.ppo(undecided, tmp_path / "run", env_kwargs=kwargs))
 
 
 def test_farming_is_noticed(undecided, tmp_path, caplog) -> None:
     """Nothing can be solved, but one of the words is paid for: reward rises, success does not."""
-    kwargs = json.dumps({"good": "Nowhere", "form": 1.0, "form_for": ["Left"]})
+    kwargs = {"good": "Nowhere", "form": 1.0, "form_for": ["Left"]}
     slowly = {"lr": 2e-3, "warmup": 30}  # the watch compares blocks of iterations that are steady in themselves
     options = {"iterations": 32, "episodes": 32, "num_envs": 32, "env_kwargs": kwargs, **slowly}
     said: list[str] = []
     folder = ppo.train(toys.ppo(undecided, tmp_path / "run", **options), said.append)
-    warnings = [line for line in lines(folder, "warning") if line["warning"] == "farming"]
+    warnings = [line for line in lines(folder, "warning") if line["warning"] == "reward_hacking"]
     assert len(warnings) == 1 and 8 < warnings[0]["iteration"] <= 32 and warnings[0]["detail"]
     before = lines(folder)[lines(folder).index(warnings[0]) - 1]
     assert before["kind"] == "train" and before["iteration"] == warnings[0]["iteration"]
-    assert any("farming" in text for text in said)
+    assert any("reward_hacking" in text for text in said)
     first, last = lines(folder, "train")[0], lines(folder, "train")[-1]
     assert first["success"] == last["success"] == 0 and last["reward_mean"] > first["reward_mean"] + 0.2
 
 
-def test_an_honest_run_is_not_called_farming(undecided, tmp_path) -> None:
+def test_an_honest_run_is_not_called_reward_hacking(undecided, tmp_path) -> None:
     options = {"iterations": 18, "episodes": 32, "num_envs": 32}
     folder = ppo.train(toys.ppo(undecided, tmp_path / "run", **options))
-    assert not [line for line in lines(folder, "warning") if line["warning"] == "farming"]
+    assert not [line for line in lines(folder, "warning") if line["warning"] == "reward_hacking"]
     assert lines(folder, "train")[-1]["success"] > 0.7
 
 

@@ -12,13 +12,13 @@ from agentrl.cli.train_options import read_words
 from agentrl.models.prompt_settings import PromptSettings, read_settings, settings_of
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.evaluate import evaluate
-from agentrl.trainers import sft, steppo
-from agentrl.trainers.prompting import further_arguments, prompting_changes, run_settings
+from agentrl.trainers.algorithms import sft, steppo
+from agentrl.trainers.run.prompting import further_arguments, prompting_changes, run_settings
 
 LAKE = "agentrl/FrozenLake-Text-v0"
 SMALL = {
     "env": (LAKE,),
-    "env_kwargs": '{"max_turns": 4}',
+    "env_kwargs": {"max_turns": 4},
     "iterations": 1,
     "num_envs": 4,
     "save_trajectories": 0,
@@ -36,7 +36,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         history=1,
         strategy="grounding",
         judge="rule",
-        wrap='[{"wrapper": "RepetitionPenalty"}, {"wrapper": "History", "turns": 2}]',
+        wrap=[{"wrapper": "RepetitionPenalty"}, {"wrapper": "History", "turns": 2}],
         max_new_tokens=6,
         demonstrations=4,
         steps_per_iteration=1,
@@ -82,7 +82,7 @@ def test_further_training_takes_its_prompts_over(trained: Path) -> None:
     for args in (run.arguments, further_arguments(steppo.StepPO, str(trained), lr=1e-3)):
         assert (args.prompt_style, args.history, args.strategy, args.max_new_tokens) == ("step", 1, "grounding", 6)
         assert args.env == (LAKE,) and args.lr == 1e-3
-        assert json.loads(args.env_kwargs) == {"max_turns": 4} and "History" in args.wrap
+        assert args.env_kwargs == {"max_turns": 4} and "History" in str(args.wrap)
         assert prompting_changes(args) == []
     assert prompting_changes(steppo.StepPO(model="tiny-text")) is None
 
@@ -116,7 +116,7 @@ def test_a_stage_takes_over_from_the_stage_before_it(tmp_path: Path) -> None:
 
 
 def test_a_mix_of_unlike_forms_carries_what_they_share() -> None:
-    plain = json.dumps({"id": LAKE, "wrappers": [], "kwargs": {"max_turns": 3}})
+    plain = {"id": LAKE, "wrappers": [], "kwargs": {"max_turns": 3}}
     args = steppo.StepPO(env=(plain, "agentrl/Sokoban-Text-v0"), strategy="free_think", history=2)
     found = run_settings(args)
     assert found.strategy is None and found.limits == {} and found.history == 2 and len(found.environments) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -15,9 +14,9 @@ from agentrl.rollout.demonstrations import Demonstrator
 from agentrl.rollout.parquet import to_parquet
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
-from agentrl.trainers import sft
-from agentrl.trainers.batch import Batch
-from agentrl.trainers.update import Learner
+from agentrl.trainers.algorithms import sft
+from agentrl.trainers.update.batch import Batch
+from agentrl.trainers.update.learner import Learner
 from tests.trainers import toys
 from tests.trainers.episodes import conversation
 from tests.trainers.runs import lines, training_state
@@ -136,6 +135,6 @@ def test_options_that_cannot_work_are_refused_by_name(option, value) -> None:
 
 
 def test_step_style_demonstrations_have_a_row_for_each_step(nano, tmp_path) -> None:
-    kwargs = json.dumps({"turns": 3})
+    kwargs = {"turns": 3}
     folder = sft.train(toys.sft(nano, tmp_path / "run", prompt_style="step", env_kwargs=kwargs, iterations=1))
     assert lines(folder, "train")[0]["loss"]["nll"] > 0

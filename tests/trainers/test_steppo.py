@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from agentrl.trainers import advantages as pure
-from agentrl.trainers import steppo
-from agentrl.trainers.batch import Batch
-from agentrl.trainers.update import BatchScores
+from agentrl.trainers.algorithms import steppo
+from agentrl.trainers.update import advantages as pure
+from agentrl.trainers.update import losses as loss_maths
+from agentrl.trainers.update.batch import Batch
+from agentrl.trainers.update.policy import BatchScores
 from tests.trainers import slow_reference as slow
 from tests.trainers import toys
 from tests.trainers.episodes import conversation, episode
@@ -45,7 +46,7 @@ def test_step_credit_is_gae_over_the_steps_of_a_trajectory(style, whiten, kl_in)
     paid = torch.tensor([2.0, 0.0, 4.0, -2.0])
     if kl_in == "reward":
         assert given.reference is not None
-        kl = pure.kl_rewards(given.old, given.reference, played.action_mask, beta=0.5, kind="k1")
+        kl = loss_maths.kl_rewards(given.old, given.reference, played.action_mask, beta=0.5, kind="k1")
         paid = paid + torch.stack([kl[0, :2].sum(), kl[0, 2], kl[0, 3:].sum(), kl[1, 0]])
     values = torch.stack([given.values[0, 0], given.values[0, 2], given.values[0, 3], given.values[1, 0]])
     first = slow.turn_level(paid[:3].tolist(), values[:3].tolist(), 0.9, 0.7, 0.7)  # 0.7 is its bootstrap, too
@@ -93,7 +94,7 @@ def test_one_update_makes_the_better_word_likelier(undecided, tmp_path, step_gae
 @pytest.mark.parametrize("style", ["step", "conversation"])
 def test_the_toy_is_learned(undecided, tmp_path, style) -> None:
     options = {"iterations": 30, "episodes": 32, "num_envs": 32, "schedule": "linear", "prompt_style": style}
-    measured = {"eval_every": 30, "eval_episodes": 100, "eval_modes": ("sampled",), "env_kwargs": '{"turns": 2}'}
+    measured = {"eval_every": 30, "eval_episodes": 100, "eval_modes": ("sampled",), "env_kwargs": {"turns": 2}}
     folder = steppo.train(toys.steppo(undecided, tmp_path / "run", **options, **measured))
     first, last = lines(folder, "eval")
     assert first["success"] < 0.6 and last["success"] > 0.9

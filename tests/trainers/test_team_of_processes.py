@@ -14,7 +14,7 @@ import torch
 
 from agentrl.algorithms import arguments_class, train_function
 from agentrl.rollout.trajectory_file import TrajectoryReader
-from agentrl.trainers.checkpoint import checkpoints
+from agentrl.trainers.run.checkpoint import checkpoints
 from tests.trainers.arms import ARMS
 from tests.trainers.runs import lines, training_state
 from tests.trainers.toys import QUICK
@@ -24,7 +24,7 @@ CLOSE = 1e-4
 
 COMMON: dict[str, Any] = QUICK | {
     "env": [ARMS],
-    "env_kwargs": '{"turns": 3, "form": 0.1, "form_for": ["Left"]}',
+    "env_kwargs": {"turns": 3, "form": 0.1, "form_for": ["Left"]},
     "num_envs": 4,
     "iterations": 2,
     "token_budget": 300,
@@ -45,7 +45,7 @@ OFF_POLICY: dict[str, Any] = COMMON | {
 LAKES = ["agentrl/FrozenLake-Text-v0", '{"id": "agentrl/FrozenLake-Visual-v0", "kwargs": {"image_size": 64}}']
 PICTURES: dict[str, Any] = (
     QUICK
-    | {"env": LAKES, "env_kwargs": '{"max_turns": 2}', "model": "tiny-vlm"}
+    | {"env": LAKES, "env_kwargs": {"max_turns": 2}, "model": "tiny-vlm"}
     | {
         **{"demonstrations": 5, "steps_per_iteration": 3, "batch_size": 2, "iterations": 2, "lr": 1e-3},
     }

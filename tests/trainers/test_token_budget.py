@@ -13,9 +13,8 @@ import pytest
 import torch
 
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.batch import Row
-from agentrl.trainers.token_budget import OutOfMemory, TokenBudget, TrainingFault
-from agentrl.trainers.update import Learner
+from agentrl.trainers.update.batch import Row
+from agentrl.trainers.update.learner import Learner, OutOfMemory, TokenBudget, TrainingFault
 
 LENGTHS = (30, 30, 20, 40, 25, 30)
 ROOM = 2 << 30  # bytes that the process of the last test may take beyond what it has
@@ -110,8 +109,8 @@ SCRIPT = """
 import json, resource, sys
 import torch
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.update import Learner
-from agentrl.trainers.batch import Row
+from agentrl.trainers.update.learner import Learner
+from agentrl.trainers.update.batch import Row
 
 torch.set_num_threads(1)
 learner = Learner(RunArguments(model="tiny-text", lr=1e-3, device="cpu", dtype="float32", token_budget=1 << 20))

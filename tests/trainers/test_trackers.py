@@ -12,8 +12,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from agentrl.core.errors import ConfigError, MissingExtra
-from agentrl.trainers import trackers
-from agentrl.trainers.trackers import Guarded, flatten, make_trackers
+from agentrl.trainers.run import trackers
+from agentrl.trainers.run.trackers import Guarded, flatten, make_trackers
 
 LINE = {
     "iteration": 3,
@@ -41,7 +41,7 @@ def test_evaluations_are_curves_of_their_own() -> None:
     line = {"kind": "eval", "iteration": 3, "split": "test", "greedy": True, "env_id": "agentrl/A-v0", "success": 1.0}
     assert flatten(line)["eval/test/greedy/agentrl/A-v0/success"] == 1.0
     assert "success" not in flatten(line)
-    assert flatten({"kind": "warning", "warning": "farming", "detail": "x", "iteration": 1}) == {}
+    assert flatten({"kind": "warning", "warning": "reward_hacking", "detail": "x", "iteration": 1}) == {}
 
 
 def test_tensorboard_event_files_hold_every_figure(tmp_path: Path) -> None:

@@ -11,15 +11,15 @@ import torch
 from agentrl.core.errors import ConfigError
 from agentrl.policies.hf import HFPolicy
 from agentrl.rollout.collect import Collector, Start
-from agentrl.trainers import ppo, steppo
-from agentrl.trainers.batch import Batch
-from agentrl.trainers.value_ceiling import (
+from agentrl.trainers.algorithms import ppo, steppo
+from agentrl.trainers.run.value_ceiling import (
     explained_and_ceiling,
     said_again,
     value_ceiling,
     variance_components,
     visited_states,
 )
+from agentrl.trainers.update.batch import Batch
 from tests.trainers import toys
 from tests.trainers.episodes import conversation
 from tests.trainers.runs import assert_same_run, lines
@@ -116,7 +116,7 @@ def test_every_turn_is_as_likely_to_be_visited_again_as_any_other() -> None:
 
 
 def test_an_opening_is_played_again_word_for_word_and_then_the_policy_plays_on(undecided, tmp_path) -> None:
-    spec = toys.ppo(undecided, tmp_path, env_kwargs='{"turns": 4}').specs()
+    spec = toys.ppo(undecided, tmp_path, env_kwargs={"turns": 4}).specs()
     collector = Collector(spec, HFPolicy(undecided, max_new_tokens=3, device="cpu"), num_envs=3)
     (first,) = collector.collect([Start(5, id="a")]).trajectories
     opening = tuple(map(said_again, first.steps[:2]))
@@ -140,7 +140,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_runs_measure_the_ceiling_and_are_otherwise_as_without(undecided, tmp_path, case) -> None:
     make, train, change = case
-    given = {"iterations": 3, "env_kwargs": '{"turns": 3}', "save_every": 3, "save_trajectories": 4, **change}
+    given = {"iterations": 3, "env_kwargs": {"turns": 3}, "save_every": 3, "save_trajectories": 4, **change}
     measured = train(
         make(
             undecided,
@@ -179,7 +179,7 @@ def test_the_ceiling_of_a_task_that_is_decided_by_its_state(undecided, tmp_path)
         tmp_path / "run",
         iterations=1,
         episodes=128,
-        env_kwargs='{"turns": 2}',
+        env_kwargs={"turns": 2},
         critic_ceiling_every=1,
         critic_ceiling_states=128,
     )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentrl.trainers import sft, webrl
+from agentrl.trainers.algorithms import sft, webrl
 from tests.trainers.runs import lines
 
 COMMON: dict[str, Any] = {
     "env": ("agentrl/FrozenLake-Text-v0",),
-    "env_kwargs": json.dumps({"size": 3}),
+    "env_kwargs": {"size": 3},
     "prompt_style": "step",
     "history": 0,
     "max_new_tokens": 5,

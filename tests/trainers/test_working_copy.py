@@ -13,8 +13,8 @@ from agentrl.core.errors import ConfigError
 from agentrl.models.chat import Prompt
 from agentrl.policies.hf import HFPolicy
 from agentrl.trainers.arguments import RunArguments
-from agentrl.trainers.checkpoint import load_checkpoint, save_checkpoint
-from agentrl.trainers.update import Learner
+from agentrl.trainers.run.checkpoint import load_checkpoint, save_checkpoint
+from agentrl.trainers.update.learner import Learner
 from tests.trainers.test_learner import gradients, loss_on, options, rows, same, weights
 
 # Said once by processors without bf16; the numbers are right all the same.
@@ -49,6 +49,7 @@ def test_packed_figures_of_whole_batches_are_the_padded_ones(options: RunArgumen
 
 def test_generation_does_not_notice_the_copy(options: RunArguments) -> None:
     learner = Learner(replace(options, packing="on"))
+    assert learner.copies is not None
     assert learner.copies.of(learner.policy) is not learner.engine.model is learner.policy
     answers = [HFPolicy(learner.engine, greedy=True, max_new_tokens=4).answer([Prompt(rows()[0].ids)])[0]]
     learner.step(rows(), loss_on(learner, rows()))
@@ -108,12 +109,12 @@ def test_where_compiling_fails_training_runs_uncompiled(
     with caplog.at_level(logging.WARNING):
         learner = Learner(replace(options, compile="on"))
     assert [record.message for record in caplog.records] == ["training runs uncompiled: RuntimeError: no compiler here"]
-    assert not learner.copies.compiled
+    assert learner.copies is not None and not learner.copies.compiled
     learner.step(rows(), loss_on(learner, rows()))
 
 
 def test_pictures_cannot_be_packed_and_adapters_have_no_copy(options: RunArguments) -> None:
     with pytest.raises(ConfigError, match="has pictures"):
         Learner(replace(options, model="tiny-vlm", packing="on"))
-    assert not Learner(replace(options, lora_rank=2, packing="on")).copies.used
-    assert not Learner(options).copies.used
+    assert Learner(replace(options, lora_rank=2, packing="on")).copies is None
+    assert Learner(options).copies is None

@@ -11,9 +11,9 @@ import pytest
 
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.trajectory_file import read_trajectories
-from agentrl.trainers import webrl
-from agentrl.trainers.phases import Labels
-from agentrl.trainers.replay import Label, labelled
+from agentrl.trainers.algorithms import webrl
+from agentrl.trainers.run.phases import Labels
+from agentrl.trainers.run.replay import Label, labelled
 from benchmarks.judges.faulty_endpoint import Call, FaultyEndpoint, word_chances
 from tests.trainers.episodes import conversation
 from tests.trainers.runs import assert_same_run, lines
@@ -37,7 +37,7 @@ def arguments(output: Path, endpoint: FaultyEndpoint, **options: Any) -> webrl.W
     asked = {"model": "any", "base_url": endpoint.base_url}
     return webrl.WebRL(
         env=("agentrl/WebArenaLite-Text-v0",),
-        env_kwargs=json.dumps({"sites": ["map"], "observation_mode": "compact", "max_turns": 2}),
+        env_kwargs={"sites": ["map"], "observation_mode": "compact", "max_turns": 2},
         model="tiny-web",
         output=str(output),
         prompt_style="step",
@@ -45,8 +45,8 @@ def arguments(output: Path, endpoint: FaultyEndpoint, **options: Any) -> webrl.W
         max_new_tokens=3,
         tasks_per_phase=PER_PHASE,
         start_tasks=2,
-        generator=json.dumps({"kind": "llm", **asked}),
-        orm=json.dumps({"kind": "outcome", **asked}),
+        generator={"kind": "llm", **asked},
+        orm={"kind": "outcome", **asked},
         value_low=0.0,
         value_high=1.0,
         eval_every=0,

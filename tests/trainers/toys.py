@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from agentrl.trainers.awr import AWR
-from agentrl.trainers.digirl import DigiRL
-from agentrl.trainers.filtered_bc import FilteredBC
-from agentrl.trainers.gigpo import GiGPO
-from agentrl.trainers.grpo import GRPO
-from agentrl.trainers.gspo import GSPO
-from agentrl.trainers.ppo import PPO
-from agentrl.trainers.reinforce_pp import ReinforcePP
-from agentrl.trainers.rloo import RLOO
-from agentrl.trainers.sft import SFT
-from agentrl.trainers.steppo import StepPO
-from agentrl.trainers.webrl import WebRL
+from agentrl.trainers.algorithms.awr import AWR
+from agentrl.trainers.algorithms.digirl import DigiRL
+from agentrl.trainers.algorithms.filtered_bc import FilteredBC
+from agentrl.trainers.algorithms.gigpo import GiGPO
+from agentrl.trainers.algorithms.grpo import GRPO
+from agentrl.trainers.algorithms.gspo import GSPO
+from agentrl.trainers.algorithms.ppo import PPO
+from agentrl.trainers.algorithms.reinforce_pp import ReinforcePP
+from agentrl.trainers.algorithms.rloo import RLOO
+from agentrl.trainers.algorithms.sft import SFT
+from agentrl.trainers.algorithms.steppo import StepPO
+from agentrl.trainers.algorithms.webrl import WebRL
 from tests.trainers.arms import ARMS
 
 QUICK: dict[str, Any] = {"max_new_tokens": 3, "threads": 1, "report": False, "save_trajectories": 0, "save_every": 1000}

@@ -13,7 +13,7 @@ import pytest
 from agentrl.core.errors import ConfigError
 from agentrl.rollout.episode import record_episode
 from agentrl.rollout.trajectory import Step, Trajectory
-from agentrl.trainers.monitor import KNOWN
+from agentrl.trainers.run.monitor import KNOWN
 from agentrl.viewer import episode_strip
 from agentrl.viewer.episode_strip import choose, trajectory_files
 from agentrl.viewer.run_data import eval_groups, interval, read_run
@@ -28,7 +28,7 @@ def text_of(folder):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    warning = {"iteration": 17, "kind": "warning", "warning": "farming", "detail": "reward rose alone"}
+    warning = {"iteration": 17, "kind": "warning", "warning": "reward_hacking", "detail": "reward rose alone"}
     lines = [*rl_lines(), warning]
     folder = tmp_path_factory.mktemp("runs") / "lake"
     write_run(folder, lines, train_000001=played(0.1, 0), train_000040=played(1.0, 40))
@@ -52,7 +52,7 @@ def test_a_whole_run_shows_every_part(whole):
         "Seconds of an iteration",
         "Time of the run",
         "Tokens of an iteration",
-        "Reward without success (farming) at iteration 17: reward rose alone",
+        "Reward without success (reward hacking) at iteration 17: reward rose alone",
         "Episodes of the first iteration",
         "Episodes of the last iteration",
         "Best",

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from agentrl.cli.main import main
-from agentrl.trainers import ppo
+from agentrl.trainers.algorithms import ppo
 from tests.trainers import toys
 from tests.trainers.arms import ARMS
 from tests.trainers.conftest import nano, undecided  # noqa: F401  (fixtures)

@@ -1,0 +1,1 @@
+"""The algorithms, one file each: a dataclass of arguments and `train(arguments)`."""

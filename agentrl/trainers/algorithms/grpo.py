@@ -1,0 +1,141 @@
+"""GRPO: every task is played several times, and a trajectory is judged by how it compares with its group. No critic.
+
+All tokens of a trajectory share its advantage: (reward - mean) / deviation over the group. Its descendants are options:
+
+    Dr. GRPO   baseline="dr_grpo" (without the deviation) and loss_mean="constant" (without each sequence's length)
+    DAPO       clip_high=0.28, extra_rounds=3 (dynamic sampling), loss_mean="token", overlong="filter" or "punish",
+               kl_coef=0
+
+The paper's own mean is loss_mean="sequence"; "token", which most libraries have come to, is the default.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from agentrl.core.arguments import finite_number, whole_number
+from agentrl.core.errors import ConfigError
+from agentrl.rollout.trajectory import Step, Trajectory
+from agentrl.trainers.arguments import GroupArguments
+from agentrl.trainers.run.run import Report, Run
+from agentrl.trainers.update.advantages import Estimate
+from agentrl.trainers.update.batch import Batch, token_weights
+from agentrl.trainers.update.groups import collect_groups, dr_grpo, group_advantages, grpo, to_tokens, without_critic
+from agentrl.trainers.update.learner import Learner, make_learner
+from agentrl.trainers.update.losses import Loss, clipped_loss, log_ratios
+from agentrl.trainers.update.policy import BatchScores, Part, score, update_policy
+
+BASELINES = {"grpo": grpo, "dr_grpo": dr_grpo}
+
+
+@dataclass(kw_only=True)
+class GRPO(GroupArguments):
+    """Train by GRPO, Dr. GRPO or DAPO."""
+
+    baseline: Literal["grpo", "dr_grpo"] = "grpo"
+    """Divide advantages by the deviation of the group, or not."""
+    loss_mean: Literal["token", "sequence", "constant"] = "token"
+    """Every token counts the same; every sequence does; or tokens are added up and divided by loss_length for each
+    sequence. A divergence in the loss is averaged in the same way. A sequence is a whole conversation, or a step with
+    prompt_style=step."""
+    loss_length: int = 0
+    """Of loss_mean=constant; 0: max_new_tokens."""
+    overlong: Literal["keep", "filter", "punish"] = "keep"
+    """Trajectories with a reply that was cut at max_new_tokens: keep them, do not learn from them, or punish them."""
+    overlong_buffer: int = 0
+    """With overlong=punish: the punishment grows over the last N tokens before the limit; 0: at once."""
+    overlong_penalty: float = 1.0
+    """With overlong=punish: the whole punishment of a reply, in the environment's units of reward."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number("loss_length", self.loss_length, at_least=0)
+        whole_number("overlong_buffer", self.overlong_buffer, at_least=0)
+        if self.overlong_buffer > self.max_new_tokens:
+            raise ConfigError(f"overlong_buffer ({self.overlong_buffer}) must not exceed max_new_tokens")
+        if finite_number("overlong_penalty", self.overlong_penalty) < 0:
+            raise ConfigError(f"overlong_penalty must not be negative; got {self.overlong_penalty!r}")
+
+
+def train(args: GRPO, report: Report | None = None) -> Path:
+    """Run to the end (or resume from a checkpoint) and return the run folder."""
+    learner = make_learner(args)
+    with Run(args, "grpo", learner, report) as run:
+        for _ in run.iterations():
+            played, groups = collect_groups(
+                run, args.episodes, args.group_size, args.extra_rounds, args.zero_variance_by
+            )
+            batch = Batch(played)
+            with run.updating(batch) as rng:
+                metrics = update(args, learner, batch, rng)
+            overlong = sum(map(is_overlong, batch.trajectories)) / len(batch)
+            run.log_training(metrics | groups | {"overlong": overlong})
+        return run.close()
+
+
+def update(args: GRPO, learner: Learner, batch: Batch, rng: torch.Generator) -> dict[str, float]:
+    """Learn from a batch; the metrics of its losses."""
+    scores = score(args, learner, batch)
+    estimate = advantages(args, batch, scores)
+    means = {"weigh": partial(loss_weights, args), "left_out": left_out(args, batch)}
+    metrics = update_policy(args, learner, batch, scores, estimate, policy_loss, rng, **means)
+    learner.publish()
+    return metrics
+
+
+def advantages(args: GRPO, batch: Batch, scores: BatchScores) -> Estimate:
+    """Each trajectory compared with its group, on all of its tokens."""
+    compared = group_advantages(args, batch, scores, BASELINES[args.baseline], punishment(args, batch))
+    return without_critic(to_tokens(compared, batch.action_mask))
+
+
+def policy_loss(args: GRPO, logprobs: Tensor, part: Part) -> Loss:
+    """Clipped per token: `u = pi/pi_old`, `max(-u*A, -clip(u, 1-low, 1+high)*A)`, weighed by `loss_weights`."""
+    ratio = log_ratios(logprobs, part.old, part.kept).exp()
+    clip = {"clip_low": args.clip_low, "clip_high": args.clip_high, "dual_clip": args.dual_clip}
+    return clipped_loss(ratio, part.advantages, part.kept, part.weights, **clip)
+
+
+def loss_weights(args: GRPO, mask: Tensor, turn_ends: Tensor) -> Tensor:
+    """What each token of a mini-batch counts: all the same, each sequence the same, or 1/length in each sequence."""
+    if args.loss_mean != "constant":
+        return token_weights(args.loss_mean, mask, turn_ends)
+    sequences = mask.any(1).sum().clamp(min=1)
+    return torch.where(mask, 1 / (sequences * (args.loss_length or args.max_new_tokens)), 0.0)
+
+
+# ---------------------------------------------------------------------- replies that were cut
+
+
+def is_overlong(trajectory: Trajectory) -> bool:
+    """Whether one of its replies was cut."""
+    return any(step.finish_reason == "length" for step in trajectory.steps)
+
+
+def left_out(args: GRPO, batch: Batch) -> Tensor | None:
+    """The tokens of cut trajectories, where those are not to be learned from; they stay in their group's statistics."""
+    if args.overlong != "filter":
+        return None
+    return torch.tensor([is_overlong(one) for one in batch.trajectories])[:, None] & batch.token_mask
+
+
+def punishment(args: GRPO, batch: Batch) -> Tensor | None:
+    """What long replies cost each trajectory; never above 0."""
+    if args.overlong != "punish":
+        return None
+    excess = [sum(excess_of(args, step) for step in one.steps) for one in batch.trajectories]
+    return -args.reward_scale * args.overlong_penalty * torch.tensor(excess)
+
+
+def excess_of(args: GRPO, step: Step) -> float:
+    """From 0 at the beginning of the buffer to 1 at the limit."""
+    if not args.overlong_buffer:
+        return float(step.finish_reason == "length")
+    over = len(step.response_ids or ()) - (args.max_new_tokens - args.overlong_buffer)
+    return min(1.0, max(0.0, over / args.overlong_buffer))

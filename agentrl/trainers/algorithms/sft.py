@@ -1,0 +1,142 @@
+"""SFT: imitation of demonstrations by maximum likelihood.
+
+The demonstrations are the oracle's, played in the environments themselves; `mistakes` of the turns are random ones, so
+that what is learned is a start for reinforcement learning rather than the end of it. Only the replies are learned, not
+the prompts. One iteration is `steps_per_iteration` optimiser steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from agentrl.core.arguments import whole_number
+from agentrl.core.errors import ConfigError
+from agentrl.core.seeding import episode_seed
+from agentrl.rollout.collect import Collector, Start
+from agentrl.rollout.demonstrations import Demonstrator
+from agentrl.rollout.trajectory import Trajectory
+from agentrl.rollout.trajectory_file import with_pictures
+from agentrl.trainers.arguments import RunArguments, fraction
+from agentrl.trainers.parallel.rollout import collect_distributed
+from agentrl.trainers.run.progress import Progress
+from agentrl.trainers.run.run import Report, Run
+from agentrl.trainers.update.batch import Batch, Row
+from agentrl.trainers.update.learner import Learner
+from agentrl.trainers.update.renaming import Renamer, renamed
+
+
+@dataclass(kw_only=True)
+class SFT(RunArguments):
+    """Imitate demonstrations."""
+
+    lr: float = 1e-5
+    """Learning rate."""
+    iterations: int = 20
+    """How many iterations of `steps_per_iteration` optimiser steps."""
+    steps_per_iteration: int = 20
+    """Optimiser steps of an iteration."""
+    batch_size: int = 32
+    """Demonstrations of an optimiser step."""
+    demonstrations: int = 2000
+    """Episodes to demonstrate."""
+    mistakes: float = 0.0
+    """Share of the demonstrated turns that are wrong."""
+    mistake: Literal["random", "hasty"] = "random"
+    """Wrong turns are random ones, or repeat the first right action for the whole turn."""
+    misdescribed: float = 0.0
+    """With a strategy: share of the demonstrated turns whose observation and prediction tell of another state."""
+    renamed: float = 0.0
+    """Share of the sequences whose words are exchanged for others, each time anew and the same ones in prompt and
+    reply, so that a small model learns to copy names instead of knowing them; for tokenizers whose tokens are words."""
+    data: str = ""
+    """Learn from this trajectory file instead (JSON lines or parquet, with token ids of the same tokenizer)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("steps_per_iteration", "batch_size", "demonstrations"):
+            whole_number(name, getattr(self, name), at_least=1)
+        fraction("mistakes", self.mistakes)
+        fraction("misdescribed", self.misdescribed)
+        fraction("renamed", self.renamed)
+
+
+def train(args: SFT, report: Report | None = None) -> Path:
+    """Run to the end (or resume from a checkpoint) and return the run folder."""
+    learner = Learner(args, total_steps=args.iterations * args.steps_per_iteration)
+    with Run(args, "sft", learner, report) as run:
+        rows = Batch(demonstrations(args, run)).rows
+        if not rows:
+            raise ConfigError("the demonstrations hold no tokens to learn from")
+        renamer = Renamer(learner.engine.tokenizer) if args.renamed else None
+        for _ in run.iterations():
+            losses, names = [], run.rng("names")
+            sequences = args.steps_per_iteration * args.batch_size // run.processes.size
+            with run.time("update"), run.progress("learning sequences", sequences) as learner.progress:
+                for batch in batches(rows, args, run.rng("demonstrations")):
+                    if renamer is not None:
+                        batch = renamed(batch, args.renamed, renamer, names)
+                    losses.append(imitate(learner, batch))
+                learner.publish()
+            run.log_training(
+                {name: sum(one[name] for one in losses) / len(losses) for name in losses[0]}, episodes=False
+            )
+        return run.close()
+
+
+def imitate(learner: Learner, rows: Sequence[Row]) -> dict[str, float]:
+    """One optimiser step: the mean negative log-likelihood of the reply tokens."""
+    whole = sum(len(row.targets) for row in rows)
+
+    def loss_of(indices: list[int]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        found = learner.outputs([rows[index] for index in indices], values=False)
+        return -(found.logprobs * found.mask).sum() / whole, {}
+
+    metrics = learner.step(rows, loss_of)
+    return {"nll": metrics["loss"], "grad_norm": metrics["grad_norm"]}
+
+
+def batches(rows: Sequence[Row], args: SFT, rng: torch.Generator) -> list[list[Row]]:
+    """The batches of an iteration, drawn without repetition as far as the data reach."""
+    wanted = args.steps_per_iteration * args.batch_size
+    order: list[int] = []
+    while len(order) < wanted:
+        order += torch.randperm(len(rows), generator=rng).tolist()
+    size = args.batch_size
+    return [[rows[i] for i in order[n * size : (n + 1) * size]] for n in range(args.steps_per_iteration)]
+
+
+def demonstrations(args: SFT, run: Run) -> list[Trajectory]:
+    """Read from the file, or played; the same ones every time."""
+    engine = run.learner.engine
+    if args.data:
+        found = [trajectory for trajectory in with_pictures(args.data) if trajectory.fault is None]
+    else:
+        run.report(f"playing {args.demonstrations} demonstrations")
+        wrong = {"mistakes": args.mistakes, "kind": args.mistake, "misdescribed": args.misdescribed}
+        teacher = Demonstrator(engine, **wrong, seed=args.seed)
+        collector = Collector(
+            args.specs(),
+            teacher,
+            num_envs=-(-args.num_envs // run.processes.size),
+            prompt_style=args.prompt_style,
+            history=args.history,
+            timeout=args.env_timeout or None,
+            isolate=args.isolate,
+        )
+        envs = len(args.specs())
+        starts = [Start(episode_seed(args.seed, n), n % envs, id=f"demo-{n}") for n in range(args.demonstrations)]
+        with Progress(run.report, "demonstrations", len(starts) // run.processes.size) as advance:
+            played = collect_distributed(run.processes, collector, starts, advance).trajectories
+        found = [trajectory for trajectory in played if trajectory.fault is None]
+        collector.close()
+    own = Demonstrator(engine).tokenizer_hash
+    if any(trajectory.tokenizer != own for trajectory in found):
+        raise ConfigError("the demonstrations were written with another tokenizer than the model's")
+    if not found:
+        raise ConfigError("there are no demonstrations to learn from")
+    return found

@@ -1,0 +1,99 @@
+"""WebRL: a curriculum of new tasks made from failures, learned off-policy together with replayed successes.
+
+After the policy has imitated demonstrations (`agentrl train sft`), a phase is
+
+1. new tasks, made from those that failed so far, within the critic's window and feasible;
+2. episodes of the policy on them, labelled by an outcome reward model (or the environment's own evaluator);
+3. actions of past successes that the policy finds neither easy nor strange, by their perplexity;
+4. the critic, by cross-entropy with the outcome, then the policy, by `(beta*log(pi/pi_ref) - A)^2`, where pi_ref is the
+   policy at the beginning of the phase;
+5. successes into the replay buffer, failures into the failure set.
+
+Ablations are options: `--no-curriculum`, `--no-replay`, `--replay-failures`, `--loss reinforce` (no KL),
+`--no-critic-on-replay`, `--beta`, `--perplexity-low` and `--perplexity-high`; `--loss released` and `--loss kl_target`
+are the published code's form and the paper's other target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentrl.core.arguments import finite_number
+from agentrl.core.errors import ConfigError
+from agentrl.trainers.run.curriculum import PhaseArguments
+from agentrl.trainers.run.phases import Phases, experience
+from agentrl.trainers.run.replay import Record, drawn, in_window, replayed
+from agentrl.trainers.run.run import Report, Run
+from agentrl.trainers.update.off_policy import (
+    Experience,
+    make_off_policy_learner,
+    perplexities,
+    train_actor,
+    train_critic,
+)
+
+
+@dataclass(kw_only=True)
+class WebRL(PhaseArguments):
+    """Train by WebRL, or one of its ablations."""
+
+    replay: bool = True
+    """Learn from past successes, too."""
+    replay_failures: bool = False
+    """Keep failures in the replay buffer as well."""
+    perplexity_low: float = 1 / 0.95
+    """Actions that the policy finds less surprising are not replayed: it knows them already."""
+    perplexity_high: float = 1 / 0.5
+    """Nor are those that surprise it more."""
+    critic_on_replay: bool = True
+    """The critic learns from what is replayed, too (the paper's way). The buffer holds successes only."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        low, high = (finite_number(name, getattr(self, name)) for name in ("perplexity_low", "perplexity_high"))
+        if not low <= high:
+            raise ConfigError(f"perplexity_low must not exceed perplexity_high; got {low!r} and {high!r}")
+        if self.loss in ("awr", "bc"):
+            raise ConfigError(f"loss={self.loss} is an algorithm of its own: agentrl train awr, or filtered_bc")
+
+
+def train(args: WebRL, report: Report | None = None) -> Path:
+    """Run to the end (or resume from a checkpoint) and return the run folder."""
+    learner = make_off_policy_learner(args)
+    with Run(args, "webrl", learner, report) as run:
+        phases = Phases(args, run, keep_failures=args.replay_failures)
+        for _ in run.iterations():
+            records = phases.play()
+            metrics = {}
+            with run.time("update"):
+                played, past = experience(records), replay(args, phases, records)
+                if records:
+                    both = played + past
+                    metrics = train_critic(args, run, learner, both if args.critic_on_replay else played)
+                    # The KL target holds for actions that the reference itself would take.
+                    metrics |= train_actor(args, run, learner, played if args.loss == "kl_target" else both)
+                learner.publish()
+            phases.remember(records)
+            run.log_training(metrics, phase=phases.metrics)
+        return run.close()
+
+
+def replay(args: WebRL, phases: Phases, records: Sequence[Record]) -> Experience:
+    """Actions of the buffer that are learned from again: those in the perplexity window, up to the limit."""
+    buffer, counts = phases.buffer.records, phases.metrics.setdefault("replay", {})
+    if not args.replay or not records:
+        return experience([])
+    if not buffer:
+        phases.run.report(f"phase {phases.number}: the replay buffer is empty")
+        return experience([])
+    eligible = in_window(
+        perplexities(phases.run.learner, [record.trajectory for record in buffer]),
+        args.perplexity_low,
+        args.perplexity_high,
+    )
+    most = int(args.replay_limit * sum(record.actions for record in records))
+    found = replayed(buffer, drawn(eligible, most, phases.run.rng("replay")))
+    counts |= {"eligible": sum(map(sum, eligible)), "limit": most, "actions": found.actions}
+    return found

@@ -1,0 +1,1 @@
+"""Several processes: ranks, sharded weights, rows and episodes shared out."""

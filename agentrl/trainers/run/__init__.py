@@ -1,0 +1,1 @@
+"""A run and its folder: iterations, checkpoints, metrics, warnings, phases, replay."""
