@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
 
 from agentrl.core.worker_child import CHUNK, HEADER, frame_parts
 
@@ -42,9 +41,12 @@ class WorkerProcess:
     """A process in a session of its own, with pipes for requests, answers and messages."""
 
     def __init__(self, python: str, environment: Mapping[str, str], max_frame: int) -> None:
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        options: dict[str, Any] = {**pipes, "bufsize": 0, "env": dict(environment), "start_new_session": True}
-        self._process = _spawner.run(lambda: subprocess.Popen([python, str(CHILD_FILE)], **options))
+        command, pipe, variables = [python, str(CHILD_FILE)], subprocess.PIPE, dict(environment)
+        self._process = _spawner.run(
+            lambda: subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, env=variables, start_new_session=True
+            )
+        )
         self.pid = self._process.pid
         self._owner = os.getpid()
         self._max_frame = max_frame
