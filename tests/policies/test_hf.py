@@ -345,7 +345,7 @@ class Broken:
     [
         ("nothing of it", "drops"),
         ("{{ messages[0].content }}{{ messages[0].content }}", "repeats"),
-        ("{{ raise_exception('no') }}", "refuses"),
+        ("{{ raise_exception('no') }}", "fails on"),
         (None, "no chat template"),
     ],
 )
