@@ -62,7 +62,7 @@ def test_replies_that_were_cut_can_be_punished_or_left_out() -> None:
     away = grpo.left_out(grpo.GRPO(overlong="filter"), played)
     assert away is not None and away.tolist() == [[True, True], *[[False, False]] * 4]
     assert grpo.left_out(grpo.GRPO(), played) is None and grpo.punishment(grpo.GRPO(), played) is None
-    assert grpo.overlong_share(played) == 0.2
+    assert [grpo.is_overlong(one) for one in played.trajectories] == [True, False, False, False, False]
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_offline_trainers_learn_from_the_file_of_a_phase(undecided, tmp_path, tr
         ("proposal_rounds", 0),
         ("first_tasks", "some"),
         ("loss", "bc"),
-        ("orm", "{"),
+        ("orm", 3),
     ],
 )
 def test_options_that_cannot_work_are_refused_by_name(option, value) -> None:
