@@ -7,7 +7,7 @@ import json
 import gymnasium as gym
 import pytest
 
-from agentrl.algorithms import Stage, arguments_class
+from agentrl.algorithms import ALGORITHMS, Stage, arguments_class
 from agentrl.core.errors import ConfigError
 from agentrl.models.loading import load_model
 from agentrl.rollout.collect import Collector, EnvSpec, Start
