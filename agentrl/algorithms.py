@@ -15,23 +15,39 @@ from agentrl.core.errors import ConfigError, did_you_mean
 if TYPE_CHECKING:
     from agentrl.trainers.arguments import RunArguments
 
-# name -> (module:arguments, what it is), below agentrl.trainers.algorithms; `train(arguments, report)` of the module is
-# the algorithm.
-ROOM = "agentrl.trainers.algorithms"
+# name -> (module:arguments, what it is); the module's `train(arguments, report)` is the algorithm.
 ALGORITHMS: dict[str, tuple[str, str]] = {
-    "sft": ("sft:SFT", "imitation of demonstrations, partly wrong ones if you like"),
-    "ppo": ("ppo:PPO", "PPO with a critic: masked, vanilla, turn or bilevel credit"),
-    "steppo": ("steppo:StepPO", "StepPO: one advantage and one ratio per step"),
-    "grpo": ("grpo:GRPO", "GRPO, Dr. GRPO, DAPO: trajectories compared with their group, no critic"),
-    "rloo": ("rloo:RLOO", "RLOO: trajectories compared with the others of their group"),
-    "reinforce_pp": ("reinforce_pp:ReinforcePP", "REINFORCE++: returns whitened over the batch"),
-    "gspo": ("gspo:GSPO", "GSPO: GRPO with one probability ratio per sequence"),
-    "gigpo": ("gigpo:GiGPO", "GiGPO: trajectories compared, and steps from the same observation"),
-    "webrl": ("webrl:WebRL", "WebRL: new tasks from failures, learned off-policy with past successes"),
-    "digirl": ("digirl:DigiRL", "DigiRL: online imitation filtered by values of task and step"),
-    "awr": ("awr:AWR", "advantage-weighted regression on a fixed set of episodes"),
-    "filtered_bc": ("filtered_bc:FilteredBC", "imitation of the policy's own best episodes"),
-    "orm": ("orm:ORM", "an outcome reward model: was the task done? YES or NO"),
+    "sft": ("agentrl.trainers.algorithms.sft:SFT", "imitation of demonstrations, partly wrong ones if you like"),
+    "ppo": ("agentrl.trainers.algorithms.ppo:PPO", "PPO with a critic: masked, vanilla, turn or bilevel credit"),
+    "steppo": ("agentrl.trainers.algorithms.steppo:StepPO", "StepPO: one advantage and one ratio per step"),
+    "grpo": (
+        "agentrl.trainers.algorithms.grpo:GRPO",
+        "GRPO, Dr. GRPO, DAPO: trajectories compared with their group, no critic",
+    ),
+    "rloo": ("agentrl.trainers.algorithms.rloo:RLOO", "RLOO: trajectories compared with the others of their group"),
+    "reinforce_pp": (
+        "agentrl.trainers.algorithms.reinforce_pp:ReinforcePP",
+        "REINFORCE++: returns whitened over the batch",
+    ),
+    "gspo": ("agentrl.trainers.algorithms.gspo:GSPO", "GSPO: GRPO with one probability ratio per sequence"),
+    "gigpo": (
+        "agentrl.trainers.algorithms.gigpo:GiGPO",
+        "GiGPO: trajectories compared, and steps from the same observation",
+    ),
+    "webrl": (
+        "agentrl.trainers.algorithms.webrl:WebRL",
+        "WebRL: new tasks from failures, learned off-policy with past successes",
+    ),
+    "digirl": (
+        "agentrl.trainers.algorithms.digirl:DigiRL",
+        "DigiRL: online imitation filtered by values of task and step",
+    ),
+    "awr": ("agentrl.trainers.algorithms.awr:AWR", "advantage-weighted regression on a fixed set of episodes"),
+    "filtered_bc": (
+        "agentrl.trainers.algorithms.filtered_bc:FilteredBC",
+        "imitation of the policy's own best episodes",
+    ),
+    "orm": ("agentrl.trainers.algorithms.orm:ORM", "an outcome reward model: was the task done? YES or NO"),
 }
 
 
@@ -58,10 +74,10 @@ def check_algorithm(name: str) -> str:
 def arguments_class(algorithm: str) -> type[RunArguments]:
     """The dataclass of an algorithm's options."""
     module, _, name = ALGORITHMS[check_algorithm(algorithm)][0].partition(":")
-    return getattr(import_module(f"{ROOM}.{module}"), name)
+    return getattr(import_module(module), name)
 
 
 def train_function(algorithm: str) -> Any:
     """`train(arguments, report)` of an algorithm."""
     module = ALGORITHMS[check_algorithm(algorithm)][0].partition(":")[0]
-    return import_module(f"{ROOM}.{module}").train
+    return import_module(module).train

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 
 import gymnasium as gym
 import pytest
 
-from agentrl.algorithms import ALGORITHMS, Stage
+from agentrl.algorithms import ALGORITHMS, Stage, arguments_class
 from agentrl.core.errors import ConfigError
 from agentrl.models.loading import load_model
 from agentrl.rollout.collect import Collector, EnvSpec, Start
 from agentrl.rollout.demonstrations import Demonstrator
 from benchmarks.learning.budgets import reply_tokens
 from benchmarks.learning.command import listing
+from benchmarks.learning.conditions import run_options
 from benchmarks.learning.experiment import Cell, Claim, Experiment, PlannedRun, chosen_cells, chosen_experiments
 from benchmarks.learning.table import BOTH, EXPERIMENTS, LAKE, SOKOBAN, STRATEGIES
 
@@ -23,8 +23,8 @@ RUNS = {run.name: run for one in EXPERIMENTS.values() for cell in one.cells for 
 
 def test_every_trainer_accepts_the_options_of_every_run():
     for run in RUNS.values():
-        module, _, kind = ALGORITHMS[run.algorithm][0].partition(":")
-        arguments = getattr(import_module(module), kind).from_json({**run.options, "seed": run.seed})
+        options = run_options(run.algorithm, run.options)
+        arguments = arguments_class(run.algorithm).from_json({**options, "seed": run.seed})
         real = arguments.model == "smollm2"  # made for a GPU, where it computes in half precision
         assert arguments.threads == 1 and arguments.dtype == ("auto" if real else "float32")
 
