@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
+from gymnasium.envs.registration import EnvSpec as GymSpec
 
 from agentrl.core.arguments import finite_number, whole_number
 from agentrl.core.errors import ConfigError, did_you_mean
@@ -21,7 +22,7 @@ from agentrl.registry import default_env
 from agentrl.rollout.collect import EnvSpec
 from agentrl.rollout.episode import check_id
 
-EnvLike = str | Mapping[str, Any] | EnvSpec | gym.Env | gym.envs.registration.EnvSpec
+EnvLike = str | Mapping[str, Any] | EnvSpec | gym.Env | GymSpec
 DEFERRING = ("ReasoningReward", "OutcomeReward")  # wrappers that may leave their questions to the collector
 
 
@@ -199,9 +200,10 @@ class RunArguments:
         wrappers += self.wrap
         found = []
         for one in self.env:  # pyright: ignore[reportGeneralTypeIssues] (a tuple by now)
-            data = {"id": one} if isinstance(one, str) else one
+            data: Any = {"id": one} if isinstance(one, str) else one
             own = data.get("wrappers")
             layers = []
+            layer: Any
             for layer in wrappers if own is None else own:
                 reasoning = isinstance(layer, dict) and layer.get("wrapper") == "Reasoning"
                 layers.append({"format_rule": self.format_rule, **layer} if reasoning else layer)
@@ -385,7 +387,7 @@ def _env_json(env: Any) -> str | dict[str, Any]:
         return env
     if isinstance(env, EnvSpec):
         return {"id": env.id, "kwargs": dict(env.kwargs), "wrappers": list(env.wrappers), "weight": env.weight}
-    if isinstance(env, gym.envs.registration.EnvSpec):
+    if isinstance(env, GymSpec):
         # What the registry gives anyway is left out; the split is the trainer's, and nothing is drawn.
         usual = gym.registry[env.id].kwargs if env.id in gym.registry else {}
         own = {name: value for name, value in env.kwargs.items() if name not in ("split", "render_mode")}
