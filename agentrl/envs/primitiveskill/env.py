@@ -232,11 +232,9 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
             return Outcome({"success": self.success_reward}, True, True, True, f"{feedback} The task is done.")
         if after.stage > self._best:
             self._best = after.stage
-            return Outcome({"stage": self._stage_pay(after.stage)}, feedback=feedback)
+            pay = 2.0 * (after.stage + 1) if self.stage_reward == "highest" else 1.0
+            return Outcome({"stage": pay}, feedback=feedback)
         return Outcome({"step": self.step_penalty}, effective=after != before, feedback=feedback)
-
-    def _stage_pay(self, stage: int) -> float:
-        return 2.0 * (stage + 1) if self.stage_reward == "highest" else 1.0
 
     # ------------------------------------------------------------------ the truth
 

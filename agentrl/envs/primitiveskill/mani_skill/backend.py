@@ -58,22 +58,24 @@ class ManiSkillBackend(Primitives):
 
     def begin(self, start: Start) -> None:
         """Set the table; the arm is at rest above it."""
-        _claim_process()
+        _started_in.add(os.getpid())  # in a process forked from one that simulates, Vulkan would wait for ever
+        if len(_started_in) > 1:
+            _started_in.discard(os.getpid())
+            raise ConfigError(
+                "ManiSkill cannot run in a process forked from one where it runs already; start processes by 'spawn'"
+            )
         with _without_traces():
-            self._set(start)
+            from agentrl.envs.primitiveskill.mani_skill.motion import ManiSkillMotion
+            from agentrl.envs.primitiveskill.mani_skill.scene import Tabletop
+
+            if self._table is None:
+                self._table = _started(lambda: Tabletop(start, PHYSICS[self.physics]))
+            else:
+                self._table.begin(start)
+            self._motion = ManiSkillMotion(self._table)
+            self._motion.move(HOME, 0.0, FAST)
         self._start, self._done = start, []
         self._drawn: dict[int, np.ndarray] = {}
-
-    def _set(self, start: Start) -> None:
-        from agentrl.envs.primitiveskill.mani_skill.motion import ManiSkillMotion
-        from agentrl.envs.primitiveskill.mani_skill.scene import Tabletop
-
-        if self._table is None:
-            self._table = _started(lambda: Tabletop(start, PHYSICS[self.physics]))
-        else:
-            self._table.begin(start)
-        self._motion = ManiSkillMotion(self._table)
-        self._motion.move(HOME, 0.0, FAST)
 
     # ---------------------------------------------------------------- primitives
 
@@ -148,16 +150,6 @@ def _without_traces() -> Iterator[None]:
     finally:
         random.setstate(states[0])
         np.random.set_state(states[1])
-
-
-def _claim_process() -> None:
-    """`ConfigError` in a process forked from one that simulates: Vulkan would wait there for ever."""
-    _started_in.add(os.getpid())
-    if len(_started_in) > 1:
-        _started_in.discard(os.getpid())
-        raise ConfigError(
-            "ManiSkill cannot run in a process forked from one where it runs already; start processes by 'spawn'"
-        )
 
 
 def _started(make: Any) -> Any:

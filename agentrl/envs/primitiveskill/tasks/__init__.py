@@ -1,5 +1,6 @@
-"""The tasks, by name: what somebody wants done on the table. A task of another package is named "module:Class"; a new one
-is a subclass of `Task` with three short methods.
+"""The tasks, by name: what somebody wants done on the table.
+
+A new one is a subclass of `Task` with three short methods; a task of another package is named "module:Class".
 """
 
 from __future__ import annotations
@@ -201,15 +202,13 @@ class Align(Task):
             return None
         plan = Plan(scene)
         for name in todo:
-            plan.carry(name, self._spot(plan.scene, name))
+            # The nearest place of the line that no other thing, or its own place there, takes.
+            y = plan.scene.positions[name][1]
+            others = [(0.0, at[1]) for other, at in plan.scene.positions.items() if other != name]
+            spots = sorted((float(spot) for spot in range(-200, 201, 10)), key=lambda spot, y=y: abs(spot - y))
+            spot = next(spot for spot in [y, *spots] if free((0.0, spot), others))
+            plan.carry(name, (0.0, spot, plan.scene.things[name].size))
         return plan.actions
-
-    def _spot(self, scene: Scene, name: str) -> Point:
-        """The nearest place of the line that no other thing, or its own place there, takes."""
-        y = scene.positions[name][1]
-        others = [(0.0, at[1]) for other, at in scene.positions.items() if other != name]
-        spots = sorted((float(spot) for spot in range(-200, 201, 10)), key=lambda spot: abs(spot - y))
-        return 0.0, next(spot for spot in [y, *spots] if free((0.0, spot), others)), scene.things[name].size
 
 
 TASKS: dict[str, type[Task]] = {"place": Place, "stack": Stack, "drawer": Drawer, "align": Align}
