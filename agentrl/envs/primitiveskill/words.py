@@ -71,17 +71,15 @@ def _where(scene: Scene, name: str) -> str:
     x, y, _ = scene.positions[name]
     side = "to your left" if y < -SIDE else "to your right" if y > SIDE else "in the middle"
     depth = "near you" if x > DEPTH else "far from you" if x < -DEPTH else "at half the distance"
-    return f"{spoken(name).capitalize()} is {side}, {depth}{_support(scene, name)}."
-
-
-def _support(scene: Scene, name: str) -> str:
-    if scene.held == name:
-        return ", in the gripper"
     below = [other for other in scene.positions if other != name]
-    if inside := next((other for other in below if scene.inside(name, other)), None):
-        return f", in {spoken(inside)}"
-    on = next((other for other in below if scene.on(name, other)), None)
-    return f", on {spoken(on)}" if on else ""
+    support = ""
+    if scene.held == name:
+        support = ", in the gripper"
+    elif inside := next((other for other in below if scene.inside(name, other)), None):
+        support = f", in {spoken(inside)}"
+    elif on := next((other for other in below if scene.on(name, other)), None):
+        support = f", on {spoken(on)}"
+    return f"{spoken(name).capitalize()} is {side}, {depth}{support}."
 
 
 def _listed(names: Iterable[str]) -> str:

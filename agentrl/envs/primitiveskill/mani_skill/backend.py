@@ -58,12 +58,7 @@ class ManiSkillBackend(Primitives):
 
     def begin(self, start: Start) -> None:
         """Set the table; the arm is at rest above it."""
-        _started_in.add(os.getpid())  # in a process forked from one that simulates, Vulkan would wait for ever
-        if len(_started_in) > 1:
-            _started_in.discard(os.getpid())
-            raise ConfigError(
-                "ManiSkill cannot run in a process forked from one where it runs already; start processes by 'spawn'"
-            )
+        _claim_process()
         with _without_traces():
             from agentrl.envs.primitiveskill.mani_skill.motion import ManiSkillMotion
             from agentrl.envs.primitiveskill.mani_skill.scene import Tabletop
@@ -152,6 +147,16 @@ def _without_traces() -> Iterator[None]:
         np.random.set_state(states[1])
 
 
+def _claim_process() -> None:
+    """`ConfigError` in a process forked from one that simulates: Vulkan would wait there for ever."""
+    _started_in.add(os.getpid())
+    if len(_started_in) > 1:
+        _started_in.discard(os.getpid())
+        raise ConfigError(
+            "ManiSkill cannot run in a process forked from one where it runs already; start processes by 'spawn'"
+        )
+
+
 def _started(make: Any) -> Any:
     """The simulator; `ConfigError` with the cause if it does not start, most often for want of a Vulkan driver."""
     try:
@@ -175,10 +180,9 @@ def _checked(data: dict[str, Any]) -> list[list[Any]]:
         raise ValueError("the saved table has no list of actions")
     for action in done:
         name, points = (action[0], action[1:]) if isinstance(action, list) and action else (None, [])
-        if not isinstance(name, str) or counts.get(name) != len(points) or not all(map(_is_point, points)):
+        right = isinstance(name, str) and counts.get(name) == len(points)
+        for point in points if right else ():
+            right &= isinstance(point, list) and len(point) == 3 and all(isinstance(part, float) for part in point)
+        if not right:
             raise ValueError(f"a saved action must be pick, place or push with its points; got {action!r}")
     return done
-
-
-def _is_point(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 3 and all(isinstance(part, float) for part in value)
