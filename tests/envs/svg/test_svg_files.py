@@ -13,9 +13,9 @@ import pytest
 import agentrl
 from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
+from agentrl.envs.svg.targets import load_collection, svg_column
 from agentrl.envs.svg.targets.icons import draw
 from agentrl.envs.svg.targets.pen import Rng
-from agentrl.envs.svg.targets import load_collection, svg_column
 
 QUICK = {"scorers": [{"scorer": "colours", "weight": 5.0}], "image_size": 48}
 GOOD = [draw(Rng("file", i), 1 + i % 3) for i in range(40)]  # of all splits

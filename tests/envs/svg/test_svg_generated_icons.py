@@ -11,9 +11,9 @@ from agentrl.core.env import SPLITS
 from agentrl.core.errors import ConfigError
 from agentrl.envs.svg.sandbox.gate import check
 from agentrl.envs.svg.sandbox.renderer import shared_renderer
+from agentrl.envs.svg.targets import IconTargets, make_targets
 from agentrl.envs.svg.targets.icons import GRADES, MAX_SIZE, draw, icon, owner
 from agentrl.envs.svg.targets.pen import GLYPHS, Rng, set_type, word_width, write
-from agentrl.envs.svg.targets import IconTargets, make_targets
 
 
 def test_ten_thousand_icons_of_a_split_are_all_different_and_of_the_promised_length() -> None:
