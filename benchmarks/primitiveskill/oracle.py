@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from agentrl.envs.primitiveskill.backends import make_backend
 from agentrl.envs.primitiveskill.starts import candidate, solves
-from agentrl.envs.primitiveskill.table import Table
+from agentrl.envs.primitiveskill.table import Table, make_backend
 from agentrl.envs.primitiveskill.tasks import TASKS
 
 SIZE = 384  # pixels of each picture

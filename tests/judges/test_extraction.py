@@ -14,7 +14,7 @@ from agentrl.core.judging import JudgeRequest, Purpose, Verdict
 from agentrl.core.state import State
 from agentrl.envs import navigation
 from agentrl.envs.navigation.claims import HOME
-from agentrl.envs.primitiveskill.claims import TABLE
+from agentrl.envs.primitiveskill.state import TABLE
 from agentrl.judges import llm
 from agentrl.judges.extraction import extraction_of
 from agentrl.judges.llm import LLMJudge

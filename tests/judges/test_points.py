@@ -13,7 +13,7 @@ from agentrl.core.claims import Claims
 from agentrl.core.errors import JudgeFault
 from agentrl.core.judging import JudgeRequest, Purpose, Verdict
 from agentrl.core.state import State
-from agentrl.envs.primitiveskill.claims import TABLE
+from agentrl.envs.primitiveskill.state import TABLE
 from agentrl.judges.rule import RuleJudge
 from agentrl.judges.structured import StructuredJudge
 from benchmarks.judges.fuzz import random_texts

@@ -23,13 +23,12 @@ GOLD: Colour = (250, 200, 66)
 
 def paint(art: str, pixels: int) -> list[np.ndarray]:
     """One picture uint8 [pixels, pixels, 3] for each symbol of a game, in the order of its symbols."""
-    return [_tile(painter, pixels) for painter in _PAINTERS[art]]
-
-
-def _tile(painter: Callable[[Brush], None], pixels: int) -> np.ndarray:
-    brush = Brush(pixels, (0, 0, 0))
-    painter(brush)
-    return brush.pixels_of()
+    tiles = []
+    for painter in _PAINTERS[art]:
+        brush = Brush(pixels, (0, 0, 0))
+        painter(brush)
+        tiles.append(brush.pixels_of())
+    return tiles
 
 
 # ---------------------------------------------------------------------- the lake
@@ -61,15 +60,12 @@ def water(brush: Brush) -> None:
     rim = [(0.1, 0.34), (0.24, 0.15), (0.45, 0.08), (0.7, 0.11), (0.88, 0.28), (0.93, 0.52), (0.86, 0.76), (0.66, 0.91)]
     rim += [(0.4, 0.93), (0.18, 0.82), (0.07, 0.6)]
     brush.polygon(rim, (246, 252, 255))
-    brush.polygon([_towards_middle(point, 0.93) for point in rim], (112, 170, 208))
+    smaller = [(0.5 + (x - 0.5) * 0.93, 0.52 + (y - 0.52) * 0.93) for x, y in rim]
+    brush.polygon(smaller, (112, 170, 208))
     brush.ellipse(0.5, 0.52, 0.38, 0.36, WATER)
     brush.ellipse(0.5, 0.57, 0.3, 0.27, (16, 38, 76))
     brush.arc(0.5, 0.53, 0.29, 200, 262, brush.hair(0.028), (92, 140, 196))
     brush.arc(0.5, 0.53, 0.29, 276, 292, brush.hair(0.028), (92, 140, 196))
-
-
-def _towards_middle(point: tuple[float, float], factor: float) -> tuple[float, float]:
-    return 0.5 + (point[0] - 0.5) * factor, 0.52 + (point[1] - 0.52) * factor
 
 
 def gift(brush: Brush) -> None:

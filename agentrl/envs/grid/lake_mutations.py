@@ -121,11 +121,7 @@ class LakeMutations(LevelMutations[Lake]):
         holes = np.insert(np.insert(lake.holes, row, False, axis=0), column, False, axis=1)
         fresh = rng.random(holes.shape) < lake.holes.mean()
         holes[row], holes[:, column] = fresh[row], fresh[:, column]
-        player, goal = (_shifted(cell, size, row, column) for cell in (lake.player, lake.goal))
+        (r, c), (gr, gc) = divmod(lake.player, size), divmod(lake.goal, size)
+        player = (r + (r >= row)) * (size + 1) + c + (c >= column)
+        goal = (gr + (gr >= row)) * (size + 1) + gc + (gc >= column)
         return Lake(holes, player, goal)
-
-
-def _shifted(cell: int, size: int, row: int, column: int) -> int:
-    """Where a tile is once a row and a column were put in."""
-    r, c = divmod(cell, size)
-    return (r + (r >= row)) * (size + 1) + c + (c >= column)

@@ -68,16 +68,12 @@ class LevelMutations(Mutations, Generic[Level]):
         if key not in self._levels:
             if len(self._levels) >= MAX_KNOWN:
                 self._levels.clear()
-            self._levels[key] = self._found(game, task.id)
+            try:
+                level = self.from_codes(game._find_task(task.id)[1])
+                self._levels[key] = level if self._trained(level) else None
+            except ConfigError:
+                self._levels[key] = None
         return self._levels[key]
-
-    def _found(self, game: GridWorld, task_id: str) -> Level | None:
-        try:
-            _, codes = game._find_task(task_id)
-        except ConfigError:
-            return None
-        level = self.from_codes(codes)
-        return level if self._trained(level) else None
 
     def _game(self, kwargs: Any) -> GridWorld | None:
         """The game with these arguments; None where there is none, or they change more than a level may."""
@@ -99,12 +95,6 @@ class LevelMutations(Mutations, Generic[Level]):
         """How far the arguments may go."""
         return {"size": self.env.size + GROWTH}
 
-    def _written(self, level: Level, kind: str) -> Task:
-        own = {name: getattr(self.env, name) for name in self.names}
-        changed = {name: value for name, value in self.properties(level).items() if value != own[name]}
-        rows = spelled(self.to_codes(level), self.env.symbols)
-        return Task("/".join(rows), {**changed, "levels": 1} if changed else {}, kind=kind)
-
     def _trained(self, level: Level) -> bool:
         return bool(owned(self.layout(level)[None], "train")[0])
 
@@ -117,9 +107,17 @@ class LevelMutations(Mutations, Generic[Level]):
             return None
         other = self._partner(level, seeds, rng) if kind == "recombined" else None
         for _ in range(TRIES):
-            changed = self._changed(kind, level, other, rng)
+            if kind == "recombined":
+                changed = None if other is None else self.combined(level, other, rng)
+            else:
+                changed = level
+                for _ in range(rng.integers(1, CHANGES + 1)):
+                    changed = None if changed is None else self.changed(kind, changed, rng)
             if changed is not None and self._trained(changed) and self._is(kind, changed, level):
-                return self._written(changed, kind)
+                own = {name: getattr(self.env, name) for name in self.names}
+                given = {name: value for name, value in self.properties(changed).items() if value != own[name]}
+                rows = spelled(self.to_codes(changed), self.env.symbols)
+                return Task("/".join(rows), {**given, "levels": 1} if given else {}, kind=kind)
         return None
 
     def _partner(self, level: Level, seeds: Sequence[Task], rng: np.random.Generator) -> Level | None:
@@ -130,14 +128,6 @@ class LevelMutations(Mutations, Generic[Level]):
             return others[rng.integers(len(others))]
         drawn = self._read(self.new(rng))
         return drawn if drawn is not None and self.properties(drawn) == self.properties(level) else None
-
-    def _changed(self, kind: str, level: Level, other: Level | None, rng: np.random.Generator) -> Level | None:
-        if kind == "recombined":
-            return None if other is None else self.combined(level, other, rng)
-        changed: Level | None = level
-        for _ in range(rng.integers(1, CHANGES + 1)):
-            changed = None if changed is None else self.changed(kind, changed, rng)
-        return changed
 
     def _is(self, kind: str, new: Level, old: Level) -> bool:
         """Does the new level stand to the old one as the kind says?"""

@@ -137,7 +137,10 @@ class RoomMutations(LevelMutations[Room]):
         if not moves or len(moves) < 2:
             return None
         for move in moves[: rng.integers(1, len(moves))]:
-            room = _moved(room, offsets(room.size)[move])
+            step = offsets(room.size)[move]
+            player = shift(room.player, step)
+            boxes = room.boxes ^ player ^ shift(player, step) if room.boxes & player else room.boxes
+            room = replace(room, player=player, boxes=boxes)
         return room
 
     def _remove_box(self, room: Room, rng: np.random.Generator) -> Room | None:
@@ -173,13 +176,6 @@ def _closed(room: Room) -> Room | None:
     if things & ~floor or room.player & room.boxes or room.boxes.bit_count() != room.targets.bit_count():
         return None
     return replace(room, floor=floor)
-
-
-def _moved(room: Room, step: int) -> Room:
-    """The room after a move that is possible."""
-    player = shift(room.player, step)
-    boxes = room.boxes ^ player ^ shift(player, step) if room.boxes & player else room.boxes
-    return replace(room, player=player, boxes=boxes)
 
 
 def _some(cells: int, rng: np.random.Generator) -> int:

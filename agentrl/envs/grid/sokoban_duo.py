@@ -183,8 +183,18 @@ class SokobanDuo(ParallelEnv):
         self.kind, self.size, self.render_mode = kind, solo.size, solo.render_mode
         self.max_turns, self.max_actions_per_turn = (solo.max_turns, solo.max_actions_per_turn)
         self.possible_agents, self.agents = list(AGENTS), []
-        self._observation_spaces = {agent: self._make_observation_space() for agent in AGENTS}
-        self._action_spaces = {agent: self._make_action_space() for agent in AGENTS}
+        self._observation_spaces: dict[str, spaces.Space] = {}
+        self._action_spaces: dict[str, spaces.Space] = {}
+        for agent in AGENTS:
+            if kind == "grid":
+                board = spaces.Box(0, len(SYMBOLS) - 1, (self.size, self.size), np.uint8)
+                self._observation_spaces[agent], self._action_spaces[agent] = board, spaces.Discrete(len(MOVES))
+                continue
+            parts: dict[str, spaces.Space] = {"text": AnyText()}
+            if kind == "visual":
+                parts["image"] = spaces.Box(0, 255, (solo.image_size, solo.image_size, 3), np.uint8)
+            self._observation_spaces[agent] = spaces.Dict(parts)
+            self._action_spaces[agent] = AnyText(MOVES, max_words=self.max_actions_per_turn)
         self.state_space = spaces.Box(0, len(SYMBOLS) - 1, (self.size, self.size), np.uint8)
         self._codes = np.zeros((self.size, self.size), np.uint8)
         self._players = [0, 0]  # indices into the flattened grid
@@ -194,19 +204,6 @@ class SokobanDuo(ParallelEnv):
         self._terminated = self._truncated = self._success = False
         self._feedback = ["", ""]
         self._window: Any = None
-
-    def _make_observation_space(self) -> spaces.Space:
-        if self.kind == "grid":
-            return spaces.Box(0, len(SYMBOLS) - 1, (self.size, self.size), np.uint8)
-        parts: dict[str, spaces.Space] = {"text": AnyText()}
-        if self.kind == "visual":
-            parts["image"] = spaces.Box(0, 255, (self._solo.image_size, self._solo.image_size, 3), np.uint8)
-        return spaces.Dict(parts)
-
-    def _make_action_space(self) -> spaces.Space:
-        return (
-            spaces.Discrete(len(MOVES)) if self.kind == "grid" else AnyText(MOVES, max_words=self.max_actions_per_turn)
-        )
 
     def observation_space(self, agent: str) -> spaces.Space:
         """What a player sees."""
@@ -303,6 +300,8 @@ class SokobanDuo(ParallelEnv):
     def _run(self, deeds: list[_Deeds]) -> dict[str, float]:
         """Run the rounds of a turn; the team's reward terms."""
         terms: dict[str, float] = {}
+        solo = self._solo
+        worth = {"step": solo.step_penalty, "box": solo.box_reward, "success": solo.success_reward}
         for number in range(self.max_actions_per_turn):
             for i in moving_order(self._turn or 0):
                 mine = deeds[i]
@@ -315,14 +314,8 @@ class SokobanDuo(ParallelEnv):
                     mine.remarks.append(f"Invalid: {mine.turn.error}.")
                 else:
                     continue
-                terms[term] = terms.get(term, 0.0) + self._worth(term, number)
+                terms[term] = terms.get(term, 0.0) + worth.get(term, solo.invalid_cost(number))
         return terms
-
-    def _worth(self, term: str, ran: int) -> float:
-        """What a term is worth after `ran` actions of the turn."""
-        solo = self._solo
-        figures = {"step": solo.step_penalty, "box": solo.box_reward, "success": solo.success_reward}
-        return figures.get(term, solo.invalid_cost(ran))
 
     def _act(self, i: int, move: int, deeds: _Deeds) -> str:
         """One move of one player; the name of the reward term it earned."""
@@ -360,24 +353,24 @@ class SokobanDuo(ParallelEnv):
         return " ".join(lines)
 
     def _infos(self, deeds: list[_Deeds], terms: dict[str, float]) -> dict[str, dict[str, Any]]:
-        return {agent: self._info(i, deeds[i], terms) for i, agent in enumerate(AGENTS)}
-
-    def _info(self, i: int, deeds: _Deeds, terms: dict[str, float]) -> dict[str, Any]:
         return {
-            "state": self.state().to_json(),
-            "success": self._success,
-            "valid": deeds.fault is None,
-            "effective": deeds.effective,
-            "actions": list(deeds.done),
-            "feedback": self._feedback[i],
-            "reward_terms": dict(terms),
-            "pending": [],
-            "format": None,
-            "fault": deeds.fault,
-            "limit": "task" if self._truncated else None,
-            "turn": self._turn,
-            "task": self._task,
-            "moves_first": moving_order(self._turn or 0)[0] == i,
+            agent: {
+                "state": self.state().to_json(),
+                "success": self._success,
+                "valid": deeds[i].fault is None,
+                "effective": deeds[i].effective,
+                "actions": list(deeds[i].done),
+                "feedback": self._feedback[i],
+                "reward_terms": dict(terms),
+                "pending": [],
+                "format": None,
+                "fault": deeds[i].fault,
+                "limit": "task" if self._truncated else None,
+                "turn": self._turn,
+                "task": self._task,
+                "moves_first": moving_order(self._turn or 0)[0] == i,
+            }
+            for i, agent in enumerate(AGENTS)
         }
 
     # ------------------------------------------------------------------ what the players see
@@ -404,15 +397,16 @@ class SokobanDuo(ParallelEnv):
     def _observe(self) -> dict[str, Any]:
         if self.kind == "grid":
             return {AGENTS[0]: self._codes.copy(), AGENTS[1]: SWAPPED[self._codes]}
-        return {agent: self._view(i) for i, agent in enumerate(AGENTS)}
-
-    def _view(self, i: int) -> dict[str, Any]:
-        who = f"You are {LETTERS[i]}." if self.kind == "text" else f"You wear {COATS[i]}."
-        first = "You move first." if moving_order(self._turn or 0)[0] == i else "Your partner moves first."
-        heading = "The episode is over." if self._over else f"Turn {(self._turn or 0) + 1} of {self.max_turns}. {first}"
-        view = "<image>" if self.kind == "visual" else self.state().symbolic()
-        text = "\n".join(part for part in (who, self._feedback[i], heading, view) if part)
-        return {"text": text, "image": self._draw()} if self.kind == "visual" else {"text": text}
+        views: dict[str, Any] = {}
+        turn = f"Turn {(self._turn or 0) + 1} of {self.max_turns}."
+        for i, agent in enumerate(AGENTS):
+            who = f"You are {LETTERS[i]}." if self.kind == "text" else f"You wear {COATS[i]}."
+            first = "You move first." if moving_order(self._turn or 0)[0] == i else "Your partner moves first."
+            heading = "The episode is over." if self._over else f"{turn} {first}"
+            view = "<image>" if self.kind == "visual" else self.state().symbolic()
+            text = "\n".join(part for part in (who, self._feedback[i], heading, view) if part)
+            views[agent] = {"text": text, "image": self._draw()} if self.kind == "visual" else {"text": text}
+        return views
 
     def _draw(self) -> np.ndarray:
         from agentrl.envs.grid.pictures import draw

@@ -110,7 +110,11 @@ def _search_jointly(codes: np.ndarray, turn: int, rounds: int, per_turn: int) ->
                     continue
                 came[after] = (state, pair)
                 if after[2] == targets:
-                    return _retrace(came, after)
+                    plan, back = [], after
+                    while (before := came[back]) is not None:
+                        back, pair = before
+                        plan.append(pair)
+                    return plan[::-1]
                 grown.append(after)
         layer = grown
         if not layer or len(came) > MAX_SEARCHED:
@@ -141,11 +145,3 @@ def _ways(state: Joint, i: int, floor: int, size: int) -> list[Joint]:
             ahead = state[i]
         found.append((ahead, state[1], boxes) if i == 0 else (state[0], ahead, boxes))
     return [*found, state]
-
-
-def _retrace(came: dict[Joint, tuple[Joint, Pair] | None], state: Joint) -> list[Pair]:
-    plan = []
-    while (step := came[state]) is not None:
-        state, pair = step
-        plan.append(pair)
-    return plan[::-1]

@@ -63,15 +63,7 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             self.single_observation_space = spaces.Box(0, 255, (one.image_size, one.image_size, 3), np.uint8)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._batch = self._make_batch()
-        self._rewards = np.zeros(5)
-        for code, name in kernel.TERM_NAMES.items():
-            self._rewards[code] = one.invalid_cost() if name == "invalid" else getattr(one, _REWARD_ARGUMENT[name], 0.0)
-        self._started = False
-
-    def _make_batch(self) -> kernel.Batch:
-        one = self._single
-        return kernel.Batch(
+        self._batch = kernel.Batch(
             self.num_envs,
             one._pool,
             [one.symbols.index(symbol) for symbol in one.player_symbols],
@@ -81,6 +73,10 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             slippery=bool(getattr(one, "slippery", False)),
             autoreset=_MODES[self.metadata["autoreset_mode"]],
         )
+        self._rewards = np.zeros(5)
+        for code, name in kernel.TERM_NAMES.items():
+            self._rewards[code] = one.invalid_cost() if name == "invalid" else getattr(one, _REWARD_ARGUMENT[name], 0.0)
+        self._started = False
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -92,34 +88,27 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             raise ConfigError(f'reset takes the option "reset_mask" only; got {next(iter(options))!r}')
         if rows.shape != (self.num_envs,) or rows.dtype != bool or not (self._started or rows.all()):
             raise ConfigError(f"reset_mask must be bool [{self.num_envs}], and all True at the first reset")
-        seeds = self._seeds(seed)
+        if seed is None or isinstance(seed, (int, np.integer)):
+            seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
+        elif len(seed) == self.num_envs:
+            seeds = list(seed)
+        else:
+            raise ConfigError(f"expected {self.num_envs} seeds, got {len(seed)}")
         fresh = np.array([s is not None for s in seeds])
         if not self._started:
-            seeds = [_entropy() if s is None else s for s in seeds]
+            entropy = np.random.SeedSequence().generate_state(self.num_envs, np.uint64).tolist()
+            seeds = [drawn if s is None else s for drawn, s in zip(entropy, seeds, strict=True)]
             fresh[:] = True
         for i in np.flatnonzero(fresh & rows).tolist():
-            self._start_walk(i, seeds[i])
+            # The very draw that GridWorld makes, so that row i equals the single environment of the same seed.
+            self._batch.key[i] = key = reset_key(seeds[i])
+            self._batch.level[i], self._batch.stride[i] = self._single._pool.walk(key)
         self._batch.advance(rows & ~fresh)
         self._batch.restart(rows)
         self._batch.term[rows] = kernel.NOTHING
         self._batch.effective[rows] = False
         self._started = True
         return self._observe(), self._info()
-
-    def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
-        if seed is None:
-            return [None] * self.num_envs
-        if isinstance(seed, (int, np.integer)):
-            return [int(seed) + i for i in range(self.num_envs)]
-        if len(seed) != self.num_envs:
-            raise ConfigError(f"expected {self.num_envs} seeds, got {len(seed)}")
-        return list(seed)
-
-    def _start_walk(self, row: int, seed: int | None) -> None:
-        # The very draw that GridWorld makes, so that row i equals the single environment of the same seed.
-        key = reset_key(seed)
-        self._batch.key[row] = key
-        self._batch.level[row], self._batch.stride[row] = self._single._pool.walk(key)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """One action for each environment; numbers outside 0..3 are invalid actions, not errors."""
@@ -154,23 +143,21 @@ class GridVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             if ended.any():
                 final = self._picture(batch.final) if self.observation == "image" else batch.final.copy()
                 info |= {"final_obs": final, "_final_obs": ended}
-        return info | self._rest(actions) if self.full_info else info
-
-    def _rest(self, actions: np.ndarray | None) -> dict[str, Any]:
-        """What the single environment tells beyond the three arrays, as columns."""
-        batch, one = self._batch, self._single
+        if not self.full_info:
+            return info
+        # What the single environment tells beyond the three arrays, as columns.
+        one = self._single
         rows = [tuple(spelled(grid, one.symbols)) for grid in batch.codes]
         names = one.tasks()
         acted = np.zeros(self.num_envs, bool) if actions is None else np.isin(batch.term, (1, 2, 3))
-        return {
+        moves = np.zeros(self.num_envs, np.int64) if actions is None else actions
+        return info | {
             "state": np.array([one.state_type(lines).to_json() for lines in rows], object),
             "task": np.array([names[level] for level in batch.level.tolist()], object),
             "reward_terms": {
                 name: np.where(batch.term == code, self._rewards[code], 0.0) for code, name in kernel.TERM_NAMES.items()
             },
-            "actions": np.array(
-                [ACTIONS[a] if ok else None for a, ok in zip(_or_zero(actions, acted), acted, strict=True)], object
-            ),
+            "actions": np.array([ACTIONS[a] if ok else None for a, ok in zip(moves, acted, strict=True)], object),
             "limit": np.array(["task" if cut else None for cut in batch.truncated], object),
             "turn": batch.steps.copy(),
         }
@@ -192,11 +179,3 @@ def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
         if mode in (known, known.value, known.name):
             return known
     raise ConfigError(f"autoreset_mode must be one of {[known.value for known in AutoresetMode]}; got {mode!r}")
-
-
-def _entropy() -> int:
-    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-
-
-def _or_zero(actions: np.ndarray | None, like: np.ndarray) -> np.ndarray:
-    return np.zeros(len(like), np.int64) if actions is None else actions

@@ -101,38 +101,31 @@ class GridWorld(AgentEnv[Any, Any]):
             self.max_turns, self.max_actions_per_turn = self.max_turns * self.max_actions_per_turn, 1
         self.image_size = whole_number("image_size", image_size, at_least=4 * size, at_most=4096)
         self.levels = None if levels is None else whole_number("levels", levels, at_least=1)
-        self._set_solution_range(min_solution, max_solution)
-        self._pool = self._make_pool()
-        if self.levels is not None and len(self._pool) < self.levels:
-            raise ConfigError(f"only {len(self._pool)} such levels exist in split {self.split}; lower levels={levels}")
-        self._set_spaces()
-        self._codes = np.zeros((size, size), np.uint8)
-        self._player = 0  # index into the flattened grid
-        self._key = 0  # the state of this environment's own random stream
-        self._named: str | None = None  # set when the task was given by name
-
-    def _set_solution_range(self, shortest: int, longest: int | None) -> None:
         budget = self.max_turns * self.max_actions_per_turn
-        self.max_solution = budget if longest is None else whole_number("max_solution", longest, at_least=1)
-        self.min_solution = whole_number("min_solution", shortest, at_least=1)
+        self.max_solution = budget if max_solution is None else whole_number("max_solution", max_solution, at_least=1)
+        self.min_solution = whole_number("min_solution", min_solution, at_least=1)
         if self.max_solution > budget:
             raise ConfigError(
                 f"max_solution={self.max_solution} moves do not fit into {budget} (max_turns x max_actions_per_turn)"
             )
         if self.min_solution > self.max_solution:
             raise ConfigError(f"min_solution={self.min_solution} is above max_solution={self.max_solution}")
-
-    def _set_spaces(self) -> None:
-        picture = spaces.Box(0, 255, (self.image_size, self.image_size, 3), np.uint8)
-        if self.kind == "grid":
-            self.observation_space = spaces.Box(0, len(self.symbols) - 1, (self.size, self.size), np.uint8)
+        self._pool = self._make_pool()
+        if self.levels is not None and len(self._pool) < self.levels:
+            raise ConfigError(f"only {len(self._pool)} such levels exist in split {self.split}; lower levels={levels}")
+        if kind == "grid":
+            self.observation_space = spaces.Box(0, len(self.symbols) - 1, (size, size), np.uint8)
             self.action_space = spaces.Discrete(len(ACTIONS))
-            return
-        parts: dict[str, spaces.Space] = {"text": AnyText()}
-        if self.kind == "visual":
-            parts["image"] = picture
-        self.observation_space = spaces.Dict(parts)
-        self.action_space = AnyText(ACTIONS, max_words=self.max_actions_per_turn)
+        else:
+            parts: dict[str, spaces.Space] = {"text": AnyText()}
+            if kind == "visual":
+                parts["image"] = spaces.Box(0, 255, (self.image_size, self.image_size, 3), np.uint8)
+            self.observation_space = spaces.Dict(parts)
+            self.action_space = AnyText(ACTIONS, max_words=self.max_actions_per_turn)
+        self._codes = np.zeros((size, size), np.uint8)
+        self._player = 0  # index into the flattened grid
+        self._key = 0  # the state of this environment's own random stream
+        self._named: str | None = None  # set when the task was given by name
 
     # ------------------------------------------------------------------ tasks
 

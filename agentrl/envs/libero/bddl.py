@@ -99,6 +99,8 @@ def _tokens(text: str) -> Iterator[tuple[str, int]]:
             yield match.group(), line
 
 
+# ---------------------------------------------------------------------- problems
+
 ARGUMENTS = {"in": 2, "on": 2, "open": 1, "close": 1, "turnon": 1, "turnoff": 1}  # predicate -> how many
 SECTIONS = (":domain", ":language", ":regions", ":fixtures", ":objects", ":obj_of_interest", ":init", ":goal")
 

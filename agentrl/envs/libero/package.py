@@ -1,6 +1,9 @@
 """The wheel `hf-libero`: 130 task files and their starts. It is read as a zip file, never installed or imported.
 
 `agentrl setup libero` puts it into the cache; the project's own set-up puts it beside the virtual environment's data.
+
+The starts were written by torch: zip files around a pickle of one numpy array. The pickle is read here by an unpickler
+that knows four names and gives each a stand-in of ours, so that nothing in the file is ever run.
 """
 
 from __future__ import annotations
@@ -110,6 +113,8 @@ def _fetch(say: Callable[[str], None]) -> Path:
         write_atomically(target, data)
     return target
 
+
+# ---------------------------------------------------------------------- starts
 
 MAX_SIZE = 1 << 24  # bytes of a file
 

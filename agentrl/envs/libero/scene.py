@@ -22,6 +22,7 @@ from agentrl.envs.libero.objects.sculptor import BOX, REGION, Sculptor, add_pict
 from agentrl.envs.libero.package import task_file
 
 mujoco = load()
+
 AGENT_VIEW, WRIST = "agentview", "eye_in_hand"
 SURFACE = "surface"  # the geom that things stand on
 PIXELS = 256  # sides of a texture
@@ -129,7 +130,8 @@ def _planks(light: str, dark: str, boards: int) -> np.ndarray:
     return (np.clip(mixed, 0, 1) * 255).astype(np.uint8)
 
 
-mujoco = load()
+# ---------------------------------------------------------------------- the things in it
+
 MAX_SIZE = 1024  # pixels of a picture's side
 GRIP, GRIP_DAMPING = 20000.0, 300.0  # newtons a metre, and a metre a second
 TABLES = ("table", "kitchen_table", "living_room_table", "study_table", "floor")  # types of what things stand on

@@ -1,4 +1,4 @@
-"""The tasks simulated with object models and an arm of our own: the default, on every machine."""
+"""What an environment needs of a simulated task, and the tasks simulated with object models and an arm of our own."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.libero.controller import Controller, proprio
 from agentrl.envs.libero.task_ids import Chosen
 from agentrl.envs.libero.world import World
+
+mujoco = load()
 
 SOURCES = {
     "procedural": "agentrl.envs.libero.simulation:ProceduralSimulation",
@@ -84,7 +86,8 @@ def make_simulation(
     return make() if assets == "procedural" else make(python, assets_folder, image_size)
 
 
-mujoco = load()
+# ---------------------------------------------------------------------- with models of our own
+
 KEPT = 4  # worlds of tasks that stay in memory, so that playing them in turn builds each once
 
 

@@ -24,6 +24,8 @@ from agentrl.envs.libero.scene import arena_of, fixtures_of
 if TYPE_CHECKING:
     from agentrl.envs.libero.world import World
 
+mujoco = load()
+
 GIVEN = 50  # starts of each task
 MAX_SIZE = 2**63  # of the numbers that name a drawn start
 READY = (0.0, -0.161037389, 0.0, -2.44459747, 0.0, 2.2267522, pi / 4)  # joints at the start, in LIBERO
@@ -166,7 +168,8 @@ def named_joints(problem: Problem, name: str) -> dict[str, Joint]:
     return found
 
 
-mujoco = load()
+# ---------------------------------------------------------------------- putting everything in its place
+
 STEPS = 150  # of the simulator, in which everything comes to rest
 DEEP = 0.0003  # metres by which things may overlap
 GAP = 0.0010  # metres that are put between things that overlap

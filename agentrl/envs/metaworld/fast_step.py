@@ -20,7 +20,7 @@ DOWNWARDS = (1.0, 0.0, 1.0, 0.0)  # how the hand is held, as a quaternion that M
 WIDEST = 0.1  # metres between the fingers of an open gripper
 
 
-def hasten(sim: Any) -> None:
+def use_fast_step(sim: Any) -> None:
     """Give a simulation the quick methods."""
     sim.touching_object = partial(_touching, sim)
     sim._get_curr_obs_combined_no_goal = _Seen(sim)

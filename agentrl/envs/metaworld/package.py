@@ -13,7 +13,7 @@ import numpy as np
 
 from agentrl.core.errors import MissingExtra
 from agentrl.envs.common.mujoco.loading import load as load_mujoco
-from agentrl.envs.metaworld.fast_step import hasten
+from agentrl.envs.metaworld.fast_step import use_fast_step
 
 VERSION = "v3"  # of the tasks: "reach" is "reach-v3" there
 SUITES = ("ML10", "ML45", "MT10", "MT50")
@@ -37,7 +37,7 @@ def simulation(task: str) -> Any:
     sim._partially_observable = False
     vars(sim).pop("sawyer_observation_space", None)  # computed from the line above, and kept
     sim.max_path_length = 10**9  # the limit is ours to set
-    hasten(sim)
+    use_fast_step(sim)
     return sim
 
 

@@ -30,10 +30,19 @@ class World:
         self.task, self.show_goal = task, show_goal
         self._sim = package.simulation(task)
         self.model, self.data = self._sim.model, self._sim.data
-        _make_cheap_to_draw(self.model)
-        _turn_cameras_up(self.model, self.data)
+        pictures.prepare(self.model)  # cheap to draw: no shadows, no mirrors, one sample a pixel
+        self.model.mat_reflectance[:] = 0.0
+        mujoco.mj_forward(self.model, self.data)  # the corner cameras are mounted upside down
+        for camera in range(self.model.ncam):
+            up = self.data.cam_xmat[camera].reshape(3, 3)[2, 1]  # how much "up in the picture" is up in the world
+            if up < -0.1:
+                turned = np.empty(4)
+                mujoco.mju_mulQuat(turned, self.model.cam_quat[camera], FRONT_TO_BACK)
+                self.model.cam_quat[camera] = turned
         if not show_goal:
-            _hide_goal(self.model)
+            for site in range(self.model.nsite):
+                if "goal" in self.model.site(site).name.lower():
+                    self.model.site_rgba[site, 3] = 0.0
         # All that a start changes of a model. Set back before the next one, so that no start knows what came before.
         self._shipped = {name: getattr(self.model, name).copy() for name in ("body_pos", "site_pos", "site_rgba")}
         self.start: Start | None = None
@@ -53,17 +62,17 @@ class World:
         sim._freeze_rand_vec = True
         mujoco.mj_resetData(self.model, self.data)
         sim.reset_model()
-        _hide_other_markers(self.model, sim._target_site_config)
-        self._look_afresh()
-        self.start, self.reward, self.success = start, 0.0, False
-
-    def _look_afresh(self) -> None:
-        """The first observation, of the state as it is: some tasks have moved a joint since they last looked."""
+        # Models that serve two tasks have a marker for each; Meta-World means to put the other one out of sight.
+        for site, place in sim._target_site_config:
+            if np.abs(place).max() > ROOM:
+                self.model.site(site).rgba[3] = 0.0
+        # The first observation is of the state as it is: some tasks have moved a joint since they last looked.
         warm_start = self.data.qacc_warmstart.copy()
         mujoco.mj_forward(self.model, self.data)
         self.data.qacc_warmstart[:] = warm_start
         self._sim._get_obs()
         self.observation = self._sim._get_obs()  # of this moment and the same moment before
+        self.start, self.reward, self.success = start, 0.0, False
 
     def step(self, action: np.ndarray) -> None:
         """One control step."""
@@ -84,12 +93,13 @@ class World:
 
     def save(self) -> dict[str, Any]:
         """Everything the future depends on."""
+        first = getattr(self._sim, FIRST_DISTANCE, None)
         return {
             "physics": physics.save(self.model, self.data),
             "observation": self.observation.tobytes(),
             "before": self._sim._prev_obs.tobytes(),
             "steps": self._sim.curr_path_length,
-            "first_distance": _optional(getattr(self._sim, FIRST_DISTANCE, None)),
+            "first_distance": None if first is None else float(first),
             "reward": self.reward,
             "success": self.success,
         }
@@ -134,42 +144,8 @@ class _Saved(msgspec.Struct):
     success: bool
 
 
-def _optional(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
 def _numbers(blob: bytes, count: int) -> np.ndarray:
     values = np.frombuffer(blob, dtype=np.float64).copy()
     if values.shape != (count,) or not np.isfinite(values).all():
         raise ValueError(f"{count} finite numbers are needed")
     return values
-
-
-def _make_cheap_to_draw(model: Any) -> None:
-    """Before it is first drawn: no shadows, no mirrors, one sample a pixel."""
-    pictures.prepare(model)
-    model.mat_reflectance[:] = 0.0
-
-
-def _turn_cameras_up(model: Any, data: Any) -> None:
-    """The corner cameras are mounted upside down."""
-    mujoco.mj_forward(model, data)
-    for camera in range(model.ncam):
-        up = data.cam_xmat[camera].reshape(3, 3)[2, 1]  # how much "up in the picture" is up in the world
-        if up < -0.1:
-            turned = np.empty(4)
-            mujoco.mju_mulQuat(turned, model.cam_quat[camera], FRONT_TO_BACK)
-            model.cam_quat[camera] = turned
-
-
-def _hide_other_markers(model: Any, places: list[tuple[str, np.ndarray]]) -> None:
-    """Models that serve two tasks have a marker for each; Meta-World means to put the other one out of sight."""
-    for name, place in places:
-        if np.abs(place).max() > ROOM:
-            model.site(name).rgba[3] = 0.0
-
-
-def _hide_goal(model: Any) -> None:
-    for site in range(model.nsite):
-        if "goal" in model.site(site).name.lower():
-            model.site_rgba[site, 3] = 0.0

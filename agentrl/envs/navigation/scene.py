@@ -133,6 +133,10 @@ CEILING = 2  # the group of geoms that a view from above leaves out
 LINTEL = 2.08  # where the wall above a door begins
 
 # Floor pattern, floor colour, wall colour.
+
+
+# ---------------------------------------------------------------------- homes
+
 STYLES = {
     "kitchen": (
         ("tiles", 0xD9D2C4, 0xF3E9D2),

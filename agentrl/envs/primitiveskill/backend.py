@@ -11,9 +11,28 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from agentrl.envs.common.primitives import Point, Result
+from agentrl.envs.common.primitives import SEPARATOR, Action, Grammar, Point, Result
 
-__all__ = ["WORKSPACE", "Backend", "Point", "Result", "Start", "Thing"]
+__all__ = [
+    "GRAMMAR",
+    "PARAMETERS",
+    "SEPARATOR",
+    "WORKSPACE",
+    "Action",
+    "Backend",
+    "Point",
+    "Result",
+    "Start",
+    "Thing",
+    "pick",
+    "place",
+    "push",
+    "read_action",
+    "read_turn",
+    "run",
+]
+
+
 WORKSPACE = ((-200.0, 200.0), (-300.0, 300.0), (0.0, 300.0))  # limits of x, y and z of every argument
 
 
@@ -84,3 +103,28 @@ class Backend(Protocol):
     def close(self) -> None:
         """Free what it holds; may be called twice."""
         ...
+
+
+PARAMETERS = {"pick": ("x", "y", "z"), "place": ("x", "y", "z"), "push": ("x1", "y1", "z1", "x2", "y2", "z2")}
+GRAMMAR = Grammar(PARAMETERS, dict(zip("xyz", WORKSPACE, strict=True)))
+read_turn, read_action = GRAMMAR.read_turn, GRAMMAR.read_action
+
+
+def run(action: Action, backend: Backend) -> Result:
+    """Let the arm do it."""
+    return getattr(backend, action.verb)(*action.points())
+
+
+def pick(at: Point) -> Action:
+    """Grasp what is at a point."""
+    return Action("pick", GRAMMAR.rounded(at))
+
+
+def place(at: Point) -> Action:
+    """Put down what is held."""
+    return Action("place", GRAMMAR.rounded(at))
+
+
+def push(start: Point, end: Point) -> Action:
+    """Move the closed gripper from one point to another."""
+    return Action("push", (*GRAMMAR.rounded(start), *GRAMMAR.rounded(end)))

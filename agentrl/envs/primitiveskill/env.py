@@ -16,14 +16,12 @@ from agentrl.core.parsing import Turn
 from agentrl.core.seeding import named_noise
 from agentrl.core.slow import notify_if_slow
 from agentrl.core.spaces import AnyText
-from agentrl.envs.primitiveskill.actions import GRAMMAR, PARAMETERS, SEPARATOR, Action, pick, place, read_turn
-from agentrl.envs.primitiveskill.backend import Start
-from agentrl.envs.primitiveskill.prompt import GUIDES, facts, rules
+from agentrl.envs.primitiveskill.backend import GRAMMAR, PARAMETERS, SEPARATOR, Action, Start, pick, place, read_turn
 from agentrl.envs.primitiveskill.starts import CANDIDATES, StartNames, candidate, solved_attempt
 from agentrl.envs.primitiveskill.state import SkillState, whole
 from agentrl.envs.primitiveskill.table import Table
 from agentrl.envs.primitiveskill.tasks import find_task
-from agentrl.envs.primitiveskill.words import describe
+from agentrl.envs.primitiveskill.words import GUIDES, describe, facts, rules
 
 KINDS = ("text", "visual")
 STAGE_REWARDS = ("highest", "subgoal")
@@ -118,8 +116,8 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
     ```python
     from agentrl.envs.primitiveskill.backend import Start
     from agentrl.envs.primitiveskill.tasks import Task
-    from agentrl.envs.primitiveskill.tasks.places import RED, YELLOW, cube, scatter
-    from agentrl.envs.primitiveskill.tasks.plan import Plan
+    from agentrl.envs.primitiveskill.tasks.scene import RED, YELLOW, cube, scatter
+    from agentrl.envs.primitiveskill.tasks.scene import Plan
 
 
     class Swap(Task):
@@ -234,11 +232,9 @@ class PrimitiveSkillEnv(AgentEnv[Any, Any]):
             return Outcome({"success": self.success_reward}, True, True, True, f"{feedback} The task is done.")
         if after.stage > self._best:
             self._best = after.stage
-            return Outcome({"stage": self._stage_pay(after.stage)}, feedback=feedback)
+            pay = 2.0 * (after.stage + 1) if self.stage_reward == "highest" else 1.0
+            return Outcome({"stage": pay}, feedback=feedback)
         return Outcome({"step": self.step_penalty}, effective=after != before, feedback=feedback)
-
-    def _stage_pay(self, stage: int) -> float:
-        return 2.0 * (stage + 1) if self.stage_reward == "highest" else 1.0
 
     # ------------------------------------------------------------------ the truth
 

@@ -144,20 +144,16 @@ class Motion(ABC):
         """A yaw at which the gripper can let go of a thing between its neighbours: straight if possible."""
         size = self.things[name].size / 1000
         offset = self.arm.pose()[0] - self.at(name)  # from the thing to the gripper
-        rest = self._support(point, name) + size
-        low = np.array([point[0], point[1], min(point[2], rest)]) + offset
-        return self.free_yaw(low, (0.0, pi / 2, pi / 4, -pi / 4), opening, name)
-
-    def _support(self, point: np.ndarray, name: str) -> float:
-        """The height of what a thing would stand on at a point."""
-        size, heights = self.things[name].size / 1000, [0.0]
+        heights = [0.0]  # of what the thing would stand on there
         for other, thing in self.things.items():
             away, reach = np.abs(self.at(other) - point)[:2].max(), thing.size / 1000
             if other != name and thing.shape in MOVABLE and away < size + reach:
                 heights.append(top_of(thing, self.at(other)))
             elif thing.shape == "drawer" and away < reach:
                 heights.append(INSIDE * reach)
-        return max(heights)
+        rest = max(heights) + size
+        low = np.array([point[0], point[1], min(point[2], rest)]) + offset
+        return self.free_yaw(low, (0.0, pi / 2, pi / 4, -pi / 4), opening, name)
 
     def _angle_of_cube(self, point: np.ndarray) -> float:
         """The angle of the cube nearest to a point, between -45 and 45 degrees; 0 if none is near."""

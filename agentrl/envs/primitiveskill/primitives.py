@@ -82,7 +82,10 @@ class Primitives(ABC):
             return Result(False, f"The arm cannot reach {_said(at)}.")
         self._put_down(name, np.array(at) / 1000)
         self._finish()
-        return self._where(name, at)
+        found = self.positions()[name]
+        if max(abs(found[0] - at[0]), abs(found[1] - at[1])) > SLID:
+            return Result(False, f"What was placed at {_said(at)} did not stay there; it is at {_said(found)}.")
+        return Result(True, f"The gripper put what it held at {_said(found)}.")
 
     def _put_down(self, name: str, goal: np.ndarray) -> None:
         motion, arm = self._motion, self._motion.arm
@@ -100,12 +103,6 @@ class Primitives(ABC):
         arm.grip(OPENING)
         motion.move(motion.above(arm.pose()[0]), yaw, FAST)
         motion.move(HOME, 0.0, FAST)
-
-    def _where(self, name: str, at: Point) -> Result:
-        found = self.positions()[name]
-        if max(abs(found[0] - at[0]), abs(found[1] - at[1])) > SLID:
-            return Result(False, f"What was placed at {_said(at)} did not stay there; it is at {_said(found)}.")
-        return Result(True, f"The gripper put what it held at {_said(found)}.")
 
     def push(self, start: Point, end: Point) -> Result:
         """Move the closed gripper from one point to another, and retreat."""

@@ -5,9 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from agentrl.core.claims import Claims
+from agentrl.core.claims import Claims, Points, Value
 from agentrl.core.state import State
-from agentrl.envs.primitiveskill.claims import TABLE
+
+TOLERANCE = 10.0  # millimetres on each axis, as in the VAGEN paper
+
+TABLE = Claims(
+    points=Points(
+        ending="_position",
+        tolerance=TOLERANCE,
+        synonyms={
+            "cube": "block box brick",
+            "target": "goal marker mark disc disk spot circle area zone",
+            "sphere": "ball",
+            "drawer": "cabinet",
+            "grey": "gray",
+            "gray": "grey",
+        },
+    ),
+    values=(Value("drawer_open_value", tolerance=TOLERANCE),),
+)
 
 
 def whole(point: tuple[float, float, float]) -> tuple[int, int, int]:

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
 
-from agentrl.core.errors import AgentRLError, EnvFault
-from agentrl.envs.primitiveskill.actions import Action, run
-from agentrl.envs.primitiveskill.backend import Backend, Result, Start
-from agentrl.envs.primitiveskill.backends import make_backend
+from agentrl.core.errors import AgentRLError, ConfigError, EnvFault, did_you_mean
+from agentrl.envs.primitiveskill.backend import Action, Backend, Result, Start, run
 from agentrl.envs.primitiveskill.tasks.scene import Scene
+
+BACKENDS = {
+    "mujoco": "agentrl.envs.primitiveskill.mujoco.backend:MujocoBackend",
+    "mani_skill": "agentrl.envs.primitiveskill.mani_skill.backend:ManiSkillBackend",
+}
+
+
+def make_backend(name: str) -> Backend:
+    """A new simulated table; `MissingExtra` or `ConfigError` says why there is none."""
+    if not isinstance(name, str) or name not in BACKENDS:
+        raise ConfigError(
+            f"backend must be one of {', '.join(BACKENDS)}; got {name!r}.{did_you_mean(str(name), BACKENDS)}"
+        )
+    module, _, attribute = BACKENDS[name].partition(":")
+    return getattr(import_module(module), attribute)()
+
 
 T = TypeVar("T")
 

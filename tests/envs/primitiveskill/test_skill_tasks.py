@@ -17,8 +17,7 @@ from agentrl.core.errors import ConfigError
 from agentrl.envs.primitiveskill.backend import WORKSPACE
 from agentrl.envs.primitiveskill.starts import COUNTS, StartNames, candidate, solves
 from agentrl.envs.primitiveskill.tasks import TASKS, find_task
-from agentrl.envs.primitiveskill.tasks.places import APART
-from agentrl.envs.primitiveskill.tasks.scene import Scene
+from agentrl.envs.primitiveskill.tasks.scene import APART, Scene
 
 Point = tuple[float, float, float]
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from agentrl.core.parsing import Turn
-from agentrl.envs.primitiveskill.actions import Action, read_action, read_turn
-from agentrl.envs.primitiveskill.backend import Thing
-from agentrl.envs.primitiveskill.prompt import facts, rules
+from agentrl.envs.primitiveskill.backend import Action, Thing, read_action, read_turn
 from agentrl.envs.primitiveskill.state import SkillState
 from agentrl.envs.primitiveskill.tasks.scene import Scene
-from agentrl.envs.primitiveskill.words import describe
+from agentrl.envs.primitiveskill.words import describe, facts, rules
 
 PICK = Action("pick", (62, -55, 20))
 PLACE = Action("place", (75, 33, 60))

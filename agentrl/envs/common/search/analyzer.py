@@ -5,7 +5,7 @@
 Words follow the word boundaries of UAX #29: letters, digits and underscores hold together; `: . '` and their like join
 two letters, `, . ; '` two digits; a Han or Hiragana character and an emoji are words of their own. Any string is legal.
 
-What kind of character one is to those rules is worked out when a text first contains it: a table of all of Unicode would
+What kind of character one is to those rules is worked out when a text first contains it: a table of Unicode would
 cost every process memory and start-up time. The standard library knows categories and names but not word-break
 properties, so a few rare symbols are judged by their category.
 """

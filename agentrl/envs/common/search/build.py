@@ -1,4 +1,4 @@
-"""`build_index`: documents to an index file, with several processes, all or nothing; and an index that repairs itself."""
+"""`build_index`: documents to an index file, by several processes, all or nothing; an index that repairs itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The flat stove and the microwave."""
+"""Furniture that moves: cabinets with three drawers, the flat stove and the microwave.
+
+Every drawer must open by its handle, and things on and beside the cabinet must stay within reach of a gripper that
+points down. So a handle is a narrow upright bar: the fingers take it from both sides, while the hand leans away from
+the front and passes the handles above.
+"""
 
 from __future__ import annotations
 

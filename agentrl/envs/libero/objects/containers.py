@@ -1,4 +1,4 @@
-"""The basket and the wooden tray, into which things are put, and the wine rack."""
+"""What holds things: the basket, the wooden tray, the wine rack, the desk caddy and the two-layer shelf; and books."""
 
 from __future__ import annotations
 

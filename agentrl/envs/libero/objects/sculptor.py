@@ -13,6 +13,8 @@ import numpy as np
 from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.libero.objects.model import Joint, Place, Vector
 
+mujoco = load()
+
 SLICES = 20
 
 Outline = Sequence[tuple[float, float]]  # radius and height, from the axis below, outside up, inside down to the axis
@@ -123,10 +125,13 @@ def _font(size: float) -> Any:
     return ImageFont.load_default(size)
 
 
-mujoco = load()
 BOX, CYLINDER, SPHERE, CAPSULE, MESH = (
     getattr(mujoco.mjtGeom, f"mjGEOM_{name}") for name in ("BOX", "CYLINDER", "SPHERE", "CAPSULE", "MESH")
 )
+
+
+# ---------------------------------------------------------------------- building
+
 SEEN, GLOWING, TOUCHED, REGION = 0, 1, 3, 5  # groups: always drawn, drawn when something is on, never drawn
 LIFT = 0.0002  # metres by which what stands on a surface is above it
 PER_METRE = 1600  # pixels of a label

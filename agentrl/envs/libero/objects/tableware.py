@@ -1,4 +1,4 @@
-"""Bowls, plates, ramekins and mugs."""
+"""Bowls, plates, ramekins and mugs; a frying pan and a moka pot."""
 
 from __future__ import annotations
 

@@ -13,6 +13,8 @@ from agentrl.envs.common.mujoco.loading import load
 from agentrl.envs.libero.controller import METRES, RADIANS, axis_angle, turn
 from agentrl.envs.libero.world import World
 
+mujoco = load()
+
 OPEN, CLOSE = -1.0, 1.0
 GAIN = 2.2  # a step covers about a quarter of what it is told, and more once the hand moves
 CLEAR = 0.03  # metres over everything that is passed
@@ -76,7 +78,8 @@ def _distance(point: np.ndarray, start: np.ndarray, end: np.ndarray) -> float:
     return float(np.linalg.norm(start + share * way - point))
 
 
-mujoco = load()
+# ---------------------------------------------------------------------- pick and place
+
 NEAR = 0.008  # metres: the hand is where it shall be
 OVER = 0.015  # metres: it is straight above
 ALIGNED = 0.12  # radians

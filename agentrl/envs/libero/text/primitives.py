@@ -198,6 +198,9 @@ def _said(at: Point | tuple[int, int, int]) -> str:
     return "(" + ", ".join(f"{value:.0f}" for value in at) + ")"
 
 
+# ---------------------------------------------------------------------- the oracle
+
+
 def plan(world: World, told: Told) -> list[Action] | None:
     """What to do for the first condition that does not hold; None where no primitive leads to the goal."""
     if problem(world):

@@ -60,20 +60,17 @@ class ManiSkillBackend(Primitives):
         """Set the table; the arm is at rest above it."""
         _claim_process()
         with _without_traces():
-            self._set(start)
+            from agentrl.envs.primitiveskill.mani_skill.motion import ManiSkillMotion
+            from agentrl.envs.primitiveskill.mani_skill.scene import Tabletop
+
+            if self._table is None:
+                self._table = _started(lambda: Tabletop(start, PHYSICS[self.physics]))
+            else:
+                self._table.begin(start)
+            self._motion = ManiSkillMotion(self._table)
+            self._motion.move(HOME, 0.0, FAST)
         self._start, self._done = start, []
         self._drawn: dict[int, np.ndarray] = {}
-
-    def _set(self, start: Start) -> None:
-        from agentrl.envs.primitiveskill.mani_skill.motion import ManiSkillMotion
-        from agentrl.envs.primitiveskill.mani_skill.scene import Tabletop
-
-        if self._table is None:
-            self._table = _started(lambda: Tabletop(start, PHYSICS[self.physics]))
-        else:
-            self._table.begin(start)
-        self._motion = ManiSkillMotion(self._table)
-        self._motion.move(HOME, 0.0, FAST)
 
     # ---------------------------------------------------------------- primitives
 
@@ -183,10 +180,9 @@ def _checked(data: dict[str, Any]) -> list[list[Any]]:
         raise ValueError("the saved table has no list of actions")
     for action in done:
         name, points = (action[0], action[1:]) if isinstance(action, list) and action else (None, [])
-        if not isinstance(name, str) or counts.get(name) != len(points) or not all(map(_is_point, points)):
+        right = isinstance(name, str) and counts.get(name) == len(points)
+        for point in points if right else ():
+            right &= isinstance(point, list) and len(point) == 3 and all(isinstance(part, float) for part in point)
+        if not right:
             raise ValueError(f"a saved action must be pick, place or push with its points; got {action!r}")
     return done
-
-
-def _is_point(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 3 and all(isinstance(part, float) for part in value)

@@ -82,15 +82,11 @@ class ManiSkillMotion(Motion):
     def __init__(self, table: Tabletop) -> None:
         self.table, self.arm = table, SapienArm(table)
         self.things = {thing.name: thing for thing in table.start.things}
-        self._solid = {
-            name: body for name, body in table.bodies.items() if name not in self.things or self._is_solid(name)
-        }
+        flat = {thing.name for thing in table.start.things if thing.shape == "disc"}
+        self._solid = {name: body for name, body in table.bodies.items() if name not in flat}
         self._solid["table"] = table.table_scene.table
         links = table.agent.robot.links_map
         self._hand = [links[name] for name in HAND]
-
-    def _is_solid(self, name: str) -> bool:
-        return self.things[name].shape != "disc"
 
     def _force(self, one: Any, other: Any) -> float:
         """Newtons between two bodies."""

@@ -36,7 +36,14 @@ class MujocoBackend(Primitives):
         self.data = mujoco.MjData(self.model)
         self._motion = MujocoMotion(self.model, self.data, things)
         for name, (x, y, angle) in start.places.items():
-            self._put(things[name], x / 1000, y / 1000, angle)
+            quaternion, shape = np.empty(4), things[name].shape
+            mujoco.mju_axisAngle2Quat(quaternion, UP, angle)
+            if shape in MOVABLE:
+                at = self.model.joint(name).qposadr[0]
+                self.data.qpos[at : at + 7] = [x / 1000, y / 1000, things[name].size / 1000, *quaternion]
+            else:
+                at = self.model.body_mocapid[self.model.body(f"{name}_cabinet" if shape == "drawer" else name).id]
+                self.data.mocap_pos[at], self.data.mocap_quat[at] = (x / 1000, y / 1000, 0.0), quaternion
         for thing in self._drawers():
             self.data.qpos[self.model.joint(thing.name).qposadr[0]] = opening_of(thing, start.values)
         joints = self._motion.arm.solve(HOME, pointing_down(0.0))
@@ -44,17 +51,6 @@ class MujocoBackend(Primitives):
         self._motion.arm.rest(joints)
         self._motion.wait(5)
         self._finish()
-
-    def _put(self, thing: Thing, x: float, y: float, angle: float) -> None:
-        quaternion = np.empty(4)
-        mujoco.mju_axisAngle2Quat(quaternion, UP, angle)
-        if thing.shape in MOVABLE:
-            at = self.model.joint(thing.name).qposadr[0]
-            self.data.qpos[at : at + 7] = [x, y, thing.size / 1000, *quaternion]
-        else:
-            body = self.model.body(f"{thing.name}_cabinet" if thing.shape == "drawer" else thing.name)
-            at = self.model.body_mocapid[body.id]
-            self.data.mocap_pos[at], self.data.mocap_quat[at] = (x, y, 0.0), quaternion
 
     def _drawers(self) -> list[Thing]:
         return [thing for thing in self._motion.things.values() if thing.shape == "drawer"]

@@ -73,11 +73,7 @@ def _add_room(spec: Any) -> None:
     )
     spec.visual.headlight.ambient, spec.visual.headlight.diffuse = (0.38,) * 3, (0.15,) * 3
     spec.visual.headlight.specular = (0,) * 3
-    _add_camera(world)
-
-
-def _add_camera(world: Any) -> None:
-    """The viewer's place: on the +x side, facing -x, so that -y is on the left."""
+    # The viewer's place: on the +x side, facing -x, so that -y is on the left.
     forward = np.subtract(LOOKS_AT, EYE) / np.linalg.norm(np.subtract(LOOKS_AT, EYE))
     right = np.array([0.0, 1.0, 0.0])
     world.add_camera(name=CAMERA, pos=EYE, xyaxes=(*right, *np.cross(right, forward)), fovy=VIEW)
@@ -90,20 +86,7 @@ def _add_cube(spec: Any, thing: Thing) -> None:
 
 def _add_sphere(spec: Any, thing: Thing) -> None:
     body, radius = _add_movable(spec, thing), thing.size / 1000
-    _add_stalk(body, radius)
-    body.add_geom(
-        type=SPHERE,
-        size=(radius, 0, 0),
-        rgba=(*thing.colour, 1.0),
-        density=600.0,
-        condim=6,
-        friction=(1.0, 0.01, 0.002),  # fruit is not quite round: it soon stops rolling
-    )
-
-
-def _add_stalk(body: Any, radius: float) -> None:
-    """What makes a ball an apple: for the eye only."""
-    shown = {"mass": 0.0, **UNTOUCHED}
+    shown = {"mass": 0.0, **UNTOUCHED}  # what makes a ball an apple: for the eye only
     body.add_geom(
         type=mujoco.mjtGeom.mjGEOM_CAPSULE, fromto=(0, 0, 0.9 * radius, 0.1 * radius, 0, 1.2 * radius),
         size=(0.08 * radius, 0, 0), rgba=(0.35, 0.22, 0.12, 1.0), **shown,
@@ -112,6 +95,14 @@ def _add_stalk(body: Any, radius: float) -> None:
         type=mujoco.mjtGeom.mjGEOM_ELLIPSOID, pos=(0.2 * radius, 0.35 * radius, 1.08 * radius),
         size=(0.18 * radius, 0.38 * radius, 0.06 * radius), rgba=(0.25, 0.55, 0.2, 1.0), **shown,
     )  # fmt: skip
+    body.add_geom(
+        type=SPHERE,
+        size=(radius, 0, 0),
+        rgba=(*thing.colour, 1.0),
+        density=600.0,
+        condim=6,
+        friction=(1.0, 0.01, 0.002),  # fruit is not quite round: it soon stops rolling
+    )
 
 
 def _add_movable(spec: Any, thing: Thing) -> Any:
