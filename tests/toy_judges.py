@@ -9,7 +9,7 @@ from agentrl.core.errors import JudgeFault
 from agentrl.core.judging import JudgeRequest, Verdict
 from agentrl.envs.grid.frozenlake import FrozenLakeState
 from agentrl.envs.grid.sokoban import SokobanState
-from agentrl.wrappers.reasoning_format import describe
+from agentrl.wrappers.reasoning import describe
 
 
 class Toy:

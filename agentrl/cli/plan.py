@@ -184,7 +184,7 @@ def _known(folder: Path, words: TrainWords) -> Plan | None:
     else:
         return None
     try:
-        known = [Stage(s["algorithm"], s["arguments"], str(s["name"])) for s in stages or []]
+        known = [Stage(s["algorithm"], dict(s["arguments"]), str(s["name"])) for s in stages or []]
         finished = [bool(s.get("finished")) for s in stages or []]
         if not known:
             raise ValueError("no stages")

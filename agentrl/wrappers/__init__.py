@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agentrl.wrappers.history import History as History
     from agentrl.wrappers.image_observation import ImageObservation as ImageObservation
     from agentrl.wrappers.outcome_reward import OutcomeReward as OutcomeReward
-    from agentrl.wrappers.reasoning_format import Reasoning as Reasoning
+    from agentrl.wrappers.reasoning import Reasoning as Reasoning
     from agentrl.wrappers.reasoning_reward import ReasoningReward as ReasoningReward
     from agentrl.wrappers.record_episode import RecordEpisode as RecordEpisode
     from agentrl.wrappers.repetition_penalty import RepetitionPenalty as RepetitionPenalty
@@ -30,7 +30,7 @@ _LAZY = {
     "History": "agentrl.wrappers.history",
     "ImageObservation": "agentrl.wrappers.image_observation",
     "OutcomeReward": "agentrl.wrappers.outcome_reward",
-    "Reasoning": "agentrl.wrappers.reasoning_format",
+    "Reasoning": "agentrl.wrappers.reasoning",
     "ReasoningReward": "agentrl.wrappers.reasoning_reward",
     "RecordEpisode": "agentrl.wrappers.record_episode",
     "RepetitionPenalty": "agentrl.wrappers.repetition_penalty",

@@ -17,7 +17,7 @@ from agentrl.core.response import fields_of
 from agentrl.core.verdicts import ask, fault_json, verdict_json
 from agentrl.wrappers.base import StepResult, add_term, clean_text, find_layer
 from agentrl.wrappers.judged import JudgedWrapper
-from agentrl.wrappers.reasoning_format import Reasoning
+from agentrl.wrappers.reasoning import Reasoning
 
 MAX_CHARS = 20_000  # of one description; nothing true takes more
 FIELDS: dict[Purpose, str] = {"grounding": "observation", "worldmodeling": "prediction"}

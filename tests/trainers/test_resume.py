@@ -23,7 +23,6 @@ from tests.trainers.kill_driver import arguments
 from tests.trainers.runs import assert_same_run, lines, timeless, training_state
 
 REPOSITORY = Path(__file__).parents[2]
-KILLS = 20
 TRAINERS: dict[str, Any] = {
     "ppo": ppo,
     "steppo": steppo,
@@ -47,16 +46,17 @@ def started(*command: str, **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, *command], cwd=REPOSITORY, env=environment, **pipes, **more)
 
 
-def test_killed_at_twenty_random_moments_a_run_ends_with_the_same_bits(nano, tmp_path) -> None:
-    process = started("-m", "tests.trainers.kill_driver", str(tmp_path), str(nano), str(KILLS))
+@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.long)])
+def test_killed_at_random_moments_a_run_ends_with_the_same_bits(nano, tmp_path, kills: int) -> None:
+    process = started("-m", "tests.trainers.kill_driver", str(tmp_path), str(nano), str(kills))
     out, errors = process.communicate(timeout=280)
     assert process.returncode == 0, errors
     told = json.loads(out)
-    assert len(told["kills"]) == KILLS and told["kills"].count("writing") >= 5
+    assert len(told["kills"]) == kills and told["kills"].count("writing") >= kills // 4
     assert len(lines(tmp_path / "whole", "train")) == 6 and len(lines(tmp_path / "whole", "eval")) == 3
     for number in range(told["runs"]):
         assert_same_run(tmp_path / "whole", tmp_path / f"killed-{number}", 6)
-    print(f"\n{told['runs']} runs killed {KILLS} times; an undisturbed one takes {told['seconds']:.1f} s")
+    print(f"\n{told['runs']} runs killed {kills} times; an undisturbed one takes {told['seconds']:.1f} s")
 
 
 @pytest.mark.parametrize("algorithm", TRAINERS)

@@ -15,7 +15,7 @@ from agentrl.rollout.error_types import EpisodeFacts, to_columns
 from agentrl.rollout.statistics import wilson_interval
 from agentrl.rollout.trajectory import Trajectory
 from agentrl.rollout.trajectory_file import TrajectoryWriter
-from agentrl.wrappers.reasoning_format import Reasoning
+from agentrl.wrappers.reasoning import Reasoning
 
 LAKE = "agentrl/FrozenLake-Text-v0"
 

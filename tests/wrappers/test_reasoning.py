@@ -17,7 +17,7 @@ from agentrl.core.errors import ConfigError, SnapshotError
 from agentrl.core.response import STRATEGIES, TAGS, template
 from agentrl.core.snapshot import restore_layers, snapshot_layers
 from agentrl.wrappers import Reasoning, RecordEpisode, ToolCalls
-from agentrl.wrappers.reasoning_format import describe, parse_response
+from agentrl.wrappers.reasoning import describe, parse_response
 
 REPRESENTATIONS = ("natural", "symbolic", "structured")
 GOOD = "<think>hm</think><answer>Up</answer>"
@@ -92,25 +92,10 @@ def test_calls_one_at_a_time_are_paid_for_as_many_turns_as_they_take() -> None:
     assert info["success"]
 
 
-def test_specs_from_before_the_rule_keep_the_paper_s() -> None:
-    now = json.loads(make().spec.to_json())
-    (layer,) = [one for one in now["additional_wrappers"] if one["name"] == "Reasoning"]
-    assert layer["kwargs"].pop("format_rule") == "effective"
-    layer["entry_point"] = "agentrl.wrappers.reasoning:Reasoning"  # as they were recorded
-    old = gym.make(EnvSpec.from_json(json.dumps(now)))
-    assert old.get_wrapper_attr("format_rule") == "paper"
-    again = gym.make(EnvSpec.from_json(old.spec.to_json()))
-    assert again.get_wrapper_attr("format_rule") == "paper"
-    assert gym.make(EnvSpec.from_json(make().spec.to_json())).get_wrapper_attr("format_rule") == "effective"
-
-
-def test_checkpoints_from_before_the_rule_fit_the_paper_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, effective = make(format_rule="paper"), make()
-    monkeypatch.delitem(plain._saved_kwargs, "format_rule")
-    old = snapshot_layers(plain)
-    restore_layers(make(format_rule="paper"), old)
-    with pytest.raises(SnapshotError, match="format_rule"):
-        restore_layers(effective, old)
+def test_a_spec_keeps_the_rule() -> None:
+    for rule in ("paper", "effective"):
+        again = gym.make(EnvSpec.from_json(make(format_rule=rule).spec.to_json()))
+        assert again.get_wrapper_attr("format_rule") == rule
 
 
 def test_what_was_observed_and_predicted_is_reported() -> None:

@@ -19,7 +19,7 @@ from agentrl.core.state import State
 from agentrl.envs.grid.sokoban import SokobanEnv
 from agentrl.judges.structured import StructuredJudge
 from agentrl.wrappers import History, Reasoning, ReasoningReward
-from agentrl.wrappers.reasoning_format import describe
+from agentrl.wrappers.reasoning import describe
 from tests import toy_judges as toys
 
 EXACT = "tests.toy_judges:Exact"

@@ -9,7 +9,7 @@ import pytest
 
 from agentrl.core.response import build_response, parse_response
 from agentrl.wrappers import Reasoning, ReasoningReward
-from agentrl.wrappers.reasoning_format import describe
+from agentrl.wrappers.reasoning import describe
 
 LEVELS = 200
 BOTH = "grounding_worldmodeling"

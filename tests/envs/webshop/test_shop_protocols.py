@@ -362,7 +362,7 @@ def test_wrappers_with_a_form_of_their_own_refuse_and_others_work() -> None:
     for wrapper in (Reasoning, ToolCalls):
         with pytest.raises(ConfigError, match=rf"{wrapper.__name__} asks for replies .* asks for <think>"):
             wrapper(env)
-    with pytest.raises(ConfigError, match="form of replies"):
+    with pytest.raises(ConfigError, match="its own reply format"):
         ReActPolicy(OraclePolicy(), examples=1).act([[]], [env])
     told = History(env, turns=1)
     told.reset(seed=0)
