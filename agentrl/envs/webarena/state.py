@@ -15,6 +15,7 @@ from agentrl.core.parsing import quote
 from agentrl.core.state import State
 from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.sites.places import PLACES
+from agentrl.envs.webarena.sites.shop.base import cart_items
 from agentrl.envs.webarena.sites.world import World, place_of
 
 MAX_VALUE = 200  # characters of a form field or column
@@ -59,16 +60,16 @@ def page_facts(view: View) -> dict[str, Any]:
 
 
 def cart_of(world: World, cookies: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
-    """What the visitor with these cookies has in the shopping cart."""
-    found: list[Any] = []
-    for place in PLACES.values():
-        known = cookies.get(place.origin)
-        token = known.get(place.site.cookie) if known and place.account else None
-        if token is not None:
-            db = world.database(place.data)
-            session = db.row("SELECT user_id FROM session WHERE site = ? AND token = ?", place.site.name, token)
-            found += place.site.facts(db, None if session is None else session["user_id"]).get("cart", ())
-    return tuple(found)
+    """What the visitor with these cookies has in the shopping cart: "2 x name"."""
+    place = PLACES["shopping"]
+    token = cookies.get(place.origin, {}).get(place.site.cookie)
+    if token is None:
+        return ()
+    db = world.database(place.data)
+    session = db.row("SELECT id, user_id FROM session WHERE site = ? AND token = ?", place.site.name, token)
+    if session is None:
+        return ()
+    return tuple(f"{item['qty']} x {item['name']}" for item in cart_items(db, session["user_id"], session["id"]))
 
 
 def records(world: World) -> dict[str, Any]:
