@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.files import read_regular
 from agentrl.envs.webarena.sites.places import PLACES, Account
+from agentrl.envs.webarena.sites.world import place_of
 from agentrl.envs.webarena.tasks.addresses import addresses_from_environment
 from agentrl.envs.webarena.tasks.generated import templates as generated_templates
 from agentrl.envs.webarena.tasks.schema import SITE_NAME
@@ -91,9 +92,12 @@ def live_addresses(sites_at: Any) -> dict[str, str] | None:
     return {name: url.rstrip("/") for name, url in sites_at.items()}
 
 
-def site_of(url: str, addresses: Mapping[str, str]) -> str:
-    """The name of the site that an address belongs to; empty where there is none. Of two sites on one host and port
-    the one with the longer path counts."""
+def site_of(url: str, addresses: Mapping[str, str] | None) -> str:
+    """The name of the site that an address belongs to, one of the embedded ones without `addresses`; empty where there
+    is none. Of two sites on one host and port the one with the longer path counts."""
+    if addresses is None:
+        place = place_of(url)
+        return next((name for name, known in PLACES.items() if known is place), "")
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -13,20 +13,17 @@ import msgspec
 from agentrl.core.claims import Claims, Value
 from agentrl.core.parsing import quote
 from agentrl.core.state import State
-from agentrl.envs.webarena.backend import View
+from agentrl.envs.webarena.backend import Backend, View
+from agentrl.envs.webarena.evaluators.evaluate import missing
+from agentrl.envs.webarena.evaluators.pages import Seen
 from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.sites.shop.base import cart_items
-from agentrl.envs.webarena.sites.world import World, place_of
+from agentrl.envs.webarena.sites.world import World
+from agentrl.envs.webarena.tasks.schema import WebTask
 
 MAX_VALUE = 200  # characters of a form field or column
 MAX_FIELDS = 80
 UNSEEN_TYPES = ("hidden", "password", "submit", "button", "reset", "image")
-
-
-def site_name(url: str) -> str:
-    """The benchmark's name of the site that an address belongs to; empty where there is none."""
-    place = place_of(url)
-    return next((name for name, known in PLACES.items() if known is place), "")
 
 
 def form_fields(view: View) -> dict[str, str]:
@@ -170,6 +167,26 @@ class WebState(State):
 def _safe(text: str) -> str:
     """Page texts inside a sentence: on one line, and without anything that could pass for a tag."""
     return " ".join(text.replace("<", "(").replace(">", ")").split())[:300]
+
+
+class Lookout:
+    """What the evaluator of a task still misses, looked up once for every view. The pages it looks at are opened again
+    only after something was written or a cookie has changed."""
+
+    def __init__(self) -> None:
+        self._found: tuple[View, tuple[str, ...]] | None = None
+        self._seen: tuple[Any, Seen] = (None, {})  # what was on those pages, and when
+
+    def missing(self, task: WebTask, backend: Backend, world: World, dialect: str) -> tuple[str, ...]:
+        """What is not there yet; nothing for a task without an evaluator."""
+        view = backend.view()
+        if self._found is None or self._found[0] is not view:
+            now = (world.writes, {origin: dict(jar) for origin, jar in backend.cookies.items()})
+            if self._seen[0] != now:
+                self._seen = (now, {})
+            found = () if task.eval is None else tuple(missing(task, backend, dialect, seen=self._seen[1]))
+            self._found = (view, found)
+        return self._found[1]
 
 
 class Saved(msgspec.Struct):
