@@ -15,15 +15,7 @@ from agentrl.core.errors import EnvFault
 from agentrl.envs.common.browser import Answer, BrowserTab, Fence, Gateway, Window, engine
 from agentrl.envs.common.browser.tab import Visit
 from agentrl.envs.webarena.backend import VIEWPORT, EvaluationPage, View
-from agentrl.envs.webarena.browsing.chromium import (
-    CONTENT,
-    DEADLINE,
-    ChromiumBackend,
-    NumberedDocument,
-    on_engine,
-    printed,
-    tab_names,
-)
+from agentrl.envs.webarena.browsing import chromium
 from agentrl.envs.webarena.browsing.dom import DomEvaluationPage
 from agentrl.envs.webarena.browsing.forms import Contents
 from agentrl.envs.webarena.browsing.input import check_click
@@ -129,7 +121,7 @@ class BrowserEvaluationPage:
 
     def content(self) -> str:
         """The HTML of the page: attributes as they are in the page, not what fields hold."""
-        return self._backend.evaluated(CONTENT, self._entry)
+        return self._backend.evaluated(chromium.CONTENT, self._entry)
 
     def evaluate(self, expression: str) -> str:
         """What a JavaScript expression gives, as text; "" where it fails on the page, as in the benchmark."""
@@ -140,12 +132,12 @@ class BrowserEvaluationPage:
         return DomEvaluationPage(Loader(self._backend.world, self._cookies)).request(method, url, body, headers)
 
 
-class BrowserBackend(ChromiumBackend):
+class BrowserBackend(chromium.ChromiumBackend):
     """The agent's browser over a world of embedded sites; see `Backend` for what its methods do."""
 
     scripts = False
 
-    def __init__(self, world: World, viewport: tuple[int, int] = VIEWPORT, deadline: float = DEADLINE) -> None:
+    def __init__(self, world: World, viewport: tuple[int, int] = VIEWPORT, deadline: float = chromium.DEADLINE) -> None:
         super().__init__(viewport, deadline)
         self.world = world
         self._session = Session(world, viewport)
@@ -315,13 +307,13 @@ class BrowserBackend(ChromiumBackend):
 
     # ------------------------------------------------------------------ what is shown
 
-    def _finish_view(self, reading: dict[str, Any], document: NumberedDocument, **facts: Any) -> View:
+    def _finish_view(self, reading: dict[str, Any], document: chromium.NumberedDocument, **facts: Any) -> View:
         entry = self._session.entry
         entry.scroll, entry.focus, entry.selected = reading["scroll"], reading["focus"], reading["selected"]
         entry.changed = {number: text for number, text in reading["changed"]}
         if reading["opened"] or entry.opened is not None or "<details" in entry.page.html:
             entry.opened = frozenset(reading["opened"])
-        tabs = tab_names([(tab.entry.url, tab.entry.page.title) for tab in self._session.tabs])
+        tabs = chromium.tab_names([(tab.entry.url, tab.entry.page.title) for tab in self._session.tabs])
         return View(
             url=entry.url, title=document.title, tabs=tabs, status=entry.page.status,
             error=self._late or entry.page.error, **facts,
@@ -379,14 +371,14 @@ class BrowserBackend(ChromiumBackend):
         visits = tab.take_visits()
         return self._entry(visits[-1], Entry(blank(), BLANK)) if visits else Entry(blank(), BLANK)
 
-    @on_engine
+    @chromium.on_engine
     async def evaluated(self, expression: str, entry: Entry) -> str:
         """The value of an expression on a page as text; "" where it fails there, as in the benchmark."""
         tab = await self._evaluation_tab()
         if self._evaluated is not entry:
             await self._show_entry(tab, entry)
             self._evaluated = entry
-        return await printed(tab, expression)
+        return await chromium.printed(tab, expression)
 
     async def _evaluation_tab(self) -> BrowserTab:
         """The page of the browser on which evaluators look around."""

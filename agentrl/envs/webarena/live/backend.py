@@ -16,15 +16,7 @@ from agentrl.core.errors import EnvFault, SnapshotUnsupported
 from agentrl.envs.common.browser import BrowserTab, Fence, Gateway, Window, engine
 from agentrl.envs.common.browser.tab import Visit
 from agentrl.envs.webarena.backend import VIEWPORT, ActionFailed, EvaluationPage, View
-from agentrl.envs.webarena.browsing.chromium import (
-    CONTENT,
-    DEADLINE,
-    ChromiumBackend,
-    NumberedDocument,
-    on_engine,
-    printed,
-    tab_names,
-)
+from agentrl.envs.webarena.browsing import chromium
 from agentrl.envs.webarena.browsing.loading import BLANK, BadAddress, Page, failed, origin_of, typed, unreachable
 from agentrl.envs.webarena.browsing.session import typed_address
 
@@ -35,7 +27,7 @@ _OWN_FAILURES = (
 )  # fmt: skip
 
 
-class LiveBackend(ChromiumBackend):
+class LiveBackend(chromium.ChromiumBackend):
     """The agent's browser on real sites; see `Backend` for what its methods do.
 
     `origins` are addresses such as http://localhost:7770: the only ones that can be reached. `storage_state` is what
@@ -46,7 +38,7 @@ class LiveBackend(ChromiumBackend):
         self,
         origins: Sequence[str],
         viewport: tuple[int, int] = VIEWPORT,
-        deadline: float = DEADLINE,
+        deadline: float = chromium.DEADLINE,
         storage_state: Any = None,
     ) -> None:
         super().__init__(viewport, deadline)
@@ -172,14 +164,14 @@ class LiveBackend(ChromiumBackend):
                     names.append((tab.page.url, ""))
         return {**reading, "tabs": names}
 
-    def _finish_view(self, reading: dict[str, Any], document: NumberedDocument, **facts: Any) -> View:
+    def _finish_view(self, reading: dict[str, Any], document: chromium.NumberedDocument, **facts: Any) -> View:
         tab = self._tabs[self._active]
         page = self._failures.get(tab) if tab is not None else None
         status = page.status if page is not None else 200 if tab is None else tab.status
         return View(
             url=reading["url"] if page is None else page.url,
             title=reading["title"],
-            tabs=tab_names(reading["tabs"]),
+            tabs=chromium.tab_names(reading["tabs"]),
             status=status,
             error=self._late or ("" if page is None else page.error),
             **facts,
@@ -206,10 +198,10 @@ class LiveBackend(ChromiumBackend):
             raise EnvFault("real sites are looked at only when the episode is over")
         return LiveEvaluationPage(self, last)
 
-    @on_engine
+    @chromium.on_engine
     async def look(self, last: bool, expression: str) -> str:
         """The value of an expression on the agent's page or the evaluators'."""
-        return await printed(await self._looked_at(last), expression)
+        return await chromium.printed(await self._looked_at(last), expression)
 
     async def _looked_at(self, last: bool) -> BrowserTab:
         if last:
@@ -220,7 +212,7 @@ class LiveBackend(ChromiumBackend):
             self._own.watch_status()
         return self._own
 
-    @on_engine
+    @chromium.on_engine
     async def visit(self, url: str) -> str:
         """Open an address on the evaluators' page; where it led. `EnvFault` if it cannot be opened."""
         tab = await self._looked_at(False)
@@ -234,7 +226,7 @@ class LiveBackend(ChromiumBackend):
             raise EnvFault(f"{url} answered with status {tab.status}")
         return tab.page.url
 
-    @on_engine
+    @chromium.on_engine
     async def ask(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Any:
         """Ask a site's REST interface; the decoded JSON."""
         assert self._window is not None
@@ -250,7 +242,7 @@ class LiveBackend(ChromiumBackend):
         except ValueError as error:
             raise EnvFault(f"{url} answered with status {answer.status} and no JSON") from error
 
-    @on_engine
+    @chromium.on_engine
     async def read(self, url: str) -> tuple[int, str, str]:
         """What a site answers to the agent's browser, without showing it: status, where it led, text."""
         assert self._window is not None
@@ -297,7 +289,7 @@ class LiveEvaluationPage:
 
     def content(self) -> str:
         """The HTML of the page."""
-        return self._backend.look(self._last, CONTENT)
+        return self._backend.look(self._last, chromium.CONTENT)
 
     def evaluate(self, expression: str) -> str:
         """What a JavaScript expression gives, as text; "" where it fails on the page."""
