@@ -126,8 +126,6 @@ class WebSites:
             return RedirectResponse(f"{_start_url(request)}/enter?site={name}&to={quote(back, safe='')}", 303)
         return await self._from_site(request, host, self.places[name], world)
 
-    # ------------------------------------------------------------------ the start page
-
     async def _at_start(self, request: Request, host: _Host) -> Response:
         """Requests for no site: the start page, the way to a site, and its button."""
         visitor = request.cookies.get(COOKIE)
@@ -174,8 +172,6 @@ class WebSites:
         _set_cookies(response, {place.site.cookie: None} | cookies((site,)).get(place.origin, {}))
         return response
 
-    # ------------------------------------------------------------------ pages of the sites
-
     async def _from_site(self, request: Request, host: _Host, place: Place, world: World) -> Response:
         body = await _body(request)
         if body is None:
@@ -218,9 +214,6 @@ def make_site(
             raise ConfigError(f"there is no site {name!r}.{did_you_mean(str(name), PLACES)}")
     most = whole_number("max_sessions", max_sessions, at_least=1)
     return WebSites(tuple(sites), most, 60 * positive_number("idle_minutes", idle_minutes))
-
-
-# ---------------------------------------------------------------------- requests and responses
 
 
 class _Host(NamedTuple):

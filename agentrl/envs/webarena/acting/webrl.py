@@ -107,9 +107,6 @@ def write_webrl(action: Action) -> str:
     return f"do({', '.join(parts)})"
 
 
-# ---------------------------------------------------------------------- the benchmark's own parser
-
-
 def _upstream_call(text: str) -> Call | None:
     """The last place of the first function that occurs; nothing but comments may follow the call."""
     for function in _UPSTREAM_FUNCTIONS:

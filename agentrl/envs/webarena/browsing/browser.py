@@ -149,8 +149,6 @@ class BrowserBackend(chromium.ChromiumBackend):
         fence = Fence(place.origin for place in PLACES.values())
         return Window(engine(), Gateway(fence, self._responding, self._responding.refuse), self.viewport)
 
-    # ------------------------------------------------------------------ from page to page
-
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies by origin."""
         with self._lock:
@@ -283,8 +281,6 @@ class BrowserBackend(chromium.ChromiumBackend):
     async def _shown_again(self) -> None:
         await self._show(await self._current(), self._active)
 
-    # ------------------------------------------------------------------ tabs
-
     def new_tab(self) -> None:
         """Open an empty tab and show it."""
         with self._lock:
@@ -304,8 +300,6 @@ class BrowserBackend(chromium.ChromiumBackend):
             number = self._active
             super().close_tab()
             del self._session.tabs[number]
-
-    # ------------------------------------------------------------------ what is shown
 
     def _finish_view(self, reading: dict[str, Any], document: chromium.NumberedDocument, **facts: Any) -> View:
         entry = self._session.entry
@@ -328,8 +322,6 @@ class BrowserBackend(chromium.ChromiumBackend):
         assert document is not None  # the element comes out of it
         entry = self._session.entry
         check_click(element, document, Contents(document, entry.changed), entry.url)
-
-    # ------------------------------------------------------------------ evaluation and saving
 
     @property
     def cookies(self) -> dict[str, dict[str, str]]:

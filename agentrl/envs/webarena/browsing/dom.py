@@ -123,8 +123,6 @@ class DomBackend:
         self._images = Images(self._fetch_image)
         self._view: tuple[int, View] | None = None  # with the version of the session that it shows
 
-    # ------------------------------------------------------------------ what is shown
-
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies by origin."""
         with self._lock:
@@ -173,8 +171,6 @@ class DomBackend:
 
     def _control(self, number: int) -> Any:
         return control_of(labelled_element(self.view(), number), self._session.page.document)
-
-    # ------------------------------------------------------------------ actions
 
     def open(self, url: str) -> None:
         """Open an address in the active tab."""
@@ -250,8 +246,6 @@ class DomBackend:
         """Close the active tab."""
         with self._lock:
             self._session.close_tab()
-
-    # ------------------------------------------------------------------ evaluation and saving
 
     @property
     def cookies(self) -> dict[str, dict[str, str]]:

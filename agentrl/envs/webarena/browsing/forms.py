@@ -88,8 +88,6 @@ class Contents:
     def __init__(self, document: Document, changed: dict[int, str]) -> None:
         self.document, self.changed = document, changed
 
-    # ------------------------------------------------------------------ reading
-
     def held(self, element: Any) -> str:
         """What a control holds, in the form of `changed`."""
         found = self.changed.get(self.document.index[element])
@@ -108,8 +106,6 @@ class Contents:
             return self.held(element)
         chosen = self.chosen(element)
         return option_value(chosen[0]) if chosen else ""
-
-    # ------------------------------------------------------------------ changing
 
     def put(self, element: Any, held: str) -> None:
         """Let a control hold this."""
@@ -139,8 +135,6 @@ class Contents:
         """Let all controls of a form hold what the HTML says."""
         for control in self.controls(form):
             self.changed.pop(self.document.index[control], None)
-
-    # ------------------------------------------------------------------ sending
 
     def controls(self, form: Any) -> Iterator[Any]:
         """The controls of a form in the order of the page."""
@@ -183,8 +177,6 @@ class Contents:
             )
         else:
             yield name, self.held(control)
-
-    # ------------------------------------------------------------------ rules of the page
 
     def complaint(self, form: Any, button: Any = None) -> tuple[Any, str] | None:
         """The first control whose contents the form does not accept, and why."""

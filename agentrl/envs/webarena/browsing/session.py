@@ -144,8 +144,6 @@ class Session:
         """What the fields of the active tab hold."""
         return self.entry.contents(self.page.document)
 
-    # ------------------------------------------------------------------ from page to page
-
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies."""
         self.loader.cookies = {origin: dict(jar) for origin, jar in cookies.items()}
@@ -214,8 +212,6 @@ class Session:
     def _resolve(self, link: str) -> str:
         return link_address(self.entry.url, self.page.document.base, link)
 
-    # ------------------------------------------------------------------ history and tabs
-
     def travel(self, steps: int) -> None:
         """Back (negative) or forward in the history of the tab."""
         place = self.tab.place + steps
@@ -252,8 +248,6 @@ class Session:
         del self.tabs[self.active]
         self.active = max(0, self.active - 1)
         self.version += 1
-
-    # ------------------------------------------------------------------ saving
 
     def save(self) -> dict[str, Any]:
         """Everything, as values that msgpack can write."""

@@ -110,8 +110,6 @@ class _Lines:
         self._placer = LinePlacer(layout, style)
         self._keeps_texts = layout.keeps_texts
 
-    # ------------------------------------------------------------------ what comes in
-
     def add(self, children: list[Any], style: Style) -> None:
         """Take texts and boxes in, in order."""
         for child in children:
@@ -235,8 +233,6 @@ class _Lines:
         self._waiting_width += width
         if kind in (TEXT, ATOM):
             self._spaced = False
-
-    # ------------------------------------------------------------------ where lines end
 
     def _commit(self) -> None:
         """A line may end here: what waits gets its place."""

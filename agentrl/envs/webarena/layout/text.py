@@ -118,8 +118,6 @@ def text_width(text: str) -> int:
     return sum(map(widths().__getitem__, text))
 
 
-# ---------------------------------------------------------------------- words
-
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 # Where a line may end within a word, as observed in Chromium: behind hyphens, question marks and dashes, before opening
 # brackets that follow a sign, around ideographs.

@@ -50,8 +50,6 @@ class LiveBackend(chromium.ChromiumBackend):
         options = {} if self.storage_state is None else {"storage_state": self.storage_state}
         return Window(engine(), Gateway(self.fence), self.viewport, **options)
 
-    # ------------------------------------------------------------------ from page to page
-
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies by origin."""
         with self._lock:
@@ -146,8 +144,6 @@ class LiveBackend(chromium.ChromiumBackend):
         await tab.session.send("Page.navigateToHistoryEntry", {"entryId": entries[place]["id"]})
         await self._settle(tab)
 
-    # ------------------------------------------------------------------ what is shown
-
     async def _read(self) -> dict[str, Any]:
         reading = await super()._read()
         names: list[tuple[str, str]] = []
@@ -176,8 +172,6 @@ class LiveBackend(chromium.ChromiumBackend):
             error=self._late or ("" if page is None else page.error),
             **facts,
         )
-
-    # ------------------------------------------------------------------ evaluation
 
     @property
     def cookies(self) -> dict[str, dict[str, str]]:
@@ -254,8 +248,6 @@ class LiveBackend(chromium.ChromiumBackend):
         if answer.status >= 500:
             raise EnvFault(f"{url} answered with status {answer.status}")
         return answer.status, answer.url, text
-
-    # ------------------------------------------------------------------ saving
 
     def save(self) -> NoReturn:
         """Real sites keep their changes: `SnapshotUnsupported`."""

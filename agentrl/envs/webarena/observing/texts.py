@@ -81,8 +81,6 @@ def chosen_option(select: Any, view: View) -> Any:
     return first
 
 
-# ---------------------------------------------------------------------- roles and names
-
 MAX_NAME = 300
 _MAX_STEPS = 400  # that a name is gathered from: links inside links inside links ... must not cost their square
 _BUTTONS = {"submit": "Submit", "reset": "Reset", "button": "", "image": "Submit"}

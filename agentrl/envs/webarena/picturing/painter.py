@@ -181,8 +181,6 @@ class Painter:
                     paper.clip = clips[-1]
         return np.asarray(paper.image).copy()
 
-    # ------------------------------------------------------------------ parts
-
     def _text(self, thing: Text, x: float, y: float, wide: float) -> None:
         text, style = thing
         if style.hidden or not -_FAR < x < _FAR:
