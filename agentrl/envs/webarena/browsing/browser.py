@@ -33,7 +33,7 @@ from agentrl.envs.webarena.browsing.loading import (
     without_fragment,
 )
 from agentrl.envs.webarena.browsing.session import Entry, Session, Tab, typed_address
-from agentrl.envs.webarena.sites.messages import Request, Response
+from agentrl.envs.webarena.sites.messages import Request
 from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.sites.world import World, place_of
 
@@ -61,7 +61,12 @@ class Responding:
     def __call__(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """The answer to a request of the browser."""
         if headers.get("sec-fetch-dest") != "document":
-            return self._part(method, url)
+            # Style sheets and pictures. Asked for without cookies: they must not use up a message meant for a page.
+            if method != "GET" or urlsplit(url).path == "/favicon.ico":
+                return Answer(status=404)
+            part = self.loader.world.fetch(Request("GET", url))
+            data = part.body.encode() if isinstance(part.body, str) else part.body
+            return Answer(data, part.status, {"content-type": part.content_type, "cache-control": part.cache_control})
         stored = self._stored.pop(url, None)
         if stored is None:
             typed = headers.get("content-type", "").lower().startswith("application/x-www-form-urlencoded")
@@ -87,15 +92,6 @@ class Responding:
             del self._pages[next(iter(self._pages))]
         self._pages[without_fragment(page.url)] = page
         return Answer(page.html.encode(), page.status, _HTML)
-
-    def _part(self, method: str, url: str) -> Answer:
-        """Style sheets and pictures. Asked for without cookies: they must not use up a message meant for a page."""
-        if method != "GET" or urlsplit(url).path == "/favicon.ico":
-            return Answer(status=404)
-        response: Response = self.loader.world.fetch(Request("GET", url))
-        body = response.body.encode() if isinstance(response.body, str) else response.body
-        headers = {"content-type": response.content_type, "cache-control": response.cache_control}
-        return Answer(body, response.status, headers)
 
 
 class BrowserEvaluationPage:
@@ -254,12 +250,9 @@ class BrowserBackend(chromium.ChromiumBackend):
             self.view()
             self._act(self._go(address))
 
-    def reload(self) -> None:
+    @chromium.acting
+    async def reload(self) -> None:
         """Ask for the page again."""
-        with self._lock:
-            self._act(self._reload())
-
-    async def _reload(self) -> None:
         url, tab = self._session.entry.url, await self._current()
         self._note(await self._ask(tab, url))
         await self._moved(tab, self._active)

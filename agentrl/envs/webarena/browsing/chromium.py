@@ -84,6 +84,17 @@ def on_engine(
     return call
 
 
+def acting(work: Callable[[Any], Coroutine[Any, Any, None]]) -> Callable[[Any], None]:
+    """The same for what may change the page."""
+
+    @wraps(work)
+    def act(self: Any) -> None:
+        with self._lock:
+            self._act(work(self))
+
+    return act
+
+
 class ChromiumBackend(ABC):
     """See `Backend` for what the methods do. May be used from several threads, one call at a time."""
 
@@ -197,12 +208,9 @@ class ChromiumBackend(ABC):
             self._view = self._last_view = last if last is not None and vars(last) == vars(view) else view
             return self._view
 
-    def refresh(self) -> None:
+    @acting
+    async def refresh(self) -> None:
         """Look at the page anew."""
-        with self._lock:
-            self._act(self._wait())
-
-    async def _wait(self) -> None:
         await self._settle(await self._current())
 
     async def _read(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from agentrl.core.errors import EnvFault
 from agentrl.envs.webarena.backend import VIEWPORT, Backend, Tab, View
-from agentrl.envs.webarena.browsing.forms import kind_of
+from agentrl.envs.webarena.browsing.forms import Contents, kind_of
 from agentrl.envs.webarena.browsing.input import (
     accepted_text,
     activate,
@@ -29,27 +29,10 @@ from agentrl.envs.webarena.browsing.loading import BadAddress, Loader, blank, or
 from agentrl.envs.webarena.browsing.session import Entry, Session
 from agentrl.envs.webarena.evaluators.locators import evaluate_locator
 from agentrl.envs.webarena.layout.document import serialise
-from agentrl.envs.webarena.layout.page import LaidOut
 from agentrl.envs.webarena.picturing.images import Images
 from agentrl.envs.webarena.picturing.painter import Painter
 from agentrl.envs.webarena.sites.messages import Request
 from agentrl.envs.webarena.sites.world import World, place_of
-
-
-class SheetStyles:
-    """How the elements of a page are displayed, by its style sheets."""
-
-    def __init__(self, page: LaidOut) -> None:
-        self._page = page
-
-    def display(self, element: Any) -> str:
-        """The CSS display."""
-        hidden = element.get("hidden") is not None or (element.get("type") == "hidden" and element.tag == "input")
-        return "none" if hidden else self._page.style(element).display
-
-    def keeps_space(self, element: Any) -> bool:
-        """Is white space shown as it is?"""
-        return self._page.style(element).white_space in ("pre", "pre-wrap", "break-spaces")
 
 
 class DomEvaluationPage:
@@ -90,9 +73,9 @@ class DomEvaluationPage:
         """What a JavaScript expression such as `document.querySelector(...).outerText` gives, as text."""
         laid_out = self._entry.laid_out()
         document = laid_out.document
-        contents = self._entry.contents(document)
+        contents = Contents(document, self._entry.changed)
         values = {control: contents.value(control) for control in document.controls if kind_of(control) != "button"}
-        return evaluate_locator(expression, document.root, values, SheetStyles(laid_out))
+        return evaluate_locator(expression, document.root, values, laid_out)
 
     def request(self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
         """Ask the site's REST interface with a JSON body; the decoded JSON."""

@@ -40,10 +40,6 @@ class Entry:
                 opened = initially_open(laid_out(self.page.html, self.page.sheets, opened, viewport).document)
         return laid_out(self.page.html, self.page.sheets, opened, viewport)
 
-    def contents(self, document: Document) -> Contents:
-        """What the fields hold."""
-        return Contents(document, self.changed)
-
     def save(self, pages: dict[Page, int]) -> dict[str, Any]:
         """Values that msgpack can write; pages are numbered by `pages`."""
         return {
@@ -142,7 +138,7 @@ class Session:
     @property
     def contents(self) -> Contents:
         """What the fields of the active tab hold."""
-        return self.entry.contents(self.page.document)
+        return Contents(self.page.document, self.entry.changed)
 
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies."""

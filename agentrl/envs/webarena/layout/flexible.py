@@ -19,8 +19,6 @@ from agentrl.envs.webarena.layout.stylesheet import Fraction
 
 if TYPE_CHECKING:
     from agentrl.envs.webarena.layout.blocks import Layout
-if TYPE_CHECKING:
-    from agentrl.envs.webarena.layout.blocks import Layout
 
 _MAX_COLUMNS = 1000
 _SLACK = 0.02  # browsers calculate in 64ths of a pixel

@@ -113,9 +113,14 @@ class LaidOut:
                     return False
         return True
 
-    def style(self, element: Any) -> Style:
-        """The style of an element."""
-        return self._chain(element).style
+    def display(self, element: Any) -> str:
+        """How an element is displayed, in the words of CSS."""
+        hidden = element.get("hidden") is not None or (element.get("type") == "hidden" and element.tag == "input")
+        return "none" if hidden else self._chain(element).style.display
+
+    def keeps_space(self, element: Any) -> bool:
+        """Is white space in an element shown as it is?"""
+        return self._chain(element).style.white_space in ("pre", "pre-wrap", "break-spaces")
 
     def _chain(self, element: Any) -> Chain:
         parent, get = element.getparent(), element.get

@@ -113,25 +113,22 @@ class LiveBackend(chromium.ChromiumBackend):
         with self._lock:
             self._act(self._go(typed_address(url)))
 
-    def reload(self) -> None:
+    @chromium.acting
+    async def reload(self) -> None:
         """Ask for the page again."""
-        with self._lock:
-            self._act(self._again())
-
-    async def _again(self) -> None:
         tab = await self._current()
         await tab.session.send("Page.reload")
         await self._settle(tab)
 
-    def back(self) -> None:
+    @chromium.acting
+    async def back(self) -> None:
         """Show the page before this one."""
-        with self._lock:
-            self._act(self._travel(-1))
+        await self._travel(-1)
 
-    def forward(self) -> None:
+    @chromium.acting
+    async def forward(self) -> None:
         """Show the page that was left by going back."""
-        with self._lock:
-            self._act(self._travel(1))
+        await self._travel(1)
 
     async def _travel(self, steps: int) -> None:
         tab = await self._current()

@@ -11,7 +11,7 @@ import numpy as np
 
 from agentrl.envs.webarena.layout.blocks import Clipped, Placed
 from agentrl.envs.webarena.layout.document import option_text, option_value, options_of
-from agentrl.envs.webarena.layout.line import Text
+from agentrl.envs.webarena.layout.inline import Text
 from agentrl.envs.webarena.layout.style import Style
 from agentrl.envs.webarena.layout.text import run_of, text_width
 from agentrl.envs.webarena.picturing.images import Images
