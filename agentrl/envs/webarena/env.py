@@ -26,7 +26,7 @@ from agentrl.envs.webarena.browsing.dom import open_backend
 from agentrl.envs.webarena.evaluators.answers import DIALECTS
 from agentrl.envs.webarena.evaluators.evaluate import evaluate
 from agentrl.envs.webarena.evaluators.judge import answer_judge
-from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, EXPLANATIONS, MODES, observe
+from agentrl.envs.webarena.observing.modes import EXPLANATIONS, observe
 from agentrl.envs.webarena.observing.texts import Names
 from agentrl.envs.webarena.oracle import about, right_action
 from agentrl.envs.webarena.picturing.page_picture import PagePicture
@@ -80,11 +80,10 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     ![The shop with marks](../../_static/webarena-marks.png)
 
-    With `backend="browser"` the picture is Chromium's own. With `backend="dom"` it is drawn from the layout without a
-    browser, an approximation: boxes, texts, fields and pictures stand where Chromium puts them to the pixel, and the
-    mean difference to its screenshots is about 1.5 of 255 steps. What differs: the edges of letters and of the map's
-    streets, signs that the sites' font lacks (drawn by us or as a box), shadows, and pictures in other SVG than simple
-    shapes.
+    With `backend="browser"` the picture is Chromium's own, with `"dom"` an approximation drawn from the layout: boxes,
+    texts, fields and pictures stand where Chromium puts them to the pixel, and the mean difference to its screenshots
+    is about 1.5 of 255 steps. What differs: the edges of letters and of the map's streets, signs that the sites' font
+    lacks (drawn by us or as a box), shadows, and pictures in other SVG than simple shapes.
 
     ## Actions
     One a turn, bare or between `<answer>` and `</answer>`, in one of three grammars (`action_format`):
@@ -132,9 +131,8 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     - `task_file=None`: tasks from a file in the benchmark's schema, with ids `file:0`, `file:1`, ... Rows may have no
       evaluator (`intent`, `sites`, `start_url`: the form of WebRL's instructions). Or the benchmark's own, by name:
       `"webarena-lite"` (165) and `"webarena"` (812).
-    - `sites_at="embedded"`: the sites of this package. A dict of names and addresses: real sites, which need
-      the back end `"browser"` and a `task_file`; `"environment"`: those that `WA_SHOPPING` or
-      `SHOPPING` and so on name.
+    - `sites_at="embedded"`: the sites of this package. A dict of names and addresses: real sites, which need the back
+      end `"browser"` and a `task_file`; `"environment"`: those that `WA_SHOPPING` or `SHOPPING` and so on name.
     - `reset_sites=None`: for real sites, what brings them into their first state before every episode: a function of
       the names of the task's sites, or a command as a list.
     - `accounts=None`: for real sites, a JSON file with other accounts than the benchmark's, `{"shopping": {"name": ...,
@@ -219,18 +217,10 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     ) -> None:
         whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1, at_most=1)
         super().__init__(max_turns=max_turns, invalid_penalty=invalid_penalty, **others)
-        self.kind = one_of("kind", kind, ("text", "visual"))
-        # Without a picture it takes more than a list of marks.
-        modes = [mode for mode in MODES if self.kind == "visual" or mode not in BESIDE_PICTURES]
-        default = "marks" if self.kind == "visual" else "simplified"
-        self.observation_mode = one_of(
-            "observation_mode", default if observation_mode is None else observation_mode, modes
-        )
-        self.action_format = one_of("action_format", action_format, tuple(grammars.GRAMMARS))
+        self.kind, self.observation_mode = arguments.kind_and_mode(kind, observation_mode)
+        self.action_format = arguments.grammar(action_format, strict_upstream)
         self.dialect = one_of("dialect", dialect or ("webarena" if task_file == "webarena" else "lite"), DIALECTS)
         self._backend_kind = one_of("backend", backend, arguments.BACKENDS)
-        if strict_upstream and self.action_format != "webrl":
-            raise ConfigError(f"strict_upstream is for the webrl grammar only; got {self.action_format!r}")
         answer_judge(judge)  # one that cannot judge answers is refused here, not at the end of an episode
         self.judge, self.hide_outcome, self.early_stop = judge, bool(hide_outcome), bool(early_stop)
         self.strict_upstream, self.show_feedback = bool(strict_upstream), bool(show_feedback)
@@ -269,8 +259,6 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self._lacks: tuple[str, ...] = ()  # what the evaluator did not find at the end
         self._written_at: tuple[View, str] | None = None  # the page as text, and of which view
         self._lookout = Lookout()
-
-    # ------------------------------------------------------------------ tasks
 
     def tasks(self) -> Sequence[str]:
         """The ids of this split's tasks."""
@@ -318,8 +306,6 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     def _current(self) -> Found:
         assert self._found is not None  # since the first reset
         return self._found
-
-    # ------------------------------------------------------------------ turns
 
     def _read(self, action: Any) -> Turn:
         turn = read_turn(action, self.action_format, strict_upstream=self.strict_upstream)
@@ -400,8 +386,6 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
             names = [*self._current.task.sites, *([f"new_{task['novelty']}"] if task["novelty"] else [])]
             info["metrics"] = {f"success_{name}": float(self._score) for name in names}
         return info
-
-    # ------------------------------------------------------------------ the truth
 
     def state(self) -> WebState:
         """The page, the forms, the cart, what was changed, what is still missing."""
@@ -484,8 +468,6 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         call = grammars.call_of_action(turn.actions[0]) if turn.actions else None
         return None if call is None else [call]
 
-    # ------------------------------------------------------------------ what the agent sees
-
     @property
     def system_prompt(self) -> str:
         """The task, the observation, the actions and the limits."""
@@ -515,8 +497,6 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def _draw_text(self) -> str:
         return observe(self.backend.view(), "compact")
-
-    # ------------------------------------------------------------------ fork
 
     def _save(self) -> dict[str, Any]:
         saved = Saved(

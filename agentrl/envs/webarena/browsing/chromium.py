@@ -111,8 +111,6 @@ class ChromiumBackend(ABC):
         self._document: NumberedDocument | None = None
         self._late = ""  # why the page may not be whole
 
-    # ------------------------------------------------------------------ what subclasses know
-
     @abstractmethod
     async def _show(self, tab: BrowserTab, number: int) -> None:
         """Let a fresh page show what the tab of this number shows."""
@@ -129,8 +127,6 @@ class ChromiumBackend(ABC):
 
     def _check_click(self, element: Any) -> None:  # noqa: B027 (a hook)
         """`ActionFailed` where the click is known to be refused."""
-
-    # ------------------------------------------------------------------ running
 
     def _run(self, work: Coroutine[Any, Any, Result], more: float = 0.0) -> Result:
         return engine().run(work, self.deadline + _MARGIN + more)
@@ -178,8 +174,6 @@ class ChromiumBackend(ABC):
 
     def _note(self, done: bool) -> None:
         self._late = "" if done else f"The page did not finish loading within {self.deadline:g} seconds."
-
-    # ------------------------------------------------------------------ what is shown
 
     def view(self) -> View:
         """The active tab at this moment."""
@@ -248,8 +242,6 @@ class ChromiumBackend(ABC):
     def _number(self, element: Any) -> int:
         assert self._document is not None  # elements come out of it
         return self._document.index[element]
-
-    # ------------------------------------------------------------------ actions
 
     def click(self, element: int, button: str = "left") -> None:
         """Click the middle of an element."""
@@ -364,8 +356,6 @@ class ChromiumBackend(ABC):
     def forward(self) -> None:
         """Show the page that was left by going back."""
 
-    # ------------------------------------------------------------------ tabs
-
     def new_tab(self) -> None:
         """Open an empty tab and show it."""
         with self._lock:
@@ -390,8 +380,6 @@ class ChromiumBackend(ABC):
             self._activate(max(0, self._active - 1))
             if tab is not None:
                 self._run(tab.page.close())
-
-    # ------------------------------------------------------------------ the window
 
     async def _fresh_window(self) -> None:
         await self._close_window()
