@@ -76,19 +76,15 @@ class EvaluationPage(Protocol):
     def url(self) -> str: ...
     def goto(self, url: str) -> None:
         """Open an address; `EnvFault` where the site does not answer."""
-        ...
 
     def content(self) -> str:
         """The HTML of the page."""
-        ...
 
     def evaluate(self, expression: str) -> str:
         """What a JavaScript expression such as `document.querySelector(...).outerText` gives, as text."""
-        ...
 
     def request(self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
         """Ask the site's REST interface with a JSON body; the decoded JSON."""
-        ...
 
 
 class Backend(Protocol):
@@ -97,43 +93,34 @@ class Backend(Protocol):
 
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs (the first is active) with these cookies by origin."""
-        ...
 
     def view(self) -> View:
         """The active tab at this moment; the same object until something changes."""
-        ...
 
     def refresh(self) -> None:
         """Look at the page anew: it may have changed by itself."""
-        ...
 
     def picture(self, top: int, height: int) -> np.ndarray:
         """The page as a picture of this height from `top` on (both within the page), uint8 [height, width, 3]."""
-        ...
 
     @property
     def cookies(self) -> Mapping[str, Mapping[str, str]]:
         """The cookies of the agent's browser by origin."""
-        ...
 
     def open(self, url: str) -> None: ...
     def click(self, element: int, button: str = "left") -> None: ...
     def hover(self, element: int) -> None: ...
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
-        ...
 
     def press(self, key: str) -> None:
         """A key or combination such as "Enter", "Tab", "Escape", "Control+A", on the focused element."""
-        ...
 
     def scroll(self, direction: str) -> None:
         """ "up" or "down", by two thirds of the viewport."""
-        ...
 
     def select(self, element: int, option: str) -> None:
         """Choose the first option whose text contains `option`, in either case of letters."""
-        ...
 
     def back(self) -> None: ...
     def forward(self) -> None: ...
@@ -143,14 +130,11 @@ class Backend(Protocol):
     def evaluation_page(self, *, last: bool = False, quick: bool = False) -> EvaluationPage:
         """A fresh page; with `last`, one that shows what the active tab shows (form contents included). `quick`: for
         looks at every step, which may do without the browser where the result is the same."""
-        ...
 
     def save(self) -> dict[str, Any]:
         """Tabs, history, cookies, scroll, form contents, as values that msgpack can write."""
-        ...
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Inverse of `save`; ValueError if it does not fit."""
-        ...
 
     def close(self) -> None: ...

@@ -225,9 +225,8 @@ class _Host(NamedTuple):
     @classmethod
     def of(cls, request: Request) -> _Host:
         """Out of the Host header."""
-        found = re.fullmatch(
-            r"(\[[0-9a-f:.]*\]|[a-z0-9.-]*)(?::([0-9]{1,5}))?", request.headers.get("host", "").lower()
-        )
+        host = request.headers.get("host", "").lower()
+        found = re.fullmatch(r"(\[[0-9a-f:.]*\]|[a-z0-9.-]*)(?::([0-9]{1,5}))?", host)
         return cls("", None) if found is None else cls(found[1], int(found[2]) if found[2] else None)
 
     @property

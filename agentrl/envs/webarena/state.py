@@ -75,10 +75,9 @@ def records(world: World) -> dict[str, Any]:
     for data, tables in world.changes().items():
         for table, rows in tables.items():
             if table != "session":  # logins and messages on the way
-                found[f"{data}.{table}"] = {
-                    str(row_id): row and {name: clipped(value) for name, value in row.items()}
-                    for row_id, row in sorted(rows.items())
-                }
+                entries = found[f"{data}.{table}"] = {}
+                for row_id, row in sorted(rows.items()):
+                    entries[str(row_id)] = row and {name: clipped(value) for name, value in row.items()}
     return found
 
 

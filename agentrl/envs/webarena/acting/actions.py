@@ -157,14 +157,12 @@ def _is_field(element: int, backend: Backend) -> bool:
     found = labels[element] if element < len(labels) else None
     if found is None:
         return False
-    return found.tag in ("textarea", "select") or (
-        found.tag == "input" and found.get("type", "text").lower() not in NO_FIELD
-    )
+    takes_text = found.get("type", "text").lower() not in NO_FIELD
+    return found.tag in ("textarea", "select") or (found.tag == "input" and takes_text)
 
 
 def key_name(keys: str) -> str:
     """A key or combination in the back end's spelling: "ctrl+a" is "Control+A"."""
     parts = [part.strip() for part in keys.strip().split("+")]
-    return "+".join(
-        _KEYS.get(part.lower(), part.upper() if len(parts) > 1 and len(part) == 1 else part) for part in parts
-    )
+    letters = [part.upper() if len(parts) > 1 and len(part) == 1 else part for part in parts]
+    return "+".join(_KEYS.get(part.lower(), part) for part in letters)

@@ -58,9 +58,8 @@ def _do(call: Call, phrases: dict[str, tuple[str, str]]) -> Action | str:
         return f"do needs an action; {HOW}"
     phrase, name = phrases.get(" ".join(wanted.lower().replace("_", " ").split()), ("", ""))
     if not name:
-        return (
-            f"{quote(wanted)} is not an action; there are {', '.join(sorted(known for known, _ in phrases.values()))}"
-        )
+        known = ", ".join(sorted(known for known, _ in phrases.values()))
+        return f"{quote(wanted)} is not an action; there are {known}"
     argument, element = parts.get("argument"), parts.get("element")
     if phrase == "Press Enter":
         argument, element = "Enter", None

@@ -29,6 +29,7 @@ from agentrl.envs.webarena.browsing.input import (
     normal,
     option_with,
     scroll_step,
+    unknown_key,
 )
 from agentrl.envs.webarena.browsing.session import MAX_TABS
 from agentrl.envs.webarena.layout.document import Document, strip_attributes
@@ -324,9 +325,7 @@ class ChromiumBackend(ABC):
                 names = [key] if len(key) == 1 else keys.split("+") if keys != "+" else ["+"]
                 self._act(self._press("+".join(_KEYS.get(name, name) for name in names)))
             else:
-                raise ActionFailed(
-                    f"There is no key {key[:40]!r}; keys are such as Enter, Tab, Escape, ArrowDown, Control+A."
-                )
+                raise unknown_key(key)
 
     async def _press(self, keys: str) -> None:
         tab = await self._current()

@@ -120,11 +120,8 @@ class DomBackend:
                 entry, page, contents = session.entry, session.page, session.contents
                 document = page.document
                 boxes, labels = page.at(entry.scroll)
-                values = {
-                    control: contents.value(control)
-                    for control in document.controls
-                    if kind_of(control) not in ("button", "hidden")
-                }
+                fields = [field for field in document.controls if kind_of(field) not in ("button", "hidden")]
+                values = {field: contents.value(field) for field in fields}
                 tabs = tuple(Tab(tab.entry.url, tab.entry.page.title) for tab in session.tabs)
                 view = View(
                     entry.url, document.title, document.root, boxes, labels, values, tabs, session.active, entry.scroll,

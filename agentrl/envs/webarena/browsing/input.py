@@ -217,7 +217,12 @@ def press(session: Session, key: str) -> None:
         if focused is not None and forms.can_type(focused):
             write(session, focused, key)
     elif not is_known(key):
-        raise ActionFailed(f"There is no key {key[:40]!r}; keys are such as Enter, Tab, Escape, ArrowDown, Control+A.")
+        raise unknown_key(key)
+
+
+def unknown_key(key: str) -> ActionFailed:
+    """What a back end raises for a key that no keyboard has."""
+    return ActionFailed(f"There is no key {key[:40]!r}; keys are such as Enter, Tab, Escape, ArrowDown, Control+A.")
 
 
 def is_known(key: str) -> bool:

@@ -60,11 +60,8 @@ class Entry:
 
 def initially_open(document: Document) -> frozenset[int]:
     """The numbers of the <details> that the HTML opens."""
-    return frozenset(
-        number
-        for number, element in enumerate(document.elements)
-        if element.tag == "details" and element.get("open") is not None
-    )
+    details = document.root.iter("details")
+    return frozenset(document.index[element] for element in details if element.get("open") is not None)
 
 
 class Tab:

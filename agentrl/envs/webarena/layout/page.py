@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from functools import cached_property, lru_cache
-from itertools import zip_longest
+from itertools import pairwise
 from typing import Any
 
 from agentrl.envs.webarena.backend import Box
@@ -92,12 +92,10 @@ class LaidOut:
                 parts += [_box(placed, scroll) for placed in further.get(element, ())]
                 if any(self._is_in_sight(element, part, boxes) for part in parts):
                     visible.append(element)
-            labels = tuple(
-                element
-                for element, following in zip_longest(visible, visible[1:])
-                if following is None or not len(element) or element not in following.iterancestors()
-            )
-            found = self._seen[scroll] = (boxes, labels)
+            # What follows an element directly tells whether anything inside it is labelled.
+            pairs = pairwise(visible)
+            labels = [element for element, after in pairs if not len(element) or element not in after.iterancestors()]
+            found = self._seen[scroll] = (boxes, (*labels, *visible[-1:]))
         return found
 
     def _is_in_sight(self, element: Any, box: Box, boxes: dict[Any, Box]) -> bool:

@@ -144,11 +144,9 @@ class Style:
         self.wraps = self.white_space in ("normal", "pre-wrap", "pre-line", "break-spaces")
         self.collapses = self.white_space in ("normal", "nowrap")  # white space
         anywhere = get("overflow-wrap") or get("word-break")
-        self.wraps_anywhere = (
-            anywhere in ("anywhere", "break-word", "break-all")
-            if anywhere and anywhere != "inherit"
-            else bool(parent and parent.wraps_anywhere)
-        )
+        self.wraps_anywhere = anywhere in ("anywhere", "break-word", "break-all")
+        if not anywhere or anywhere == "inherit":
+            self.wraps_anywhere = bool(parent and parent.wraps_anywhere)
         self.hidden = _keyword(declared, "visibility", "hidden" if parent and parent.hidden else "visible") != "visible"
         self.pointer = _keyword(declared, "cursor", "pointer" if parent and parent.pointer else "auto") == "pointer"
         self.colour = _keyword(declared, "color", parent.colour if parent else "#000000")

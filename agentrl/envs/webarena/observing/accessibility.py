@@ -70,11 +70,8 @@ class _Writer:
             if element in self.field_labels:
                 self._be_silent(element)
             return
-        has_name = (
-            label is not None
-            or (role in texts.FROM_CONTENT and element not in self.holds_labels)
-            or role in texts.FIELDS
-        )
+        by_content = role in texts.FROM_CONTENT and element not in self.holds_labels
+        has_name = label is not None or by_content or role in texts.FIELDS
         if has_name or role == "img":
             self._line(f"{_line(element, role or 'generic', label, self.names)}")
             self._be_silent(element)

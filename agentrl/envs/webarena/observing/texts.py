@@ -38,11 +38,10 @@ def written(text: str) -> str:
 
 def header(view: View) -> str:
     """The open tabs and the address, as WebArena's prompts show them."""
-    tabs = " | ".join(
-        f"Tab {number}{' (current)' if number == view.active else ''}: {squeezed(tab.title, 100)}"
-        for number, tab in enumerate(view.tabs)
-    )
-    return harmless(f"{tabs}\nURL: {squeezed(view.url, MAX_ADDRESS)}")
+    tabs = []
+    for number, tab in enumerate(view.tabs):
+        tabs.append(f"Tab {number}{' (current)' if number == view.active else ''}: {squeezed(tab.title, 100)}")
+    return harmless(f"{' | '.join(tabs)}\nURL: {squeezed(view.url, MAX_ADDRESS)}")
 
 
 def under_header(view: View, text: str, with_header: bool) -> str:

@@ -199,14 +199,12 @@ class Painter:
             return
         area, tag = area_of(x, y, wide, high), element.tag
         look = look_of(style)
-        if tag in _CONTROLS and element.get("type") in ("checkbox", "radio"):
-            paint_control(self._paper, element, style, area, self._values.get(element, ""))
-        else:
+        if tag not in _CONTROLS or element.get("type") not in ("checkbox", "radio"):
             self._frame(style, look, area)
-            if tag in _CONTROLS:
-                paint_control(self._paper, element, style, area, self._values.get(element, ""))
-            elif tag == "img":
-                self._picture(element, area)
+        if tag in _CONTROLS:
+            paint_control(self._paper, element, style, area, self._values.get(element, ""))
+        elif tag == "img":
+            self._picture(element, area)
         if element is self._focused and tag in (*_CONTROLS, "button", "a"):
             self._paper.frame(area.inset(-1), _FOCUS, 2, look.radius + 1)
 
