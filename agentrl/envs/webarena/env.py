@@ -257,7 +257,6 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self._score: float | None = None
         self._pending = False
         self._lacks: tuple[str, ...] = ()  # what the evaluator did not find at the end
-        self._written_at: tuple[View, str] | None = None  # the page as text, and of which view
         self._lookout = Lookout()
 
     def tasks(self) -> Sequence[str]:
@@ -489,11 +488,8 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         return self.picture.take(self.backend)
 
     def _written(self) -> str:
-        """The page as text; made once for every view."""
-        view = self.backend.view()
-        if self._written_at is None or self._written_at[0] is not view:
-            self._written_at = (view, observe(view, self.observation_mode, header=self.show_address))
-        return self._written_at[1]
+        """The page as text."""
+        return observe(self.backend.view(), self.observation_mode, header=self.show_address)
 
     def _draw_text(self) -> str:
         return observe(self.backend.view(), "compact")
@@ -524,7 +520,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        for name in ("world", "backend", "_live", "_written_at", "_lookout"):
+        for name in ("world", "backend", "_live", "_lookout"):
             del state[name]  # connections and pages belong to their process
         return {**state, "_found": None, "_saved": None if self._turn is None else self._save()}
 

@@ -138,7 +138,7 @@ class DomBackend:
         with self._lock:
             view, page = self.view(), self._session.page
             base = resolved(view.url, page.document.base) or view.url
-            painter = Painter(page.styles, view.values, view.focused, self._images, lambda link: resolved(base, link))
+            painter = Painter(view, page.styles, self._images, lambda link: resolved(base, link))
             return painter.paint(page.everything, self.viewport[0], top, height)
 
     def _fetch_image(self, url: str) -> tuple[str, bytes]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.layout.blocks import Clipped, Placed
 from agentrl.envs.webarena.layout.document import option_text, option_value, options_of
 from agentrl.envs.webarena.layout.inline import Text
@@ -139,16 +140,8 @@ def _paragraph(paper: Paper, text: str, style: Style, inner: Area, colour: Colou
 class Painter:
     """Paints the part of one page between `top` and `top + height`."""
 
-    def __init__(
-        self,
-        styles: Mapping[Any, Style],
-        values: Mapping[Any, str],
-        focused: Any,
-        images: Images,
-        resolve: Callable[[str], str],
-    ) -> None:
-        self._styles, self._values, self._focused = styles, values, focused
-        self._images, self._resolve = images, resolve
+    def __init__(self, view: View, styles: Mapping[Any, Style], images: Images, resolve: Callable[[str], str]) -> None:
+        self._view, self._styles, self._images, self._resolve = view, styles, images, resolve
 
     def paint(self, placed: Sequence[Placed], width: int, top: int, height: int) -> np.ndarray:
         """The picture, uint8 [height, width, 3]. Boxes come after their contents: the last is painted first."""
@@ -202,10 +195,10 @@ class Painter:
         if tag not in _CONTROLS or element.get("type") not in ("checkbox", "radio"):
             self._frame(style, look, area)
         if tag in _CONTROLS:
-            paint_control(self._paper, element, style, area, self._values.get(element, ""))
+            paint_control(self._paper, element, style, area, self._view.values.get(element, ""))
         elif tag == "img":
             self._picture(element, area)
-        if element is self._focused and tag in (*_CONTROLS, "button", "a"):
+        if element is self._view.focused and tag in (*_CONTROLS, "button", "a"):
             self._paper.frame(area.inset(-1), _FOCUS, 2, look.radius + 1)
 
     def _frame(self, style: Style, look: Look, area: Area) -> None:
