@@ -79,12 +79,15 @@ class EvaluationPage(Protocol):
 
     def content(self) -> str:
         """The HTML of the page."""
+        ...
 
     def evaluate(self, expression: str) -> str:
         """What a JavaScript expression such as `document.querySelector(...).outerText` gives, as text."""
+        ...
 
     def request(self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
         """Ask the site's REST interface with a JSON body; the decoded JSON."""
+        ...
 
 
 class Backend(Protocol):
@@ -96,16 +99,19 @@ class Backend(Protocol):
 
     def view(self) -> View:
         """The active tab at this moment; the same object until something changes."""
+        ...
 
     def refresh(self) -> None:
         """Look at the page anew: it may have changed by itself."""
 
     def picture(self, top: int, height: int) -> np.ndarray:
         """The page as a picture of this height from `top` on (both within the page), uint8 [height, width, 3]."""
+        ...
 
     @property
     def cookies(self) -> Mapping[str, Mapping[str, str]]:
         """The cookies of the agent's browser by origin."""
+        ...
 
     def open(self, url: str) -> None: ...
     def click(self, element: int, button: str = "left") -> None: ...
@@ -130,9 +136,11 @@ class Backend(Protocol):
     def evaluation_page(self, *, last: bool = False, quick: bool = False) -> EvaluationPage:
         """A fresh page; with `last`, one that shows what the active tab shows (form contents included). `quick`: for
         looks at every step, which may do without the browser where the result is the same."""
+        ...
 
     def save(self) -> dict[str, Any]:
         """Tabs, history, cookies, scroll, form contents, as values that msgpack can write."""
+        ...
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Inverse of `save`; ValueError if it does not fit."""

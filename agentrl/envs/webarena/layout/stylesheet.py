@@ -233,11 +233,7 @@ def _columns(name: str, value: str) -> Declarations:
 
 
 def _flow(name: str, value: str) -> Declarations:
-    parts = value.split()
-    found: Declarations = {}
-    for part in parts:
-        found["flex-wrap" if "wrap" in part else "flex-direction"] = part
-    return found
+    return {"flex-wrap" if "wrap" in part else "flex-direction": part for part in value.split()}
 
 
 _SHORTHANDS = {
