@@ -13,7 +13,10 @@ from urllib.parse import urlsplit
 
 from agentrl.core.errors import ConfigError, did_you_mean
 from agentrl.core.files import read_regular
+from agentrl.envs.webarena.acting.grammars import GRAMMARS
+from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, MODES
 from agentrl.envs.webarena.sites.places import PLACES, Account
+from agentrl.envs.webarena.sites.world import place_of
 from agentrl.envs.webarena.tasks.addresses import addresses_from_environment
 from agentrl.envs.webarena.tasks.generated import templates as generated_templates
 from agentrl.envs.webarena.tasks.schema import SITE_NAME
@@ -91,9 +94,12 @@ def live_addresses(sites_at: Any) -> dict[str, str] | None:
     return {name: url.rstrip("/") for name, url in sites_at.items()}
 
 
-def site_of(url: str, addresses: Mapping[str, str]) -> str:
-    """The name of the site that an address belongs to; empty where there is none. Of two sites on one host and port
-    the one with the longer path counts."""
+def site_of(url: str, addresses: Mapping[str, str] | None) -> str:
+    """The name of the site that an address belongs to, one of the embedded ones without `addresses`; empty where there
+    is none. Of two sites on one host and port the one with the longer path counts."""
+    if addresses is None:
+        place = place_of(url)
+        return next((name for name, known in PLACES.items() if known is place), "")
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -139,6 +145,22 @@ def task_source(
     if only and not source.ids(split):
         raise ConfigError(f"there are no tasks of templates {', '.join(only)} in the split {split} on these sites")
     return source
+
+
+def kind_and_mode(kind: str, mode: str | None) -> tuple[str, str]:
+    """The kind of environment and its observation mode, one that says enough without a picture where there is none."""
+    visual = one_of("kind", kind, ("text", "visual")) == "visual"
+    known = [mode for mode in MODES if visual or mode not in BESIDE_PICTURES]
+    default = "marks" if visual else "simplified"
+    return kind, one_of("observation_mode", default if mode is None else mode, known)
+
+
+def grammar(name: str, strict_upstream: bool) -> str:
+    """The grammar of actions; the benchmark's own parser reads one only."""
+    one_of("action_format", name, tuple(GRAMMARS))
+    if strict_upstream and name != "webrl":
+        raise ConfigError(f"strict_upstream is for the webrl grammar only; got {name!r}")
+    return name
 
 
 def one_of(name: str, value: Any, known: Sequence[str]) -> str:

@@ -76,7 +76,6 @@ class EvaluationPage(Protocol):
     def url(self) -> str: ...
     def goto(self, url: str) -> None:
         """Open an address; `EnvFault` where the site does not answer."""
-        ...
 
     def content(self) -> str:
         """The HTML of the page."""
@@ -97,7 +96,6 @@ class Backend(Protocol):
 
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs (the first is active) with these cookies by origin."""
-        ...
 
     def view(self) -> View:
         """The active tab at this moment; the same object until something changes."""
@@ -105,7 +103,6 @@ class Backend(Protocol):
 
     def refresh(self) -> None:
         """Look at the page anew: it may have changed by itself."""
-        ...
 
     def picture(self, top: int, height: int) -> np.ndarray:
         """The page as a picture of this height from `top` on (both within the page), uint8 [height, width, 3]."""
@@ -121,19 +118,15 @@ class Backend(Protocol):
     def hover(self, element: int) -> None: ...
     def type(self, element: int, text: str, *, enter: bool = False) -> None:
         """Replace the contents of a field by `text`; with `enter`, press Enter as well."""
-        ...
 
     def press(self, key: str) -> None:
         """A key or combination such as "Enter", "Tab", "Escape", "Control+A", on the focused element."""
-        ...
 
     def scroll(self, direction: str) -> None:
         """ "up" or "down", by two thirds of the viewport."""
-        ...
 
     def select(self, element: int, option: str) -> None:
         """Choose the first option whose text contains `option`, in either case of letters."""
-        ...
 
     def back(self) -> None: ...
     def forward(self) -> None: ...
@@ -151,6 +144,5 @@ class Backend(Protocol):
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Inverse of `save`; ValueError if it does not fit."""
-        ...
 
     def close(self) -> None: ...

@@ -16,39 +16,23 @@ from agentrl.core.errors import ConfigError, Fault
 from agentrl.core.parsing import Turn, quote
 from agentrl.core.spaces import AnyText
 from agentrl.core.task_generator import TaskGenerator
-from agentrl.envs.webarena.acting.actions import NO_FIELD, Action, perform
-from agentrl.envs.webarena.acting.grammars import (
-    GRAMMARS,
-    PROMPTS,
-    SAMPLES,
-    action_of_call,
-    call_of_action,
-    read_turn,
-    tool_schemas,
-    write,
-)
-from agentrl.envs.webarena.arguments import (
-    BACKENDS,
-    EMBEDDED,
-    check_place,
-    live_addresses,
-    one_of,
-    site_of,
-    task_source,
-)
-from agentrl.envs.webarena.backend import ActionFailed, Backend, View
-from agentrl.envs.webarena.browsing.dom import DomBackend
+from agentrl.envs.webarena import arguments
+from agentrl.envs.webarena.acting import grammars
+from agentrl.envs.webarena.acting.actions import Action, perform, possible_actions
+from agentrl.envs.webarena.acting.grammars import read_turn
+from agentrl.envs.webarena.arguments import one_of
+from agentrl.envs.webarena.backend import ActionFailed, View
+from agentrl.envs.webarena.browsing.dom import open_backend
 from agentrl.envs.webarena.evaluators.answers import DIALECTS
-from agentrl.envs.webarena.evaluators.evaluate import evaluate, missing
+from agentrl.envs.webarena.evaluators.evaluate import evaluate
 from agentrl.envs.webarena.evaluators.judge import answer_judge
-from agentrl.envs.webarena.evaluators.pages import Seen
-from agentrl.envs.webarena.observing.modes import BESIDE_PICTURES, EXPLANATIONS, MODES, observe
+from agentrl.envs.webarena.observing.modes import EXPLANATIONS, observe
 from agentrl.envs.webarena.observing.texts import Names
 from agentrl.envs.webarena.oracle import about, right_action
 from agentrl.envs.webarena.picturing.page_picture import PagePicture
 from agentrl.envs.webarena.sites.places import cookies
 from agentrl.envs.webarena.sites.world import World
-from agentrl.envs.webarena.state import GUIDES, Saved, WebState, cart_of, page_facts, quoted_words, records, site_name
+from agentrl.envs.webarena.state import GUIDES, Lookout, Saved, WebState, cart_of, page_facts, quoted_words, records
 from agentrl.envs.webarena.tasks.intents import intent_id
 from agentrl.envs.webarena.tasks.mutations import WebTaskMutations
 from agentrl.envs.webarena.tasks.schema import SITES
@@ -96,11 +80,10 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     ![The shop with marks](../../_static/webarena-marks.png)
 
-    With `backend="browser"` the picture is Chromium's own. With `backend="dom"` it is drawn from the layout without a
-    browser, an approximation: boxes, texts, fields and pictures stand where Chromium puts them to the pixel, and the
-    mean difference to its screenshots is about 1.5 of 255 steps. What differs: the edges of letters and of the map's
-    streets, signs that the sites' font lacks (drawn by us or as a box), shadows, and pictures in other SVG than simple
-    shapes.
+    With `backend="browser"` the picture is Chromium's own, with `"dom"` an approximation drawn from the layout: boxes,
+    texts, fields and pictures stand where Chromium puts them to the pixel, and the mean difference to its screenshots
+    is about 1.5 of 255 steps. What differs: the edges of letters and of the map's streets, signs that the sites' font
+    lacks (drawn by us or as a box), shadows, and pictures in other SVG than simple shapes.
 
     ## Actions
     One a turn, bare or between `<answer>` and `</answer>`, in one of three grammars (`action_format`):
@@ -148,9 +131,8 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     - `task_file=None`: tasks from a file in the benchmark's schema, with ids `file:0`, `file:1`, ... Rows may have no
       evaluator (`intent`, `sites`, `start_url`: the form of WebRL's instructions). Or the benchmark's own, by name:
       `"webarena-lite"` (165) and `"webarena"` (812).
-    - `sites_at="embedded"`: the sites of this package. A dict of names and addresses: real sites, which need
-      the back end `"browser"` and a `task_file`; `"environment"`: those that `WA_SHOPPING` or
-      `SHOPPING` and so on name.
+    - `sites_at="embedded"`: the sites of this package. A dict of names and addresses: real sites, which need the back
+      end `"browser"` and a `task_file`; `"environment"`: those that `WA_SHOPPING` or `SHOPPING` and so on name.
     - `reset_sites=None`: for real sites, what brings them into their first state before every episode: a function of
       the names of the task's sites, or a command as a list.
     - `accounts=None`: for real sites, a JSON file with other accounts than the benchmark's, `{"shopping": {"name": ...,
@@ -214,7 +196,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         action_format: str = "webrl",
         backend: str = "dom",
         task_file: str | os.PathLike[str] | None = None,
-        sites_at: str | Mapping[str, str] = EMBEDDED,
+        sites_at: str | Mapping[str, str] = arguments.EMBEDDED,
         accounts: str | os.PathLike[str] | None = None,
         reset_sites: Callable[[Sequence[str]], Any] | Sequence[str] | None = None,
         storage_state: str | os.PathLike[str] | None = None,
@@ -235,29 +217,22 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
     ) -> None:
         whole_number("max_actions_per_turn", max_actions_per_turn, at_least=1, at_most=1)
         super().__init__(max_turns=max_turns, invalid_penalty=invalid_penalty, **others)
-        self.kind = one_of("kind", kind, ("text", "visual"))
-        # Without a picture it takes more than a list of marks.
-        modes = [mode for mode in MODES if self.kind == "visual" or mode not in BESIDE_PICTURES]
-        mode = ("marks" if self.kind == "visual" else "simplified") if observation_mode is None else observation_mode
-        self.observation_mode = one_of("observation_mode", mode, modes)
-        self.action_format = one_of("action_format", action_format, tuple(GRAMMARS))
+        self.kind, self.observation_mode = arguments.kind_and_mode(kind, observation_mode)
+        self.action_format = arguments.grammar(action_format, strict_upstream)
         self.dialect = one_of("dialect", dialect or ("webarena" if task_file == "webarena" else "lite"), DIALECTS)
-        self._backend_kind = one_of("backend", backend, BACKENDS)
-        if strict_upstream and self.action_format != "webrl":
-            raise ConfigError(f"strict_upstream is for the webrl grammar only; got {self.action_format!r}")
+        self._backend_kind = one_of("backend", backend, arguments.BACKENDS)
         answer_judge(judge)  # one that cannot judge answers is refused here, not at the end of an episode
         self.judge, self.hide_outcome, self.early_stop = judge, bool(hide_outcome), bool(early_stop)
         self.strict_upstream, self.show_feedback = bool(strict_upstream), bool(show_feedback)
         self.show_address = show_address if show_address is None else bool(show_address)
-        self._addresses = live_addresses(sites_at)  # None: the embedded sites
-        options: dict[str, Any] = {"accounts": accounts, "reset_sites": reset_sites, "storage_state": storage_state}
-        self._live_options = options
-        check_place(self._addresses, self._live_options, self._backend_kind, task_file)
-        self._source = task_source(task_file, self._addresses, sites, templates, self.split)
+        self._addresses = arguments.live_addresses(sites_at)  # None: the embedded sites
+        self._live_options = {"accounts": accounts, "reset_sites": reset_sites, "storage_state": storage_state}
+        arguments.check_place(self._addresses, self._live_options, self._backend_kind, task_file)
+        self._source = arguments.task_source(task_file, self._addresses, sites, templates, self.split)
         self.picture, self.image_size = PagePicture(picture, marks, image_size), image_size
         image = {"image": spaces.Box(0, 255, self.picture.shape, np.uint8)} if self.kind == "visual" else {}
         self.observation_space = spaces.Dict({"text": AnyText(), **image})
-        self.action_space = AnyText([write(action, self.action_format) for action in SAMPLES])
+        self.action_space = AnyText([self.action_name(action) for action in grammars.SAMPLES])
         self._found: Found | None = None
         self._open()
 
@@ -265,18 +240,11 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         """What belongs to this process: connections to the sites' data, and the pages that are open."""
         self.world = World()
         self._live: LiveSites | None = None
-        self.backend: Backend
         if self._addresses is not None:
             from agentrl.envs.webarena.live.sites import LiveSites  # an extra
 
             self._live = LiveSites(self._addresses, **self._live_options)
-            self.backend = self._live.backend
-        elif self._backend_kind == "dom":
-            self.backend = DomBackend(self.world)
-        else:
-            from agentrl.envs.webarena.browsing.browser import BrowserBackend  # an extra
-
-            self.backend = BrowserBackend(self.world)
+        self.backend = open_backend(self._backend_kind, self.world) if self._live is None else self._live.backend
         self._forget()
 
     def _forget(self) -> None:
@@ -289,11 +257,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         self._score: float | None = None
         self._pending = False
         self._lacks: tuple[str, ...] = ()  # what the evaluator did not find at the end
-        self._written_at: tuple[View, str] | None = None  # the page as text, and of which view
-        self._missing_at: tuple[View, tuple[str, ...]] | None = None
-        self._looked_up: tuple[Any, Seen] = (None, {})  # what evaluators saw on pages, and when
-
-    # ------------------------------------------------------------------ tasks
+        self._lookout = Lookout()
 
     def tasks(self) -> Sequence[str]:
         """The ids of this split's tasks."""
@@ -342,8 +306,6 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         assert self._found is not None  # since the first reset
         return self._found
 
-    # ------------------------------------------------------------------ turns
-
     def _read(self, action: Any) -> Turn:
         turn = read_turn(action, self.action_format, strict_upstream=self.strict_upstream)
         self._unread, self._told_actions = 0 if turn.actions else self._unread + 1, []
@@ -363,7 +325,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         return done, terms, effective, fault
 
     def _act(self, primitive: Action) -> Outcome:
-        self._done.append(write(primitive, self.action_format))
+        self._done.append(self.action_name(primitive))
         self._told_actions.append(self._done[-1])
         if primitive.ends:
             return self._finish(primitive.answer, "")
@@ -412,7 +374,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def action_name(self, primitive: Action) -> str:
         """The action in the grammar of this environment."""
-        return write(primitive, self.action_format)
+        return grammars.write(primitive, self.action_format)
 
     def _info(self, actions: list[str], terms: dict[str, float], **facts: Any) -> dict[str, Any]:
         info = super()._info(actions, terms, **facts)
@@ -424,28 +386,20 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
             info["metrics"] = {f"success_{name}": float(self._score) for name in names}
         return info
 
-    # ------------------------------------------------------------------ the truth
-
     def state(self) -> WebState:
         """The page, the forms, the cart, what was changed, what is still missing."""
         view, task = self.backend.view(), self._current.task
         if self._live is not None:
-            lacking = self._lacks  # looked up at the end only
-        elif self._missing_at is not None and self._missing_at[0] is view:
-            lacking = self._missing_at[1]
-        else:  # once for every view
-            now = (self.world.writes, {origin: dict(jar) for origin, jar in self.backend.cookies.items()})
-            if self._looked_up[0] != now:
-                self._looked_up = (now, {})
-            seen = self._looked_up[1]
-            lacking = () if task.eval is None else tuple(missing(task, self.backend, self.dialect, seen=seen))
-            self._missing_at = (view, lacking)
+            cart, lacking = (), self._lacks  # looked up at the end only
+        else:
+            cart = cart_of(self.world, self.backend.cookies)
+            lacking = self._lookout.missing(task, self.backend, self.world, self.dialect)
         return WebState(
             instruction=task.intent,
             actions=tuple(self._done),
             page=self._written(),
-            site=site_name(view.url) if self._addresses is None else site_of(view.url, self._addresses),
-            cart=() if self._live is not None else cart_of(self.world, self.backend.cookies),
+            site=arguments.site_of(view.url, self._addresses),
+            cart=cart,
             records=records(self.world),
             missing=lacking,
             answer=self._answer,
@@ -459,7 +413,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         if self._over or instance is None:
             return None
         action = right_action(instance, self.backend, self.world, self.dialect)
-        return None if action is None else write(action, self.action_format)
+        return None if action is None else self.action_name(action)
 
     def actions_needed(self) -> int | None:
         """How many actions of the oracle the task takes from here."""
@@ -488,37 +442,30 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def hasty_action(self) -> str | None:
         """The end without an answer, as if all were done: what agents do that do not look whether it is."""
-        return None if self._over else write(Action("exit"), self.action_format)
+        return None if self._over else self.action_name(Action("exit"))
 
     def legal_actions(self) -> list[str]:
         """Every click, the words of the instruction in every text field, scrolling, going back and giving up."""
         if self._over:
             return []
-        view = self.backend.view()
-        actions = [Action("click", element=number) for number in range(len(view.labels))]
-        fields = [view.ids[field] for field in view.values if field in view.ids and field.get("type") not in NO_FIELD]
         words = quoted_words(self._current.task.intent)
-        actions += [Action("search", element=field, text=text) for field in fields for text in words]
-        actions += [Action("scroll_down"), Action("back"), Action("exit", text=words[0])]
-        return [write(action, self.action_format) for action in actions]
+        return [self.action_name(action) for action in possible_actions(self.backend.view(), words)]
 
     @property
     def tools(self) -> list[dict[str, Any]]:
         """One tool for each action."""
-        return list(tool_schemas())
+        return list(grammars.tool_schemas())
 
     def tool_action(self, name: str, arguments: dict[str, Any]) -> str | None:
         """A call as an action."""
-        action = action_of_call(name, arguments)
-        return None if action is None else write(action, self.action_format)
+        action = grammars.action_of_call(name, arguments)
+        return None if action is None else self.action_name(action)
 
     def tool_calls(self, action: str) -> list[dict[str, Any]] | None:
         """An action as a call."""
         turn = read_turn(action, self.action_format)
-        call = call_of_action(turn.actions[0]) if turn.actions else None
+        call = grammars.call_of_action(turn.actions[0]) if turn.actions else None
         return None if call is None else [call]
-
-    # ------------------------------------------------------------------ what the agent sees
 
     @property
     def system_prompt(self) -> str:
@@ -526,14 +473,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         shown = EXPLANATIONS[self.observation_mode]
         if self.kind == "visual":
             shown = f"{self.picture.explanation} {shown}".rstrip()
-        return (
-            "You are using a web browser to do what an instruction asks for: to find something out, to open a certain "
-            "page, or to change something on a web site. You are logged in where that is needed. "
-            f"{shown}\n{PROMPTS[self.action_format]}\n"
-            "If the instruction asks for information, the answer must be short and exact. If what it asks for cannot "
-            f"be done, answer N/A. You have {self.max_turns} turns. "
-            "Reply with one action, or put it between <answer> and </answer>."
-        )
+        return grammars.system_prompt(shown, self.action_format, self.max_turns)
 
     def _observe(self) -> dict[str, Any]:
         feedback = f"{self._feedback}\n" if self._feedback and self.show_feedback and not self._over else ""
@@ -548,16 +488,11 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
         return self.picture.take(self.backend)
 
     def _written(self) -> str:
-        """The page as text; made once for every view."""
-        view = self.backend.view()
-        if self._written_at is None or self._written_at[0] is not view:
-            self._written_at = (view, observe(view, self.observation_mode, header=self.show_address))
-        return self._written_at[1]
+        """The page as text."""
+        return observe(self.backend.view(), self.observation_mode, header=self.show_address)
 
     def _draw_text(self) -> str:
         return observe(self.backend.view(), "compact")
-
-    # ------------------------------------------------------------------ fork
 
     def _save(self) -> dict[str, Any]:
         saved = Saved(
@@ -585,7 +520,7 @@ class WebArenaLiteEnv(AgentEnv[Any, Any]):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        for name in ("world", "backend", "_live", "_written_at", "_missing_at"):
+        for name in ("world", "backend", "_live", "_lookout"):
             del state[name]  # connections and pages belong to their process
         return {**state, "_found": None, "_saved": None if self._turn is None else self._save()}
 

@@ -113,9 +113,6 @@ def _text(element: Any) -> str:
     return " ".join("".join(element.itertext()).split())
 
 
-# ---------------------------------------------------------------------- about tasks
-
-
 def about(found: Found) -> dict[str, Any]:
     """The entries of `AgentEnv.about_task`; what is not known of a task is left out."""
     told: dict[str, Any] = {"group": " + ".join(found.task.sites)}

@@ -56,9 +56,8 @@ class NaiveBrowser:
         for env in require_envs(self.name, conversations, envs):
             base: Any = env.unwrapped
             if not hasattr(base, "backend") or not hasattr(base, "action_format"):
-                raise ConfigError(
-                    f"the {self.name} policy needs a WebArena-Lite environment; got {type(base).__name__}"
-                )
+                got = type(base).__name__
+                raise ConfigError(f"the {self.name} policy needs a WebArena-Lite environment; got {got}")
             truth = base.state()
             memory = self._memories.get(base)
             if memory is None or len(truth.actions) < memory.turns or not truth.actions:  # another episode has begun

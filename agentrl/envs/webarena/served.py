@@ -126,8 +126,6 @@ class WebSites:
             return RedirectResponse(f"{_start_url(request)}/enter?site={name}&to={quote(back, safe='')}", 303)
         return await self._from_site(request, host, self.places[name], world)
 
-    # ------------------------------------------------------------------ the start page
-
     async def _at_start(self, request: Request, host: _Host) -> Response:
         """Requests for no site: the start page, the way to a site, and its button."""
         visitor = request.cookies.get(COOKIE)
@@ -174,8 +172,6 @@ class WebSites:
         _set_cookies(response, {place.site.cookie: None} | cookies((site,)).get(place.origin, {}))
         return response
 
-    # ------------------------------------------------------------------ pages of the sites
-
     async def _from_site(self, request: Request, host: _Host, place: Place, world: World) -> Response:
         body = await _body(request)
         if body is None:
@@ -220,9 +216,6 @@ def make_site(
     return WebSites(tuple(sites), most, 60 * positive_number("idle_minutes", idle_minutes))
 
 
-# ---------------------------------------------------------------------- requests and responses
-
-
 class _Host(NamedTuple):
     """What the browser calls this machine."""
 
@@ -232,9 +225,8 @@ class _Host(NamedTuple):
     @classmethod
     def of(cls, request: Request) -> _Host:
         """Out of the Host header."""
-        found = re.fullmatch(
-            r"(\[[0-9a-f:.]*\]|[a-z0-9.-]*)(?::([0-9]{1,5}))?", request.headers.get("host", "").lower()
-        )
+        host = request.headers.get("host", "").lower()
+        found = re.fullmatch(r"(\[[0-9a-f:.]*\]|[a-z0-9.-]*)(?::([0-9]{1,5}))?", host)
         return cls("", None) if found is None else cls(found[1], int(found[2]) if found[2] else None)
 
     @property

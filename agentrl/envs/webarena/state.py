@@ -13,19 +13,17 @@ import msgspec
 from agentrl.core.claims import Claims, Value
 from agentrl.core.parsing import quote
 from agentrl.core.state import State
-from agentrl.envs.webarena.backend import View
+from agentrl.envs.webarena.backend import Backend, View
+from agentrl.envs.webarena.evaluators.evaluate import missing
+from agentrl.envs.webarena.evaluators.pages import Seen
 from agentrl.envs.webarena.sites.places import PLACES
-from agentrl.envs.webarena.sites.world import World, place_of
+from agentrl.envs.webarena.sites.shop.base import cart_items
+from agentrl.envs.webarena.sites.world import World
+from agentrl.envs.webarena.tasks.schema import WebTask
 
 MAX_VALUE = 200  # characters of a form field or column
 MAX_FIELDS = 80
 UNSEEN_TYPES = ("hidden", "password", "submit", "button", "reset", "image")
-
-
-def site_name(url: str) -> str:
-    """The benchmark's name of the site that an address belongs to; empty where there is none."""
-    place = place_of(url)
-    return next((name for name, known in PLACES.items() if known is place), "")
 
 
 def form_fields(view: View) -> dict[str, str]:
@@ -59,16 +57,16 @@ def page_facts(view: View) -> dict[str, Any]:
 
 
 def cart_of(world: World, cookies: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
-    """What the visitor with these cookies has in the shopping cart."""
-    found: list[Any] = []
-    for place in PLACES.values():
-        known = cookies.get(place.origin)
-        token = known.get(place.site.cookie) if known and place.account else None
-        if token is not None:
-            db = world.database(place.data)
-            session = db.row("SELECT user_id FROM session WHERE site = ? AND token = ?", place.site.name, token)
-            found += place.site.facts(db, None if session is None else session["user_id"]).get("cart", ())
-    return tuple(found)
+    """What the visitor with these cookies has in the shopping cart: "2 x name"."""
+    place = PLACES["shopping"]
+    token = cookies.get(place.origin, {}).get(place.site.cookie)
+    if token is None:
+        return ()
+    db = world.database(place.data)
+    session = db.row("SELECT id, user_id FROM session WHERE site = ? AND token = ?", place.site.name, token)
+    if session is None:
+        return ()
+    return tuple(f"{item['qty']} x {item['name']}" for item in cart_items(db, session["user_id"], session["id"]))
 
 
 def records(world: World) -> dict[str, Any]:
@@ -77,10 +75,9 @@ def records(world: World) -> dict[str, Any]:
     for data, tables in world.changes().items():
         for table, rows in tables.items():
             if table != "session":  # logins and messages on the way
-                found[f"{data}.{table}"] = {
-                    str(row_id): row and {name: clipped(value) for name, value in row.items()}
-                    for row_id, row in sorted(rows.items())
-                }
+                entries = found[f"{data}.{table}"] = {}
+                for row_id, row in sorted(rows.items()):
+                    entries[str(row_id)] = row and {name: clipped(value) for name, value in row.items()}
     return found
 
 
@@ -169,6 +166,26 @@ class WebState(State):
 def _safe(text: str) -> str:
     """Page texts inside a sentence: on one line, and without anything that could pass for a tag."""
     return " ".join(text.replace("<", "(").replace(">", ")").split())[:300]
+
+
+class Lookout:
+    """What the evaluator of a task still misses, looked up once for every view. The pages it looks at are opened again
+    only after something was written or a cookie has changed."""
+
+    def __init__(self) -> None:
+        self._found: tuple[View, tuple[str, ...]] | None = None
+        self._seen: tuple[Any, Seen] = (None, {})  # what was on those pages, and when
+
+    def missing(self, task: WebTask, backend: Backend, world: World, dialect: str) -> tuple[str, ...]:
+        """What is not there yet; nothing for a task without an evaluator."""
+        view = backend.view()
+        if self._found is None or self._found[0] is not view:
+            now = (world.writes, {origin: dict(jar) for origin, jar in backend.cookies.items()})
+            if self._seen[0] != now:
+                self._seen = (now, {})
+            found = () if task.eval is None else tuple(missing(task, backend, dialect, seen=self._seen[1]))
+            self._found = (view, found)
+        return self._found[1]
 
 
 class Saved(msgspec.Struct):

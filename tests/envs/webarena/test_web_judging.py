@@ -7,7 +7,7 @@ import json
 import gymnasium as gym
 import pytest
 
-import agentrl  # noqa: F401  (registers the environments)
+import agentrl
 from agentrl.core.judging import JudgeRequest
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.judges.outcome import OutcomeJudge
@@ -50,6 +50,30 @@ def test_wrong_claims_earn_less() -> None:
     assert score() == 1.0
     for wrong in ({"kind": "checkout"}, {"title": "Another page"}, {"site": "map"}, {"cart": ["9 x Nothing"]}):
         assert score(**wrong) < 1.0, wrong
+
+
+def test_the_state_tells_what_is_in_the_cart() -> None:
+    env = gym.make(ID, sites=["shopping"], max_turns=30)
+    base = env.unwrapped
+    assert isinstance(base, WebArenaLiteEnv)
+    env.reset(seed=0, options={"task": next(task for task in base.tasks() if task.startswith("shop-add-to-cart"))})
+    assert base.state().cart == ()
+    while not base.state().cart:
+        action = base.oracle()
+        assert action is not None
+        env.step(action)
+    state = base.state()
+    (line,) = state.cart
+    count, _, name = line.partition(" x ")
+    assert count.isdigit() and name
+    assert any(fact.startswith(f"The cart holds {count} x ") for fact in state.natural())
+    assert state.structured()["cart"] == [line] and json.loads(json.dumps(state.to_json()))["cart"] == [line]
+    text = json.dumps(state.structured())
+    (verdict,) = StructuredJudge().score_sync([JudgeRequest("1", ID, "grounding", text, state, "structured")])
+    assert verdict.score == 1.0  # type: ignore[union-attr]
+    fork = gym.make(ID, sites=["shopping"], max_turns=30)
+    agentrl.restore(fork, agentrl.snapshot(env))
+    assert fork.unwrapped.state() == state  # type: ignore[attr-defined]
 
 
 def test_the_state_holds_what_an_outcome_judge_reads() -> None:

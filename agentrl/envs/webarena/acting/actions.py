@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentrl.envs.webarena.backend import ActionFailed, Backend
+from agentrl.envs.webarena.backend import ActionFailed, Backend, View
 from agentrl.envs.webarena.observing.texts import harmless
 
 # Of each action: what it needs. "search" is typing and Enter; "infeasible" ends the episode with the answer "N/A".
 NEEDS: dict[str, tuple[str, ...]] = {
-    "click": ("element",),
-    "right_click": ("element",),
-    "dblclick": ("element",),
-    "hover": ("element",),
-    "focus": ("element",),
-    "type": ("element", "text"),
-    "search": ("element", "text"),
-    "select": ("element", "text"),
-    "press": ("text",),
-    "scroll_up": (),
-    "scroll_down": (),
-    "new_tab": (),
+    **dict.fromkeys(("click", "right_click", "dblclick", "hover", "focus"), ("element",)),
+    **dict.fromkeys(("type", "search", "select"), ("element", "text")),
+    **dict.fromkeys(("press", "goto", "note", "exit", "infeasible"), ("text",)),
+    **dict.fromkeys(("scroll_up", "scroll_down", "new_tab", "close_tab", "back", "forward", "wait"), ()),
     "tab_focus": ("number",),
-    "close_tab": (),
-    "goto": ("text",),
-    "back": (),
-    "forward": (),
-    "wait": (),
-    "note": ("text",),
-    "exit": ("text",),
-    "infeasible": ("text",),
 }
 MAY_BE_EMPTY = frozenset({"type", "search", "note", "exit", "infeasible"})
 MAX_KEY, MAX_ADDRESS, MAX_OPTION = 50, 10_000, 1_000
@@ -101,6 +86,18 @@ def whole(value: Any) -> int | None:
     return int(found[1]) if found else None
 
 
+def possible_actions(view: View, words: Sequence[str]) -> list[Action]:
+    """Every click, the words in every text field, scrolling, going back and giving up."""
+    fields = [view.ids[field] for field in view.values if field in view.ids and field.get("type") not in NO_FIELD]
+    return [
+        *(Action("click", element=number) for number in range(len(view.labels))),
+        *(Action("search", element=field, text=text) for field in fields for text in words),
+        Action("scroll_down"),
+        Action("back"),
+        Action("exit", text=words[0]),
+    ]
+
+
 def perform(action: Action, backend: Backend) -> str:
     """Do it; a remark for the agent, mostly empty. `ActionFailed` where it cannot be done on this page, with a sentence
     that ends without a full stop. Answers and notes do nothing here: the environment keeps them."""
@@ -160,14 +157,12 @@ def _is_field(element: int, backend: Backend) -> bool:
     found = labels[element] if element < len(labels) else None
     if found is None:
         return False
-    return found.tag in ("textarea", "select") or (
-        found.tag == "input" and found.get("type", "text").lower() not in NO_FIELD
-    )
+    takes_text = found.get("type", "text").lower() not in NO_FIELD
+    return found.tag in ("textarea", "select") or (found.tag == "input" and takes_text)
 
 
 def key_name(keys: str) -> str:
     """A key or combination in the back end's spelling: "ctrl+a" is "Control+A"."""
     parts = [part.strip() for part in keys.strip().split("+")]
-    return "+".join(
-        _KEYS.get(part.lower(), part.upper() if len(parts) > 1 and len(part) == 1 else part) for part in parts
-    )
+    letters = [part.upper() if len(parts) > 1 and len(part) == 1 else part for part in parts]
+    return "+".join(_KEYS.get(part.lower(), part) for part in letters)

@@ -11,25 +11,18 @@ from agentrl.envs.webarena.acting.calls import find_calls, pattern, quoted
 HOW = 'write an action such as click("12") or send_msg_to_user("...")'
 # Of each function: the names of its parameters, in order. `enter` and `note` are ours.
 PARAMETERS: dict[str, tuple[str, ...]] = {
-    "click": ("bid", "button", "modifiers"),
-    "dblclick": ("bid", "button", "modifiers"),
-    "hover": ("bid",),
-    "focus": ("bid",),
-    "clear": ("bid",),
+    **dict.fromkeys(("click", "dblclick"), ("bid", "button", "modifiers")),
+    **dict.fromkeys(("hover", "focus", "clear"), ("bid",)),
+    **dict.fromkeys(("go_back", "go_forward", "new_tab", "tab_close"), ()),
+    **dict.fromkeys(("note", "send_msg_to_user"), ("text",)),
     "fill": ("bid", "value", "enter"),
     "select_option": ("bid", "options"),
     "press": ("bid", "key_comb"),
     "keyboard_press": ("key",),
     "scroll": ("delta_x", "delta_y"),
     "goto": ("url",),
-    "go_back": (),
-    "go_forward": (),
-    "new_tab": (),
-    "tab_close": (),
     "tab_focus": ("index",),
     "noop": ("wait_ms",),
-    "note": ("text",),
-    "send_msg_to_user": ("text",),
     "report_infeasible": ("reason",),
 }
 NOT_HERE = ("drag_and_drop", "upload_file", "mouse_move", "mouse_up", "mouse_down", "mouse_click", "mouse_dblclick")

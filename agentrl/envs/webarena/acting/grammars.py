@@ -49,6 +49,20 @@ noop() waits. note("text") keeps a note. send_msg_to_user("answer") ends the tas
 was asked), report_infeasible("reason") says that it cannot be done."""
 
 PROMPTS = {"webrl": WEBRL, "webarena": WEBARENA, "browsergym": BROWSERGYM}
+
+
+def system_prompt(shown: str, grammar: str, max_turns: int) -> str:
+    """The task, the observation (as `shown` explains it), the actions and the limits."""
+    return (
+        "You are using a web browser to do what an instruction asks for: to find something out, to open a certain "
+        "page, or to change something on a web site. You are logged in where that is needed. "
+        f"{shown}\n{PROMPTS[grammar]}\n"
+        "If the instruction asks for information, the answer must be short and exact. If what it asks for cannot "
+        f"be done, answer N/A. You have {max_turns} turns. "
+        "Reply with one action, or put it between <answer> and </answer>."
+    )
+
+
 # What `action_space.sample()` chooses from without looking at the page; `legal_actions` looks at it.
 SAMPLES = (
     *(Action("click", element=number) for number in range(12)),

@@ -11,28 +11,12 @@ from agentrl.envs.webarena.acting.calls import Call, breaks_a_line, find_calls, 
 
 HOW = 'write do(action="Click", element="12") or exit(message="...")'
 # What the benchmark's parser knows, and what only its prompt offers; then what else a browser does.
-UPSTREAM: dict[str, str] = {
-    "Click": "click",
-    "Type": "type",
-    "Search": "search",
-    "Select Dropdown Option": "select",
-    "Hover": "hover",
-    "Scroll Down": "scroll_down",
-    "Scroll Up": "scroll_up",
-    "Press Enter": "press",
-    "Go Backward": "back",
-    "Go Forward": "forward",
-}
-ADVERTISED: dict[str, str] = {"Right Click": "right_click", "Switch Tab": "tab_focus", "Wait": "wait"}
-FURTHER: dict[str, str] = {
-    "Press": "press",
-    "New Tab": "new_tab",
-    "Close Tab": "close_tab",
-    "Go To": "goto",
-    "Double Click": "dblclick",
-    "Focus": "focus",
-    "Report Infeasible": "infeasible",
-}
+UPSTREAM = {"Click": "click", "Type": "type", "Search": "search", "Select Dropdown Option": "select", "Hover": "hover"}
+UPSTREAM |= {"Scroll Down": "scroll_down", "Scroll Up": "scroll_up", "Press Enter": "press"}
+UPSTREAM |= {"Go Backward": "back", "Go Forward": "forward"}
+ADVERTISED = {"Right Click": "right_click", "Switch Tab": "tab_focus", "Wait": "wait"}
+FURTHER = {"Press": "press", "New Tab": "new_tab", "Close Tab": "close_tab", "Go To": "goto", "Focus": "focus"}
+FURTHER |= {"Double Click": "dblclick", "Report Infeasible": "infeasible"}
 PHRASES = UPSTREAM | ADVERTISED | FURTHER
 _BY_PHRASE = {phrase.lower(): (phrase, name) for phrase, name in PHRASES.items()}
 _BY_PHRASE["switch page"] = _BY_PHRASE["switch tab"]  # the benchmark's prompt has both
@@ -74,9 +58,8 @@ def _do(call: Call, phrases: dict[str, tuple[str, str]]) -> Action | str:
         return f"do needs an action; {HOW}"
     phrase, name = phrases.get(" ".join(wanted.lower().replace("_", " ").split()), ("", ""))
     if not name:
-        return (
-            f"{quote(wanted)} is not an action; there are {', '.join(sorted(known for known, _ in phrases.values()))}"
-        )
+        known = ", ".join(sorted(known for known, _ in phrases.values()))
+        return f"{quote(wanted)} is not an action; there are {known}"
     argument, element = parts.get("argument"), parts.get("element")
     if phrase == "Press Enter":
         argument, element = "Enter", None
@@ -105,9 +88,6 @@ def write_webrl(action: Action) -> str:
     if action.element is not None:
         parts.append(f'element="{action.element}"')
     return f"do({', '.join(parts)})"
-
-
-# ---------------------------------------------------------------------- the benchmark's own parser
 
 
 def _upstream_call(text: str) -> Call | None:

@@ -15,15 +15,7 @@ from agentrl.core.errors import EnvFault
 from agentrl.envs.common.browser import Answer, BrowserTab, Fence, Gateway, Window, engine
 from agentrl.envs.common.browser.tab import Visit
 from agentrl.envs.webarena.backend import VIEWPORT, EvaluationPage, View
-from agentrl.envs.webarena.browsing.chromium import (
-    CONTENT,
-    DEADLINE,
-    ChromiumBackend,
-    NumberedDocument,
-    on_engine,
-    printed,
-    tab_names,
-)
+from agentrl.envs.webarena.browsing import chromium
 from agentrl.envs.webarena.browsing.dom import DomEvaluationPage
 from agentrl.envs.webarena.browsing.forms import Contents
 from agentrl.envs.webarena.browsing.input import check_click
@@ -41,7 +33,7 @@ from agentrl.envs.webarena.browsing.loading import (
     without_fragment,
 )
 from agentrl.envs.webarena.browsing.session import Entry, Session, Tab, typed_address
-from agentrl.envs.webarena.sites.messages import Request, Response
+from agentrl.envs.webarena.sites.messages import Request
 from agentrl.envs.webarena.sites.places import PLACES
 from agentrl.envs.webarena.sites.world import World, place_of
 
@@ -69,7 +61,12 @@ class Responding:
     def __call__(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """The answer to a request of the browser."""
         if headers.get("sec-fetch-dest") != "document":
-            return self._part(method, url)
+            # Style sheets and pictures. Asked for without cookies: they must not use up a message meant for a page.
+            if method != "GET" or urlsplit(url).path == "/favicon.ico":
+                return Answer(status=404)
+            part = self.loader.world.fetch(Request("GET", url))
+            data = part.body.encode() if isinstance(part.body, str) else part.body
+            return Answer(data, part.status, {"content-type": part.content_type, "cache-control": part.cache_control})
         stored = self._stored.pop(url, None)
         if stored is None:
             typed = headers.get("content-type", "").lower().startswith("application/x-www-form-urlencoded")
@@ -96,15 +93,6 @@ class Responding:
         self._pages[without_fragment(page.url)] = page
         return Answer(page.html.encode(), page.status, _HTML)
 
-    def _part(self, method: str, url: str) -> Answer:
-        """Style sheets and pictures. Asked for without cookies: they must not use up a message meant for a page."""
-        if method != "GET" or urlsplit(url).path == "/favicon.ico":
-            return Answer(status=404)
-        response: Response = self.loader.world.fetch(Request("GET", url))
-        body = response.body.encode() if isinstance(response.body, str) else response.body
-        headers = {"content-type": response.content_type, "cache-control": response.cache_control}
-        return Answer(body, response.status, headers)
-
 
 class BrowserEvaluationPage:
     """A page beside those of the agent. All evaluations of an episode share one page of the browser, which shows what
@@ -129,7 +117,7 @@ class BrowserEvaluationPage:
 
     def content(self) -> str:
         """The HTML of the page: attributes as they are in the page, not what fields hold."""
-        return self._backend.evaluated(CONTENT, self._entry)
+        return self._backend.evaluated(chromium.CONTENT, self._entry)
 
     def evaluate(self, expression: str) -> str:
         """What a JavaScript expression gives, as text; "" where it fails on the page, as in the benchmark."""
@@ -140,12 +128,12 @@ class BrowserEvaluationPage:
         return DomEvaluationPage(Loader(self._backend.world, self._cookies)).request(method, url, body, headers)
 
 
-class BrowserBackend(ChromiumBackend):
+class BrowserBackend(chromium.ChromiumBackend):
     """The agent's browser over a world of embedded sites; see `Backend` for what its methods do."""
 
     scripts = False
 
-    def __init__(self, world: World, viewport: tuple[int, int] = VIEWPORT, deadline: float = DEADLINE) -> None:
+    def __init__(self, world: World, viewport: tuple[int, int] = VIEWPORT, deadline: float = chromium.DEADLINE) -> None:
         super().__init__(viewport, deadline)
         self.world = world
         self._session = Session(world, viewport)
@@ -156,8 +144,6 @@ class BrowserBackend(ChromiumBackend):
     def _open_window(self) -> Window:
         fence = Fence(place.origin for place in PLACES.values())
         return Window(engine(), Gateway(fence, self._responding, self._responding.refuse), self.viewport)
-
-    # ------------------------------------------------------------------ from page to page
 
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies by origin."""
@@ -264,12 +250,9 @@ class BrowserBackend(ChromiumBackend):
             self.view()
             self._act(self._go(address))
 
-    def reload(self) -> None:
+    @chromium.acting
+    async def reload(self) -> None:
         """Ask for the page again."""
-        with self._lock:
-            self._act(self._reload())
-
-    async def _reload(self) -> None:
         url, tab = self._session.entry.url, await self._current()
         self._note(await self._ask(tab, url))
         await self._moved(tab, self._active)
@@ -291,8 +274,6 @@ class BrowserBackend(ChromiumBackend):
     async def _shown_again(self) -> None:
         await self._show(await self._current(), self._active)
 
-    # ------------------------------------------------------------------ tabs
-
     def new_tab(self) -> None:
         """Open an empty tab and show it."""
         with self._lock:
@@ -313,15 +294,13 @@ class BrowserBackend(ChromiumBackend):
             super().close_tab()
             del self._session.tabs[number]
 
-    # ------------------------------------------------------------------ what is shown
-
-    def _finish_view(self, reading: dict[str, Any], document: NumberedDocument, **facts: Any) -> View:
+    def _finish_view(self, reading: dict[str, Any], document: chromium.NumberedDocument, **facts: Any) -> View:
         entry = self._session.entry
         entry.scroll, entry.focus, entry.selected = reading["scroll"], reading["focus"], reading["selected"]
         entry.changed = {number: text for number, text in reading["changed"]}
         if reading["opened"] or entry.opened is not None or "<details" in entry.page.html:
             entry.opened = frozenset(reading["opened"])
-        tabs = tab_names([(tab.entry.url, tab.entry.page.title) for tab in self._session.tabs])
+        tabs = chromium.tab_names([(tab.entry.url, tab.entry.page.title) for tab in self._session.tabs])
         return View(
             url=entry.url, title=document.title, tabs=tabs, status=entry.page.status,
             error=self._late or entry.page.error, **facts,
@@ -336,8 +315,6 @@ class BrowserBackend(ChromiumBackend):
         assert document is not None  # the element comes out of it
         entry = self._session.entry
         check_click(element, document, Contents(document, entry.changed), entry.url)
-
-    # ------------------------------------------------------------------ evaluation and saving
 
     @property
     def cookies(self) -> dict[str, dict[str, str]]:
@@ -379,14 +356,14 @@ class BrowserBackend(ChromiumBackend):
         visits = tab.take_visits()
         return self._entry(visits[-1], Entry(blank(), BLANK)) if visits else Entry(blank(), BLANK)
 
-    @on_engine
+    @chromium.on_engine
     async def evaluated(self, expression: str, entry: Entry) -> str:
         """The value of an expression on a page as text; "" where it fails there, as in the benchmark."""
         tab = await self._evaluation_tab()
         if self._evaluated is not entry:
             await self._show_entry(tab, entry)
             self._evaluated = entry
-        return await printed(tab, expression)
+        return await chromium.printed(tab, expression)
 
     async def _evaluation_tab(self) -> BrowserTab:
         """The page of the browser on which evaluators look around."""

@@ -29,6 +29,7 @@ from agentrl.envs.webarena.browsing.input import (
     normal,
     option_with,
     scroll_step,
+    unknown_key,
 )
 from agentrl.envs.webarena.browsing.session import MAX_TABS
 from agentrl.envs.webarena.layout.document import Document, strip_attributes
@@ -84,6 +85,17 @@ def on_engine(
     return call
 
 
+def acting(work: Callable[[Any], Coroutine[Any, Any, None]]) -> Callable[[Any], None]:
+    """The same for what may change the page."""
+
+    @wraps(work)
+    def act(self: Any) -> None:
+        with self._lock:
+            self._act(work(self))
+
+    return act
+
+
 class ChromiumBackend(ABC):
     """See `Backend` for what the methods do. May be used from several threads, one call at a time."""
 
@@ -99,8 +111,6 @@ class ChromiumBackend(ABC):
         self._last_view: View | None = None  # shown again where nothing has changed
         self._document: NumberedDocument | None = None
         self._late = ""  # why the page may not be whole
-
-    # ------------------------------------------------------------------ what subclasses know
 
     @abstractmethod
     async def _show(self, tab: BrowserTab, number: int) -> None:
@@ -118,8 +128,6 @@ class ChromiumBackend(ABC):
 
     def _check_click(self, element: Any) -> None:  # noqa: B027 (a hook)
         """`ActionFailed` where the click is known to be refused."""
-
-    # ------------------------------------------------------------------ running
 
     def _run(self, work: Coroutine[Any, Any, Result], more: float = 0.0) -> Result:
         return engine().run(work, self.deadline + _MARGIN + more)
@@ -168,8 +176,6 @@ class ChromiumBackend(ABC):
     def _note(self, done: bool) -> None:
         self._late = "" if done else f"The page did not finish loading within {self.deadline:g} seconds."
 
-    # ------------------------------------------------------------------ what is shown
-
     def view(self) -> View:
         """The active tab at this moment."""
         with self._lock:
@@ -197,12 +203,9 @@ class ChromiumBackend(ABC):
             self._view = self._last_view = last if last is not None and vars(last) == vars(view) else view
             return self._view
 
-    def refresh(self) -> None:
+    @acting
+    async def refresh(self) -> None:
         """Look at the page anew."""
-        with self._lock:
-            self._act(self._wait())
-
-    async def _wait(self) -> None:
         await self._settle(await self._current())
 
     async def _read(self) -> dict[str, Any]:
@@ -240,8 +243,6 @@ class ChromiumBackend(ABC):
     def _number(self, element: Any) -> int:
         assert self._document is not None  # elements come out of it
         return self._document.index[element]
-
-    # ------------------------------------------------------------------ actions
 
     def click(self, element: int, button: str = "left") -> None:
         """Click the middle of an element."""
@@ -324,9 +325,7 @@ class ChromiumBackend(ABC):
                 names = [key] if len(key) == 1 else keys.split("+") if keys != "+" else ["+"]
                 self._act(self._press("+".join(_KEYS.get(name, name) for name in names)))
             else:
-                raise ActionFailed(
-                    f"There is no key {key[:40]!r}; keys are such as Enter, Tab, Escape, ArrowDown, Control+A."
-                )
+                raise unknown_key(key)
 
     async def _press(self, keys: str) -> None:
         tab = await self._current()
@@ -356,8 +355,6 @@ class ChromiumBackend(ABC):
     def forward(self) -> None:
         """Show the page that was left by going back."""
 
-    # ------------------------------------------------------------------ tabs
-
     def new_tab(self) -> None:
         """Open an empty tab and show it."""
         with self._lock:
@@ -382,8 +379,6 @@ class ChromiumBackend(ABC):
             self._activate(max(0, self._active - 1))
             if tab is not None:
                 self._run(tab.page.close())
-
-    # ------------------------------------------------------------------ the window
 
     async def _fresh_window(self) -> None:
         await self._close_window()

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from agentrl.core.errors import EnvFault
-from agentrl.envs.webarena.backend import VIEWPORT, Tab, View
-from agentrl.envs.webarena.browsing.forms import kind_of
+from agentrl.envs.webarena.backend import VIEWPORT, Backend, Tab, View
+from agentrl.envs.webarena.browsing.forms import Contents, kind_of
 from agentrl.envs.webarena.browsing.input import (
     accepted_text,
     activate,
@@ -29,27 +29,10 @@ from agentrl.envs.webarena.browsing.loading import BadAddress, Loader, blank, or
 from agentrl.envs.webarena.browsing.session import Entry, Session
 from agentrl.envs.webarena.evaluators.locators import evaluate_locator
 from agentrl.envs.webarena.layout.document import serialise
-from agentrl.envs.webarena.layout.page import LaidOut
 from agentrl.envs.webarena.picturing.images import Images
 from agentrl.envs.webarena.picturing.painter import Painter
 from agentrl.envs.webarena.sites.messages import Request
 from agentrl.envs.webarena.sites.world import World, place_of
-
-
-class SheetStyles:
-    """How the elements of a page are displayed, by its style sheets."""
-
-    def __init__(self, page: LaidOut) -> None:
-        self._page = page
-
-    def display(self, element: Any) -> str:
-        """The CSS display."""
-        hidden = element.get("hidden") is not None or (element.get("type") == "hidden" and element.tag == "input")
-        return "none" if hidden else self._page.style(element).display
-
-    def keeps_space(self, element: Any) -> bool:
-        """Is white space shown as it is?"""
-        return self._page.style(element).white_space in ("pre", "pre-wrap", "break-spaces")
 
 
 class DomEvaluationPage:
@@ -90,9 +73,9 @@ class DomEvaluationPage:
         """What a JavaScript expression such as `document.querySelector(...).outerText` gives, as text."""
         laid_out = self._entry.laid_out()
         document = laid_out.document
-        contents = self._entry.contents(document)
+        contents = Contents(document, self._entry.changed)
         values = {control: contents.value(control) for control in document.controls if kind_of(control) != "button"}
-        return evaluate_locator(expression, document.root, values, SheetStyles(laid_out))
+        return evaluate_locator(expression, document.root, values, laid_out)
 
     def request(self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
         """Ask the site's REST interface with a JSON body; the decoded JSON."""
@@ -123,8 +106,6 @@ class DomBackend:
         self._images = Images(self._fetch_image)
         self._view: tuple[int, View] | None = None  # with the version of the session that it shows
 
-    # ------------------------------------------------------------------ what is shown
-
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies by origin."""
         with self._lock:
@@ -139,11 +120,8 @@ class DomBackend:
                 entry, page, contents = session.entry, session.page, session.contents
                 document = page.document
                 boxes, labels = page.at(entry.scroll)
-                values = {
-                    control: contents.value(control)
-                    for control in document.controls
-                    if kind_of(control) not in ("button", "hidden")
-                }
+                fields = [field for field in document.controls if kind_of(field) not in ("button", "hidden")]
+                values = {field: contents.value(field) for field in fields}
                 tabs = tuple(Tab(tab.entry.url, tab.entry.page.title) for tab in session.tabs)
                 view = View(
                     entry.url, document.title, document.root, boxes, labels, values, tabs, session.active, entry.scroll,
@@ -160,7 +138,7 @@ class DomBackend:
         with self._lock:
             view, page = self.view(), self._session.page
             base = resolved(view.url, page.document.base) or view.url
-            painter = Painter(page.styles, view.values, view.focused, self._images, lambda link: resolved(base, link))
+            painter = Painter(view, page.styles, self._images, lambda link: resolved(base, link))
             return painter.paint(page.everything, self.viewport[0], top, height)
 
     def _fetch_image(self, url: str) -> tuple[str, bytes]:
@@ -173,8 +151,6 @@ class DomBackend:
 
     def _control(self, number: int) -> Any:
         return control_of(labelled_element(self.view(), number), self._session.page.document)
-
-    # ------------------------------------------------------------------ actions
 
     def open(self, url: str) -> None:
         """Open an address in the active tab."""
@@ -251,8 +227,6 @@ class DomBackend:
         with self._lock:
             self._session.close_tab()
 
-    # ------------------------------------------------------------------ evaluation and saving
-
     @property
     def cookies(self) -> dict[str, dict[str, str]]:
         """The cookies by origin."""
@@ -287,3 +261,12 @@ class DomBackend:
     def __setstate__(self, state: dict[str, Any]) -> None:
         DomBackend.__init__(self, state["world"], state["viewport"])
         self.load(state["saved"])
+
+
+def open_backend(kind: str, world: World) -> Backend:
+    """The back end of this name, "dom" or "browser", over the embedded sites."""
+    if kind == "dom":
+        return DomBackend(world)
+    from agentrl.envs.webarena.browsing.browser import BrowserBackend  # an extra
+
+    return BrowserBackend(world)

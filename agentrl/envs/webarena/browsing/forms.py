@@ -88,8 +88,6 @@ class Contents:
     def __init__(self, document: Document, changed: dict[int, str]) -> None:
         self.document, self.changed = document, changed
 
-    # ------------------------------------------------------------------ reading
-
     def held(self, element: Any) -> str:
         """What a control holds, in the form of `changed`."""
         found = self.changed.get(self.document.index[element])
@@ -98,9 +96,8 @@ class Contents:
     def chosen(self, select: Any) -> list[Any]:
         """The chosen options of a <select>."""
         options = options_of(select)
-        return [
-            options[int(number)] for number in self.held(select).split(",") if number and int(number) < len(options)
-        ]
+        numbers = [int(number) for number in self.held(select).split(",") if number]
+        return [options[number] for number in numbers if number < len(options)]
 
     def value(self, element: Any) -> str:
         """What a script would read as `value`; "on" or "" of check boxes and radio buttons."""
@@ -108,8 +105,6 @@ class Contents:
             return self.held(element)
         chosen = self.chosen(element)
         return option_value(chosen[0]) if chosen else ""
-
-    # ------------------------------------------------------------------ changing
 
     def put(self, element: Any, held: str) -> None:
         """Let a control hold this."""
@@ -129,18 +124,13 @@ class Contents:
         name, form = element.get("name"), form_of(element)
         if not name:
             return [element]
-        return [
-            other
-            for other in self.document.elements
-            if kind_of(other) == "radio" and other.get("name") == name and form_of(other) is form
-        ]
+        others = [control for control in self.document.controls if kind_of(control) == "radio"]
+        return [other for other in others if other.get("name") == name and form_of(other) is form]
 
     def reset(self, form: Any) -> None:
         """Let all controls of a form hold what the HTML says."""
         for control in self.controls(form):
             self.changed.pop(self.document.index[control], None)
-
-    # ------------------------------------------------------------------ sending
 
     def controls(self, form: Any) -> Iterator[Any]:
         """The controls of a form in the order of the page."""
@@ -154,11 +144,8 @@ class Contents:
             return (form.get(name) if special is None else special) or ""
 
         method = "POST" if attribute("method").strip().lower() == "post" else "GET"
-        fields = tuple(
-            (clean(name), clean(value))
-            for control in self.controls(form)
-            for name, value in self._sent(control, button)
-        )
+        sent = (pair for control in self.controls(form) for pair in self._sent(control, button))
+        fields = tuple((clean(name), clean(value)) for name, value in sent)
         return Submission(method, attribute("action").strip(), fields, attribute("target").strip())
 
     def _sent(self, control: Any, button: Any) -> Iterator[tuple[str, str]]:
@@ -178,26 +165,18 @@ class Contents:
             if self.held(control):
                 yield name, control.get("value", "on")
         elif kind == "select":
-            yield from (
-                (name, option_value(option)) for option in self.chosen(control) if option.get("disabled") is None
-            )
+            enabled = (option for option in self.chosen(control) if option.get("disabled") is None)
+            yield from ((name, option_value(option)) for option in enabled)
         else:
             yield name, self.held(control)
-
-    # ------------------------------------------------------------------ rules of the page
 
     def complaint(self, form: Any, button: Any = None) -> tuple[Any, str] | None:
         """The first control whose contents the form does not accept, and why."""
         if form.get("novalidate") is not None or (button is not None and button.get("formnovalidate") is not None):
             return None
         for control in self.controls(form):
-            if (
-                kind_of(control) in ("button", "hidden", "")
-                or is_disabled(control)
-                or control.get("readonly") is not None
-            ):
-                continue
-            reason = self._fault(control)
+            fixed = is_disabled(control) or control.get("readonly") is not None
+            reason = "" if fixed or kind_of(control) in ("button", "hidden", "") else self._fault(control)
             if reason:
                 return control, reason
         return None

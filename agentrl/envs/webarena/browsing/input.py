@@ -7,17 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agentrl.envs.webarena.backend import ActionFailed, View
-from agentrl.envs.webarena.browsing.forms import (
-    Contents,
-    acceptable,
-    can_type,
-    form_of,
-    is_disabled,
-    kind_of,
-    options_of,
-    resets,
-    submits,
-)
+from agentrl.envs.webarena.browsing import forms
 from agentrl.envs.webarena.browsing.session import Session, initially_open, link_address
 from agentrl.envs.webarena.layout.document import Document, option_text
 from agentrl.envs.webarena.layout.page import labelled_control
@@ -40,7 +30,7 @@ _WITHOUT_EFFECT = {
 def activate(session: Session, element: Any, *, new_tab: bool = False) -> None:
     """Click an element: the innermost thing around the place that reacts does."""
     for node in (element, *element.iterancestors()):
-        if kind_of(node):
+        if forms.kind_of(node):
             return _click_control(session, node)
         if node.tag == "a" and node.get("href") is not None:
             focus(session, node)
@@ -59,7 +49,7 @@ def activate(session: Session, element: Any, *, new_tab: bool = False) -> None:
     session.version += 1
 
 
-def check_click(element: Any, document: Document, contents: Contents, url: str) -> None:
+def check_click(element: Any, document: Document, contents: forms.Contents, url: str) -> None:
     """`ActionFailed` where a click on a page under this address would be refused: a disabled control, a form with
     contents that it does not accept, a link that leads nowhere."""
     for node in (element, *element.iterancestors()):
@@ -68,11 +58,11 @@ def check_click(element: Any, document: Document, contents: Contents, url: str) 
             return
         if node.tag == "summary":
             return
-        control = labelled_control(node, document) if node.tag == "label" else node if kind_of(node) else None
+        control = labelled_control(node, document) if node.tag == "label" else node if forms.kind_of(node) else None
         if control is not None:
-            if is_disabled(control):
+            if forms.is_disabled(control):
                 raise ActionFailed("This element is disabled.")
-            form = form_of(control) if submits(control) else None
+            form = forms.form_of(control) if forms.submits(control) else None
             if form is not None:
                 _check_form(contents, form, control)
             return
@@ -86,15 +76,15 @@ def focus(session: Session, element: Any) -> None:
 
 
 def _click_control(session: Session, control: Any) -> None:
-    if is_disabled(control):
+    if forms.is_disabled(control):
         raise ActionFailed("This element is disabled.")
-    contents, form = session.contents, form_of(control)
-    if submits(control) and form is not None:
+    contents, form = session.contents, forms.form_of(control)
+    if forms.submits(control) and form is not None:
         return _submit(session, form, control)
     focus(session, control)
-    if resets(control) and form is not None:
+    if forms.resets(control) and form is not None:
         contents.reset(form)
-    elif kind_of(control) in ("check", "radio"):
+    elif forms.kind_of(control) in ("check", "radio"):
         contents.toggle(control)
 
 
@@ -105,7 +95,7 @@ def _submit(session: Session, form: Any, button: Any) -> None:
     session.send(session.contents.submission(form, button))
 
 
-def _check_form(contents: Contents, form: Any, button: Any) -> None:
+def _check_form(contents: forms.Contents, form: Any, button: Any) -> None:
     complaint = contents.complaint(form, button)
     if complaint is not None:
         control, reason = complaint
@@ -124,7 +114,7 @@ def press_enter(session: Session, focused: Any) -> None:
     """Enter: follows a link, presses a button, ends a line of a text area, sends the form of a field."""
     if focused is None:
         return
-    kind = kind_of(focused)
+    kind = forms.kind_of(focused)
     if focused.tag == "textarea":
         contents = session.contents
         if focused.get("readonly") is None:
@@ -139,14 +129,14 @@ def press_enter(session: Session, focused: Any) -> None:
 
 def send_form(session: Session, field: Any) -> None:
     """What Enter in a field does: press the first button of its form that sends it."""
-    form = form_of(field)
+    form = forms.form_of(field)
     if form is None:
         return
     controls = list(session.contents.controls(form))
-    button = next((control for control in controls if submits(control)), None)
-    if button is None and sum(kind_of(control) == "text" for control in controls) > 1:
+    button = next((control for control in controls if forms.submits(control)), None)
+    if button is None and sum(forms.kind_of(control) == "text" for control in controls) > 1:
         return  # a form without a button is sent only if there is one field to type in
-    if button is not None and is_disabled(button):
+    if button is not None and forms.is_disabled(button):
         return
     complaint = session.contents.complaint(form, button)
     if complaint is None:
@@ -180,13 +170,13 @@ def check_button(button: str) -> None:
 
 def accepted_text(field: Any, text: str) -> str:
     """What a field holds after this was typed; `ActionFailed` where the element does not take it."""
-    if not can_type(field):
+    if not forms.can_type(field):
         raise ActionFailed("This element is not a text field.")
-    if is_disabled(field):
+    if forms.is_disabled(field):
         raise ActionFailed("This element is disabled.")
     if field.get("readonly") is not None:
         raise ActionFailed("This field cannot be changed.")
-    accepted = acceptable(field, text)
+    accepted = forms.acceptable(field, text)
     if accepted is None:
         raise ActionFailed(f"The field takes a {field.get('type', 'text')}, not {text[:60]!r}.")
     return accepted
@@ -204,10 +194,10 @@ def option_with(text: str, select: Any) -> int:
     """The number of the first option of a list that contains this text, in either case of letters."""
     if select.tag != "select":
         raise ActionFailed("This element is not a drop-down list.")
-    if is_disabled(select):
+    if forms.is_disabled(select):
         raise ActionFailed("This element is disabled.")
     wanted = " ".join(text.lower().split())
-    for number, option in enumerate(options_of(select)):
+    for number, option in enumerate(forms.options_of(select)):
         if wanted in option_text(option).lower() and option.get("disabled") is None:
             return number
     raise ActionFailed(f"No option contains {text[:60]!r}.")
@@ -224,10 +214,15 @@ def press(session: Session, key: str) -> None:
     if action is not None:
         action(session, focused)
     elif len(key) == 1 and key.isprintable():
-        if focused is not None and can_type(focused):
+        if focused is not None and forms.can_type(focused):
             write(session, focused, key)
     elif not is_known(key):
-        raise ActionFailed(f"There is no key {key[:40]!r}; keys are such as Enter, Tab, Escape, ArrowDown, Control+A.")
+        raise unknown_key(key)
+
+
+def unknown_key(key: str) -> ActionFailed:
+    """What a back end raises for a key that no keyboard has."""
+    return ActionFailed(f"There is no key {key[:40]!r}; keys are such as Enter, Tab, Escape, ArrowDown, Control+A.")
 
 
 def is_known(key: str) -> bool:
@@ -257,9 +252,9 @@ def write(session: Session, field: Any, text: str) -> None:
 
 
 def _hold(session: Session, field: Any, text: str) -> None:
-    if field.get("readonly") is not None or is_disabled(field):
+    if field.get("readonly") is not None or forms.is_disabled(field):
         return
-    accepted = acceptable(field, text)
+    accepted = forms.acceptable(field, text)
     if accepted is not None:
         session.contents.put(field, accepted)
     session.entry.selected = False
@@ -272,14 +267,14 @@ def _hold(session: Session, field: Any, text: str) -> None:
 def _space(session: Session, focused: Any) -> None:
     if focused is None:
         _scroll(0.9)(session, focused)
-    elif can_type(focused):
+    elif forms.can_type(focused):
         write(session, focused, " ")
-    elif kind_of(focused) in ("check", "radio", "button") or focused.tag == "summary":
+    elif forms.kind_of(focused) in ("check", "radio", "button") or focused.tag == "summary":
         activate(session, focused)
 
 
 def _erase(session: Session, focused: Any) -> None:
-    if focused is not None and can_type(focused):
+    if focused is not None and forms.can_type(focused):
         held = session.contents.held(focused)
         _hold(session, focused, "" if session.entry.selected else held[:-1])
 
@@ -290,7 +285,7 @@ def _delete(session: Session, focused: Any) -> None:
 
 
 def _select_all(session: Session, focused: Any) -> None:
-    if focused is not None and can_type(focused):
+    if focused is not None and forms.can_type(focused):
         session.entry.selected = True
         session.version += 1
 
@@ -304,17 +299,17 @@ def _move_focus(step: int) -> Callable[[Session, Any], None]:
             return
         place = stops.index(focused) + step if focused in stops else (0 if step > 0 else len(stops) - 1)
         focus(session, stops[place % len(stops)])
-        session.entry.selected = can_type(stops[place % len(stops)])
+        session.entry.selected = forms.can_type(stops[place % len(stops)])
 
     return move
 
 
 def _takes_focus(element: Any) -> bool:
     tabindex = (element.get("tabindex") or "").strip()
-    if tabindex.startswith("-") or is_disabled(element):
+    if tabindex.startswith("-") or forms.is_disabled(element):
         return False
     return (
-        kind_of(element) not in ("", "hidden")
+        forms.kind_of(element) not in ("", "hidden")
         or (element.tag == "a" and element.get("href") is not None)
         or element.tag == "summary"
         or tabindex.isdigit()
@@ -323,10 +318,10 @@ def _takes_focus(element: Any) -> bool:
 
 def _arrow(step: int) -> Callable[[Session, Any], None]:
     def move(session: Session, focused: Any) -> None:
-        kind = "" if focused is None else kind_of(focused)
+        kind = "" if focused is None else forms.kind_of(focused)
         contents = session.contents
         if kind == "select":
-            options = options_of(focused)
+            options = forms.options_of(focused)
             chosen = contents.chosen(focused)
             place = (options.index(chosen[0]) if chosen else -1) + step
             if 0 <= place < len(options):
@@ -345,7 +340,7 @@ def _arrow(step: int) -> Callable[[Session, Any], None]:
 
 def _scroll(share: float) -> Callable[[Session, Any], None]:
     def move(session: Session, focused: Any) -> None:
-        if focused is None or not can_type(focused):
+        if focused is None or not forms.can_type(focused):
             session.scroll_to(session.entry.scroll + round(share * session.viewport[1]))
 
     return move
@@ -363,12 +358,9 @@ _ACTIONS: dict[str, Callable[[Session, Any], None]] = {
     "arrowup": _arrow(-1),
     "pagedown": _scroll(0.9),
     "pageup": _scroll(-0.9),
-    "end": _scroll(1e6),
-    "home": _scroll(-1e6),
-    "control+end": _scroll(1e6),
-    "control+home": _scroll(-1e6),
-    "f5": lambda session, focused: session.reload(),
-    "control+r": lambda session, focused: session.reload(),
+    **dict.fromkeys(("end", "control+end"), _scroll(1e6)),
+    **dict.fromkeys(("home", "control+home"), _scroll(-1e6)),
+    **dict.fromkeys(("f5", "control+r"), lambda session, focused: session.reload()),
     "alt+arrowleft": lambda session, focused: session.travel(-1),
     "alt+arrowright": lambda session, focused: session.travel(1),
     "control+t": lambda session, focused: session.new_tab(),

@@ -40,10 +40,6 @@ class Entry:
                 opened = initially_open(laid_out(self.page.html, self.page.sheets, opened, viewport).document)
         return laid_out(self.page.html, self.page.sheets, opened, viewport)
 
-    def contents(self, document: Document) -> Contents:
-        """What the fields hold."""
-        return Contents(document, self.changed)
-
     def save(self, pages: dict[Page, int]) -> dict[str, Any]:
         """Values that msgpack can write; pages are numbered by `pages`."""
         return {
@@ -64,11 +60,8 @@ class Entry:
 
 def initially_open(document: Document) -> frozenset[int]:
     """The numbers of the <details> that the HTML opens."""
-    return frozenset(
-        number
-        for number, element in enumerate(document.elements)
-        if element.tag == "details" and element.get("open") is not None
-    )
+    details = document.root.iter("details")
+    return frozenset(document.index[element] for element in details if element.get("open") is not None)
 
 
 class Tab:
@@ -142,9 +135,7 @@ class Session:
     @property
     def contents(self) -> Contents:
         """What the fields of the active tab hold."""
-        return self.entry.contents(self.page.document)
-
-    # ------------------------------------------------------------------ from page to page
+        return Contents(self.page.document, self.entry.changed)
 
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies."""
@@ -214,8 +205,6 @@ class Session:
     def _resolve(self, link: str) -> str:
         return link_address(self.entry.url, self.page.document.base, link)
 
-    # ------------------------------------------------------------------ history and tabs
-
     def travel(self, steps: int) -> None:
         """Back (negative) or forward in the history of the tab."""
         place = self.tab.place + steps
@@ -252,8 +241,6 @@ class Session:
         del self.tabs[self.active]
         self.active = max(0, self.active - 1)
         self.version += 1
-
-    # ------------------------------------------------------------------ saving
 
     def save(self) -> dict[str, Any]:
         """Everything, as values that msgpack can write."""

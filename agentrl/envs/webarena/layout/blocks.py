@@ -44,8 +44,6 @@ class Layout:
         self.baseline: float | None = None
         self.continues = False
 
-    # ------------------------------------------------------------------ a box
-
     def box(self, node: Node, x: float, y: float, width: float) -> float:
         """Place a box with its contents at (x, y); its height."""
         style = node.style
@@ -100,8 +98,6 @@ class Layout:
             placed[start:end] = [
                 (element, x + right, y + down, width, height) for element, x, y, width, height in placed[start:end]
             ]
-
-    # ------------------------------------------------------------------ blocks below each other
 
     def _stack(
         self, children: list[Node], x: float, y: float, width: float, above: bool = False, below: bool = False

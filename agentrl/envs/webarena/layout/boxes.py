@@ -49,11 +49,8 @@ class Node:
     @property
     def margins(self) -> tuple[float, float]:
         """The margins above and below, with those of children that reach through."""
-        style = self.style
-        return (
-            style.margin_top if self.above is None else self.above,
-            style.margin_bottom if self.below is None else self.below,
-        )
+        above = self.style.margin_top if self.above is None else self.above
+        return above, self.style.margin_bottom if self.below is None else self.below
 
 
 class Builder:
@@ -192,11 +189,8 @@ def _needs_frame_around(child: Any, style: Style) -> bool:
     if child.__class__ is str or child.kind == BREAK:
         return False
     own = child.style
-    return (
-        child.kind != INLINE
-        or bool(own.margin_left or own.margin_right)
-        or (own.font_size, own.ascent, own.descent) != (style.font_size, style.ascent, style.descent)
-    )
+    same_text = (own.font_size, own.ascent, own.descent) == (style.font_size, style.ascent, style.descent)
+    return child.kind != INLINE or bool(own.margin_left or own.margin_right) or not same_text
 
 
 def collapse(first: float, second: float) -> float:

@@ -142,9 +142,9 @@ class Document:
     def fragment(self, name: str) -> Any:
         """The element that `#name` leads to."""
         found = self.identified.get(name)
-        return (
-            next((link for link in self.root.iter("a") if link.get("name") == name), None) if found is None else found
-        )
+        if found is None:
+            found = next((link for link in self.root.iter("a") if link.get("name") == name), None)
+        return found
 
 
 @lru_cache(96)

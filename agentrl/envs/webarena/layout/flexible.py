@@ -19,8 +19,6 @@ from agentrl.envs.webarena.layout.stylesheet import Fraction
 
 if TYPE_CHECKING:
     from agentrl.envs.webarena.layout.blocks import Layout
-if TYPE_CHECKING:
-    from agentrl.envs.webarena.layout.blocks import Layout
 
 _MAX_COLUMNS = 1000
 _SLACK = 0.02  # browsers calculate in 64ths of a pixel
@@ -66,9 +64,8 @@ def _base(item: Node, width: float) -> float:
     """The width that a box has before rows are filled up."""
     style = item.style
     if style.basis is not None:
-        return max(
-            style.basis if style.border_box else style.basis + style.left + style.right, style.left + style.right
-        )
+        edges = style.left + style.right
+        return max(style.basis if style.border_box else style.basis + style.left + style.right, edges)
     if style.width_share is not None:
         return style.width_share * width
     return preferred_width(item)
@@ -202,15 +199,11 @@ def lay_grid(layout: Layout, node: Node, x: float, y: float, width: float) -> fl
     """Boxes in rows of given columns."""
     style, top = node.style, y
     columns = style.columns or (Fraction(1.0),)
-    shares = [
-        1.0 if isinstance(track, str) else track.share if isinstance(track, Fraction) else 0.0 for track in columns
-    ]
+    shares = [track.share if isinstance(track, Fraction) else float(isinstance(track, str)) for track in columns]
     fixed = [track if isinstance(track, float) else 0.0 for track in columns]
     free = max(0.0, width - sum(fixed) - style.column_gap * (len(columns) - 1))
-    tracks = [
-        size + free * share / max(sum(shares), 1.0) if share else size
-        for size, share in zip(fixed, shares, strict=True)
-    ]
+    total = max(sum(shares), 1.0)
+    tracks = [size + free * share / total if share else size for size, share in zip(fixed, shares, strict=True)]
     lefts = [x + sum(tracks[:number]) + style.column_gap * number for number in range(len(tracks))]
     for first in range(0, len(node.children), len(tracks)):
         y += style.row_gap if first else 0.0

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from functools import cached_property, lru_cache
-from itertools import zip_longest
+from itertools import pairwise
 from typing import Any
 
 from agentrl.envs.webarena.backend import Box
@@ -92,12 +92,10 @@ class LaidOut:
                 parts += [_box(placed, scroll) for placed in further.get(element, ())]
                 if any(self._is_in_sight(element, part, boxes) for part in parts):
                     visible.append(element)
-            labels = tuple(
-                element
-                for element, following in zip_longest(visible, visible[1:])
-                if following is None or not len(element) or element not in following.iterancestors()
-            )
-            found = self._seen[scroll] = (boxes, labels)
+            # What follows an element directly tells whether anything inside it is labelled.
+            pairs = pairwise(visible)
+            labels = [element for element, after in pairs if not len(element) or element not in after.iterancestors()]
+            found = self._seen[scroll] = (boxes, (*labels, *visible[-1:]))
         return found
 
     def _is_in_sight(self, element: Any, box: Box, boxes: dict[Any, Box]) -> bool:
@@ -113,9 +111,14 @@ class LaidOut:
                     return False
         return True
 
-    def style(self, element: Any) -> Style:
-        """The style of an element."""
-        return self._chain(element).style
+    def display(self, element: Any) -> str:
+        """How an element is displayed, in the words of CSS."""
+        hidden = element.get("hidden") is not None or (element.get("type") == "hidden" and element.tag == "input")
+        return "none" if hidden else self._chain(element).style.display
+
+    def keeps_space(self, element: Any) -> bool:
+        """Is white space in an element shown as it is?"""
+        return self._chain(element).style.white_space in ("pre", "pre-wrap", "break-spaces")
 
     def _chain(self, element: Any) -> Chain:
         parent, get = element.getparent(), element.get

@@ -71,46 +71,18 @@ iframe, object, embed { width: 300px; height: 150px }
 
 
 class Style:
-    """The computed style of an element, ready for the layout: all lengths in pixels."""
+    """The computed style of an element, ready for the layout: all lengths in pixels.
 
-    # Inherited
-    font_size: float
-    line_height: float | Em | None
-    align: str
-    white_space: str
-    wraps: bool
-    collapses: bool  # white space
-    wraps_anywhere: bool
-    hidden: bool
-    pointer: bool
-    colour: str  # of text, as it is declared
-    underlined: bool
-    # Of a line of text: what the line takes above and below the baseline, and what the letters take
-    ascent: float
-    descent: float
-    font_ascent: float
-    font_descent: float
-    line: float  # height
-    scale: float  # pixels of a thousandth of the font size
-    # The box: sizes are those of the border box; `left` and its like are padding and border together
-    display: str
-    inline: bool
-    special: bool  # clipping, invisible, or with a hand as its pointer
-    framed: bool  # as an inline element, does it show a box of its own?
-    border_box: bool
+    Sizes are those of the border box; `left` and its like are padding and border together. `ascent` and `descent` are
+    what a line of text takes above and below the baseline, `font_ascent` and `font_descent` what its letters take.
+    """
+
     width: float | None
-    width_share: float | None
     height: float | None
     min_width: float
     min_height: float
     max_width: float
     max_height: float
-    left: float
-    right: float
-    top: float
-    bottom: float
-    across: float  # left and right
-    along: float  # top and bottom
     margin_left: float
     margin_right: float
     margin_top: float
@@ -125,20 +97,6 @@ class Style:
     border_bottom: float
     auto_left: bool
     auto_right: bool
-    # How contents are arranged
-    valign: str
-    clips: bool
-    row_gap: float
-    column_gap: float
-    grow: float
-    shrink: float
-    basis: float | None
-    wraps_items: bool
-    direction: str
-    align_items: str
-    align_self: str
-    justify: str
-    columns: tuple[Any, ...]
 
     def __init__(self, declared: Declarations, parent: Style | None) -> None:
         self.declared = declared
@@ -158,10 +116,11 @@ class Style:
         self.align_items = _keyword(declared, "align-items", "stretch")
         self.align_self = _keyword(declared, "align-self", "auto")
         self.justify = _keyword(declared, "justify-content", "flex-start")
-        self.columns = declared.get("grid-template-columns", ())
+        self.columns: tuple[Any, ...] = declared.get("grid-template-columns", ())
         painted = [declared.get(name, "none") for name in ("background", "background-color", "outline")]
         shown = any(value not in ("none", "transparent", "inherit", "initial") for value in painted)
         edges = (self.left, self.right, self.top, self.bottom, self.margin_left, self.margin_right)
+        # As an inline element, does it show a box of its own?
         self.framed = shown or any(edges) or self.valign != "baseline"
         self.special = self.pointer or self.hidden or self.clips
 
@@ -170,26 +129,24 @@ class Style:
         size = get("font-size")
         inherited = parent.font_size if parent else 16.0
         if isinstance(size, float):
-            self.font_size = min(max(size, 0.0), 1000.0)
+            self.font_size: float = min(max(size, 0.0), 1000.0)
         elif isinstance(size, Em | Percent):
             self.font_size = min(max(size[0] * inherited, 0.0), 1000.0)
         else:
             self.font_size = inherited
         height = get("line-height", "inherit")
         if isinstance(height, float | Em):
-            self.line_height = height
+            self.line_height: float | Em | None = height
         else:
             self.line_height = parent.line_height if height == "inherit" and parent else None
         self.align = _keyword(declared, "text-align", parent.align if parent else "left")
         self.white_space = _keyword(declared, "white-space", parent.white_space if parent else "normal")
         self.wraps = self.white_space in ("normal", "pre-wrap", "pre-line", "break-spaces")
-        self.collapses = self.white_space in ("normal", "nowrap")
+        self.collapses = self.white_space in ("normal", "nowrap")  # white space
         anywhere = get("overflow-wrap") or get("word-break")
-        self.wraps_anywhere = (
-            anywhere in ("anywhere", "break-word", "break-all")
-            if anywhere and anywhere != "inherit"
-            else bool(parent and parent.wraps_anywhere)
-        )
+        self.wraps_anywhere = anywhere in ("anywhere", "break-word", "break-all")
+        if not anywhere or anywhere == "inherit":
+            self.wraps_anywhere = bool(parent and parent.wraps_anywhere)
         self.hidden = _keyword(declared, "visibility", "hidden" if parent and parent.hidden else "visible") != "visible"
         self.pointer = _keyword(declared, "cursor", "pointer" if parent and parent.pointer else "auto") == "pointer"
         self.colour = _keyword(declared, "color", parent.colour if parent else "#000000")
@@ -203,7 +160,7 @@ class Style:
         self.line = text_height if own is None else own[0] * self.font_size if isinstance(own, Em) else own
         self.ascent = self.font_ascent + math.floor((self.line - text_height) / 2)
         self.descent = self.line - self.ascent
-        self.scale = self.font_size / 1000
+        self.scale = self.font_size / 1000  # pixels of a thousandth of the font size
 
     def _size(self, declared: Declarations) -> None:
         self.display = _keyword(declared, "display", "inline")

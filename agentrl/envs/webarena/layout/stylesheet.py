@@ -192,11 +192,8 @@ def _border(name: str, value: str) -> Declarations:
     widths = [found for found in lengths if isinstance(found, float)]
     width = 0.0 if "none" in parts or "hidden" in parts else widths[0] if widths else 3.0
     sides = _SIDES if name == "border" else (name.removeprefix("border-"),)
-    colours = [
-        part
-        for part in parts
-        if part[0] == "#" or (part.isalpha() and part not in _STYLES and part not in _KEYWORD_LENGTHS)
-    ]
+    words = {part for part in parts if part.isalpha()} - _STYLES - _KEYWORD_LENGTHS.keys()
+    colours = [part for part in parts if part[0] == "#" or part in words]
     found: Declarations = {f"border-{side}-width": width for side in sides}
     return found | {f"border-{side}-color": colours[0] if colours else "" for side in sides}
 
@@ -236,11 +233,7 @@ def _columns(name: str, value: str) -> Declarations:
 
 
 def _flow(name: str, value: str) -> Declarations:
-    parts = value.split()
-    found: Declarations = {}
-    for part in parts:
-        found["flex-wrap" if "wrap" in part else "flex-direction"] = part
-    return found
+    return {"flex-wrap" if "wrap" in part else "flex-direction": part for part in value.split()}
 
 
 _SHORTHANDS = {

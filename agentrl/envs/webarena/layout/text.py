@@ -90,9 +90,8 @@ def widths() -> _Widths:
 def _glyphs(data: bytes, tables: dict[bytes, int]) -> list[tuple[str, int]]:
     """Which glyph stands for which character (table `cmap`, format 4, which Pillow's font has)."""
     start = tables[b"cmap"]
-    places = [
-        struct.unpack_from(">HHL", data, start + 4 + 8 * n) for n in range(struct.unpack_from(">H", data, start + 2)[0])
-    ]
+    (tables_there,) = struct.unpack_from(">H", data, start + 2)
+    places = [struct.unpack_from(">HHL", data, start + 4 + 8 * number) for number in range(tables_there)]
     table = start + next(offset for platform, encoding, offset in places if (platform, encoding) == (3, 1))
     count = struct.unpack_from(">H", data, table + 6)[0] // 2
 
@@ -102,9 +101,8 @@ def _glyphs(data: bytes, tables: dict[bytes, int]) -> list[tuple[str, int]]:
 
     found = []
     ranges_at = table + 16 + 6 * count
-    for row, (end, first, delta, jump) in enumerate(
-        zip(column(0, "H"), column(1, "H"), column(2, "h"), column(3, "H"), strict=True)
-    ):
+    rows = zip(column(0, "H"), column(1, "H"), column(2, "h"), column(3, "H"), strict=True)
+    for row, (end, first, delta, jump) in enumerate(rows):
         for code in range(first, min(end, 0xFFFE) + 1):
             glyph = code
             if jump:
@@ -117,8 +115,6 @@ def text_width(text: str) -> int:
     """How wide a text is on one line, in thousandths of the font size."""
     return sum(map(widths().__getitem__, text))
 
-
-# ---------------------------------------------------------------------- words
 
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 # Where a line may end within a word, as observed in Chromium: behind hyphens, question marks and dashes, before opening

@@ -16,15 +16,7 @@ from agentrl.core.errors import EnvFault, SnapshotUnsupported
 from agentrl.envs.common.browser import BrowserTab, Fence, Gateway, Window, engine
 from agentrl.envs.common.browser.tab import Visit
 from agentrl.envs.webarena.backend import VIEWPORT, ActionFailed, EvaluationPage, View
-from agentrl.envs.webarena.browsing.chromium import (
-    CONTENT,
-    DEADLINE,
-    ChromiumBackend,
-    NumberedDocument,
-    on_engine,
-    printed,
-    tab_names,
-)
+from agentrl.envs.webarena.browsing import chromium
 from agentrl.envs.webarena.browsing.loading import BLANK, BadAddress, Page, failed, origin_of, typed, unreachable
 from agentrl.envs.webarena.browsing.session import typed_address
 
@@ -35,7 +27,7 @@ _OWN_FAILURES = (
 )  # fmt: skip
 
 
-class LiveBackend(ChromiumBackend):
+class LiveBackend(chromium.ChromiumBackend):
     """The agent's browser on real sites; see `Backend` for what its methods do.
 
     `origins` are addresses such as http://localhost:7770: the only ones that can be reached. `storage_state` is what
@@ -46,7 +38,7 @@ class LiveBackend(ChromiumBackend):
         self,
         origins: Sequence[str],
         viewport: tuple[int, int] = VIEWPORT,
-        deadline: float = DEADLINE,
+        deadline: float = chromium.DEADLINE,
         storage_state: Any = None,
     ) -> None:
         super().__init__(viewport, deadline)
@@ -57,8 +49,6 @@ class LiveBackend(ChromiumBackend):
     def _open_window(self) -> Window:
         options = {} if self.storage_state is None else {"storage_state": self.storage_state}
         return Window(engine(), Gateway(self.fence), self.viewport, **options)
-
-    # ------------------------------------------------------------------ from page to page
 
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         """Forget everything; open these addresses in tabs with these cookies by origin."""
@@ -123,25 +113,22 @@ class LiveBackend(ChromiumBackend):
         with self._lock:
             self._act(self._go(typed_address(url)))
 
-    def reload(self) -> None:
+    @chromium.acting
+    async def reload(self) -> None:
         """Ask for the page again."""
-        with self._lock:
-            self._act(self._again())
-
-    async def _again(self) -> None:
         tab = await self._current()
         await tab.session.send("Page.reload")
         await self._settle(tab)
 
-    def back(self) -> None:
+    @chromium.acting
+    async def back(self) -> None:
         """Show the page before this one."""
-        with self._lock:
-            self._act(self._travel(-1))
+        await self._travel(-1)
 
-    def forward(self) -> None:
+    @chromium.acting
+    async def forward(self) -> None:
         """Show the page that was left by going back."""
-        with self._lock:
-            self._act(self._travel(1))
+        await self._travel(1)
 
     async def _travel(self, steps: int) -> None:
         tab = await self._current()
@@ -153,8 +140,6 @@ class LiveBackend(ChromiumBackend):
             raise ActionFailed(f"There is no {where} page in the history of this tab.")
         await tab.session.send("Page.navigateToHistoryEntry", {"entryId": entries[place]["id"]})
         await self._settle(tab)
-
-    # ------------------------------------------------------------------ what is shown
 
     async def _read(self) -> dict[str, Any]:
         reading = await super()._read()
@@ -172,20 +157,18 @@ class LiveBackend(ChromiumBackend):
                     names.append((tab.page.url, ""))
         return {**reading, "tabs": names}
 
-    def _finish_view(self, reading: dict[str, Any], document: NumberedDocument, **facts: Any) -> View:
+    def _finish_view(self, reading: dict[str, Any], document: chromium.NumberedDocument, **facts: Any) -> View:
         tab = self._tabs[self._active]
         page = self._failures.get(tab) if tab is not None else None
         status = page.status if page is not None else 200 if tab is None else tab.status
         return View(
             url=reading["url"] if page is None else page.url,
             title=reading["title"],
-            tabs=tab_names(reading["tabs"]),
+            tabs=chromium.tab_names(reading["tabs"]),
             status=status,
             error=self._late or ("" if page is None else page.error),
             **facts,
         )
-
-    # ------------------------------------------------------------------ evaluation
 
     @property
     def cookies(self) -> dict[str, dict[str, str]]:
@@ -206,10 +189,10 @@ class LiveBackend(ChromiumBackend):
             raise EnvFault("real sites are looked at only when the episode is over")
         return LiveEvaluationPage(self, last)
 
-    @on_engine
+    @chromium.on_engine
     async def look(self, last: bool, expression: str) -> str:
         """The value of an expression on the agent's page or the evaluators'."""
-        return await printed(await self._looked_at(last), expression)
+        return await chromium.printed(await self._looked_at(last), expression)
 
     async def _looked_at(self, last: bool) -> BrowserTab:
         if last:
@@ -220,7 +203,7 @@ class LiveBackend(ChromiumBackend):
             self._own.watch_status()
         return self._own
 
-    @on_engine
+    @chromium.on_engine
     async def visit(self, url: str) -> str:
         """Open an address on the evaluators' page; where it led. `EnvFault` if it cannot be opened."""
         tab = await self._looked_at(False)
@@ -234,7 +217,7 @@ class LiveBackend(ChromiumBackend):
             raise EnvFault(f"{url} answered with status {tab.status}")
         return tab.page.url
 
-    @on_engine
+    @chromium.on_engine
     async def ask(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Any:
         """Ask a site's REST interface; the decoded JSON."""
         assert self._window is not None
@@ -250,7 +233,7 @@ class LiveBackend(ChromiumBackend):
         except ValueError as error:
             raise EnvFault(f"{url} answered with status {answer.status} and no JSON") from error
 
-    @on_engine
+    @chromium.on_engine
     async def read(self, url: str) -> tuple[int, str, str]:
         """What a site answers to the agent's browser, without showing it: status, where it led, text."""
         assert self._window is not None
@@ -262,8 +245,6 @@ class LiveBackend(ChromiumBackend):
         if answer.status >= 500:
             raise EnvFault(f"{url} answered with status {answer.status}")
         return answer.status, answer.url, text
-
-    # ------------------------------------------------------------------ saving
 
     def save(self) -> NoReturn:
         """Real sites keep their changes: `SnapshotUnsupported`."""
@@ -297,7 +278,7 @@ class LiveEvaluationPage:
 
     def content(self) -> str:
         """The HTML of the page."""
-        return self._backend.look(self._last, CONTENT)
+        return self._backend.look(self._last, chromium.CONTENT)
 
     def evaluate(self, expression: str) -> str:
         """What a JavaScript expression gives, as text; "" where it fails on the page."""

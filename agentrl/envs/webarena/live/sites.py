@@ -155,8 +155,6 @@ class LiveSites:
         except Exception as error:
             raise EnvFault(f"the sites could not be reset: {type(error).__name__}: {error}") from error
 
-    # ------------------------------------------------------------------ logging in
-
     def _with_login(self, task: WebTask) -> tuple[str, ...]:
         """The sites of the task that know the agent, in a fixed order."""
         if not task.require_login:

@@ -5,20 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentrl.envs.webarena.backend import View
-from agentrl.envs.webarena.observing.texts import (
-    FIELDS,
-    FROM_CONTENT,
-    MAX_NAME,
-    UNSEEN,
-    Names,
-    chosen_option,
-    harmless,
-    labelled_ancestors,
-    labels_of_fields,
-    squeezed,
-    under_header,
-    walk,
-)
+from agentrl.envs.webarena.observing import texts
 
 DEEPEST = 40  # tabs before a line; a page nested deeper is shown as if it were not
 MAX_TEXT = 1_000
@@ -27,23 +14,23 @@ MAX_TEXT = 1_000
 def accessibility_tree(view: View, *, header: bool = True) -> str:
     """Elements in view. Only those an agent can act on have an id in brackets."""
     writer = _Writer(view)
-    for begins, node in walk(view.root):
+    for begins, node in texts.walk(view.root):
         if begins:
             writer.begin(node)
         else:
             writer.end(node)
-    return under_header(view, "\n".join(writer.lines), header)
+    return texts.under_header(view, "\n".join(writer.lines), header)
 
 
 class _Writer:
     """Writes lines while the tree is walked through."""
 
     def __init__(self, view: View) -> None:
-        self.view, self.names = view, Names(view)
+        self.view, self.names = view, texts.Names(view)
         root = f"RootWebArea {_quoted(view.title)}{'' if view.focused is not None else ' focused: True'}"
         self.lines = [root]
-        self.holds_labels = labelled_ancestors(view)
-        self.field_labels = labels_of_fields(view, self.names)
+        self.holds_labels = texts.labelled_ancestors(view)
+        self.field_labels = texts.labels_of_fields(view, self.names)
         self.depth = 1
         self.shown: set[Any] = set()  # elements that have a line, or will have one with their first contents
         self.waiting: list[tuple[Any, int, str]] = []  # containers whose line is written with their first contents
@@ -51,7 +38,7 @@ class _Writer:
 
     def begin(self, element: Any) -> None:
         """An element begins: its line, then its text."""
-        if element.tag in UNSEEN or element.tag == "head":
+        if element.tag in texts.UNSEEN or element.tag == "head":
             self._be_silent(element)
             return
         label = self.view.ids.get(element)
@@ -83,24 +70,25 @@ class _Writer:
             if element in self.field_labels:
                 self._be_silent(element)
             return
-        has_name = label is not None or (role in FROM_CONTENT and element not in self.holds_labels) or role in FIELDS
+        by_content = role in texts.FROM_CONTENT and element not in self.holds_labels
+        has_name = label is not None or by_content or role in texts.FIELDS
         if has_name or role == "img":
             self._line(f"{_line(element, role or 'generic', label, self.names)}")
             self._be_silent(element)
             if element.tag == "select":
-                chosen = chosen_option(element, self.view)
+                chosen = texts.chosen_option(element, self.view)
                 for option in element.iter("option"):
                     mark = " selected: True" if option is chosen else ""
-                    text = squeezed("".join(option.itertext()), MAX_NAME)
+                    text = texts.squeezed("".join(option.itertext()), texts.MAX_NAME)
                     self.lines.append("\t" * min(self.depth + 1, DEEPEST) + f"option {_quoted(text)}{mark}")
         else:
-            name = self.names.name(element, role) if role not in FROM_CONTENT else ""
+            name = self.names.name(element, role) if role not in texts.FROM_CONTENT else ""
             self.waiting.append((element, self.depth, f"{role} {_quoted(name)}" if name else role))
         self.shown.add(element)
         self.depth += 1
 
     def _text(self, text: str | None) -> None:
-        if self.silent is None and text and (clean := squeezed(text, MAX_TEXT)):
+        if self.silent is None and text and (clean := texts.squeezed(text, MAX_TEXT)):
             self._line(f"StaticText {_quoted(clean)}")
 
     def _line(self, line: str) -> None:
@@ -113,7 +101,7 @@ class _Writer:
         self.silent = element if self.silent is None else self.silent
 
 
-def _line(element: Any, role: str, label: int | None, names: Names) -> str:
+def _line(element: Any, role: str, label: int | None, names: texts.Names) -> str:
     parts = [] if label is None else [f"[{label}]"]
     parts += [role, _quoted(names.name(element, role))]
     value = names.value(element, role)
@@ -137,4 +125,4 @@ def _line(element: Any, role: str, label: int | None, names: Names) -> str:
 
 
 def _quoted(text: str) -> str:
-    return repr(harmless(text))
+    return repr(texts.harmless(text))

@@ -13,16 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from agentrl.envs.webarena.backend import View
-from agentrl.envs.webarena.observing.texts import (
-    UNSEEN,
-    Names,
-    harmless,
-    labels_of_fields,
-    squeezed,
-    under_header,
-    walk,
-    written,
-)
+from agentrl.envs.webarena.observing import texts
 from agentrl.envs.webarena.observing.texts import header as header_of
 
 MAX_TOKENS = 800
@@ -115,20 +106,20 @@ class _Item:
     def shown(self, level: _Level) -> str:
         """How it is written."""
         if self.label is None:
-            return squeezed(self.text, min(level.text, 2 * level.chrome) if self.chrome else level.text)
+            return texts.squeezed(self.text, min(level.text, 2 * level.chrome) if self.chrome else level.text)
         longest = min(level.name, level.chrome) if self.chrome else level.name
         parts = [f"[{self.label}]"] if level.dense and self.kind == "link" else [f"[{self.label}] {self.kind}"]
-        name = squeezed(self.text, longest)
+        name = texts.squeezed(self.text, longest)
         if self.kind == "select":
-            value = squeezed(self.value, longest)
-            shown = [squeezed(option, level.name) for option in self.options[: level.options]]
+            value = texts.squeezed(self.value, longest)
+            shown = [texts.squeezed(option, level.name) for option in self.options[: level.options]]
             more = f" and {len(self.options) - len(shown)} more" if len(shown) < len(self.options) else ""
             parts.append(f"{name}: {value}" if name else value)
             if shown:
                 parts.append(f"| options {', '.join(shown)}{more}")
         else:
             parts += [name] if name else []
-            parts += [f"= {squeezed(self.value, longest)}"] if self.value else []
+            parts += [f"= {texts.squeezed(self.value, longest)}"] if self.value else []
         return " ".join(parts)
 
 
@@ -141,9 +132,9 @@ def compact_text(view: View, *, header: bool = False, most_tokens: int = MAX_TOK
     above_view, below_view = view.scroll > 0, view.scroll + view.viewport[1] < view.height
     ways = [way for way, there in (("up", above_view), ("down", below_view)) if there]
     scroll = f"(scroll {' or '.join(ways)} for more)" if ways else ""
-    told = above + token_bound(f"{squeezed(view.error, 300)} {scroll}") + _CLOSING
+    told = above + token_bound(f"{texts.squeezed(view.error, 300)} {scroll}") + _CLOSING
     lines = _fitted(items, round(_SURELY * most_tokens) - told, at_end=above_view and not below_view)
-    return under_header(view, written("\n".join([*lines, scroll] if scroll else lines)), header)
+    return texts.under_header(view, texts.written("\n".join([*lines, scroll] if scroll else lines)), header)
 
 
 def _fitted(items: list[_Item], room: int, at_end: bool) -> list[str]:
@@ -182,7 +173,7 @@ def _fitted(items: list[_Item], room: int, at_end: bool) -> list[str]:
 
 def _written_at(level: _Level, items: list[_Item]) -> tuple[list[str], list[int]]:
     """Every item as text, and what it costs."""
-    pieces = [harmless(item.shown(level)) for item in items]
+    pieces = [texts.harmless(item.shown(level)) for item in items]
     return pieces, [_kept_cost(piece) if len(piece) <= _MAX_KEPT else token_bound(piece) for piece in pieces]
 
 
@@ -210,15 +201,15 @@ class _Gatherer:
     """Gathers lines while the tree is walked through."""
 
     def __init__(self, view: View) -> None:
-        self.view, self.names = view, Names(view)
+        self.view, self.names = view, texts.Names(view)
         self.items: list[_Item] = []
         self.run: list[str] = []  # pieces of the text that the next line will have
         self.row = 0  # changes where another row, list entry or part of the page begins
         self.chrome = 0  # how many headers, navigations and the like we are inside of
         self.silent: Any = None  # the element inside which texts are not shown
         self.seen: dict[tuple[str, str], int] = {}  # links by address and name: pictures link where titles do
-        self.field_labels = labels_of_fields(view, self.names)
-        for begins, node in walk(view.root):
+        self.field_labels = texts.labels_of_fields(view, self.names)
+        for begins, node in texts.walk(view.root):
             (self._begin if begins else self._end)(node)
         self._flush()
 
@@ -242,12 +233,12 @@ class _Gatherer:
             if kind in ("checkbox", "radio"):
                 item.value = "on" if self.view.values.get(element) else ""
             elif kind == "select":
-                item.options = [squeezed("".join(option.itertext()), 120) for option in element.iter("option")]
+                item.options = [texts.squeezed("".join(option.itertext()), 120) for option in element.iter("option")]
             elif kind == "link" and name:
                 first = self.seen.setdefault((element.get("href", ""), name), label)
                 item.text = name if first == label else f"same as {first}"
             self.items.append(item)
-        hides = label is not None or tag in UNSEEN or tag in ("head", "select") or element in self.field_labels
+        hides = label is not None or tag in texts.UNSEEN or tag in ("head", "select") or element in self.field_labels
         if self.silent is None and (hides or element.get("aria-hidden") == "true"):
             self.silent = element
         if tag[0] == "h" and tag[1:].isdigit():
@@ -272,7 +263,7 @@ class _Gatherer:
 
     def _flush(self) -> None:
         if self.run:
-            text = squeezed(" ".join(self.run), 2_000).strip("| ")
+            text = texts.squeezed(" ".join(self.run), 2_000).strip("| ")
             if text and text != "#":
                 self.items.append(_Item(self.chrome > 0, self.row, text))
             self.run = []

@@ -67,9 +67,8 @@ def _outline(view: View) -> list[_Node]:
         text = element.text
         found[element] = node = _Node(len(nodes), parent, tag, _clean(text) if text else "")
         nodes.append(node)
-        attributes = element.items()
-        if attributes or tag in _LIVE:
-            node.given = _given(element, tag, attributes, view, chosen)
+        if element.attrib or tag in _LIVE:
+            node.given = _given(element, view, chosen)
         if element in boxes:
             node.box = left, top, wide, high = boxes[element]
             # As in the benchmark: what only touches the edge is in view.
@@ -87,11 +86,9 @@ def _clean(text: str) -> str:
     return " ".join(text.split(None, MAX_LENGTH)[:MAX_LENGTH])[:MAX_LENGTH]  # no word behind these is needed
 
 
-def _given(
-    element: Any, tag: str, attributes: list[tuple[str, str]], view: View, chosen: set[Any]
-) -> dict[str, str] | None:
+def _given(element: Any, view: View, chosen: set[Any]) -> dict[str, str] | None:
     """Attributes that may be printed, and what a form field holds at the moment."""
-    given = {name: value for name, value in attributes if name in _KEPT or name == "aria-hidden"}
+    tag, given = element.tag, {name: value for name, value in element.items() if name in _KEPT or name == "aria-hidden"}
     if tag not in _LIVE:
         return given or None
     value = view.values.get(element, "")

@@ -38,11 +38,10 @@ def written(text: str) -> str:
 
 def header(view: View) -> str:
     """The open tabs and the address, as WebArena's prompts show them."""
-    tabs = " | ".join(
-        f"Tab {number}{' (current)' if number == view.active else ''}: {squeezed(tab.title, 100)}"
-        for number, tab in enumerate(view.tabs)
-    )
-    return harmless(f"{tabs}\nURL: {squeezed(view.url, MAX_ADDRESS)}")
+    tabs = []
+    for number, tab in enumerate(view.tabs):
+        tabs.append(f"Tab {number}{' (current)' if number == view.active else ''}: {squeezed(tab.title, 100)}")
+    return harmless(f"{' | '.join(tabs)}\nURL: {squeezed(view.url, MAX_ADDRESS)}")
 
 
 def under_header(view: View, text: str, with_header: bool) -> str:
@@ -80,8 +79,6 @@ def chosen_option(select: Any, view: View) -> Any:
         first = option if first is None else first
     return first
 
-
-# ---------------------------------------------------------------------- roles and names
 
 MAX_NAME = 300
 _MAX_STEPS = 400  # that a name is gathered from: links inside links inside links ... must not cost their square

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agentrl.envs.webarena.backend import View
 from agentrl.envs.webarena.layout.blocks import Clipped, Placed
 from agentrl.envs.webarena.layout.document import option_text, option_value, options_of
-from agentrl.envs.webarena.layout.line import Text
+from agentrl.envs.webarena.layout.inline import Text
 from agentrl.envs.webarena.layout.style import Style
 from agentrl.envs.webarena.layout.text import run_of, text_width
 from agentrl.envs.webarena.picturing.images import Images
@@ -139,16 +140,8 @@ def _paragraph(paper: Paper, text: str, style: Style, inner: Area, colour: Colou
 class Painter:
     """Paints the part of one page between `top` and `top + height`."""
 
-    def __init__(
-        self,
-        styles: Mapping[Any, Style],
-        values: Mapping[Any, str],
-        focused: Any,
-        images: Images,
-        resolve: Callable[[str], str],
-    ) -> None:
-        self._styles, self._values, self._focused = styles, values, focused
-        self._images, self._resolve = images, resolve
+    def __init__(self, view: View, styles: Mapping[Any, Style], images: Images, resolve: Callable[[str], str]) -> None:
+        self._view, self._styles, self._images, self._resolve = view, styles, images, resolve
 
     def paint(self, placed: Sequence[Placed], width: int, top: int, height: int) -> np.ndarray:
         """The picture, uint8 [height, width, 3]. Boxes come after their contents: the last is painted first."""
@@ -181,8 +174,6 @@ class Painter:
                     paper.clip = clips[-1]
         return np.asarray(paper.image).copy()
 
-    # ------------------------------------------------------------------ parts
-
     def _text(self, thing: Text, x: float, y: float, wide: float) -> None:
         text, style = thing
         if style.hidden or not -_FAR < x < _FAR:
@@ -201,15 +192,13 @@ class Painter:
             return
         area, tag = area_of(x, y, wide, high), element.tag
         look = look_of(style)
-        if tag in _CONTROLS and element.get("type") in ("checkbox", "radio"):
-            paint_control(self._paper, element, style, area, self._values.get(element, ""))
-        else:
+        if tag not in _CONTROLS or element.get("type") not in ("checkbox", "radio"):
             self._frame(style, look, area)
-            if tag in _CONTROLS:
-                paint_control(self._paper, element, style, area, self._values.get(element, ""))
-            elif tag == "img":
-                self._picture(element, area)
-        if element is self._focused and tag in (*_CONTROLS, "button", "a"):
+        if tag in _CONTROLS:
+            paint_control(self._paper, element, style, area, self._view.values.get(element, ""))
+        elif tag == "img":
+            self._picture(element, area)
+        if element is self._view.focused and tag in (*_CONTROLS, "button", "a"):
             self._paper.frame(area.inset(-1), _FOCUS, 2, look.radius + 1)
 
     def _frame(self, style: Style, look: Look, area: Area) -> None:

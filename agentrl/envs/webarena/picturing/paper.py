@@ -33,8 +33,6 @@ def colour_of(text: str) -> Colour | None:
     return None if found[3] == 0 else (found[0], found[1], found[2])
 
 
-# ---------------------------------------------------------------------- letters
-
 PAD = 2  # pixels around a piece of text: letters reach a little beyond their widths
 _FINE = 4  # letters are drawn this much larger and then reduced
 _PIECE = 40  # characters that are drawn at once

@@ -186,10 +186,6 @@ class Site:
         """What every template of the site sees; override or replace it."""
         return {}
 
-    def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
-        """What a judge should know beside the page, such as the contents of the cart; JSON-able."""
-        return {}
-
     def handle(self, request: Request, db: Database) -> Response:
         """Answer a request. An exception of a page becomes a page with status 500, and its changes are undone."""
         if request.method == "GET" and request.path.startswith("/static/"):

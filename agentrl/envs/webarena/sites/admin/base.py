@@ -142,13 +142,6 @@ class AdminSite(Site):
             "money": money, "moment": partial(moment, seconds=True), "day": day, "short_date": short_date,
         }  # fmt: skip
 
-    def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
-        """What lies open for the administrator to do."""
-        return {
-            "pending_orders": db.value("SELECT count(*) FROM sales_order WHERE status = 'Pending'"),
-            "pending_reviews": db.value("SELECT count(*) FROM review WHERE status = 'Pending'"),
-        }
-
 
 site = AdminSite("shopping_admin", "admin", "admin_session", user_table="admin_user", login_path="/admin/")
 

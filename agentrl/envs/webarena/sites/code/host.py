@@ -44,10 +44,6 @@ class CodeHost(Site):
             "open_counts": lambda project: open_counts(context.db, project),
         }  # fmt: skip
 
-    def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
-        """How much waits for the user."""
-        return dict(counts(db, user_id)) if user_id else {}
-
 
 site = CodeHost("gitlab", "code", "code_session", login_path="/users/sign_in")
 

@@ -29,19 +29,6 @@ class Forum(Site):
             "unread": unread or 0, "here": here(context), "sidebar": None,
         }  # fmt: skip
 
-    def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
-        """The member's subscriptions and newest texts."""
-        if user_id is None:
-            return {}
-        forums = db.rows(
-            "SELECT name FROM subscription s JOIN forum f ON f.id = forum_id WHERE user_id = ? ORDER BY name", user_id
-        )
-        newest = db.row("SELECT * FROM submission WHERE user_id = ? ORDER BY created_at DESC, id DESC", user_id)
-        return {
-            "subscriptions": [forum["name"] for forum in forums],
-            "newest_submission": newest and submission_address(db, newest),
-        }
-
 
 site = Forum("reddit", "forum", "forum_session", login_path="/login")
 

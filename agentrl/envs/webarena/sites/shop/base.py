@@ -38,17 +38,6 @@ class Shop(Site):
             "money": money, "day": short_date, "stars": stars, "searched": "", "back": encoded_path(path),
         }  # fmt: skip
 
-    def facts(self, db: Database, user_id: int | None) -> dict[str, Any]:
-        """The contents of the cart."""
-        items = cart_items(db, user_id, None)
-        return {
-            "cart": [
-                {"name": item["name"], "options": item["options"], "qty": item["qty"], "price": item["final_price"]}
-                for item in items
-            ],
-            "cart_subtotal": subtotal(items),
-        }
-
 
 site = Shop("shopping", "shop", "shop_session", user_table="customer", login_path="/customer/account/login/")
 
