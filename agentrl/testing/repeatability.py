@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import json
 import os
 import random
+import select
+import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -68,37 +72,75 @@ def check_process_determinism(subject: Subject) -> str:
         Player(env, subject.seed).play(1)
         job["blob"] = base64.b64encode(snapshot(env)).decode()
     # What can be imported here can be imported there, the module of a third-party environment included.
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
-    command = [sys.executable, "-P", "-c", "from agentrl.testing.repeatability import main; main()"]
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    children = {
-        f"a process with PYTHONHASHSEED={seed}": subprocess.Popen(
-            command, text=True, env={**variables, "PYTHONHASHSEED": seed}, **pipes
-        )
-        for seed in HASH_SEEDS
-    }
+    path = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    children = {f"a process with PYTHONHASHSEED={seed}": child_process(seed, path) for seed in HASH_SEEDS}
+    for child in children.values():  # all of them first: they work side by side
+        child.send(job)
+    # All answers are read before any is judged: an answer left behind would be taken for that of the next job.
     try:
-        for child in children.values():  # all of them first: they start up side by side
-            assert child.stdin is not None
-            try:
-                child.stdin.write(json.dumps(job))
-                child.stdin.close()
-                child.stdin = None  # so that communicate() leaves it alone
-            except BrokenPipeError:
-                pass  # it died already; what it printed says why
         expected = json.loads(json.dumps(replay(job)))
-        for name, child in children.items():
-            output, errors = child.communicate(timeout=PROCESS_SECONDS)
-            if child.returncode:
-                last = errors.strip().splitlines()[-1:] or [f"exit status {child.returncode}"]
-                raise CheckFailed(f"another process could not play the environment: {last[0]}")
-            if place := difference(expected, json.loads(output)):
-                raise CheckFailed(f"this process and {name} differ: {place}")
     finally:
-        for child in children.values():
-            child.kill()
-            child.communicate()
+        answers = [(name, child.receive()) for name, child in children.items()]
+    for name, answer in answers:
+        if "error" in answer:
+            raise CheckFailed(f"another process could not play the environment: {answer['error']}")
+        if place := difference(expected, answer):
+            raise CheckFailed(f"this process and {name} differ: {place}")
     return f"{len(expected['episodes'])} calls equal in {1 + len(children)} processes"
+
+
+class ChildProcess:
+    """Another process that replays jobs, each in a fork of its own: starting one takes longer than most jobs."""
+
+    def __init__(self, hash_seed: str, path: str) -> None:
+        command = [sys.executable, "-P", "-c", "from agentrl.testing.repeatability import main; main()"]
+        environ = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": hash_seed}
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process runs)
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.errors}
+        self.process = subprocess.Popen(command, env=environ, start_new_session=True, **pipes)
+        atexit.register(self.end)
+
+    def send(self, job: dict[str, Any]) -> None:
+        """Begin a job."""
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError):  # it died already; what it printed says why
+            self.process.stdin.write(json.dumps(job).encode() + b"\n")
+            self.process.stdin.flush()
+
+    def receive(self) -> dict[str, Any]:
+        """The digests of the job, or an error in words."""
+        assert self.process.stdout is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], PROCESS_SECONDS)
+        line = self.process.stdout.readline() if ready else b""
+        if not line:
+            self._kill()
+            self.errors.seek(0)
+            said = self.errors.read().decode(errors="replace").strip().splitlines()
+            last = said[-1] if said and ready else f"exit status {self.process.returncode}"
+            return {"error": last}
+        return json.loads(line)
+
+    def end(self) -> None:
+        """Kill it and forget what it said."""
+        self._kill()
+        self.process.communicate()
+        self.errors.close()
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # with the fork that works on a job
+        self.process.wait()
+
+
+CHILDREN: dict[tuple[str, str], ChildProcess] = {}
+
+
+def child_process(hash_seed: str, path: str) -> ChildProcess:
+    """The process with this hash seed and import path; a new one if it is not running."""
+    kept = CHILDREN.get((hash_seed, path))
+    if kept is None or kept.process.poll() is not None:
+        kept = CHILDREN[hash_seed, path] = ChildProcess(hash_seed, path)
+    return kept
 
 
 def replay(job: dict[str, Any]) -> dict[str, Any]:
@@ -115,12 +157,24 @@ def replay(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Read a job as JSON from standard input and write the digests as JSON to standard output."""
+    """Read jobs from standard input, a line of JSON each, and write a line with the digests of each."""
     # Whatever an environment prints must not get between the digests.
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    json.dump(replay(json.load(sys.stdin)), answer)
-    answer.close()
+    for line in sys.stdin:
+        # A fork, so that no environment meets what another one has left in its modules.
+        if fork := os.fork():
+            _, status = os.waitpid(fork, 0)
+            if status:
+                error = f"exit status {os.waitstatus_to_exitcode(status)}"
+                print(json.dumps({"error": error}), file=answer, flush=True)
+            continue
+        try:
+            result = replay(json.loads(line))
+        except Exception as error:
+            result = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(result), file=answer, flush=True)
+        os._exit(0)
 
 
 # ---------------------------------------------------------------------- global random state

@@ -128,7 +128,8 @@ def test_an_unknown_check_suggests_the_nearest() -> None:
 
 
 def test_the_module_prefix_of_an_id_is_imported() -> None:
-    assert check_env(f"kit_environments:{HEALTHY}", checks=["gymnasium", "process_determinism", "spec"]).passed
+    report = check_env(f"kit_environments:{HEALTHY}", checks=["gymnasium", "process_determinism", "spec"])
+    assert report.passed, str(report)
 
 
 def test_a_class_as_entry_point_fails_the_spec_check_alone() -> None:
