@@ -44,6 +44,7 @@ def load_example() -> ModuleType:
     return module
 
 
+@pytest.mark.long
 def test_ppo_learns_thirty_two_lakes(capsys: pytest.CaptureFixture[str]) -> None:
     example = load_example()
     result = example.run(example.Arguments(seed=1))

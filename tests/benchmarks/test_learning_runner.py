@@ -82,6 +82,7 @@ def metrics(folder: Path) -> list[dict]:
     return [{key: value for key, value in line.items() if not key.startswith("seconds")} for line in lines]
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_and_ends_with_the_same_numbers(finished, tmp_path):
     """In another folder, as if carried to another machine after the start."""
     source, _, _ = finished

@@ -33,6 +33,7 @@ def python(*words: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-m", *words], cwd=REPOSITORY, env=environment, **pipes)
 
 
+@pytest.mark.long
 def test_two_processes_train_until_a_signal_and_leave_a_run_to_go_on_with(tmp_path) -> None:
     run = tmp_path / "run"
     options = ["--episodes", "3", "--minibatches", "1", "--iterations", "500", "--kl-coef", "0", *TINY]

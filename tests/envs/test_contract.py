@@ -28,6 +28,9 @@ QUICK: dict[str, dict[str, Any]] = {
     "libero": {"task": 2},  # a pick and a place in every suite: the others take more of the same, and longer
     "metaworld": {"max_turns": 45, "obs_mode": "state"},  # its pictures have tests of their own
 }
+# What takes minutes to draw here is drawn in `make test-all`.
+QUICKER: dict[str, dict[str, Any]] = {"libero": {"obs_mode": "state"}}
+LONG = ("LIBERO-90-Text", "LIBERO-Object-Text", "LIBERO-10-Text")  # a pick and a place by words takes a minute
 # Where ids differ by their task alone and are many: the quickest one has the whole kit, and the family's own tests go
 # through the others (tests/envs/<family>).
 QUICKEST = {"metaworld": "agentrl/MetaWorld-handle-press-v0"}
@@ -50,6 +53,7 @@ def cases(entries: list[tuple[Family, Entry]]) -> list[Any]:
             marks=[
                 pytest.mark.timeout(max(300, 2 * family.kit.seconds)),
                 *([getattr(pytest.mark, f"extra_{entry.extra}")] if entry.extra else []),
+                *([pytest.mark.long] if any(name in entry.id for name in LONG) else []),
             ],
         )
         for family, entry in entries
@@ -68,7 +72,8 @@ FURTHER = [
 def test_one_environment_of_each_family_keeps_the_contract(family: Family, entry: Entry) -> None:
     kit = family.kit
     budget = replace(kit, episodes=(kit.episodes + 1) // 2, hostile_replies=kit.hostile_replies // 10)
-    report = check_env(entry.id, budget=budget, **QUICK.get(family.name, {}))
+    options = QUICK.get(family.name, {}) | QUICKER.get(family.name, {})
+    report = check_env(entry.id, budget=budget, **options)
     report.raise_for_failure()
     assert [check.name for check in report.checks] == list(CHECKS)
 

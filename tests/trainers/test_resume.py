@@ -35,6 +35,11 @@ TRAINERS: dict[str, Any] = {
 }
 
 
+# These share all but their advantages with GRPO, whose runs are repeated in `make test`.
+MORE = ("rloo", "reinforce_pp", "gspo", "gigpo")
+EACH = [pytest.param(name, marks=[pytest.mark.long] * (name in MORE)) for name in TRAINERS]
+
+
 def started(*command: str, **more: Any) -> subprocess.Popen[str]:
     environment = {
         **os.environ,
@@ -59,7 +64,7 @@ def test_killed_at_random_moments_a_run_ends_with_the_same_bits(nano, tmp_path, 
     print(f"\n{told['runs']} runs killed {kills} times; an undisturbed one takes {told['seconds']:.1f} s")
 
 
-@pytest.mark.parametrize("algorithm", TRAINERS)
+@pytest.mark.parametrize("algorithm", EACH)
 def test_the_same_run_twice_is_bit_equal_and_another_seed_is_not(nano, tmp_path, algorithm) -> None:
     train: Any = TRAINERS[algorithm].train
     make: Any = getattr(toys, algorithm)
@@ -68,7 +73,7 @@ def test_the_same_run_twice_is_bit_equal_and_another_seed_is_not(nano, tmp_path,
     assert timeless(folders[0]) != timeless(folders[2])
 
 
-@pytest.mark.parametrize("algorithm", TRAINERS)
+@pytest.mark.parametrize("algorithm", EACH)
 def test_a_longer_run_in_two_pieces_is_the_run_in_one(nano, tmp_path, algorithm) -> None:
     train: Any = TRAINERS[algorithm].train
     make: Any = getattr(toys, algorithm)
@@ -125,7 +130,8 @@ def test_a_run_of_which_no_checkpoint_is_left_begins_again(nano, tmp_path) -> No
 def test_sigterm_ends_with_a_checkpoint_and_the_rest_can_follow(nano, tmp_path) -> None:
     whole = ppo.train(arguments(tmp_path / "whole", str(nano), save_every=100))
     script = (
-        "import sys, pathlib; from agentrl.trainers import ppo; from tests.trainers.kill_driver import arguments;"
+        "import sys, pathlib; from agentrl.trainers.algorithms import ppo;"
+        "from tests.trainers.kill_driver import arguments;"
         "ppo.train(arguments(pathlib.Path(sys.argv[1]), sys.argv[2], save_every=100), report=print)"
     )
     folder = tmp_path / "stopped"

@@ -91,7 +91,7 @@ def test_one_update_makes_the_better_word_likelier(undecided, tmp_path, step_gae
     assert chance(last_policy(folder)) > chance(undecided) + 0.005
 
 
-@pytest.mark.parametrize("style", ["step", "conversation"])
+@pytest.mark.parametrize("style", ["step", pytest.param("conversation", marks=pytest.mark.long)])
 def test_the_toy_is_learned(undecided, tmp_path, style) -> None:
     options = {"iterations": 30, "episodes": 32, "num_envs": 32, "schedule": "linear", "prompt_style": style}
     measured = {"eval_every": 30, "eval_episodes": 100, "eval_modes": ("sampled",), "env_kwargs": {"turns": 2}}

@@ -131,6 +131,7 @@ print(json.dumps({"tokens": learner.budget.tokens, "steps": learner.steps}))
 """
 
 
+@pytest.mark.long
 def test_real_memory_that_runs_out_costs_time_and_nothing_else() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT, str(ROOM)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]

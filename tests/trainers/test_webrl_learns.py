@@ -64,6 +64,7 @@ def held_out(policy: Path, root: Path, seed: int) -> list[float]:
     return [line["success"] for line in lines(webrl.train(args), "eval")]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)  # a minute and a half of one core, and more where it is shared
 def test_two_phases_raise_success_on_unseen_lakes(tmp_path) -> None:
     """Phases with other seeds, from the same imitation (300 sampled episodes each, one thread): seed 0 from 0.473 to

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -13,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agentrl
-from agentrl.core.errors import ConfigError, SnapshotError
+from agentrl.core.errors import ConfigError
 from agentrl.core.response import STRATEGIES, TAGS, template
-from agentrl.core.snapshot import restore_layers, snapshot_layers
 from agentrl.wrappers import Reasoning, RecordEpisode, ToolCalls
 from agentrl.wrappers.reasoning import describe, parse_response
 

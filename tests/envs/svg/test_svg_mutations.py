@@ -21,7 +21,7 @@ MAX_PARENT = 3000
 HOST, FOLDER = "HOST:0", "/FOLDER"
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, PARTS))])
 def test_damaged_files_do_no_harm(part: int, renderer: Renderer, canaries: Canaries, record_property: Any) -> None:
     folder, host = str(canaries.folder), canaries.host
     files = [file.code.replace(folder, FOLDER).replace(host, HOST) for file in hostile_files(canaries)]

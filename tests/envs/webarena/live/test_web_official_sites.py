@@ -13,11 +13,11 @@ import pytest
 
 import agentrl
 from agentrl.core.errors import ConfigError, EnvFault, SnapshotUnsupported
-from benchmarks.webarena.official import play
-from benchmarks.webarena.ports import SitesOnPorts
 from agentrl.envs.webarena.env import WebArenaLiteEnv
 from agentrl.envs.webarena.evaluators.helpers import HELPERS, Surroundings
 from agentrl.envs.webarena.live import sites as live
+from benchmarks.webarena.official import play
+from benchmarks.webarena.ports import SitesOnPorts
 
 pytestmark = pytest.mark.browser
 EVERY = 9  # one official task of so many
