@@ -62,7 +62,7 @@ def forced_difference(engine: LoadedModel, rows: int, steps: int) -> tuple[float
     gaps = torch.cat(
         [(found.cpu() - torch.tensor(answer.logprobs)).abs() for found, answer in zip(scores, answers, strict=True)]
     )
-    graphs = sum(len(lanes.graphs) for lanes in decoder.kept)
+    graphs = sum(len(lanes.graphs) for lanes in decoder.sets.kept)
     print(f"  {rows} rows, {len(gaps)} tokens, {graphs} graphs: largest {gaps.max():.2e}, mean {gaps.mean():.2e}")
     return gaps.max().item(), gaps.mean().item()
 
@@ -86,7 +86,7 @@ def check_graphs(engine: LoadedModel) -> None:
         plain.graphs = False
         answers_of(recorded, prompts, how)
         one, other = (answers_of(decoder, prompts, how, seed=2) for decoder in (recorded, plain))
-        assert recorded.graphs and any(lanes.graphs for lanes in recorded.kept), "no graph was recorded"
+        assert recorded.graphs and any(lanes.graphs for lanes in recorded.sets.kept), "no graph was recorded"
         equal = sum(first.ids == second.ids for first, second in zip(one, other, strict=True))
         print(f"  {equal} of {len(one)} answers equal ({how})")
         assert equal == len(one)
@@ -116,7 +116,7 @@ def check_outgrown(engine: LoadedModel) -> None:
     prompts, decoder = prompts_of(engine, 8), decoder_of(engine, stops=[1 << 40])
     for steps in (MAX_LENGTH, 4 * MAX_LENGTH, 8 * MAX_LENGTH):
         answers_of(decoder, prompts, Sampling(max_new_tokens=steps, greedy=True))
-        assert decoder.graphs and any(lanes.graphs for lanes in decoder.kept), f"no graph for {steps} tokens"
+        assert decoder.graphs and any(lanes.graphs for lanes in decoder.sets.kept), f"no graph for {steps} tokens"
     print("  recorded")
 
 
@@ -130,8 +130,8 @@ def check_training(engine: LoadedModel) -> None:
 
     def update() -> None:
         with torch.autocast("cuda", torch.bfloat16):
-            states = Reader.of(engine).hidden(model, rows).before
-            token_scores(model, states, rows, 1.0).logprobs.sum().backward()
+            read = Reader.of(engine).hidden(model, rows)
+            token_scores(model, read.before, read.targets, 1.0).logprobs.sum().backward()
         model.zero_grad(set_to_none=True)
 
     update()
@@ -168,7 +168,7 @@ def compare_speed(engine: LoadedModel, rows: int) -> float:
 
 def where_time_goes(decoder: FastDecoder, how: Sampling) -> None:
     """Milliseconds of a replayed step, of a step without graph and of drawing the tokens alone."""
-    lanes = decoder.kept[-1]
+    lanes = decoder.sets.kept[-1]
     (graph, *_) = lanes.graphs.values()
     logits = torch.randn(lanes.rows, decoder.model.config.get_text_config().vocab_size, device="cuda")
 
