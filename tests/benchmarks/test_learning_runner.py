@@ -40,6 +40,7 @@ def finished(tmp_path_factory) -> tuple[Path, dict, list[str]]:
     return folder, run_learning("ti*", jobs=2, out=folder, known=KNOWN, say=said.append), said
 
 
+@pytest.mark.long
 def test_cells_are_trained_from_one_shared_start_and_a_broken_one_holds_nobody_up(finished):
     folder, result, said = finished
     assert result["finished"] == ["imitated/seed0", "masked/seed0"] and result["unfinished"] == ["broken/seed0"]
@@ -54,6 +55,7 @@ def test_cells_are_trained_from_one_shared_start_and_a_broken_one_holds_nobody_u
     assert not list(folder.glob("*/checkpoints/*/training.pt"))
 
 
+@pytest.mark.long
 def test_compact_results_figure_and_page_are_written(finished):
     folder, result, _ = finished
     names = [Path(path).name for path in result["written"]]
@@ -70,6 +72,7 @@ def test_compact_results_figure_and_page_are_written(finished):
     assert "a paper: masked above imitated" in page and str(folder) not in page + json.dumps(kept)
 
 
+@pytest.mark.long
 def test_what_is_finished_is_not_run_again(finished):
     folder, _, _ = finished
     said: list[str] = []

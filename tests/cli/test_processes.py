@@ -50,6 +50,7 @@ def test_two_processes_train_until_a_signal_and_leave_a_run_to_go_on_with(tmp_pa
     assert (run / "checkpoints" / f"step_{told['iterations']}" / "policy" / "model.safetensors").is_file()
 
 
+@pytest.mark.long
 def test_torchrun_trains_as_one_process_does(tmp_path) -> None:
     options = [
         "--demonstrations",

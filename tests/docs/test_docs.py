@@ -44,7 +44,7 @@ def test_the_docstring_names_every_argument_with_its_true_default(entry_point: s
     assert {name: repr(value).replace("'", '"') for name, value in defaults.items()} == told
 
 
-def test_pages_and_pictures_are_written(tmp_path: Path) -> None:
+def test_pages_and_pictures_are_written_and_reached_from_the_front_page(tmp_path: Path) -> None:
     pages = generate.write_all(tmp_path)
     names = {page.relative_to(tmp_path).as_posix() for page in pages}
     assert names >= {
@@ -62,6 +62,11 @@ def test_pages_and_pictures_are_written(tmp_path: Path) -> None:
         assert all(f"\n## {title}\n" in page for title in generate.SECTIONS)
         assert "| `split` | `str` | `'train'` |" in page and ">>> " in page
         assert (tmp_path / "environments" / f"{name}.gif").read_bytes().startswith(b"GIF89a")
+    index = (tmp_path / "environments" / "index.md").read_text()
+    assert all(f"`{entry.id}`" in index for entry in (*TABLE, *MULTIPLAYER))
+    listed = {path.stem for path in (tmp_path / "environments").glob("*.md")} - {"index"}
+    toctree = index.split("{toctree}", 1)[1]
+    assert all(f"\n{page}\n" in toctree for page in listed)
 
 
 def test_an_environment_that_cannot_run_here_shows_its_committed_picture(
@@ -78,15 +83,6 @@ def test_an_environment_that_cannot_run_here_shows_its_committed_picture(
     assert "![WebShop](webshop.png)" in page and (tmp_path / "webshop.png").is_file()
     assert "| `agentrl/WebShop-Text-v0` | needs the extra `webshop` | | |" in page and "## One episode" not in page
     assert all(f"\n## {title}\n" in page for title in generate.SECTIONS)
-
-
-def test_every_page_is_reached_from_the_front_page(tmp_path: Path) -> None:
-    generate.write_all(tmp_path)
-    index = (tmp_path / "environments" / "index.md").read_text()
-    assert all(f"`{entry.id}`" in index for entry in (*TABLE, *MULTIPLAYER))
-    pages = {path.stem for path in (tmp_path / "environments").glob("*.md")} - {"index"}
-    toctree = index.split("{toctree}", 1)[1]
-    assert all(f"\n{page}\n" in toctree for page in pages)
 
 
 def test_every_training_option_is_listed_with_its_default_and_meaning() -> None:

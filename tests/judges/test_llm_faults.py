@@ -39,9 +39,10 @@ def ask(endpoint: FaultyEndpoint, texts: list[str], **arguments):
 # ---------------------------------------------------------------------- faults
 
 
+@pytest.mark.parametrize("runs", [10, pytest.param(100, marks=pytest.mark.long)])
 @pytest.mark.parametrize("kind", FAULTS)
-def test_a_hundred_runs_of_each_fault_lose_nothing_and_make_nothing_up(kind, tmp_path, record_property):
-    result = campaign(kind, 100, tmp_path)
+def test_many_runs_of_each_fault_lose_nothing_and_make_nothing_up(kind, runs, tmp_path, record_property):
+    result = campaign(kind, runs, tmp_path)
     record_property("figures", str(result))
     assert result.passed, str(result)
 

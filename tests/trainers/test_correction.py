@@ -19,6 +19,7 @@ from agentrl.trainers.update.learner import make_learner
 from agentrl.trainers.update.losses import Correction
 from agentrl.trainers.update.losses import correction as correction_of
 from agentrl.trainers.update.policy import BatchScores, score, update_policy
+from tests.longer import only
 from tests.trainers import slow_reference as slow
 from tests.trainers import toys
 from tests.trainers.episodes import conversation, episode, played
@@ -192,7 +193,7 @@ def test_the_loss_of_an_update_is_the_weighted_mean_however_it_is_cut(undecided,
     assert found["policy"] == pytest.approx(float(whole), rel=1e-4)
 
 
-@pytest.mark.parametrize("name", TRAINERS)
+@pytest.mark.parametrize("name", only(("ppo", "grpo"), TRAINERS))
 def test_fresh_data_is_trained_on_as_without_a_correction(undecided, tmp_path, name) -> None:
     """What was played by the very policy that is trained has weights of 1."""
     found = {}
@@ -224,7 +225,7 @@ class Late:
 
 
 @pytest.mark.parametrize("correction", CORRECTIONS)
-@pytest.mark.parametrize("name", TRAINERS)
+@pytest.mark.parametrize("name", only(("ppo", "grpo"), TRAINERS))
 def test_data_two_updates_old_still_improves_the_policy(undecided, tmp_path, monkeypatch, name, correction) -> None:
     Late(monkeypatch)
     options = {"iterations": 6, "episodes": 32, "num_envs": 32, "lr": 5e-3, "correction": correction}

@@ -12,6 +12,7 @@ from agentrl.trainers.update import advantages as pure
 from agentrl.trainers.update import groups as group_maths
 from agentrl.trainers.update.batch import Batch, token_weights
 from agentrl.trainers.update.policy import Part
+from tests.longer import only
 from tests.trainers import toys
 from tests.trainers.episodes import conversation, episode
 from tests.trainers.runs import lines
@@ -29,8 +30,8 @@ OWN: dict[str, dict[str, Any]] = {"gspo": {"clip_low": 0.2, "clip_high": 0.2}}  
 STYLES = ("conversation", "step")
 
 
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("name", TRAINERS)
+@pytest.mark.parametrize("style", only(("step",), STYLES))
+@pytest.mark.parametrize("name", only(("grpo", "reinforce_pp", "gspo"), TRAINERS))
 def test_the_toy_is_learned_with_both_prompt_styles(undecided, tmp_path, name, style) -> None:
     options = {"iterations": 20, "episodes": 64, "num_envs": 64, "lr": 4e-3, "schedule": "linear"}
     measured = {"eval_every": 20, "eval_episodes": 100, "eval_modes": ("sampled",), "env_kwargs": {"turns": 2}}
@@ -85,7 +86,7 @@ def test_reinforce_with_a_baseline_is_the_pure_function() -> None:
     assert torch.equal(reinforce_pp.advantages(args, played, no_scores(played)).advantages, wanted)
 
 
-@pytest.mark.parametrize("name", TRAINERS)
+@pytest.mark.parametrize("name", only(("grpo",), TRAINERS))
 def test_one_update_of_a_vision_language_model(tmp_path, name) -> None:
     """With pictures in the prompts, both kinds of rows; the figures are finite and the weights move."""
     options = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,8 @@ import pytest
 from agentrl.core.errors import ConfigError
 from agentrl.trainers.algorithms import gigpo, grpo, gspo, ppo, reinforce_pp, rloo, sft, steppo
 from agentrl.trainers.run.checkpoint import checkpoints
+from agentrl.trainers.update.learner import TrainingFault
+from tests.longer import only
 from tests.trainers import toys
 from tests.trainers.kill_driver import arguments
 from tests.trainers.runs import assert_same_run, lines, timeless, training_state
@@ -35,9 +38,8 @@ TRAINERS: dict[str, Any] = {
 }
 
 
-# These share all but their advantages with GRPO, whose runs are repeated in `make test`.
-MORE = ("rloo", "reinforce_pp", "gspo", "gigpo")
-EACH = [pytest.param(name, marks=[pytest.mark.long] * (name in MORE)) for name in TRAINERS]
+# The others share all but their advantages with these.
+EACH = only(("ppo", "sft"), TRAINERS)
 
 
 def started(*command: str, **more: Any) -> subprocess.Popen[str]:
@@ -149,38 +151,30 @@ def test_sigterm_ends_with_a_checkpoint_and_the_rest_can_follow(nano, tmp_path) 
     assert_same_run(whole, folder, 6)
 
 
-FULL_DISK = """
-import pathlib, resource, sys
-from agentrl.core.errors import AgentRLError
-from agentrl.trainers.algorithms import ppo
-from tests.trainers.kill_driver import arguments
-folder, model = pathlib.Path(sys.argv[1]), sys.argv[2]
-plain = {"schedule": "constant", "eval_every": 0}  # neither may depend on how long the run is to be
-ppo.train(arguments(folder, model, iterations=1, **plain))
-for name, share in (("training.pt", 0.9), ("policy/model.safetensors", 0.9), ("training.pt", 0.001)):
-    size = (folder / "checkpoints/step_1" / name).stat().st_size
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(share * size), resource.RLIM_INFINITY))
+@pytest.mark.parametrize(
+    ("file", "share", "said"),
+    [
+        ("training.pt", 0.9, "checkpoint"),
+        ("policy/model.safetensors", 0.9, "checkpoint"),
+        ("training.pt", 0.001, "run folder"),
+    ],
+)
+def test_a_full_disk_is_named_and_older_checkpoints_stay(nano, tmp_path, file: str, share: float, said: str) -> None:
+    """A limit on the size of files stands in for a full disk: writing fails half-way in the same manner."""
+    options = {"save_every": 1, "save_trajectories": 2, "iterations": 3}
+    whole = ppo.train(toys.ppo(nano, tmp_path / "whole", **options))
+    folder = ppo.train(toys.ppo(nano, tmp_path / "full", **(options | {"iterations": 1})))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    size = (folder / "checkpoints/step_1" / file).stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(share * size), limits[1]))
     try:
-        ppo.train(arguments(folder, model, **plain))
-    except AgentRLError as error:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        print(type(error).__name__, error)
-        print(sorted(path.name for path in folder.glob("checkpoints/*")))
-"""
-
-
-def test_a_full_disk_is_named_and_older_checkpoints_stay(nano, tmp_path) -> None:
-    whole = ppo.train(arguments(tmp_path / "whole", str(nano), schedule="constant", eval_every=0))
-    folder = tmp_path / "full"
-    process = started("-c", FULL_DISK, str(folder), str(nano))
-    out, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
-    told = out.splitlines()
-    assert told[1::2] == ["['step_0', 'step_1']"] * 3
-    assert all(line.startswith("TrainingFault the") and "make room and resume" in line for line in told[::2])
-    assert ["checkpoint" in line for line in told[::2]] == [True, True, False]  # the last: not even the metrics
-    ppo.train(arguments(folder, str(nano), schedule="constant", eval_every=0))
-    assert_same_run(whole, folder, 6)
+        with pytest.raises(TrainingFault, match=f"^the .*{said}.* make room and resume"):
+            ppo.train(toys.ppo(nano, folder, resume=True, **options))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert sorted(path.name for path in folder.glob("checkpoints/*")) == ["step_0", "step_1"]
+    ppo.train(toys.ppo(nano, folder, resume=True, **options))
+    assert_same_run(whole, folder, 3)
 
 
 def test_resume_refuses_another_algorithm_model_or_option_and_names_it(nano, tmp_path) -> None:

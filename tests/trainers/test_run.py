@@ -243,7 +243,11 @@ def test_a_second_signal_stops_at_once(undecided, tmp_path, caplog) -> None:
 
 def test_the_garbage_collector_leaves_out_what_stays_until_the_run_ends(undecided, tmp_path) -> None:
     args = toys.ppo(undecided, tmp_path / "run", iterations=2)
+    gc.unfreeze()
     with Run(args, "ppo", make_learner(args)) as run:
         frozen = [gc.get_freeze_count() for _ in run.iterations()]
         assert frozen[0] == 0 < frozen[1]
     assert gc.get_freeze_count() == 0
+    gc.freeze()  # what the caller has frozen stays so
+    ppo.train(toys.ppo(undecided, tmp_path / "another", iterations=1))
+    assert gc.get_freeze_count() > 0

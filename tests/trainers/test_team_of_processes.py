@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "reinforce_pp": ("reinforce_pp", RL | {"iterations": 1}),
     "phases": ("webrl", OFF_POLICY),
 }
+MORE = ("bilevel", "checkpointing", "imitation", "rloo", "gspo", "gigpo", "reinforce_pp")  # in `make test-all`
 LONG: dict[str, Any] = CRITIC | {"iterations": 3, "save_every": 1, "warmup": 4, "critic": "shared"}
 ENDLESS: dict[str, Any] = LONG | {"iterations": 500, "save_every": 1000}
 
@@ -78,16 +80,20 @@ def trained_alone(algorithm: str, given: dict[str, Any]) -> Path:
     return train_function(algorithm)(arguments_class(algorithm).from_json(given), report=lambda text: None)
 
 
+def cases(model: Path, root: Path, names: Iterable[str]) -> dict[str, Any]:
+    runs = [[CASES[name][0], arguments(CASES[name][1], model, root / "two" / name)] for name in names]
+    return {"name": "cases", "size": 2, "runs": runs}
+
+
 def jobs(model: Path, root: Path) -> list[dict[str, Any]]:
     two = root / "two"
 
     def ppo(name: str, case: dict[str, Any], **more: Any) -> list[Any]:
         return ["ppo", arguments(case, model, two / name, **more)]
 
-    cases = [[algorithm, arguments(case, model, two / name)] for name, (algorithm, case) in CASES.items()]
     return [
         {"name": "talk", "size": 2},
-        {"name": "cases", "size": 2, "runs": cases},
+        cases(model, root, [name for name in CASES if name not in MORE]),
         {"name": "three", "size": 3, "runs": [ppo("three", CRITIC, episodes=2, iterations=1)]},
         {"name": "one", "size": 0, "runs": [ppo("pieces", LONG, iterations=1)]},
         {"name": "then two", "size": 2, "runs": [ppo("pieces", LONG, iterations=2, resume=True)]},
@@ -107,7 +113,17 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def outcomes(undecided: Path, root: Path) -> dict[str, Any]:
     """Everything that takes several processes, done once."""
-    (root / "jobs.json").write_text(json.dumps(jobs(undecided, root)))
+    return done(jobs(undecided, root), root)
+
+
+@pytest.fixture(scope="module")
+def more_outcomes(undecided: Path, root: Path) -> dict[str, Any]:
+    """The cases that only `make test-all` compares."""
+    return done([cases(undecided, root, MORE)], root)
+
+
+def done(given: list[dict[str, Any]], root: Path) -> dict[str, Any]:
+    (root / "jobs.json").write_text(json.dumps(given))
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     command = [sys.executable, "-W", "error::UserWarning", "-m", "tests.trainers.team_driver", str(root / "jobs.json")]
     found = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=500)
@@ -163,9 +179,10 @@ def assert_same_episodes(one: Path, two: Path) -> None:
             assert first == second
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_two_processes_play_the_same_episodes_and_learn_the_same_from_them(name, outcomes, undecided, root) -> None:
-    assert outcomes["cases"]["codes"] == [0, 0], outcomes["cases"]["said"]
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in MORE)) for name in CASES])
+def test_two_processes_play_the_same_episodes_and_learn_the_same_from_them(name, request, undecided, root) -> None:
+    outcome = request.getfixturevalue("more_outcomes" if name in MORE else "outcomes")["cases"]
+    assert outcome["codes"] == [0, 0], outcome["said"]
     algorithm, case = CASES[name]
     alone = trained_alone(algorithm, arguments(case, undecided, root / "one" / name))
     together = root / "two" / name

@@ -63,6 +63,7 @@ def instructions(run: Path) -> list[str]:
     return [record.steps[-1].info["label"]["task"]["instruction"] for record in records]
 
 
+@pytest.mark.long
 def test_a_resumed_run_knows_what_was_written_before(tmp_path) -> None:
     with FaultyEndpoint(answer=answer) as endpoint:
         whole = webrl.train(arguments(tmp_path / "whole", endpoint, iterations=2))

@@ -103,6 +103,7 @@ class Run:
         self.memory: dict[str, Any] = {}  # an algorithm's own, as JSON types: a part of every checkpoint
         self.seconds: dict[str, float] = {}
         self._stop: str | None = None
+        self._frozen = False
         self._resumed = False
         self._resume() if arguments.resume else self.processes.on_main(self._begin)
         names = arguments.trackers if self.processes.is_main else ()
@@ -181,7 +182,8 @@ class Run:
             for tracker in self.trackers:
                 tracker.close()
         finally:
-            gc.unfreeze()
+            if self._frozen:
+                gc.unfreeze()
             self._release()
 
     def _asked_to_stop(self, number: int, frame: Any) -> None:
@@ -209,11 +211,12 @@ class Run:
             self._started, self.seconds = time.perf_counter(), {}
             yield self.iteration + 1
             self.iteration += 1
-            if self.iteration == first:
+            if self.iteration == first and not gc.get_freeze_count():  # else the caller has seen to it
                 # Models, libraries and compiled code stay until the end. The garbage collector would look through all
                 # of it every other iteration, which takes up to half a second; `close` lets it do so again.
                 gc.collect()
                 gc.freeze()
+                self._frozen = True
             self.evaluate_when_due()
             stop = self._asked()  # looked at once: a signal from now on stops after the next iteration
             if self.iteration % every == 0 or self.iteration == total or stop is not None:

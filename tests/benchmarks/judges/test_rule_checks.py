@@ -20,9 +20,10 @@ ROOM_ID, LAKE_ID = "agentrl/Sokoban-Text-v0", "agentrl/FrozenLake-Text-v0"
 ROOMS = corpus.vocabulary(ROOM_ID).relations
 
 
+@pytest.mark.parametrize("count", [300, pytest.param(1000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("env_id", (ROOM_ID, LAKE_ID))
-def test_no_hedge_beats_guessing_on_real_states(env_id):
-    relations, states = corpus.vocabulary(env_id).relations, visited_states(env_id, 1000)
+def test_no_hedge_beats_guessing_on_real_states(env_id, count):
+    relations, states = corpus.vocabulary(env_id).relations, visited_states(env_id, count)
     texts, guess = hedging_texts(relations), guessing_score(relations, states)
     assert len(texts) >= 40 and len(set(texts)) == len(texts)
     for text in texts:
@@ -55,7 +56,13 @@ def test_random_texts_are_varied_and_repeatable():
     assert max(map(len, texts)) > 100_000 and any("中" in text for text in texts)
 
 
-@pytest.mark.parametrize(("name", "check"), selfcheck.RULE_CHECKS)
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        pytest.param(name, check, marks=[pytest.mark.long] * (check is selfcheck.hedging_does_not_pay))
+        for name, check in selfcheck.RULE_CHECKS
+    ],
+)
 def test_every_check_of_the_rule_judge_passes_and_gives_its_figures(name, check):
     assert (name, check) in selfcheck.CHECKS
     passed, detail = check()

@@ -65,8 +65,9 @@ def page() -> Iterator[Any]:
 # ---------------------------------------------------------------------- the same as without a browser
 
 
-def test_random_walks_show_the_same_as_without_a_browser(record_property: Any) -> None:
-    report = compare(walks=40)
+@pytest.mark.parametrize("walks", [8, pytest.param(40, marks=pytest.mark.long)])
+def test_random_walks_show_the_same_as_without_a_browser(record_property: Any, walks: int) -> None:
+    report = compare(walks=walks)
     record_property("figures", str(report).splitlines()[0])
     assert report.equal == report.pages, str(report)
     assert report.exact >= 0.97 * report.pages, str(report)
@@ -166,10 +167,11 @@ def test_a_fork_goes_on_exactly(env: WebArenaLiteEnv) -> None:
 # ---------------------------------------------------------------------- faults
 
 
-def test_eight_episodes_run_side_by_side_in_threads() -> None:
+@pytest.mark.parametrize("episodes", [3, pytest.param(8, marks=pytest.mark.long)])
+def test_episodes_run_side_by_side_in_threads(episodes: int) -> None:
     task = next(task for task in generated_ids("train") if task.startswith("code-"))
-    envs = [WebArenaLiteEnv(backend="browser") for _ in range(8)]
-    with ThreadPoolExecutor(8) as threads:
+    envs = [WebArenaLiteEnv(backend="browser") for _ in range(episodes)]
+    with ThreadPoolExecutor(episodes) as threads:
         results = list(threads.map(lambda env: play(env, task), envs))
     assert all(result.success for result in results), results
     for env in envs:

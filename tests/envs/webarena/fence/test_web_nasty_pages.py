@@ -73,9 +73,12 @@ def _step_calmly(env: WebArenaLiteEnv, over: threading.Event) -> int:
     return clicks
 
 
-def test_nasty_pages_end_no_episode_but_their_own(site: HostileSite, tmp_path: Path, record_property: Any) -> None:
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.long)])
+def test_nasty_pages_end_no_episode_but_their_own(
+    site: HostileSite, tmp_path: Path, record_property: Any, every: int
+) -> None:
     envs = [_env(site, tmp_path) for _ in range(WORKERS + CALM)]
-    names, over = list(NASTY), threading.Event()
+    names, over = list(NASTY)[::every], threading.Event()
 
     def visit_some(worker: int) -> dict[str, tuple[str, float]]:
         return {name: _visit(envs[worker], f"{site.origin}/{name}") for name in names[worker::WORKERS]}
@@ -95,7 +98,7 @@ def test_nasty_pages_end_no_episode_but_their_own(site: HostileSite, tmp_path: P
         f"nasty pages: {len(found)} episodes, {len(faults)} typed faults {faults or ''}; "
         f"beside them {CALM} calm episodes made {sum(clicks)} steps without a fault",
     )
-    assert len(found) == len(NASTY) >= 20
+    assert len(found) == len(names) >= 20 // every
     assert [name for name, (_, reward) in found.items() if reward] == []
     assert [ending for ending, _ in found.values() if "did not answer within" in ending] == []  # a limit was missed
     assert min(clicks) > 0
