@@ -21,8 +21,8 @@ from torch import Tensor
 
 from agentrl.core.errors import ConfigError
 from agentrl.trainers.arguments import CriticArguments, fraction
+from agentrl.trainers.run.explained_variance import measure_ceiling
 from agentrl.trainers.run.run import Report, Run
-from agentrl.trainers.run.value_ceiling import measure_ceiling
 from agentrl.trainers.update.advantages import (
     Estimate,
     backward_gae,
@@ -62,9 +62,9 @@ class PPO(CriticArguments):
         super().__post_init__()
         for name in ("gamma", "lam", "turn_gamma", "turn_lam"):
             fraction(name, getattr(self, name))
-        if self.critic_ceiling_every and (self.variant, self.form) == ("turn", "released"):
+        if self.mc_rollout_every and (self.variant, self.form) == ("turn", "released"):
             raise ConfigError(
-                "critic_ceiling_every needs values that are read before a turn; form=released reads them at its end"
+                "mc_rollout_every needs values that are read before a turn; form=released reads them at its end"
             )
 
 

@@ -1,4 +1,4 @@
-"""Trains in processes that are really killed: `python -m tests.trainers.kill_driver FOLDER MODEL KILLS [webrl]`.
+"""Trains in processes that are really killed: `python -m tests.trainers.run.kill_driver FOLDER MODEL KILLS [webrl]`.
 
 Everything heavy is imported once; each attempt is a fork of this process, so that it lives as long as its training and
 not as long as the imports of torch. Prints how often a run was killed, and how often while a checkpoint was written.

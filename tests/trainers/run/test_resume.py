@@ -19,10 +19,10 @@ from agentrl.core.errors import ConfigError
 from agentrl.trainers.algorithms import gigpo, grpo, gspo, ppo, reinforce_pp, rloo, sft, steppo
 from agentrl.trainers.run.checkpoint import checkpoints
 from tests.trainers import toys
-from tests.trainers.kill_driver import arguments
+from tests.trainers.run.kill_driver import arguments
 from tests.trainers.runs import assert_same_run, lines, timeless, training_state
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 TRAINERS: dict[str, Any] = {
     "ppo": ppo,
     "steppo": steppo,
@@ -53,7 +53,7 @@ def started(*command: str, **more: Any) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.long)])
 def test_killed_at_random_moments_a_run_ends_with_the_same_bits(nano, tmp_path, kills: int) -> None:
-    process = started("-m", "tests.trainers.kill_driver", str(tmp_path), str(nano), str(kills))
+    process = started("-m", "tests.trainers.run.kill_driver", str(tmp_path), str(nano), str(kills))
     out, errors = process.communicate(timeout=280)
     assert process.returncode == 0, errors
     told = json.loads(out)
@@ -84,8 +84,8 @@ def test_a_longer_run_in_two_pieces_is_the_run_in_one(nano, tmp_path, algorithm)
     assert_same_run(whole, pieces, 4)
 
 
-def test_extra_rounds_of_an_iteration_survive_a_stop(undecided, tmp_path) -> None:
-    options = {"extra_rounds": 2, "save_trajectories": 3, "group_size": 2}
+def test_further_rounds_of_an_iteration_survive_a_stop(undecided, tmp_path) -> None:
+    options = {"dynamic_sampling_rounds": 2, "save_trajectories": 3, "group_size": 2}
     whole = grpo.train(toys.grpo(undecided, tmp_path / "whole", iterations=4, **options))
     pieces = tmp_path / "pieces"
     grpo.train(toys.grpo(undecided, pieces, iterations=2, **options))
@@ -110,7 +110,7 @@ def test_going_on_from_the_very_first_checkpoint_measures_nothing_twice(nano, tm
 
 
 def test_a_damaged_newest_checkpoint_costs_only_the_iterations_since_the_one_before(nano, tmp_path, caplog) -> None:
-    options = {"iterations": 3, "save_every": 1, "keep": 2, "save_trajectories": 2}
+    options = {"iterations": 3, "save_every": 1, "save_total_limit": 2, "save_trajectories": 2}
     whole = ppo.train(toys.ppo(nano, tmp_path / "whole", **options))
     other = ppo.train(toys.ppo(nano, tmp_path / "other", **options))
     (other / "checkpoints/step_3/training.pt").write_bytes(b"nonsense")
@@ -131,7 +131,7 @@ def test_sigterm_ends_with_a_checkpoint_and_the_rest_can_follow(nano, tmp_path) 
     whole = ppo.train(arguments(tmp_path / "whole", str(nano), save_every=100))
     script = (
         "import sys, pathlib; from agentrl.trainers.algorithms import ppo;"
-        "from tests.trainers.kill_driver import arguments;"
+        "from tests.trainers.run.kill_driver import arguments;"
         "ppo.train(arguments(pathlib.Path(sys.argv[1]), sys.argv[2], save_every=100), report=print)"
     )
     folder = tmp_path / "stopped"
@@ -153,7 +153,7 @@ FULL_DISK = """
 import pathlib, resource, sys
 from agentrl.core.errors import AgentRLError
 from agentrl.trainers.algorithms import ppo
-from tests.trainers.kill_driver import arguments
+from tests.trainers.run.kill_driver import arguments
 folder, model = pathlib.Path(sys.argv[1]), sys.argv[2]
 plain = {"schedule": "constant", "eval_every": 0}  # neither may depend on how long the run is to be
 ppo.train(arguments(folder, model, iterations=1, **plain))
