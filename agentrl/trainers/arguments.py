@@ -36,7 +36,7 @@ class RunArguments:
     env_kwargs: dict[str, Any] = field(default_factory=dict)
     """Arguments of every environment."""
     strategy: str = ""
-    """Ask for replies in this form (the Reasoning wrapper)."""
+    """Ask for replies in this form (the Reasoning wrapper): no_think, free_think, grounding ...; empty: any form."""
     representation: str = "natural"
     """How observations and predictions are to be written: natural, symbolic or structured."""
     format_rule: Literal["effective", "paper"] = "effective"
@@ -92,7 +92,7 @@ class RunArguments:
     weight_decay: float = 0.0
     """Of the optimiser."""
     max_grad_norm: float = 1.0
-    """Gradients are scaled down to this norm."""
+    """Gradient clipping: gradients are scaled down to this norm."""
     minibatches: int = 4
     """Optimiser steps per pass over the data of an iteration."""
     token_budget: int = 16_384
@@ -259,7 +259,7 @@ class PolicyArguments(RunArguments):
     kl_in: Literal["reward", "loss"] = "reward"
     """Subtract the KL from the rewards, or add it to the loss."""
     kl_estimator: Literal["k1", "k2", "k3"] = "k1"
-    """How it is estimated; in the loss choose k2 or k3."""
+    """Estimator of the KL (Schulman's names); in the loss choose k2 or k3."""
     entropy_coef: float = 0.0
     """Weight of an entropy bonus."""
     reward_scale: float = 1.0
@@ -272,7 +272,7 @@ class PolicyArguments(RunArguments):
     vLLM, else none): clip around the policy at the beginning of the update and weigh tokens by how much
     likelier they are under it than when they were sampled; above max_weight they are dropped, or weighed by that."""
     max_weight: float = 2.0
-    """Of the correction."""
+    """The largest importance weight of the correction."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -334,7 +334,7 @@ class GroupArguments(PolicyArguments):
     kl_in: Literal["reward", "loss"] = "loss"
     """Subtract the KL from the rewards, or add it to the loss."""
     kl_estimator: Literal["k1", "k2", "k3"] = "k3"
-    """How it is estimated."""
+    """Estimator of the KL (Schulman's names)."""
     dynamic_sampling_rounds: int = 0
     """Dynamic sampling (DAPO): groups of zero variance teach nothing; replace them by groups of other tasks, in at most
     N further rounds of an iteration. 0: keep them."""

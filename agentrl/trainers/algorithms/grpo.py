@@ -44,7 +44,7 @@ class GRPO(GroupArguments):
     sequence. A divergence in the loss is averaged in the same way. A sequence is a whole conversation, or a step with
     prompt_style=step."""
     loss_length: int = 0
-    """Of loss_mean=constant; 0: max_new_tokens."""
+    """With loss_mean=constant: what sums of tokens are divided by; 0: max_new_tokens."""
     overlong: Literal["keep", "filter", "punish"] = "keep"
     """Trajectories with a reply that was cut at max_new_tokens: keep them, do not learn from them, or punish them."""
     overlong_buffer: int = 0

@@ -43,10 +43,11 @@ class PPO(CriticArguments):
     """Train by PPO with a critic."""
 
     variant: Literal["masked", "vanilla", "turn", "bilevel"] = "masked"
-    """How credit is given; see the top of this file."""
+    """Advantages by GAE over the policy's own tokens (masked), over all tokens (vanilla), over turns (turn), or over
+    turns and then the tokens of each (bilevel)."""
     form: Literal["paper", "released"] = "paper"
-    """Of turn and bilevel. The released turn form reads the value before the turn's last token, when the critic knows
-    the action already."""
+    """Of turn and bilevel: as in the paper, or in its code. The released turn form reads the value before the turn's
+    last token, when the critic knows the action already."""
     reward_at: Literal["end", "turn"] = "end"
     """Of masked and vanilla: the whole reward on the last token (the paper), or each turn's on the turn's last."""
     gamma: float = 1.0

@@ -30,7 +30,7 @@ class RLOO(GroupArguments):
     kl_in: Literal["reward", "loss"] = "reward"
     """Subtract the KL from the rewards, or add it to the loss."""
     kl_estimator: Literal["k1", "k2", "k3"] = "k1"
-    """How it is estimated; in the loss choose k2 or k3."""
+    """Estimator of the KL (Schulman's names); in the loss choose k2 or k3."""
 
 
 def train(args: RLOO, report: Report | None = None) -> Path:

@@ -34,7 +34,7 @@ class StepPO(CriticArguments):
     kl_in: Literal["reward", "loss"] = "loss"
     """Subtract the KL from the rewards, or add it to the loss (the paper)."""
     kl_estimator: Literal["k1", "k2", "k3"] = "k3"
-    """How it is estimated."""
+    """Estimator of the KL (Schulman's names)."""
     gamma: float = 0.99
     """Discount between steps (between tokens without step_gae)."""
     lam: float = 1.0
