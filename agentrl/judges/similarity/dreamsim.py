@@ -301,17 +301,20 @@ class VisionTransformer(nn.Module):
         """[n, 3, height, width] -> the last block's tokens, not normalised: [n, 1 + patches, width]."""
         patches = self.patch_embed["proj"](pixels)
         tokens = torch.cat([self.cls_token.expand(len(pixels), -1, -1), patches.flatten(2).transpose(1, 2)], dim=1)
-        # The learned positions are stretched over another grid when the picture's is not the one of training.
-        positions, (rows, columns) = self.pos_embed, patches.shape[2:]
-        side = math.isqrt(positions.shape[1] - 1)
-        if not rows == columns == side:
-            grid = positions[:, 1:].reshape(1, side, side, -1).permute(0, 3, 1, 2)
-            # A tenth too many, rounded down again: how DINO and DINOv2 guard against rounding. It moves the values a
-            # little, so the same must be done here.
-            factor = ((rows + 0.1) / side, (columns + 0.1) / side)
-            grid = functional.interpolate(grid, scale_factor=factor, mode="bicubic")
-            positions = torch.cat([positions[:, :1], grid.permute(0, 2, 3, 1).flatten(1, 2)], dim=1)
-        tokens = self.pos_drop(tokens + positions)
+        tokens = self.pos_drop(tokens + self._positions(patches.shape[2], patches.shape[3]))
         for block in self.blocks:
             tokens = block(tokens)
         return tokens
+
+    def _positions(self, rows: int, columns: int) -> Tensor:
+        """The learned positions; stretched over another grid when the picture's is not the one of training."""
+        first, others = self.pos_embed[:, :1], self.pos_embed[:, 1:]
+        side = math.isqrt(others.shape[1])
+        if rows == columns == side:
+            return self.pos_embed
+        grid = others.reshape(1, side, side, -1).permute(0, 3, 1, 2)
+        # A tenth too many, rounded down again: how DINO and DINOv2 guard against rounding. It moves the values a
+        # little, so the same must be done here.
+        factor = ((rows + 0.1) / side, (columns + 0.1) / side)
+        grid = functional.interpolate(grid, scale_factor=factor, mode="bicubic")
+        return torch.cat([first, grid.permute(0, 2, 3, 1).flatten(1, 2)], dim=1)
